@@ -28,8 +28,8 @@ from resolver.matrix.load import load
 from resolver.matrix.names import stack_names
 from resolver.model.language import Language
 from resolver.render import words
-from resolver.render.bundle import bundle_script
 from resolver.render.files import render
+from resolver.render.script import bundle_script
 
 
 @click.command("bundle", short_help="Download every file of locks into one folder.")

@@ -31,6 +31,7 @@ from resolver.model.problem import Problem
 from resolver.render import words
 from resolver.render.export import containerfile as containers
 from resolver.render.export import pylock as pylocks
+from resolver.render.requirements import by_hash, by_script
 
 _FORMATS = ("pylock", "sbom", "containerfile")
 
@@ -141,9 +142,9 @@ def _pylock(chosen: _Chosen, progress: Progress, *, offline: bool) -> str:
         progress=progress.fetching,
     )
     with closing(live):
-        text = pylocks.pylock(lock, offered(pylocks.exported(lock), live))
-    without = pylocks.left_out(lock)
-    apart = (pin for pin in pylocks.exported(lock) if pin.mode == "built-apart")
+        text = pylocks.pylock(lock, offered(by_hash(lock), live))
+    without = by_script(lock)
+    apart = (pin for pin in by_hash(lock) if pin.mode == "built-apart")
     for told, pins in (
         (words.LEFT_OUT_BUILT, (pin for pin in without if pin.git is None)),
         (words.LEFT_OUT_GIT, (pin for pin in without if pin.git is not None)),

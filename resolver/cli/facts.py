@@ -114,7 +114,8 @@ def check(
     if not every and not as_json:
         sys.stdout.write(told.summary(every, "", tongue) + "\n")
     if quiet and not as_json:
-        sys.stdout.write(as_called(told.left_out(quiet, shlex.join(["--all", *names, *given]), tongue)) + "\n")
+        arguments = shlex.join(["--all", *names, *given])
+        sys.stdout.write(as_called(words.FACTS_LEFT_OUT(tongue, quiet, arguments=arguments)) + "\n")
     status = max(map(_status, every), default=0)
     if as_json:
         answer = {"status": _STATUS[status], "facts": rows}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from resolver.model import text
@@ -63,7 +63,7 @@ def branches(
     """The cases of a core whose releases behave differently; empty if they do not, or if time is up."""
     if len(assumed) >= _DEEPEST or expired():
         return ()
-    of = _under(clauses, numbers, assumed) if assumed else list(numbers)
+    of = clauses.minimal(map(clauses.variable, assumed), numbers) if assumed else list(numbers)
     for package in _splits(of, {candidate.package for candidate in assumed}):
         cases = _cases(clauses, of, package, assumed)
         if len(cases) > 1:
@@ -78,9 +78,12 @@ def _cases(
     """The releases of a package that a core leaves, newest first, grouped by what the core says about them."""
     cases: dict[tuple[Ground, ...], list[Candidate]] = {}
     variables = [clauses.variable(one) for one in assumed]
+    others = [ground for ground in of if not (isinstance(ground, Said) and ground.package == package)]
     for candidate in clauses.packages[package]:
-        if clauses.satisfiable([*variables, clauses.variable(candidate)], _without(of, package)):
-            says = tuple(ground for ground in of if _says(clauses, ground, candidate))
+        if clauses.satisfiable([*variables, clauses.variable(candidate)], others):
+            says = tuple(
+                ground for ground in of if any(parent is candidate for parent, _ in clauses.edges.get(ground, ()))
+            )
             cases.setdefault(says, []).append(candidate)
     return sorted(cases.values(), key=lambda among: _position(among[0]))
 
@@ -100,12 +103,11 @@ def _case(
     among: Sequence[Candidate],
     expired: Callable[[], bool],
 ) -> _Case:
-    further = branches(clauses, numbers, assumed, expired=expired)
-    return _Case(
-        positions=tuple(map(_position, among)),
-        closing=None if further else closing(clauses, numbers, _under(clauses, numbers, assumed), assumed),
-        branches=further,
-    )
+    positions = tuple(map(_position, among))
+    if further := branches(clauses, numbers, assumed, expired=expired):
+        return _Case(positions, None, further)
+    of = clauses.minimal(map(clauses.variable, assumed), numbers)  # what rules out the case
+    return _Case(positions, closing(clauses, numbers, of, assumed), ())
 
 
 def _together(clauses: Clauses, package: Package, cases: Sequence[_Case]) -> Iterator[Branch]:
@@ -123,36 +125,11 @@ def _together(clauses: Clauses, package: Package, cases: Sequence[_Case]) -> Ite
         )
 
 
-def _under(clauses: Clauses, core: Collection[Ground], assumed: Sequence[Candidate]) -> list[Ground]:
-    """The grounds of a core that rule out a case."""
-    variables = [clauses.variable(one) for one in assumed]
-    return clauses.minimal(variables, core)
-
-
 def _splits(core: Sequence[Ground], done: set[Package]) -> list[Package]:
     """The packages whose releases have different requirements in a core, those with the most statements first."""
-    says: Counter[Package] = Counter()
-    for package, texts in _texts(core).items():
-        if package not in done and len(texts) > 1:
-            says[package] = len(texts)
-    return [package for package, _ in says.most_common()]
-
-
-def _texts(core: Sequence[Ground]) -> dict[Package, set[str]]:
-    found: dict[Package, set[str]] = {}
-    for ground in core:
-        if isinstance(ground, Said):
-            found.setdefault(ground.package, set()).add(ground.text)
-    return found
-
-
-def _without(core: Sequence[Ground], package: Package) -> list[Ground]:
-    """A core without the statements of a package's releases."""
-    return [ground for ground in core if not (isinstance(ground, Said) and ground.package == package)]
-
-
-def _says(clauses: Clauses, ground: Ground, candidate: Candidate) -> bool:
-    return any(parent is candidate for parent, _ in clauses.edges.get(ground, ()))
+    said = dict.fromkeys((ground.package, ground.text) for ground in core if isinstance(ground, Said))
+    texts = Counter(package for package, _ in said)
+    return [package for package, count in texts.most_common() if count > 1 and package not in done]
 
 
 def _position(candidate: Candidate) -> int:
@@ -167,8 +144,5 @@ def _about(clauses: Clauses, ground: Ground) -> list[str]:
         case Taken() | Lacking():
             return [ground.project.partition("[")[0]]
         case Line() | Said() | Module():
-            names = []
-            for _, edge in clauses.edges.get(ground, ()):
-                if edge.package.kind is not Kind.NONE:
-                    names.append(edge.package.name)
-            return list(dict.fromkeys(names))
+            packages = (edge.package for _, edge in clauses.edges.get(ground, ()))
+            return list(dict.fromkeys(package.name for package in packages if package.kind is not Kind.NONE))

@@ -111,13 +111,7 @@ class Changes:
         for at, ask in enumerate(self._problem.stack.asks):
             if isinstance(ask.need, Requirement) and ask.need.name in names:
                 need = replace(ask.need, name=text.name(names[ask.need.name]))
-                change = Change(
-                    kind=ChangeKind.VERSION,
-                    subject=need.name,
-                    before=ask.origin.text,
-                    after=str(need),
-                    where=ask.origin.where,
-                )
+                change = Change(ChangeKind.VERSION, need.name, ask.origin.text, str(need), where=ask.origin.where)
                 stack = stack.with_line(at, change.after)
                 changes.append(change)
                 price += RENAME
@@ -145,7 +139,7 @@ class Changes:
     def _drop(self, at: int) -> Change:
         ask = self._problem.stack.asks[at]
         name = ask.need.name if isinstance(ask.need, Requirement) else ask.need.component
-        return Change(kind=ChangeKind.DROP, subject=name, before=ask.origin.text, after="", where=ask.origin.where)
+        return Change(ChangeKind.DROP, name, ask.origin.text, where=ask.origin.where)
 
     def _line(self, at: int, grounds: Sequence[Line], choice: Mapping[Ground, Candidate]) -> Change:
         ask = self._problem.stack.asks[at]
@@ -164,15 +158,7 @@ class Changes:
         marker = f" ; {need.marker}" if need.marker else ""
         source = f" @ {need.url}" if need.url else specifier
         after = f"{need.name}{'[' + ','.join(extras) + ']' if extras else ''}{source}{marker}"
-        return Change(
-            kind=kind,
-            subject=need.name,
-            before=ask.origin.text,
-            after=after,
-            where=ask.origin.where,
-            steps=steps,
-            years=years,
-        )
+        return Change(kind, need.name, ask.origin.text, after, where=ask.origin.where, steps=steps, years=years)
 
     def _lost(self, ground: Ground, choice: Mapping[Ground, Candidate]) -> list[str]:
         """The extras of a line that its new release does not have, or that require nothing there."""
@@ -193,34 +179,19 @@ class Changes:
     def component(self, stack: StackText, name: str, after: str) -> tuple[Change, StackText]:
         """A change of a component that the target states."""
         target = self._problem.target
-        change = Change(
-            kind=ChangeKind.COMPONENT,
-            subject=name,
-            before=str(target.system[name]),
-            after=after,
-            where=target.places.get(name, self._problem.stack.where),
-        )
+        where = target.places.get(name, self._problem.stack.where)
+        change = Change(ChangeKind.COMPONENT, name, str(target.system[name]), after, where=where)
         return change, stack.with_component(self._trials.at, name, after)
 
     def _prereleases(self, stack: StackText, ground: Lacking) -> tuple[Change, StackText]:
-        change = Change(
-            kind=ChangeKind.POLICY,
-            subject=ground.project,
-            before="",
-            after=f'prereleases-of.{ground.project} = "allow"',
-            where=self._problem.stack.where,
-        )
+        after = f'prereleases-of.{ground.project} = "allow"'
+        change = Change(ChangeKind.POLICY, ground.project, after=after, where=self._problem.stack.where)
         return change, stack.with_prereleases(ground.project)
 
     def _no_cutoff(self, stack: StackText) -> tuple[Change, StackText]:
         document = self._trials.inputs.stack
-        change = Change(
-            kind=ChangeKind.POLICY,
-            subject=CUTOFF,
-            before=f"{CUTOFF} = {document.content.policy.exclude_newer}",
-            after="",
-            where=document.line("policy", CUTOFF),
-        )
+        before = f"{CUTOFF} = {document.content.policy.exclude_newer}"
+        change = Change(ChangeKind.POLICY, CUTOFF, before, where=document.line("policy", CUTOFF))
         return change, stack.without_cutoff()
 
     def _relax(self, stack: StackText, ground: Said | Taken) -> tuple[Change, StackText]:
@@ -229,14 +200,8 @@ class Changes:
         if isinstance(ground, Said):
             row["needs"] = [ground.text]
         row["reason"] = "To be confirmed: say why this fact does not hold here."
-        change = Change(
-            kind=ChangeKind.RELAX,
-            subject=fact.id,
-            before=ground.text if isinstance(ground, Said) else "",
-            after="",
-            where=fact.where,
-        )
-        return change, stack.with_table("relax", row)
+        need = ground.text if isinstance(ground, Said) else ""
+        return Change(ChangeKind.RELAX, fact.id, need, where=fact.where), stack.with_table("relax", row)
 
     def _asked(self, stack: StackText) -> Iterator[Requirement]:
         """The lines that apply to the target."""
@@ -261,21 +226,23 @@ class Changes:
             "drop": [need.name],
             "add": [] if ground.package.extra else [need.name],
             "reason": f"To be confirmed: this stack goes against upstream, which asks for {said}.",
-            "strength": "observed",
-            "source": "proposed by ascend-lock explain",
-            "checked": proposal_day(self._problem),
         }
-        changed = stack.with_table("fact.replaces", row)
-        change = Change(
-            kind=ChangeKind.ADD,
-            subject=str(ground.package),
-            before=said,
-            after=changed.text[len(stack.text.rstrip()) :].strip(),
-            where="",
-        )
-        return change, changed
+        change = Change(ChangeKind.ADD, str(ground.package), said)
+        return proposed(self._problem, stack, change, "replaces", row)
 
 
-def proposal_day(problem: Problem) -> date:
-    """The day for proposed facts: that of the newest fact, since nothing here depends on today's date."""
-    return max((fact.checked for fact in problem.facts), default=date(2026, 1, 1))
+def proposed(
+    problem: Problem,
+    stack: StackText,
+    change: Change,
+    kind: str,
+    row: Mapping[str, object],
+    source: str = "proposed by ascend-lock explain",
+) -> tuple[Change, StackText]:
+    """A stack with one more fact, for people to confirm, and the change with the fact's text.
+
+    The day for it is that of the newest fact, since nothing here depends on today's date.
+    """
+    day = max((fact.checked for fact in problem.facts), default=date(2026, 1, 1))
+    longer = stack.with_table(f"fact.{kind}", {**row, "strength": "observed", "source": source, "checked": day})
+    return replace(change, after=longer.text[len(stack.text.rstrip()) :].strip()), longer

@@ -6,10 +6,12 @@ A comment beside a changed value gets the previous value added, as the comment w
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
+from functools import reduce
 from itertools import count
+from operator import getitem
 from typing import Any
 
 import tomli
@@ -40,7 +42,7 @@ class StackText:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._raw: dict[str, Any] = tomli.loads(text)
+        self._raw: Any = tomli.loads(text)
 
     def renamed(self, name: str) -> StackText:
         """The stack under another name."""
@@ -94,13 +96,10 @@ class StackText:
 
     def with_value(self, path: tuple[str | int, ...], after: str) -> StackText:
         """With another text at a key, such as ("target", "system", "cann"), or with a new key."""
-        before: Any = self._raw
-        for step in path[:-1]:
-            before = before[step]
-        key = path[-1]
-        if isinstance(key, str) and key not in before:
-            return self._with_key(path[:-1], key, after)
-        return self._instead(path, before[key], after)
+        table: Any = reduce(getitem, path[:-1], self._raw)
+        if isinstance(table, dict) and path[-1] not in table:
+            return self._with_key(path, table, after)
+        return self._instead(path, table[path[-1]], after)
 
     def with_fact_file(self, name: str) -> StackText:
         """With one more name in its list of facts."""
@@ -108,19 +107,16 @@ class StackText:
         expected = _put(self._raw, ("stack", "facts"), [*names, name])
         if not names:
             return self._first([], expected)
-        rows = _rows(self.text)
-        at = Lines(self.text).line(("stack", "facts", len(names) - 1)) - 1
-        longer = [
-            f'{rows[at][: match.end()]}, "{name}"{rows[at][match.end() :]}' for match in _STRING.finditer(rows[at])
-        ]
-        return self._first((_joined(rows, at, row) for row in longer), expected)
+
+        def longer(row: str) -> Iterator[str]:
+            return (f'{row[: match.end()]}, "{name}"{row[match.end() :]}' for match in _STRING.finditer(row))
+
+        return self._edited(("stack", "facts", len(names) - 1), longer, expected)
 
     def without_cutoff(self) -> StackText:
         """Without exclude-newer."""
         policy = {key: value for key, value in self._raw["policy"].items() if key != "exclude-newer"}
-        at = Lines(self.text).line(("policy", "exclude-newer")) - 1
-        shorter = _joined(_rows(self.text), at, "")
-        return self._first([shorter], {**self._raw, "policy": policy})
+        return self._edited(("policy", "exclude-newer"), lambda _: [""], {**self._raw, "policy": policy})
 
     def with_cutoff(self, before: StackText, day: date | None = None) -> StackText:
         """With the exclude-newer line that this stack lacks and one before it had, or with another day in it."""
@@ -128,36 +124,35 @@ class StackText:
         row = _rows(before.text)[at]
         value = before._raw["policy"]["exclude-newer"] if day is None else day
         if day is not None:
-            row = _CUTOFF.sub(lambda match: f"{match[1]}{day}", row, count=1)
+            row = _CUTOFF.sub(rf"\g<1>{day}", row, count=1)
         rows = _rows(self.text)
         places = sorted(range(len(rows) + 1), key=lambda place: abs(place - at))
         longer = ("".join([*rows[:place], row, *rows[place:]]) for place in places)
-        return self._first(longer, {**self._raw, "policy": {**self._raw.get("policy", {}), "exclude-newer": value}})
+        return self._first(longer, _put(self._raw, ("policy", "exclude-newer"), value))
 
     def until(self, cutoff: str) -> StackText:
         """With this cut-off, a day or a moment in TOML, instead of its own or none."""
-        row = f"exclude-newer = {cutoff}\n"
-        policy = {**self._raw.get("policy", {}), **tomli.loads(row)}
+        row, path = f"exclude-newer = {cutoff}\n", ("policy", "exclude-newer")
+        expected = _put(self._raw, path, tomli.loads(row)["exclude-newer"])
+        if "exclude-newer" in self._raw.get("policy", {}):
+            return self._edited(path, lambda own: [_CUTOFF.sub(rf"\g<1>{cutoff}", own, count=1)], expected)
         rows = _rows(self.text)
         longer = [f"{self.text.rstrip()}\n\n[policy]\n{row}"]
-        if "exclude-newer" in self._raw.get("policy", {}):
-            at = Lines(self.text).line(("policy", "exclude-newer")) - 1
-            longer = [_joined(rows, at, _CUTOFF.sub(lambda match: f"{match[1]}{cutoff}", rows[at], count=1))]
-        elif "policy" in self._raw:
+        if "policy" in self._raw:
             longer = ["".join([*rows[:at], row, *rows[at:]]) for at in range(1, len(rows) + 1)]
-        return self._first(longer, {**self._raw, "policy": policy})
+        return self._first(longer, expected)
 
     def with_prereleases(self, project: str) -> StackText:
         """With pre-releases of a project allowed."""
-        policy = self._raw.get("policy", {})
-        allowed = {**policy.get("prereleases-of", {}), project: "allow"}
         longer = f'{self.text.rstrip()}\n\n[policy.prereleases-of]\n{project} = "allow"\n'
-        return self._first([longer], {**self._raw, "policy": {**policy, "prereleases-of": allowed}})
+        return self._first([longer], _put(self._raw, ("policy", "prereleases-of", project), "allow"))
 
     def with_table(self, key: str, row: Mapping[str, Any]) -> StackText:
         """With one more row of an array of tables at its end: ("relax", {…}), ("fact.replaces", {…})."""
         longer = f"{self.text.rstrip()}\n\n[[{key}]]\n{tomli_w.dumps(dict(row))}"
-        return self._first([longer], _with_row(self._raw, key.split("."), row))
+        path = tuple(key.split("."))
+        known = reduce(lambda table, step: table.get(step, {}), path, self._raw)
+        return self._first([longer], _put(self._raw, path, [*known, dict(row)]))
 
     # --- the text
 
@@ -167,31 +162,31 @@ class StackText:
 
     def _with(self, path: tuple[str | int, ...], before: str, after: str, note: str = "") -> StackText:
         """With the text at a path replaced; a comment beside it then begins with `note`."""
-        rows = _rows(self.text)
-        at = Lines(self.text).line(path) - 1
-        swapped = (_joined(rows, at, row) for row in _swapped(rows[at], before, after, note))
-        return self._first(swapped, _put(self._raw, path, after))
+        return self._edited(path, lambda row: _swapped(row, before, after, note), _put(self._raw, path, after))
 
-    def _with_key(self, path: tuple[str | int, ...], key: str, value: str) -> StackText:
+    def _with_key(self, path: tuple[str | int, ...], table: Mapping[str, Any], value: str) -> StackText:
         """With one more key in a table, after the last of its plain ones."""
-        table: Any = self._raw
-        for step in path:
-            table = table[step]
         rows = _rows(self.text)
         plain = [name for name, known in table.items() if not isinstance(known, (dict, list))]
         lines = Lines(self.text)
-        places = [lines.line((*path, name)) for name in plain]
-        longer = (_joined(rows, at - 1, f'{rows[at - 1].rstrip()}\n{key} = "{value}"\n') for at in reversed(places))
-        return self._first(longer, _put(self._raw, (*path, key), value))
+        places = [lines.line((*path[:-1], name)) for name in plain]
+        longer = (_joined(rows, at - 1, f'{rows[at - 1].rstrip()}\n{path[-1]} = "{value}"\n') for at in places[::-1])
+        return self._first(longer, _put(self._raw, path, value))
 
     def _cut(self, number: int) -> StackText:
         """Without one requirement: without its line, or its part of a line."""
-        rows = _rows(self.text)
-        at = Lines(self.text).line(("stack", "requires", number)) - 1
         kept = list(self._raw["stack"]["requires"])
         gone = kept.pop(number)
-        shorter = (_joined(rows, at, row) for row in ("", *_without(rows[at], gone)))
-        return self._first(shorter, _put(self._raw, ("stack", "requires"), kept))
+        expected = _put(self._raw, ("stack", "requires"), kept)
+        return self._edited(("stack", "requires", number), lambda row: ["", *_without(row, gone)], expected)
+
+    def _edited(
+        self, path: tuple[str | int, ...], edit: Callable[[str], Iterable[str]], expected: Mapping[str, Any]
+    ) -> StackText:
+        """With the line of a key replaced by the first that gives the expected content."""
+        rows = _rows(self.text)
+        at = Lines(self.text).line(path) - 1
+        return self._first((_joined(rows, at, row) for row in edit(rows[at])), expected)
 
     @staticmethod
     def _first(texts: Iterable[str], expected: Mapping[str, Any]) -> StackText:
@@ -242,19 +237,11 @@ def _without(row: str, gone: str) -> Iterator[str]:
             yield re.sub(r"\s*,\s*$", "", before) + after
 
 
-def _with_row(tree: Mapping[str, Any], keys: Sequence[str], row: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of a tree with one more row in the array of tables at these keys."""
-    key, *rest = keys
-    if rest:
-        return {**tree, key: _with_row(tree.get(key, {}), rest, row)}
-    return {**tree, key: [*tree.get(key, ()), dict(row)]}
-
-
 def _put(tree: Any, path: tuple[str | int, ...], value: Any) -> Any:
-    """A copy of a tree with another value at a path."""
+    """A copy of a tree with another value at a path, whose tables are made where there are none."""
     if not path:
         return value
     step, rest = path[0], path[1:]
     if isinstance(tree, list):
         return [_put(one, rest, value) if at == step else one for at, one in enumerate(tree)]
-    return {**tree, step: _put(tree[step], rest, value) if rest else value}
+    return {**tree, step: _put(tree.get(step, {}), rest, value)}

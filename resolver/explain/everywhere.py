@@ -61,19 +61,15 @@ class _Way(NamedTuple):
 
 
 class _Refused(NamedTuple):
-    """A way that does not lock for all targets: the attempt to report, where it locks, and further changes to try."""
+    """A way that does not lock for the target at a place: the attempt to report, and further changes to try there.
+
+    `locks` are the places where it does.
+    """
 
     attempt: Attempt
-    locks: frozenset[int]
-    further: Sequence[tuple[Fix, frozenset[int]]]
-
-
-class _NoLock(NamedTuple):
-    """Why a changed stack gives no lock for a target, and stacks with further changes that may give one."""
-
-    outcome: Outcome
-    why: str = ""
+    at: int
     further: Sequence[Fix] = ()
+    locks: frozenset[int] = frozenset()
 
 
 class Everywhere:
@@ -113,21 +109,21 @@ class Everywhere:
             ):
                 continue
             answer = self._tried(way)
-            further: Sequence[tuple[Fix, frozenset[int]]]
+            locks = frozenset[int]()
             if isinstance(answer, Fix):
                 shorter = None if is_own else self._shorter(answer)
                 if shorter is None:
                     found.append(answer)
                     safe += [] if answer.risky else [(way.rank, way.number)]
                     continue
-                further = [(shorter, frozenset[int]())]
+                further: Sequence[Fix] = [shorter]
             else:
-                further = answer.further
+                further, locks = answer.further, frozenset((answer.at,))
                 if not way.goes_on:
                     attempts += [answer.attempt] if is_own else []
                     if not way.fix.risky:
                         heappush(waiting, way._replace(goes_on=True, locks=answer.locks))
-            for fix, locks in further:
+            for fix in further:
                 heappush(waiting, _Way(False, _rank(fix), count, fix, locks))
                 count += 1
         return replace(
@@ -146,10 +142,7 @@ class Everywhere:
             for _, text in fix.files:
                 answer = self._answer(at, fix, text, goes_on=way.goes_on)
                 if not isinstance(answer, Resolution):
-                    attempt = Attempt(
-                        changes=fix.changes, outcome=answer.outcome, why=answer.why, target=self._names[at]
-                    )
-                    return _Refused(attempt, locks, [(one, frozenset((at,))) for one in answer.further])
+                    return answer._replace(locks=locks)
                 if at == self._home:
                     changed = [change.subject for change in fix.changes if change.kind is ChangeKind.VERSION]
                     matter = list(dict.fromkeys([*what_matters(self._explanation.contradictions), *changed]))
@@ -157,16 +150,17 @@ class Everywhere:
             locks |= {at}
         return fix
 
-    def _answer(self, at: int, fix: Fix, text: str, *, goes_on: bool) -> Resolution | _NoLock:
+    def _answer(self, at: int, fix: Fix, text: str, *, goes_on: bool) -> Resolution | _Refused:
         """The result of a changed stack for a target."""
+        attempt = Attempt(changes=fix.changes, outcome=Outcome.ELSEWHERE, target=self._names[at])
 
-        def use(answer: Resolution | Refutation) -> Resolution | _NoLock:
+        def use(answer: Resolution | Refutation) -> Resolution | _Refused:
             if isinstance(answer, Resolution):
                 return answer
             if not goes_on or len(fix.files) > 1 or self._continued >= _CONTINUED:
-                return _NoLock(Outcome.ELSEWHERE)
+                return _Refused(attempt, at)
             self._continued += 1
-            return _NoLock(Outcome.ELSEWHERE, further=list(self._further(at, fix, changed, answer)))
+            return _Refused(attempt, at, list(self._further(at, fix, changed, answer)))
 
         try:
             changed = with_stack(self._inputs, read_text(text, schema.StackFile, self._inputs.stack.name))
@@ -174,9 +168,9 @@ class Everywhere:
             problems = compile_problems(changed, exclude_newer=self._cutoff, sources=sources)
             return self._ask(at, problems[at], use)
         except Expired:
-            return _NoLock(Outcome.UNDECIDED)
+            return _Refused(replace(attempt, outcome=Outcome.UNDECIDED), at)
         except ResolverError as error:
-            return _NoLock(Outcome.FAILED, error.message)
+            return _Refused(replace(attempt, outcome=Outcome.FAILED, why=error.message), at)
 
     def _shorter(self, fix: Fix) -> Fix | None:
         """The same without a change made needless by those added for another target."""

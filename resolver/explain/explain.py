@@ -147,9 +147,8 @@ def _splits(trials: Trials, found: Iterable[Sequence[Ground]], matter: Sequence[
     lines = [tuple(ask.origin.text for ask in resolution.problem.stack.asks) for _, resolution in rows]
     changes = tuple(
         Change(
-            kind=ChangeKind.SPLIT,
-            subject=resolution.problem.stack.name,
-            before="",
+            ChangeKind.SPLIT,
+            resolution.problem.stack.name,
             after=", ".join(line for line in lines[at] if line not in lines[1 - at]),
             where=trials.problem.stack.where,
         )

@@ -72,7 +72,7 @@ def _find(
         late = found.next_late()
         if late is not None and late.changed.price + _LATE <= min(priced, default=(inf, 0))[0]:
             found.late.remove(late)
-            further = late.again()
+            further = late.repairs.try_again(late)
             search += [] if further is None else [further]
         elif priced:
             further = search[min(priced)[1]].step()

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from packaging.requirements import InvalidRequirement
-from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.catalog.parse.filename import archive_version
 from resolver.catalog.parse.noted import Noted, noted_in
-from resolver.catalog.protocol import Catalog, Follow, Lookup, UnusableFile
+from resolver.catalog.protocol import Catalog, UnusableFile
 from resolver.errors import ResolverError
 from resolver.model import text
 from resolver.model.fact import Builds, Fact
@@ -24,13 +23,15 @@ from resolver.model.resolution import Pin, Resolution
 
 
 class NotingCatalog:
-    """A catalog over `inner` in which notes count as static metadata if there is none.
+    """A catalog over `inner` in which notes count as static metadata if there is none; all else is as there.
 
     Archives are not inspected if `facts` say what they need or how they are built.
     """
 
     def __init__(self, inner: Catalog, facts: Iterable[Fact] = ()) -> None:
         self.inner = inner
+        self.lookup, self.metadata, self.member, self.sha256 = inner.lookup, inner.metadata, inner.member, inner.sha256
+        self.expect, self.expect_metadata = inner.expect, inner.expect_metadata
         self._noted: dict[File, Noted | None] = {}
         self._stated: dict[NormalizedName, list[Fact]] = {}
         for fact in facts:
@@ -59,30 +60,6 @@ class NotingCatalog:
             return own
         metadata = Metadata("", "", noted.lines, file.requires_python, text.all_extras(noted.lines))
         return Archive(metadata, own.build_requires)
-
-    def lookup(self, project: NormalizedName) -> Lookup:
-        """See `protocol.Catalog`."""
-        return self.inner.lookup(project)
-
-    def metadata(self, file: File) -> Metadata:
-        """See `protocol.Catalog`."""
-        return self.inner.metadata(file)
-
-    def member(self, file: File, path: str) -> str:
-        """See `protocol.Catalog`."""
-        return self.inner.member(file, path)
-
-    def sha256(self, file: File) -> File:
-        """See `protocol.Catalog`."""
-        return self.inner.sha256(file)
-
-    def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
-        """See `protocol.Catalog`."""
-        self.inner.expect(wanted, follow)
-
-    def expect_metadata(self, files: Iterable[File]) -> None:
-        """See `protocol.Catalog`."""
-        self.inner.expect_metadata(files)
 
     def close(self) -> None:
         """Do nothing: somebody else owns the inner catalog."""

@@ -36,7 +36,7 @@ class Offers:
         self._problem = problem
         self._needs = {ask.origin: ask.need for ask in problem.stack.asks}
         self._about: dict[str, list[Fact]] = {}
-        self._asked = {need.name for need in self._needs.values() if isinstance(need, Requirement)}
+        self._asked = dict.fromkeys(need.name for need in self._needs.values() if isinstance(need, Requirement))
         self._doubts: dict[tuple[Candidate, tuple[tuple[str, Value], ...]], int] = {}
         for fact in problem.facts:
             self._about.setdefault(fact.package, []).append(fact)
@@ -74,14 +74,15 @@ class Offers:
         releases += (one for one in further if one not in releases)
         # releases with objections, and those not in their project's tables, come last
         machine = self._machine(among, {})
-        yield from sorted(releases, key=lambda one: self._known_doubt(one, machine))
+        yield from sorted(releases, key=lambda one: self._doubt(one, machine))
 
     def _is_candidate_of(self, wish: SpecifierSet, candidate: Candidate) -> bool:
         """Whether a release is a pre-release of a pinned one, and facts say which CANN each of them is for."""
         if not candidate.version.is_prerelease or self.is_unsure(candidate):
             return False
         final = Version(candidate.version.base_version)
-        return any(one.operator == "==" and one.contains(final) for one in wish) and self._is_listed(candidate)
+        pinned = any(one.operator == "==" and one.contains(final) for one in wish)
+        return pinned and bool(self._is_listed(candidate.package.name, candidate.version))
 
     def lacking(self, ground: Ground) -> Ground | None:
         """The ground that a line's project has releases without a file for the target, if there is one."""
@@ -114,21 +115,20 @@ class Offers:
 
     def is_unsure(self, candidate: Candidate) -> bool:
         """Whether there are objections to a release, or it is not in its project's tables."""
-        return self._known_doubt(candidate, self._problem.target.system) > 0
+        return self._doubt(candidate, self._problem.target.system) > 0
 
     def is_unlisted(self, choice: Mapping[Ground, Candidate]) -> bool:
         """Whether one of these is a release that is not in its project's tables."""
-        return any(isinstance(one.chosen, Release) and self._is_unlisted(one) for one in choice.values())
+        return any(map(self._is_unlisted, choice.values()))
 
     def unlisted_prereleases(self, choice: Mapping[Ground, Candidate]) -> int:
         """How many of these are pre-releases that are not in their project's tables."""
-        releases = (one for one in choice.values() if isinstance(one.chosen, Release))
-        return sum(1 for one in releases if one.version.is_prerelease and self._is_unlisted(one))
+        return sum(self._is_unlisted(one) and one.version.is_prerelease for one in choice.values())
 
     def doubt(self, choice: Mapping[Ground, Candidate]) -> int:
         """The surcharge for these releases, on the machine given by the components among them."""
         machine = self._machine((), choice)
-        return sum(self._known_doubt(candidate, machine) for candidate in choice.values())
+        return sum(self._doubt(candidate, machine) for candidate in choice.values())
 
     def _machine(self, among: Sequence[Ground], choice: Mapping[Ground, Candidate]) -> Mapping[str, Value]:
         """The target's components, with some changed."""
@@ -139,25 +139,18 @@ class Offers:
                 machine[ground.name] = candidate.chosen
         return machine
 
-    def _known_doubt(self, candidate: Candidate, machine: Mapping[str, Value]) -> int:
-        key = candidate, tuple(machine.items())
-        known = self._doubts.get(key)
-        if known is None:
-            known = self._doubts[key] = self._doubt(candidate, machine)
-        return known
-
     def _doubt(self, candidate: Candidate, machine: Mapping[str, Value]) -> int:
-        if not isinstance(candidate.chosen, Release):
-            return 0
-        if self._is_unlisted(candidate):
-            return UNLISTED
-        return UNSURE if self._has_faults(candidate, machine) else 0
+        """The surcharge for a release on this machine; 0 for what is no release."""
+        key = candidate, tuple(machine.items())
+        if key not in self._doubts:
+            unlisted = self._is_unlisted(candidate)
+            self._doubts[key] = UNLISTED if unlisted else UNSURE * self._has_faults(candidate, machine)
+        return self._doubts[key]
 
     def unlisted(self, found: Resolution) -> Iterator[str]:
         """The wish's projects whose release in a solution is not in the project's tables."""
-        asked = dict.fromkeys(need.name for need in self._needs.values() if isinstance(need, Requirement))
-        for pin in filter(None, map(found.pin, asked)):
-            if self._leave_out(pin.name, pin.version):
+        for pin in filter(None, map(found.pin, self._asked)):
+            if self._is_listed(pin.name, pin.version) is False:
                 yield pin.name
 
     def _has_faults(self, candidate: Candidate, machine: Mapping[str, Value]) -> bool:
@@ -168,7 +161,8 @@ class Offers:
                 return need.name in self._asked or not fact.grave
             return need.component not in machine or need.allows(machine[need.component])
 
-        assert isinstance(candidate.chosen, Release)  # noqa: S101  who asks has looked
+        if not isinstance(candidate.chosen, Release):
+            return False
         is_wheel = candidate.chosen.file.is_wheel
         return any(
             isinstance(fact, Warns)
@@ -183,20 +177,19 @@ class Offers:
 
     def _is_unlisted(self, candidate: Candidate) -> bool:
         """Whether facts say which CANN the project's releases need, but not for this one."""
-        return self._leave_out(candidate.package.name, candidate.version)
+        return (
+            isinstance(candidate.chosen, Release)
+            and self._is_listed(candidate.package.name, candidate.version) is False
+        )
 
-    def _is_listed(self, candidate: Candidate) -> bool:
-        """Whether facts say which CANN a release needs."""
-        return any(fact.speaks_of(candidate.version) for fact in self._tables(candidate.package.name))
-
-    def _leave_out(self, project: str, version: Version) -> bool:
-        tables = list(self._tables(project))
-        return bool(tables) and not any(fact.speaks_of(version) for fact in tables)
-
-    def _tables(self, project: str) -> Iterator[Requires]:
-        for fact in self._about.get(project, ()):
-            if isinstance(fact, Requires) and any(isinstance(need, ComponentRequirement) for need in fact.needs):
-                yield fact
+    def _is_listed(self, project: str, version: Version) -> bool | None:
+        """Whether facts say which CANN a release needs; None if they do not say it of any release of the project."""
+        tables = [
+            fact
+            for fact in self._about.get(project, ())
+            if isinstance(fact, Requires) and any(isinstance(need, ComponentRequirement) for need in fact.needs)
+        ]
+        return any(fact.speaks_of(version) for fact in tables) if tables else None
 
     def _need(self, origin: StackLine | BuildLine) -> Requirement:
         need = self._needs[origin]

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice, repeat
+from itertools import chain, islice, repeat
 from pathlib import PurePosixPath
 from typing import TypeGuard
 
 from resolver.catalog.parse.noted import Noted
 from resolver.catalog.protocol import UnusableFile
 from resolver.errors import ResolverError
-from resolver.explain.changes import Changed, Changes, proposal_day
+from resolver.explain.changes import Changed, Changes, proposed
 from resolver.explain.edit import StackText
 from resolver.explain.prices import ADD, NOTE, OVERRIDE
 from resolver.explain.trial import Trials
@@ -64,12 +64,9 @@ class Proposals:
 
     def pythons(self, cores: Sequence[Sequence[Ground]]) -> Iterator[Changed]:
         """The stack for other Pythons, nearest first, if a core is about Python or missing files for it."""
-        for core in cores:
-            if any(ground == Component("python") or self._depends_on_python(ground) for ground in core):
-                break
-        else:
-            return
-        yield from self._values("python", cores)
+        grounds = chain.from_iterable(cores)
+        if any(ground == Component("python") or self._depends_on_python(ground) for ground in grounds):
+            yield from self._values("python", cores)
 
     def glibcs(self, cores: Sequence[Sequence[Ground]]) -> Iterator[Changed]:
         """The stack for another glibc, nearest first, if a core is about it or a wheel needs a newer one."""
@@ -166,7 +163,7 @@ class Proposals:
         name = PurePosixPath(spare.name).stem
         stack = StackText(text).with_fact_file(name)
         where = self._trials.inputs.stack.line("stack", "facts")
-        change = Change(kind=ChangeKind.ADD, subject=name, before="", after=spare.name, where=where)
+        change = Change(ChangeKind.ADD, name, after=spare.name, where=where)
         return Changed((change,), stack.text, ADD, risky=False)
 
     def _proposed(self, ground: Said) -> Iterator[Changed]:
@@ -178,25 +175,16 @@ class Proposals:
         for archive in project.archives(parent.chosen.position):
             found = self._requirements_file(archive)
             if found is not None:
-                yield self._build_of(project.name, str(parent.version), found)
-
-    def _build_of(self, name: str, version: str, requirements: str) -> Changed:
-        row: dict[str, object] = {
-            "package": name,
-            "versions": f"=={version}",
-            "from": "sdist",
-            "requires-from": requirements,
-            "reason": "To be confirmed: built from source it needs what this file says, not its wheel",
-            "strength": "observed",
-            "source": "proposed by ascend-lock explain",
-            "checked": proposal_day(self._problem),
-        }
-        base = StackText(self._trials.text)
-        stack = base.with_table("fact.builds", row)
-        change = Change(
-            kind=ChangeKind.ADD, subject=name, before="", after=stack.text[len(base.text.rstrip()) :].strip(), where=""
-        )
-        return Changed((change,), stack.text, OVERRIDE, risky=True)
+                row = {
+                    "package": project.name,
+                    "versions": f"=={parent.version}",
+                    "from": "sdist",
+                    "requires-from": found,
+                    "reason": "To be confirmed: built from source it needs what this file says, not its wheel",
+                }
+                change = Change(ChangeKind.ADD, project.name)
+                change, stack = proposed(self._problem, StackText(self._trials.text), change, "builds", row)
+                yield Changed((change,), stack.text, OVERRIDE, risky=True)
 
     def stating(self, changed: Changed, needed: Sequence[tuple[Pin, Noted]]) -> Changed:
         """A changed stack with facts about archives that note what they need: left-out facts, or proposals."""
@@ -215,17 +203,10 @@ class Proposals:
             "versions": f"=={pin.version}",
             "requires": list(noted.lines),
             "reason": f"To be confirmed from its setup.py: it has no static metadata, and {noted.how}",
-            "strength": "observed",
-            "source": noted.where,
-            "checked": proposal_day(self._problem),
         }
-        stack = StackText(text)
-        longer = stack.with_table("fact.metadata", row)
-        added = longer.text[len(stack.text.rstrip()) :].strip()
-        change = Change(
-            kind=ChangeKind.STATE, subject=pin.name, before=pin.release.file.filename, after=added, where=""
-        )
-        return Changed((change,), longer.text, NOTE, risky=False)
+        change = Change(ChangeKind.STATE, pin.name, pin.release.file.filename)
+        change, stack = proposed(self._problem, StackText(text), change, "metadata", row, noted.where)
+        return Changed((change,), stack.text, NOTE, risky=False)
 
     def _requirements_file(self, archive: File) -> str | None:
         for path in _REQUIREMENTS_FILES:

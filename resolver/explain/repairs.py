@@ -77,7 +77,8 @@ class Found(msgspec.Struct):
     def next_late(self) -> Late | None:
         """The cheapest of those, as long as it costs less than what was found."""
         most = self.cheapest
-        return min((one for one in self.late if one.changed.price < most), key=_late_price, default=None)
+        cheaper = [one for one in self.late if one.changed.price < most]
+        return min(cheaper, key=lambda one: one.changed.price, default=None)
 
     def end(self) -> None:
         """Note as attempts what was left undecided."""
@@ -107,14 +108,6 @@ class Late(NamedTuple):
     tried: list[Attempt]
     goes_on: bool
 
-    def again(self) -> Repairs | None:
-        """Try it once more, for a longer time; gives what can be changed with it."""
-        return self.repairs.try_again(self)
-
-
-def _late_price(late: Late) -> int:
-    return late.changed.price
-
 
 class _Tried(NamedTuple):
     """The outcome of a set of changes: if it does not help, a `core` of which one more ground must change.
@@ -141,7 +134,8 @@ class Repairs:
         self._clauses = clauses
         self._trials = trials
         self._found = found
-        self._before = before
+        self._is_wish = before is None
+        self._before = before or Changed((), trials.text, 0, risky=False)
         own_cutoff = trials.inputs.stack.content.policy.exclude_newer is not None
         self._prices = Prices(clauses, trials.problem, own_cutoff=own_cutoff)
         self._offers = Offers(clauses, trials.problem)
@@ -171,7 +165,7 @@ class Repairs:
         self._proposed = [changed for changed in self._proposed if changed.price < most]
         wanted = self._wanted()
         prices = [changed.price for changed in self._proposed[:1]]
-        if wanted is not None and (self._before is None or self._priced(wanted) < most):
+        if wanted is not None and (self._is_wish or self._priced(wanted) < most):
             prices.append(self._priced(wanted))
         return min(prices, default=None)
 
@@ -220,8 +214,7 @@ class Repairs:
         return self._next
 
     def _priced(self, wanted: Sequence[Ground]) -> int:
-        before = self._before.price if self._before is not None else 0
-        return before + sum(self._prices.of(ground) or 0 for ground in wanted)
+        return self._before.price + sum(self._prices.of(ground) or 0 for ground in wanted)
 
     # --- sets of changes
 
@@ -234,7 +227,7 @@ class Repairs:
         for ground in filter(_is_cutoff, wanted):
             corrections.refuse([ground])
             self._left -= 1
-            return self.propose(self._after(self._changes.apply([ground], {})), self._found.attempts)
+            return self.propose(self._before.then(self._changes.apply([ground], {})), self._found.attempts)
         clauses.relaxed = frozenset(other for ground in wanted for other in self._prices.same(ground))
         try:
             if not clauses.satisfiable():
@@ -256,7 +249,7 @@ class Repairs:
         """Demand that one of a core's grounds changes (where the `given` ones change); False where none may."""
         if any(map(is_unstated, core)):
             self._found.unstated = True
-            self._found.unstated_in_wish |= self._before is None and not given
+            self._found.unstated_in_wish |= self._is_wish and not given
         self._reasons.update(ground for ground in core if wish_of(ground) is None)
         # a core does not include releases that a line could become if there were files for the target
         self._propose([*core, *(lack for one in given if (lack := self._offers.lacking(one)) is not None)])
@@ -272,11 +265,11 @@ class Repairs:
 
     def _propose(self, core: Sequence[Ground]) -> None:
         """Make the proposals that a core suggests; no component changes twice."""
-        done = {change.subject for change in self._before.changes} if self._before is not None else set()
+        done = {change.subject for change in self._before.changes}
         for component, several in (("python", self.proposals.pythons), ("glibc", self.proposals.glibcs)):
             if component not in done:
-                self._proposed += map(self._after, islice(several([core]), _PROPOSED))
-        self._proposed += map(self._after, self.proposals.left_out(core))
+                self._proposed += map(self._before.then, islice(several([core]), _PROPOSED))
+        self._proposed += map(self._before.then, self.proposals.left_out(core))
         self._proposed.sort(key=lambda changed: changed.price)
 
     def _try(self, wanted: Sequence[Ground]) -> _Tried:
@@ -294,7 +287,8 @@ class Repairs:
                     hit_listed |= locks and not self._offers.is_unlisted(choice)
                     failed |= not locks  # for reasons that the clauses do not know
                     break
-                answer = self._lock(self._after(changed), tried, briefly=True)
+                changed = self._before.then(changed)
+                answer = self._lock(changed, tried, briefly=True)
                 if answer is None:
                     hit = True
                     hit_listed |= not self._offers.is_unlisted(choice)
@@ -308,7 +302,8 @@ class Repairs:
                 else:
                     failed = True
                     if answer.is_late:
-                        self._put_off(self._after(changed))
+                        attempts = self._found.attempts if self._is_wish else []
+                        self._found.late.append(Late(self, changed, attempts, goes_on=False))
                     self._unreadable.update(one for one in choice.values() if not clauses.universe.opened(one))
         if hit_listed:
             return _Tried()
@@ -321,19 +316,14 @@ class Repairs:
             return _Tried([ground for ground in core if not (hit and risky(ground))], free)
         if hit:
             return _Tried()
-        if self._before is None:
+        if self._is_wish:
             self._found.attempts += tried[:1]
         return _Tried(is_unknown=failed)
-
-    def _put_off(self, changed: Changed) -> None:
-        """Keep what a set of changes came to, and was not decided in a short time."""
-        tried = self._found.attempts if self._before is None else []
-        self._found.late.append(Late(self, changed, tried, goes_on=False))
 
     def _tell(self, rest: Rest, wanted: Sequence[Ground]) -> None:
         """Record a contradiction that only showed once the stack was changed, as another one had hidden it."""
         reasons = [ground for ground in rest.core if wish_of(ground) is None]
-        if self._before is not None or not self._reasons.isdisjoint(reasons) or len(self._found.further) == _FURTHER:
+        if not self._is_wish or not self._reasons.isdisjoint(reasons) or len(self._found.further) == _FURTHER:
             return
         told = told_of(rest, self._clauses, wanted, self._trials.clock.expired)
         if told is not None and len(told.statements) <= _READABLE:
@@ -408,13 +398,9 @@ class Repairs:
                 needed, stated, answer = rest, fewer, without
         return stated, answer
 
-    def _after(self, changed: Changed) -> Changed:
-        """The earlier changes followed by this one."""
-        return changed if self._before is None else self._before.then(changed)
-
     def _is_needless(self, changed: Changed) -> bool:
         """Whether some of the earlier and present changes are enough."""
-        if self._before is None:
+        if self._is_wish:
             return False
         what = _subjects(changed)
         if any(_subjects(fix) <= what for fix, _ in self._found.fixes):

@@ -44,10 +44,12 @@ class Expired(Exception):
 class Clock:
     """A limit of time: `expired` once it is reached, `tick` raises then."""
 
-    def __init__(self, seconds: float, tell: Tick | None = None) -> None:
+    def __init__(self, seconds: float, tell: Tick | None = None, whole: Clock | None = None) -> None:
+        """`whole` is the limit that this one is a part of, which learns if something was cut short."""
         self.seconds = seconds
         self._end = time.monotonic() + seconds
         self._tell = tell
+        self._whole = whole
         self.limited = False  # whether anything was cut short
 
     def expired(self) -> bool:
@@ -60,6 +62,8 @@ class Clock:
     def cut(self) -> None:
         """Note that something was cut short."""
         self.limited = True
+        if self._whole is not None:
+            self._whole.cut()
 
     def is_early(self) -> bool:
         """Whether more than half of the time is left."""
@@ -67,7 +71,7 @@ class Clock:
 
     def within(self, seconds: float) -> Clock:
         """A limit that ends with this one, or after so many seconds."""
-        return _Part(min(seconds, self._end - time.monotonic()), self._tell, self)
+        return Clock(min(seconds, self._end - time.monotonic()), self._tell, self)
 
     def once(self, seconds: float) -> Clock:
         """The same for what may be tried again: when it ends, nothing is cut short yet."""
@@ -83,19 +87,6 @@ class Clock:
         """Raise Expired if time is up."""
         if self.expired():
             raise Expired
-
-
-class _Part(Clock):
-    """A limit within another, which learns if this one cut something short."""
-
-    def __init__(self, seconds: float, tell: Tick | None, whole: Clock) -> None:
-        super().__init__(seconds, tell)
-        self._whole = whole
-
-    def cut(self) -> None:
-        """Note that something was cut short."""
-        super().cut()
-        self._whole.cut()
 
 
 class Undecided(msgspec.Struct, frozen=True):
@@ -146,16 +137,14 @@ class Trials:
 
     def problem_of(self, text: str) -> Problem:
         """The problem of a changed stack. Raises InputError."""
-        document = read_text(text, schema.StackFile, self.inputs.stack.name)
-        inputs = with_stack(self.inputs, document)
-        return compile_problems(inputs, exclude_newer=self._cutoff, sources=self.problem.sources)[self.at]
+        return compile_problems(self._with(text), exclude_newer=self._cutoff, sources=self.problem.sources)[self.at]
+
+    def _with(self, text: str) -> Inputs:
+        return with_stack(self.inputs, read_text(text, schema.StackFile, self.inputs.stack.name))
 
     def after(self, text: str, universe: Universe) -> Trials:
         """Trials for variants of a changed stack, with its universe."""
-        document = read_text(text, schema.StackFile, self.inputs.stack.name)
-        return Trials(
-            with_stack(self.inputs, document), universe.problem, universe, self.clock, self._cutoff, self.wish
-        )
+        return Trials(self._with(text), universe.problem, universe, self.clock, self._cutoff, self.wish)
 
     def noting(self) -> Trials:
         """Trials that trust what archives note about themselves (see `noting`)."""

@@ -54,7 +54,7 @@ class ChangeKind(Enum):
     SPLIT = "split"  # the lines go to two environments
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class Change(msgspec.Struct, frozen=True):
     """One change: `before` becomes `after`. `where` is file:line of what changes.
 
     `subject` is the project, the component or the fact's id. `steps` counts the releases
@@ -68,9 +68,9 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: ChangeKind
     subject: str
-    before: str
-    after: str
-    where: str
+    before: str = ""
+    after: str = ""
+    where: str = ""
     steps: int = 0
     years: int = 0
     target: str = ""

@@ -19,37 +19,32 @@ _SYSTEM = {"cann": "CANN", "hdk": "HDK", "soc": "SoC"}
 
 def report(lock: Lock, language: Language = "en") -> str:
     """The text of the report in a language; texts without Chinese stay English."""
-    return "\n".join(_lines(lock, language)) + "\n"
+    return "\n\n".join(_blocks(lock, language)) + "\n"
 
 
-def _lines(lock: Lock, language: Language) -> Iterator[str]:
+def _blocks(lock: Lock, language: Language) -> Iterator[str]:
     yield from _head(lock, language)
     yield from _list(words.WARNINGS, lock.cautions, lock, language)
     yield from _list(words.NOTES, lock.notes, lock, language)
-    yield from _sources(lock, language)
-    yield from _absent(lock, language)
+    yield from _section(words.GIT, words.GIT_SAID, words.GIT_HEAD, _sources(lock, language), language)
+    yield from _section(words.ABSENT, words.ABSENT_SAID, words.ABSENT_HEAD, _absent(lock, language), language)
     yield from _changes(lock, language)
-    yield from _departures(lock, language)
-    yield from _overrides(lock, language)
+    yield from _section(words.DEPARTS, None, words.DEPARTS_HEAD, _departures(lock, language), language)
+    yield from _section(words.OVERRIDES, None, words.OVERRIDES_HEAD, _overrides(lock), language)
     for number, stage in enumerate(lock.stage, 1):
         title = phrases.title(stage.title) if language == "zh" else stage.title
         yield f"## {words.STAGE(language, number=number, title=markdown(title))}"
-        yield ""
-        for reason in stage.because:
-            yield f"- {markdown(_order(reason, lock, language))}"
         if stage.because:
-            yield ""
-        yield from _pins(lock, lock.pins_of(stage), language)
+            yield "\n".join(f"- {markdown(_order(reason, lock, language))}" for reason in stage.because)
+        yield _pins(lock, lock.pins_of(stage), language)
     for pins in lock.environments():
         names = [markdown(name) for name in pins[0].builds]
         apart = words.APART_FOR(language, names=_and(names, language)) if names else words.APART(language)
         yield f"## {apart}"
-        yield ""
         yield words.APART_SAID(language)
-        yield ""
-        yield from _pins(lock, pins, language)
-    yield from _exports(lock, language)
-    yield from _facts(lock, language)
+        yield _pins(lock, pins, language)
+    yield from _section(words.EXPORTS, words.EXPORTS_SAID, words.EXPORTS_HEAD, _exports(lock, language), language)
+    yield from _section(words.FACTS, None, words.FACTS_HEAD, _facts(lock, language), language)
     yield words.INPUTS(language, digest=lock.inputs)
 
 
@@ -61,14 +56,11 @@ def _head(lock: Lock, language: Language) -> Iterator[str]:
     )
     summary = (lock.summary_zh if language == "zh" else "") or lock.summary
     yield words.TITLE(language, stack=markdown(lock.stack), summary=markdown(summary))
-    yield ""
     yield words.OTHER(language)
-    yield ""
-    yield words.TARGET(language, platform=target.platform, python=target.python, glibc=target.glibc, system=system)
-    if lock.source:
-        yield words.INSTEAD(language, source=markdown(lock.source))
+    where = words.TARGET(language, platform=target.platform, python=target.python, glibc=target.glibc, system=system)
+    instead = words.INSTEAD(language, source=markdown(lock.source)) if lock.source else ""
     built = sum(pin.mode != "wheels" for pin in lock.pin)
-    yield words.SIZE(
+    size = words.SIZE(
         language,
         pins=words.PINS(language, len(lock.pin)),
         stages=words.STAGES(language, len(lock.stage)),
@@ -76,45 +68,44 @@ def _head(lock: Lock, language: Language) -> Iterator[str]:
         builds=words.BUILDS(language, built),
         git=words.BY_COMMIT(language) if any(pin.git for pin in lock.pin) else "",
     )
-    yield ""
+    yield "\n".join(filter(None, (where, instead, size)))
 
 
 def _list(heading: Words, sentences: Sequence[str], lock: Lock, language: Language) -> Iterator[str]:
     if sentences:
         yield f"## {heading(language)}"
-        yield ""
-        for sentence in sentences:
-            yield f"- {markdown(caution(sentence, lock.fact) if language == 'zh' else sentence)}"
-        yield ""
+        told = [caution(sentence, lock.fact) if language == "zh" else sentence for sentence in sentences]
+        yield "\n".join(f"- {markdown(sentence)}" for sentence in told)
 
 
-def _table(head: Sequence[Words], rows: Iterable[Sequence[str]], language: Language) -> Iterator[str]:
+def _section(
+    heading: Words, said: Words | None, head: Sequence[Words], rows: Iterable[Sequence[str]], language: Language
+) -> Iterator[str]:
+    """A heading, perhaps a sentence, and a table; nothing if there are no rows."""
+    if cells := list(rows):
+        yield f"## {heading(language)}"
+        if said is not None:
+            yield said(language)
+        yield _table(head, cells, language)
+
+
+def _table(head: Sequence[Words], rows: Iterable[Sequence[str]], language: Language) -> str:
     """Cells are Markdown already."""
-    yield _row([heading(language) for heading in head])
-    yield "|" + "---|" * len(head)
-    for row in rows:
-        yield _row(row)
-    yield ""
+    titles = _row([heading(language) for heading in head])
+    return "\n".join([titles, "|" + "---|" * len(head), *map(_row, rows)])
 
 
 def _row(cells: Sequence[str]) -> str:
     return "|" + "".join(f" {cell} |" if cell else " |" for cell in cells)
 
 
-def _sources(lock: Lock, language: Language) -> Iterator[str]:
-    pins = [(pin, pin.git) for pin in lock.pin if pin.git is not None]
-    if pins:
-        yield f"## {words.GIT(language)}"
-        yield ""
-        yield words.GIT_SAID(language)
-        yield ""
-        rows = []
-        for pin, git in pins:
+def _sources(lock: Lock, language: Language) -> Iterator[Sequence[str]]:
+    for pin in lock.pin:
+        if (git := pin.git) is not None:
             place = f"{git.url}, {git.commit}" + (f" ({git.ref})" if git.ref else "")
             done = words.SEMICOLON(language).join(treatment(git, language))
             trust = words.ON_TRUST if git.trust else words.AT_COMMIT
-            rows.append((f"{pin.name} {pin.version}", markdown(place), markdown(done), trust(language)))
-        yield from _table(words.GIT_HEAD, rows, language)
+            yield f"{pin.name} {pin.version}", markdown(place), markdown(done), trust(language)
 
 
 def treatment(git: LockedGit, language: Language = "en") -> list[str]:
@@ -137,52 +128,35 @@ def _step(step: LockedStep, language: Language) -> str:
     return words.RUNS(language, command=command)
 
 
-def _absent(lock: Lock, language: Language) -> Iterator[str]:
-    if lock.absent:
-        yield f"## {words.ABSENT(language)}"
-        yield ""
-        yield words.ABSENT_SAID(language)
-        yield ""
-        rows = ((row.name, markdown(_reason(row, language)), markdown(row.because)) for row in lock.absent)
-        yield from _table(words.ABSENT_HEAD, rows, language)
+def _absent(lock: Lock, language: Language) -> Iterator[Sequence[str]]:
+    return ((row.name, markdown(_reason(row, language)), markdown(row.because)) for row in lock.absent)
 
 
 def _changes(lock: Lock, language: Language) -> Iterator[str]:
-    yield f"## {words.CHANGES(language)}"
-    yield ""
     if lock.first or not lock.change:
+        yield f"## {words.CHANGES(language)}"
         yield words.FIRST(language) if lock.first else words.NO_CHANGE(language)
-        yield ""
         return
     rows = (
         (markdown(row.name), markdown(row.old) or words.CAME(language), markdown(row.new) or words.GONE(language))
         for row in lock.change
     )
-    yield from _table(words.CHANGES_HEAD, rows, language)
+    yield from _section(words.CHANGES, None, words.CHANGES_HEAD, rows, language)
 
 
-def _departures(lock: Lock, language: Language) -> Iterator[str]:
-    if lock.departs:
-        yield f"## {words.DEPARTS(language)}"
-        yield ""
-        cells = [
-            (row.guide_zh or row.guide, row.here_zh or row.here, row.reason_zh or row.reason)
-            if language == "zh"
-            else (row.guide, row.here, row.reason)
-            for row in lock.departs
-        ]
-        yield from _table(words.DEPARTS_HEAD, (tuple(map(markdown, row)) for row in cells), language)
+def _departures(lock: Lock, language: Language) -> Iterator[Sequence[str]]:
+    for row in lock.departs:
+        told = [row.guide, row.here, row.reason]
+        if language == "zh":
+            told = [row.guide_zh or row.guide, row.here_zh or row.here, row.reason_zh or row.reason]
+        yield [markdown(cell) for cell in told]
 
 
-def _overrides(lock: Lock, language: Language) -> Iterator[str]:
-    if lock.override:
-        yield f"## {words.OVERRIDES(language)}"
-        yield ""
-        rows = ((f"{row.package} {row.version}", markdown(row.dropped), markdown(row.fact)) for row in lock.override)
-        yield from _table(words.OVERRIDES_HEAD, rows, language)
+def _overrides(lock: Lock) -> Iterator[Sequence[str]]:
+    return ((f"{row.package} {row.version}", markdown(row.dropped), markdown(row.fact)) for row in lock.override)
 
 
-def _pins(lock: Lock, pins: Sequence[LockedPin], language: Language) -> Iterator[str]:
+def _pins(lock: Lock, pins: Sequence[LockedPin], language: Language) -> str:
     several = len(lock.index) > 1
     rows = []
     for pin in pins:
@@ -190,7 +164,7 @@ def _pins(lock: Lock, pins: Sequence[LockedPin], language: Language) -> Iterator
         index = (markdown(pin.index),) if several else ()
         rows.append((markdown(name), pin.version, _how(pin, language), *index, _why(pin, language)))
     head = (*words.PIN_HEAD, words.INDEX_HEAD, words.WHY_HEAD) if several else (*words.PIN_HEAD, words.WHY_HEAD)
-    yield from _table(head, rows, language)
+    return _table(head, rows, language)
 
 
 def _and(names: Sequence[str], language: Language) -> str:
@@ -215,34 +189,21 @@ def _order(reason: str, lock: Lock, language: Language) -> str:
     return phrases.order(reason, {fact.where: fact.reason_zh for fact in lock.fact})
 
 
-def _exports(lock: Lock, language: Language) -> Iterator[str]:
-    if lock.export:
-        yield f"## {words.EXPORTS(language)}"
-        yield ""
-        yield words.EXPORTS_SAID(language)
-        yield ""
-        rows = []
-        for row in lock.export:
-            why = ("" if language == "zh" else " ").join(_reason(fact, language) for fact in lock.facts_of(row))
-            kind = words.OPTIONAL if row.optional else words.SET
-            rows.append((markdown(row.name), markdown(row.value), kind(language), markdown(why)))
-        yield from _table(words.EXPORTS_HEAD, rows, language)
+def _exports(lock: Lock, language: Language) -> Iterator[Sequence[str]]:
+    for row in lock.export:
+        why = ("" if language == "zh" else " ").join(_reason(fact, language) for fact in lock.facts_of(row))
+        kind = words.OPTIONAL if row.optional else words.SET
+        yield markdown(row.name), markdown(row.value), kind(language), markdown(why)
 
 
-def _facts(lock: Lock, language: Language) -> Iterator[str]:
-    if lock.fact:
-        yield f"## {words.FACTS(language)}"
-        yield ""
-        rows = (
-            (
-                words.CITED(language, what=markdown(row.id), where=one_line(row.where)),
-                _strength(row, language),
-                markdown(_reason(row, language)),
-                words.CHECKED(language, what=markdown(row.source), date=one_line(row.checked)),
-            )
-            for row in lock.fact
+def _facts(lock: Lock, language: Language) -> Iterator[Sequence[str]]:
+    for row in lock.fact:
+        yield (
+            words.CITED(language, what=markdown(row.id), where=one_line(row.where)),
+            _strength(row, language),
+            markdown(_reason(row, language)),
+            words.CHECKED(language, what=markdown(row.source), date=one_line(row.checked)),
         )
-        yield from _table(words.FACTS_HEAD, rows, language)
 
 
 def _strength(fact: LockedFact, language: Language) -> str:

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from resolver.model.lock import Lock, LockedIndex, LockedPin
+from resolver.model.lock import Lock, LockedGit, LockedIndex, LockedPin
 from resolver.render.text import one_line
 
 FILE = "requirements.txt"
@@ -17,10 +17,19 @@ STAGES = "stages"
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,60}\Z")
 
 
+def by_hash(lock: Lock) -> tuple[LockedPin, ...]:
+    """The pins that an installer can take by name and hash."""
+    return tuple(pin for pin in lock.pin if pin.mode != "built-here" and pin.git is None)
+
+
+def by_script(lock: Lock) -> tuple[LockedPin, ...]:
+    """The other pins, which install.sh builds."""
+    return tuple(pin for pin in lock.pin if pin.mode == "built-here" or pin.git is not None)
+
+
 def requirements(lock: Lock) -> str:
     """The file of everything that pip can install by name and hash alone."""
-    pins = [pin for pin in lock.pin if pin.mode != "built-here" and pin.git is None]
-    here = [pin for pin in lock.pin if pin.mode == "built-here" or pin.git is not None]
+    pins, here = by_hash(lock), by_script(lock)
     apart = [pin.name for pin in pins if pin.mode == "built-apart"]
     lines = [
         *_title(lock),
@@ -54,10 +63,10 @@ def no_deps(lock: Lock) -> str | None:
 
     Git sources are described in comments, as pip's hash mode does not support repositories.
     """
-    pins = [pin for pin in lock.pin if pin.mode == "built-here" and pin.git is None]
-    sources = [pin for pin in lock.pin if pin.git is not None]
-    if not pins and not sources:
+    left = by_script(lock)
+    if not left:
         return None
+    pins = [pin for pin in left if pin.git is None]
     lines = [*_title(lock), f"# To be installed after everything in {FILE}, each with its environment variables:"]
     for pin in pins:
         variables = " ".join(f"{key}={shlex.quote(value)}" for key, value in sorted(pin.env.items()))
@@ -75,15 +84,13 @@ def no_deps(lock: Lock) -> str | None:
             lines.append(
                 f"#   {variables} pip install {options} --no-binary {pin.name} --require-hashes -r {NO_DEPS_FILE}"
             )
-    for pin in sources:
-        lines += _from_git(pin)
+    for pin in left:
+        lines += [] if pin.git is None else _from_git(pin, pin.git)
     return "\n".join([*lines, "", *pin_lines(pins, via=_via(lock)), ""])
 
 
-def _from_git(pin: LockedPin) -> Iterator[str]:
+def _from_git(pin: LockedPin, git: LockedGit) -> Iterator[str]:
     """Comments on how to install a git source by hand."""
-    git = pin.git
-    assert git is not None  # noqa: S101  only these are asked for
     called = f" ({one_line(git.ref)})" if git.ref else ""
     yield f"# {pin.name} {pin.version} comes from git{called}, which a file of hashes cannot contain;"
     yield "# install.sh checks the commit and builds it with the pinned tools. By hand:"

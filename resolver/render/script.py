@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
 from resolver.json_text import digest, json_text
 from resolver.lock import phrases
+from resolver.lock.bundle import Served
 from resolver.model.lock import Lock, LockedGit, LockedPin, LockedStage, bundle_name
 from resolver.model.recipe import container
 from resolver.render.requirements import STAGES, build_file, files_by_index, pin_lines
@@ -72,6 +73,11 @@ def script(lock: Lock) -> str:
             elsewhere=list(_elsewhere(lock)),
         )
     )
+
+
+def bundle_script(locks: Sequence[Served]) -> dict[str, str]:
+    """The path and text of the install.sh at the top of a bundle, which installs one of its locks from the bundle."""
+    return {FILE: environment().get_template("bundle.sh.j2").render(locks=locks)}
 
 
 def _elsewhere(lock: Lock) -> Iterator[Mapping[str, object]]:

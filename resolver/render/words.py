@@ -159,6 +159,15 @@ TAKEN_OUT: Final = Words(
     "事实去掉了元数据中的部分依赖：请用 --no-deps 安装，详见 report.zh.md",
 )
 
+FACTS_LEFT_OUT: Final = Counted(
+    "hint: {count} fact that holds or was not checked is not shown; to see it: ascend-lock facts check {arguments}",
+    (
+        "hint: {count} facts that hold or were not checked are not shown; to see them: ascend-lock facts check "
+        "{arguments}"
+    ),
+    "提示：有 {count} 条成立或未核对的事实没有逐条列出，查看请运行：ascend-lock facts check {arguments}",
+)
+
 SEMICOLON: Final = Words("; ", "；")
 ALSO: Final = Words(", ", "，")
 GOING_ON: Final = Words("{label}: {done}", "{label}：{done}")

@@ -15,8 +15,7 @@ from resolver.lock import file as lock_file
 from resolver.lock.bundle import Served
 from resolver.model.lock import Lock
 from resolver.render.activation import activation
-from resolver.render.bundle import bundle_script
-from resolver.render.script import script, stage_files
+from resolver.render.script import bundle_script, script, stage_files
 from tests.functional.machine import execute, install, lines
 from tests.functional.sources import add_backend, add_source
 from tests.functional.workspace import HERE, PYTHON_LINE, REPOSITORY, Workspace

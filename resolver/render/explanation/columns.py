@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from resolver.errors import shown
 from resolver.render.text import one_line, padded, width, wrapped
@@ -43,10 +44,7 @@ def _beside(row: Row, columns: int, label: int, left: int) -> Iterator[str]:
     head, text, right = row
     lefts = wrap(text, left)
     rights = [line for one in right for line in wrap(one, columns - label - left - _GAP)]
-    for number in range(max(len(lefts), len(rights))):
-        one = lefts[number] if number < len(lefts) else ""
-        other = rights[number] if number < len(rights) else ""
-        lead = "" if number else head
+    for lead, one, other in zip_longest([head], lefts, rights, fillvalue=""):
         yield f"{padded(lead, label)}{padded(one, left + _GAP)}{other}".rstrip()
 
 

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from msgspec.structs import replace
 
 from resolver.model.explanation import Explanation, Fix
 from resolver.model.language import Language
-from resolver.render.explanation import words
-from resolver.render.explanation.changes import (
-    apply_hint,
-    change_sentences,
-    changes_sentence,
-    requires_sentence,
-    risk_sentence,
-)
+from resolver.render.explanation import changes, sentences, words
 from resolver.render.explanation.diff import change_diff, safe_lines
 from resolver.render.explanation.json import explanation_json
 from resolver.render.explanation.links import cited
-from resolver.render.explanation.sentences import missing_sentence, noted_once, target_line
+from resolver.render.template import environment
 from resolver.render.text import one_line
 
 FILE = "conflict.html"
@@ -32,16 +23,17 @@ _LANGUAGES = {"en": "en", "zh": "zh-Hans"}
 def explanation_html(explanation: Explanation, language: Language = "en") -> str:
     """The text of conflict.html. Links to the matrices are relative to locks/<stack>/<target>/."""
     problem = explanation.problem
-    told = replace(explanation, contradictions=noted_once(explanation.contradictions))
+    told = replace(explanation, contradictions=sentences.noted_once(explanation.contradictions))
     return (
-        _environment()
+        environment()
+        .overlay(autoescape=True, finalize=None)
         .get_template("conflict.html.j2")
         .render(
             view=_one_lined(explanation_json(told, language)),
             details=[_details(fix, language) for fix in explanation.fixes],
-            missing=missing_sentence(explanation.missing, language) if explanation.missing else "",
-            target=one_line(target_line(problem, language)),
-            hint=one_line(apply_hint(explanation, language)) if explanation.fixes else "",
+            missing=sentences.missing_sentence(explanation.missing, language) if explanation.missing else "",
+            target=one_line(sentences.target_line(problem, language)),
+            hint=one_line(changes.apply_hint(explanation, language)) if explanation.fixes else "",
             words=words,
             language=language,
             lang=_LANGUAGES[language],
@@ -53,11 +45,13 @@ def explanation_html(explanation: Explanation, language: Language = "en") -> str
 def _details(fix: Fix, language: Language) -> Mapping[str, Any]:
     """What the block of a fix shows beyond its JSON; code keeps its line breaks."""
     return {
-        "summary": one_line(changes_sentence(fix.changes, language)),
-        "changes": [one_line(told) for told in change_sentences(fix.changes, language)],
-        "risk": risk_sentence(fix, language),
+        "summary": one_line(changes.changes_sentence(fix.changes, language)),
+        "changes": [one_line(told) for told in changes.change_sentences(fix.changes, language)],
+        "risk": changes.risk_sentence(fix, language),
         "diffs": [diff for change in fix.changes if (diff := change_diff(change))],
-        "environments": [one_line(requires_sentence(fix, environment, language)) for environment in fix.environments],
+        "environments": [
+            one_line(changes.requires_sentence(fix, environment, language)) for environment in fix.environments
+        ],
         "files": [(one_line(name), "\n".join(safe_lines(text))) for name, text in fix.files],
     }
 
@@ -73,15 +67,3 @@ def _one_lined(value: Any) -> Any:
             return [_one_lined(one) for one in value]
         case _:
             return value
-
-
-@lru_cache(1)
-def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader("resolver.render"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )

@@ -11,18 +11,9 @@ from resolver.model.explanation import Attempt, Branch, Change, Closing, Contrad
 from resolver.model.fact import Fact, Warns
 from resolver.model.language import Language
 from resolver.model.statement import Asks, Forbids, Has, Lacks, Needs, Shares, Statement
-from resolver.render.explanation.changes import change_sentence, environment_sentence, outcome_sentence
+from resolver.render.explanation import changes, sentences
 from resolver.render.explanation.links import cited, source_line
 from resolver.render.explanation.places import place_of
-from resolver.render.explanation.sentences import (
-    branch_sentence,
-    claim,
-    closing_sentence,
-    explanation_sentence,
-    reason_of,
-    statement_details,
-    warning_text,
-)
 from resolver.render.explanation.words import sort_of
 
 VERSION = 1  # of the schema; within a version keys may be added, but none is removed or changes its meaning
@@ -51,7 +42,7 @@ def explanation_json(explanation: Explanation, language: Language = "en") -> dic
 def contradiction_json(contradiction: Contradiction, language: Language) -> dict[str, Any]:
     """Statements that contradict each other, where they meet, and the cases."""
     return {
-        "claim": claim(contradiction, language),
+        "claim": sentences.claim(contradiction, language),
         "statements": [
             statement_json(number, statement, language) for number, statement in enumerate(contradiction.statements, 1)
         ],
@@ -68,8 +59,8 @@ def statement_json(number: int, statement: Statement, language: Language) -> dic
         "number": number,
         "kind": type(statement).__name__.lower(),
         "sort": sort_of(statement),
-        "text": explanation_sentence(statement, language),
-        "details": list(statement_details(statement, language)),
+        "text": sentences.explanation_sentence(statement, language),
+        "details": list(sentences.statement_details(statement, language)),
         "where": statement.where,
         "origin": place.told,
         "href": source_line(place.where),
@@ -129,7 +120,7 @@ def _fact(fact: Fact, language: Language) -> dict[str, Any]:
         "id": fact.id,
         "package": fact.package,
         "strength": fact.strength.value,
-        "reason": reason_of(fact, language),
+        "reason": sentences.reason_of(fact, language),
         "source": fact.source,
         "links": [{"text": piece.text, "href": piece.href} for piece in cited(fact.source) if piece.href],
         "checked": fact.checked.isoformat(),
@@ -139,25 +130,25 @@ def _fact(fact: Fact, language: Language) -> dict[str, Any]:
 
 
 def _closing(closing: Closing | None, language: Language) -> dict[str, Any] | None:
-    return None if closing is None else {**to_builtins(closing), "text": closing_sentence(closing, language)}
+    return None if closing is None else {**to_builtins(closing), "text": sentences.closing_sentence(closing, language)}
 
 
 def _branch(branch: Branch, language: Language) -> dict[str, Any]:
     return {
         "subject": branch.subject,
         "versions": to_builtins(branch.versions),
-        "text": branch_sentence(branch, language),
+        "text": sentences.branch_sentence(branch, language),
         "closing": _closing(branch.closing, language),
         "branches": [_branch(below, language) for below in branch.branches],
     }
 
 
 def _warning(warns: Warns, language: Language) -> dict[str, Any]:
-    return {"text": warning_text(warns, language), "fact": _fact(warns, language)}
+    return {"text": sentences.warning_text(warns, language), "fact": _fact(warns, language)}
 
 
 def _change(change: Change, language: Language) -> dict[str, Any]:
-    row = {**to_builtins(change), "text": change_sentence(change, language)}
+    row = {**to_builtins(change), "text": changes.change_sentence(change, language)}
     if not change.target:
         del row["target"]
     return row
@@ -167,7 +158,7 @@ def _environment(environment: Environment, language: Language) -> dict[str, Any]
     return {
         **to_builtins(replace(environment, warnings=())),
         "warnings": [_warning(warning, language) for warning in environment.warnings],
-        "text": environment_sentence(environment, language),
+        "text": changes.environment_sentence(environment, language),
     }
 
 
@@ -185,6 +176,6 @@ def _attempt(attempt: Attempt, language: Language) -> dict[str, Any]:
     return {
         "changes": [_change(change, language) for change in attempt.changes],
         "outcome": attempt.outcome.value,
-        "text": outcome_sentence(attempt, language),
+        "text": changes.outcome_sentence(attempt, language),
         "because": [statement_json(number, statement, language) for number, statement in enumerate(attempt.because, 1)],
     }

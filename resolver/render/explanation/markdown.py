@@ -4,37 +4,17 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from resolver.model.explanation import Branch, Contradiction, Environment, Explanation, Fix
 from resolver.model.fact import Fact, Warns
 from resolver.model.language import Language
 from resolver.model.statement import Forbids, Statement
-from resolver.render.explanation import words
-from resolver.render.explanation.changes import (
-    apply_hint,
-    change_sentences,
-    changes_sentence,
-    environment_sentence,
-    outcome_sentence,
-    requires_sentence,
-    risk_sentence,
-)
+from resolver.render.bilingual import Words
+from resolver.render.explanation import changes, sentences, words
 from resolver.render.explanation.diff import change_diff, safe_lines
 from resolver.render.explanation.links import cited, source_line
 from resolver.render.explanation.places import place_of
-from resolver.render.explanation.sentences import (
-    branch_sentence,
-    claim,
-    closing_sentence,
-    explanation_sentence,
-    missing_sentence,
-    noted_once,
-    reason_of,
-    statement_details,
-    target_line,
-    warning_text,
-)
 from resolver.render.text import markdown, one_line
 
 FILE = "conflict.md"
@@ -42,25 +22,22 @@ FILE = "conflict.md"
 
 def explanation_markdown(explanation: Explanation, language: Language = "en") -> str:
     """The text of conflict.md. Links to the matrices are relative to locks/<stack>/<target>/."""
-    return "\n".join(_lines(explanation, language)) + "\n"
+    return "\n\n".join(_blocks(explanation, language)) + "\n"
 
 
-def _lines(explanation: Explanation, language: Language) -> Iterator[str]:
+def _blocks(explanation: Explanation, language: Language) -> Iterator[str]:
     problem = explanation.problem
     stack = problem.stack.name
     yield f"# {markdown(words.TITLE(language, stack=stack))}"
-    yield ""
-    yield markdown(words.NO_ENVIRONMENT(language, stack=stack, target=target_line(problem, language)))
-    yield ""
+    target = sentences.target_line(problem, language)
+    yield markdown(words.NO_ENVIRONMENT(language, stack=stack, target=target))
     yield from _why(explanation, language)
     if explanation.missing:
-        yield markdown(missing_sentence(explanation.missing, language))
-        yield ""
+        yield markdown(sentences.missing_sentence(explanation.missing, language))
     yield from _ways_out(explanation, language)
     yield from _tried(explanation, language)
     if explanation.limited:
         yield words.LIMITED(language)
-        yield ""
     yield words.INPUTS(language, digest=problem.digest)
 
 
@@ -68,35 +45,27 @@ def _why(explanation: Explanation, language: Language) -> Iterator[str]:
     total = len(explanation.contradictions)
     if not total:
         yield words.NO_CONTRADICTION(language)
-        yield ""
-    for number, contradiction in enumerate(noted_once(explanation.contradictions), 1):
-        said = claim(contradiction, language)
+    for number, contradiction in enumerate(sentences.noted_once(explanation.contradictions), 1):
+        said = sentences.claim(contradiction, language)
         if total == 1:
             yield f"## {words.WHY(language, claim=said)}"
         else:
             yield f"## {words.CONFLICT_OF(language, number=number, total=total, claim=said)}"
-        yield ""
         yield from _contradiction(contradiction, language)
 
 
 def _contradiction(contradiction: Contradiction, language: Language) -> Iterator[str]:
-    for number, statement in enumerate(contradiction.statements, 1):
-        yield from _statement(number, statement, language)
-    yield ""
+    statements = enumerate(contradiction.statements, 1)
+    yield "\n".join(line for number, one in statements for line in _statement(number, one, language))
     if contradiction.closing is not None and len(contradiction.statements) > 1:
-        yield f"**{markdown(closing_sentence(contradiction.closing, language))}**"
-        yield ""
+        yield f"**{markdown(sentences.closing_sentence(contradiction.closing, language))}**"
     if contradiction.branches:
         cases = words.CASES(language, subject=contradiction.branches[0].subject)
         yield f"**{markdown(cases)}**"
-        yield ""
-        yield from _branches(contradiction.branches, language, "")
-        yield ""
+        yield "\n".join(_branches(contradiction.branches, language, ""))
     if contradiction.notes:
         yield words.KNOWN_FAULTS(language)
-        yield ""
-        yield from _warnings(contradiction.notes, language)
-        yield ""
+        yield _warnings(contradiction.notes, language)
 
 
 def _statement(number: int, statement: Statement, language: Language) -> Iterator[str]:
@@ -105,13 +74,13 @@ def _statement(number: int, statement: Statement, language: Language) -> Iterato
     if place.fact is not None:
         strength = words.STRENGTHS[place.fact.strength.value](language)
         origin = words.WITH_STRENGTH(language, where=origin, strength=strength)
-    sentence = markdown(explanation_sentence(statement, language))
+    sentence = markdown(sentences.explanation_sentence(statement, language))
     yield f"{number}. {sentence} — {origin}" if origin else f"{number}. {sentence}"
-    for detail in statement_details(statement, language):
+    for detail in sentences.statement_details(statement, language):
         yield f"   - {markdown(detail)}"
     if place.fact is not None:
         if not isinstance(statement, Forbids):  # its sentence has it already
-            yield f"   - {markdown(words.REASON(language, text=reason_of(place.fact, language)))}"
+            yield f"   - {markdown(words.REASON(language, text=sentences.reason_of(place.fact, language)))}"
         yield f"   - {_evidence(place.fact, language)}"
 
 
@@ -123,49 +92,46 @@ def _evidence(fact: Fact, language: Language) -> str:
 
 def _branches(branches: Sequence[Branch], language: Language, indent: str) -> Iterator[str]:
     for branch in branches:
-        yield f"{indent}- {markdown(branch_sentence(branch, language))}"
+        yield f"{indent}- {markdown(sentences.branch_sentence(branch, language))}"
         yield from _branches(branch.branches, language, indent + "  ")
 
 
-def _warnings(warnings: Sequence[Warns], language: Language) -> Iterator[str]:
+def _warnings(warnings: Sequence[Warns], language: Language) -> str:
+    lines = []
     for warning in warnings:
         place = _linked(warning.where, source_line(warning.where))
-        yield f"- {markdown(warning_text(warning, language))}"
-        yield f"  - {place}{words.SEMICOLON(language)}{_evidence(warning, language)}"
+        lines.append(f"- {markdown(sentences.warning_text(warning, language))}")
+        lines.append(f"  - {place}{words.SEMICOLON(language)}{_evidence(warning, language)}")
+    return "\n".join(lines)
 
 
 def _ways_out(explanation: Explanation, language: Language) -> Iterator[str]:
     yield f"## {words.HEADING_WAYS_OUT(language)}"
-    yield ""
     if not explanation.fixes:
         yield words.NO_WAY_OUT(language)
-        yield ""
         return
     yield words.WAYS_CHECKED(language)
-    yield ""
-    columns = (words.COLUMN_FIX, words.COLUMN_CHANGE, words.COLUMN_RESULT, words.COLUMN_NOTES)
-    yield from _head([column(language) for column in columns])
+    rows = []
     for fix in explanation.fixes:
         results = [_result(fix, environment, language) for environment in fix.environments]
-        changes = [markdown(told) for told in change_sentences(fix.changes, language)]
-        cells = [markdown(fix.name), "<br>".join(changes), "<br>".join(results), _to_know(fix, language)]
-        yield f"| {' | '.join(cells)} |"
-    yield ""
-    yield markdown(apply_hint(explanation, language))
-    yield ""
+        told = [markdown(sentence) for sentence in changes.change_sentences(fix.changes, language)]
+        rows.append((markdown(fix.name), "<br>".join(told), "<br>".join(results), _to_know(fix, language)))
+    columns = (words.COLUMN_FIX, words.COLUMN_CHANGE, words.COLUMN_RESULT, words.COLUMN_NOTES)
+    yield _table(columns, rows, language)
+    yield markdown(changes.apply_hint(explanation, language))
     for fix in explanation.fixes:
         yield from _fix(fix, language)
 
 
 def _result(fix: Fix, environment: Environment, language: Language) -> str:
-    told = environment_sentence(environment, language)
+    told = changes.environment_sentence(environment, language)
     if len(fix.environments) > 1:
-        told = words.LABELLED(language, label=requires_sentence(fix, environment, language), text=told)
+        told = words.LABELLED(language, label=changes.requires_sentence(fix, environment, language), text=told)
     return markdown(told)
 
 
 def _to_know(fix: Fix, language: Language) -> str:
-    told = [risk_sentence(fix, language)] if fix.risky else []
+    told = [changes.risk_sentence(fix, language)] if fix.risky else []
     count = sum(len(environment.warnings) for environment in fix.environments)
     if count:
         told.append(words.WARNINGS(language, count))
@@ -174,67 +140,55 @@ def _to_know(fix: Fix, language: Language) -> str:
 
 def _fix(fix: Fix, language: Language) -> Iterator[str]:
     label = words.FIX(language, name=fix.name)
-    summary = words.LABELLED(language, label=label, text=changes_sentence(fix.changes, language))
+    summary = words.LABELLED(language, label=label, text=changes.changes_sentence(fix.changes, language))
     yield f"<details><summary>{html.escape(one_line(summary))}</summary>"
-    yield ""
-    for change in fix.changes:
-        diff = change_diff(change)
-        if diff:
-            yield from _fenced(diff, "diff")
+    for diff in filter(None, map(change_diff, fix.changes)):
+        yield _fenced(diff, "diff")
     for environment in fix.environments:
         if len(fix.environments) > 1:
-            yield markdown(requires_sentence(fix, environment, language))
-            yield ""
+            yield markdown(changes.requires_sentence(fix, environment, language))
         yield from _pins(environment, language)
     for name, text in fix.files:
-        yield f"{markdown(words.FILE(language, name=name))}"
-        yield ""
-        yield from _fenced(safe_lines(text), "toml")
+        yield markdown(words.FILE(language, name=name))
+        yield _fenced(safe_lines(text), "toml")
     yield "</details>"
-    yield ""
 
 
 def _pins(environment: Environment, language: Language) -> Iterator[str]:
     if environment.pins:
         yield words.PINS(language)
-        yield ""
-        columns = (words.COLUMN_PROJECT, words.COLUMN_VERSION, words.COLUMN_WISHED)
-        yield from _head([column(language) for column in columns])
-        for pin in environment.pins:
-            wished = words.YES(language) if pin.wished else words.NO(language)
-            yield f"| {markdown(pin.name)} | {markdown(pin.version)} | {wished} |"
-        yield ""
+        rows = [
+            (markdown(pin.name), markdown(pin.version), (words.YES if pin.wished else words.NO)(language))
+            for pin in environment.pins
+        ]
+        yield _table((words.COLUMN_PROJECT, words.COLUMN_VERSION, words.COLUMN_WISHED), rows, language)
     if environment.warnings:
-        yield from _warnings(environment.warnings, language)
-        yield ""
+        yield _warnings(environment.warnings, language)
 
 
 def _tried(explanation: Explanation, language: Language) -> Iterator[str]:
-    if not explanation.attempts:
-        return
-    yield f"## {words.HEADING_TRIED(language)}"
-    yield ""
-    columns = (words.COLUMN_CHANGE, words.COLUMN_WHY_NOT)
-    yield from _head([column(language) for column in columns])
-    for attempt in explanation.attempts:
-        changes = changes_sentence(attempt.changes, language)
-        yield f"| {markdown(changes)} | {markdown(outcome_sentence(attempt, language))} |"
-    yield ""
+    if explanation.attempts:
+        yield f"## {words.HEADING_TRIED(language)}"
+        rows = [
+            (
+                markdown(changes.changes_sentence(attempt.changes, language)),
+                markdown(changes.outcome_sentence(attempt, language)),
+            )
+            for attempt in explanation.attempts
+        ]
+        yield _table((words.COLUMN_CHANGE, words.COLUMN_WHY_NOT), rows, language)
 
 
-def _head(titles: Sequence[str]) -> Iterator[str]:
-    yield f"| {' | '.join(titles)} |"
-    yield f"|{'---|' * len(titles)}"
+def _table(titles: Sequence[Words], rows: Iterable[Sequence[str]], language: Language) -> str:
+    head = f"| {' | '.join(title(language) for title in titles)} |"
+    return "\n".join([head, f"|{'---|' * len(titles)}", *(f"| {' | '.join(row)} |" for row in rows)])
 
 
-def _fenced(lines: Sequence[str], syntax: str) -> Iterator[str]:
+def _fenced(lines: Sequence[str], syntax: str) -> str:
     """A code block whose fence is longer than any run of backticks in it."""
     longest = max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
-    yield f"{fence}{syntax}"
-    yield from lines
-    yield fence
-    yield ""
+    return "\n".join([f"{fence}{syntax}", *lines, fence])
 
 
 def _linked(text: str, href: str) -> str:

@@ -33,6 +33,7 @@ from resolver.render.explanation.words import listed
 
 _FILES = 4  # files of one release that are named
 _SPANS = 8  # runs of releases that are named
+_POLICY = {Lack.PRERELEASE: words.PRERELEASE, Lack.NEEDLESS: words.NEEDLESS, Lack.YANKED: words.YANKED}
 _COMPONENTS = {"cann": "CANN", "hdk": "HDK", "soc": "SoC", "python": "Python"}
 
 
@@ -93,12 +94,11 @@ def claim(contradiction: Contradiction, language: Language) -> str:
 
 def noted_once(contradictions: Sequence[Contradiction]) -> tuple[Contradiction, ...]:
     """The contradictions, with each known fault of a release only at its first mention."""
-    told: set[str] = set()
-    rows = []
-    for one in contradictions:
-        rows.append(replace(one, notes=tuple(note for note in one.notes if note.id not in told)))
-        told.update(note.id for note in one.notes)
-    return tuple(rows)
+    first = {note.id: at for at, one in reversed(list(enumerate(contradictions))) for note in one.notes}
+    return tuple(
+        replace(one, notes=tuple(note for note in one.notes if first[note.id] == at))
+        for at, one in enumerate(contradictions)
+    )
 
 
 def closing_sentence(closing: Closing, language: Language) -> str:
@@ -209,12 +209,8 @@ def _lacks(statement: Lacks, language: Language) -> str:
         case Lack.UNREACHABLE:
             names = listed([f"`{name}`" for name in statement.unreachable], language)
             return words.UNREACHABLE(language, names=names, subject=statement.subject)
-        case Lack.PRERELEASE:
-            return _said(words.PRERELEASE, statement, language)
-        case Lack.NEEDLESS:
-            return _said(words.NEEDLESS, statement, language)
-        case Lack.YANKED:
-            return _said(words.YANKED, statement, language)
+        case Lack.PRERELEASE | Lack.NEEDLESS | Lack.YANKED:
+            return _said(_POLICY[statement.lack], statement, language)
         case Lack.CUTOFF:
             if _all_dated(statement):
                 return _said(words.LATER_THAN, statement, language)

@@ -9,30 +9,9 @@ from resolver.model.explanation import Branch, Contradiction, Environment, Expla
 from resolver.model.language import Language
 from resolver.model.problem import Problem
 from resolver.model.statement import Needs, Statement
-from resolver.render.explanation import words
-from resolver.render.explanation.changes import (
-    apply_hint,
-    change_sentences,
-    changes_sentence,
-    environment_sentence,
-    outcome_sentence,
-    requires_sentence,
-    risk_sentence,
-)
+from resolver.render.explanation import changes, sentences, words
 from resolver.render.explanation.columns import paragraph, two_columns
 from resolver.render.explanation.places import place_of, with_strength
-from resolver.render.explanation.sentences import (
-    branch_sentence,
-    claim,
-    closing_sentence,
-    explanation_sentence,
-    missing_sentence,
-    noted_once,
-    reason_of,
-    statement_details,
-    target_line,
-    warning_text,
-)
 
 WIDTH = 110
 _ATTEMPTS = 10
@@ -61,16 +40,16 @@ def further_text(contradictions: Sequence[Contradiction], language: Language = "
 
 def _further(contradictions: Sequence[Contradiction], language: Language, width: int) -> Iterator[str]:
     for contradiction in contradictions:
-        yield from paragraph(words.FURTHER(language, claim=claim(contradiction, language)), width, "")
+        yield from paragraph(words.FURTHER(language, claim=sentences.claim(contradiction, language)), width, "")
         yield from _contradiction(contradiction, language, width)
 
 
 def contradictions_lines(contradictions: Sequence[Contradiction], language: Language, width: int) -> Iterator[str]:
     """The contradictions, with headings if there are several; the heading of a single one is the caller's."""
     total = len(contradictions)
-    for number, contradiction in enumerate(noted_once(contradictions), 1):
+    for number, contradiction in enumerate(sentences.noted_once(contradictions), 1):
         if total > 1:
-            said = claim(contradiction, language)
+            said = sentences.claim(contradiction, language)
             yield ""
             heading = words.CONFLICT_OF(language, number=number, total=total, claim=said)
             yield from paragraph(heading, width, "")
@@ -80,7 +59,7 @@ def contradictions_lines(contradictions: Sequence[Contradiction], language: Lang
 def overall_claim(contradictions: Sequence[Contradiction], language: Language) -> str:
     """What is said about all contradictions, on one line."""
     if len(contradictions) == 1:
-        return claim(contradictions[0], language)
+        return sentences.claim(contradictions[0], language)
     return words.SEVERAL(language, count=len(contradictions))
 
 
@@ -89,7 +68,7 @@ def _contradiction(contradiction: Contradiction, language: Language, width: int)
     yield from statement_lines(contradiction.statements[:_MOST], language, width)
     yield from _more(len(contradiction.statements), language, "     ")
     if contradiction.closing is not None and len(contradiction.statements) > 1:
-        yield from paragraph(closing_sentence(contradiction.closing, language), width, "   => ", "      ")
+        yield from paragraph(sentences.closing_sentence(contradiction.closing, language), width, "   => ", "      ")
     if contradiction.branches:
         yield from paragraph(
             words.CASES(language, subject=contradiction.branches[0].subject), width, "   => ", "      "
@@ -99,7 +78,7 @@ def _contradiction(contradiction: Contradiction, language: Language, width: int)
         yield ""
         yield f"  {words.KNOWN_FAULTS(language)}"
     for note in contradiction.notes:
-        yield from paragraph(warning_text(note, language), width, "  - ", "    ")
+        yield from paragraph(sentences.warning_text(note, language), width, "  - ", "    ")
 
 
 def statement_lines(statements: Sequence[Statement], language: Language, width: int) -> Iterator[str]:
@@ -111,10 +90,10 @@ def statement_lines(statements: Sequence[Statement], language: Language, width: 
         source = place.fact.source if place.fact is not None else ""
         right = [with_strength(place, language), *([source] if source not in {"", *sources} else [])]
         sources.add(source)
-        rows.append((f"  {number:>2}", explanation_sentence(statement, language), right))
+        rows.append((f"  {number:>2}", sentences.explanation_sentence(statement, language), right))
     for lines, statement in zip(two_columns(rows, width), statements, strict=True):
         yield from lines
-        for detail in (*statement_details(statement, language), *_why_the_soc(statement, language)):
+        for detail in (*sentences.statement_details(statement, language), *_why_the_soc(statement, language)):
             yield from paragraph(detail, width, "        ", "          ")
 
 
@@ -123,11 +102,11 @@ def _why_the_soc(statement: Statement, language: Language) -> Iterator[str]:
     if isinstance(statement, Needs) and statement.fact is not None:
         need = ComponentRequirement.parse(statement.needs)
         if need is not None and need.component == "soc":
-            yield reason_of(statement.fact, language)
+            yield sentences.reason_of(statement.fact, language)
 
 
 def _why(problem: Problem, contradictions: Sequence[Contradiction], language: Language, width: int) -> Iterator[str]:
-    target = target_line(problem, language)
+    target = sentences.target_line(problem, language)
     yield from paragraph(words.NO_ENVIRONMENT(language, stack=problem.stack.name, target=target), width, "")
     yield ""
     if not contradictions:
@@ -140,7 +119,7 @@ def _why(problem: Problem, contradictions: Sequence[Contradiction], language: La
 
 def _ways(explanation: Explanation, language: Language, width: int, *, in_checkout: bool) -> Iterator[str]:
     if explanation.missing:
-        yield from paragraph(missing_sentence(explanation.missing, language, _MISSING), width, "")
+        yield from paragraph(sentences.missing_sentence(explanation.missing, language, _MISSING), width, "")
         yield ""
     yield from _ways_out(explanation, language, width, in_checkout=in_checkout)
     if explanation.limited:
@@ -151,7 +130,7 @@ def _ways(explanation: Explanation, language: Language, width: int, *, in_checko
 
 def _branches(branches: Sequence[Branch], language: Language, width: int, indent: str) -> Iterator[str]:
     for branch in branches[:_MOST]:
-        yield from paragraph(branch_sentence(branch, language), width, f"{indent}- ", f"{indent}  ")
+        yield from paragraph(sentences.branch_sentence(branch, language), width, f"{indent}- ", f"{indent}  ")
         yield from _branches(branch.branches, language, width, indent + "  ")
     yield from _more(len(branches), language, f"{indent}- ")
 
@@ -166,14 +145,14 @@ def _ways_out(explanation: Explanation, language: Language, width: int, *, in_ch
         yield words.WAYS_OUT(language)
         yield from _fixes(explanation.fixes, language, width)
         yield ""
-        yield from paragraph(apply_hint(explanation, language, in_checkout=in_checkout), width, "")
+        yield from paragraph(changes.apply_hint(explanation, language, in_checkout=in_checkout), width, "")
         return
     yield words.NO_WAY_OUT(language)
     tried = words.LABELLED(language, label=words.HEADING_TRIED(language), text="").rstrip()
     yield tried if explanation.attempts else words.NOTHING_TRIED(language)
     for attempt in explanation.attempts[:_ATTEMPTS]:
-        yield from paragraph(changes_sentence(attempt.changes, language), width, "  - ", "    ")
-        yield from paragraph(outcome_sentence(attempt, language), width, "      ")
+        yield from paragraph(changes.changes_sentence(attempt.changes, language), width, "  - ", "    ")
+        yield from paragraph(changes.outcome_sentence(attempt, language), width, "      ")
     if len(explanation.attempts) > _ATTEMPTS:
         yield f"  {words.TRIED_MORE(language, len(explanation.attempts) - _ATTEMPTS)}"
     yield ""
@@ -182,7 +161,7 @@ def _ways_out(explanation: Explanation, language: Language, width: int, *, in_ch
 def _fixes(fixes: Sequence[Fix], language: Language, width: int) -> Iterator[str]:
     """The fixes, and below them their warnings, each once, as most fixes share them."""
     texts = [
-        warning_text(warning, language)
+        sentences.warning_text(warning, language)
         for fix in fixes
         for environment in fix.environments
         for warning in environment.warnings
@@ -199,19 +178,19 @@ def _fixes(fixes: Sequence[Fix], language: Language, width: int) -> Iterator[str
 
 def _fix(fix: Fix, labels: Mapping[str, str], language: Language, width: int) -> Iterator[str]:
     indent = "     "
-    for number, told in enumerate(change_sentences(fix.changes, language)):
+    for number, told in enumerate(changes.change_sentences(fix.changes, language)):
         yield from paragraph(told, width, indent if number else f"  {fix.name:<3}", indent + "  ")
     if fix.risky:
-        yield from paragraph(risk_sentence(fix, language), width, indent, indent + "  ")
+        yield from paragraph(changes.risk_sentence(fix, language), width, indent, indent + "  ")
     for environment in fix.environments:
         if len(fix.environments) > 1:
-            yield from paragraph(requires_sentence(fix, environment, language), width, indent, indent + "  ")
+            yield from paragraph(changes.requires_sentence(fix, environment, language), width, indent, indent + "  ")
         yield from _environment(environment, labels, language, width)
 
 
 def _environment(environment: Environment, labels: Mapping[str, str], language: Language, width: int) -> Iterator[str]:
-    yield from paragraph(environment_sentence(environment, language), width, "     => ", "        ")
-    met = dict.fromkeys(labels[warning_text(warning, language)] for warning in environment.warnings)
+    yield from paragraph(changes.environment_sentence(environment, language), width, "     => ", "        ")
+    met = dict.fromkeys(labels[sentences.warning_text(warning, language)] for warning in environment.warnings)
     if met:
         told = words.COMMA(language).join(met)
         yield from paragraph(words.WARNED(language, len(met), labels=told), width, "        ")

@@ -7,7 +7,8 @@ hashes, and the format cannot express a checkout that is kept or patched. `[tool
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import tomli_w
 from packaging.markers import Marker
@@ -18,7 +19,10 @@ from packaging.version import Version
 
 from resolver.model.lock import Lock, LockedFile, LockedPin
 from resolver.model.release import File
+from resolver.render.requirements import by_hash, by_script
 from resolver.render.text import one_line
+
+_Kind = TypeVar("_Kind", PackageWheel, PackageSdist)
 
 _HEADER = """\
 # {stack} for {target}: {summary}
@@ -30,16 +34,6 @@ _HEADER = """\
 """
 
 
-def exported(lock: Lock) -> tuple[LockedPin, ...]:
-    """The pins that the format can express."""
-    return tuple(pin for pin in lock.pin if pin.mode != "built-here" and pin.git is None)
-
-
-def left_out(lock: Lock) -> tuple[LockedPin, ...]:
-    """The other pins, which install.sh builds."""
-    return tuple(pin for pin in lock.pin if pin.mode == "built-here" or pin.git is not None)
-
-
 def pylock(lock: Lock, files: Mapping[str, File]) -> str:
     """The text of pylock.toml; `files` has the address of each file by its name."""
     line = ".".join(lock.target.python.split(".")[:2])
@@ -48,7 +42,7 @@ def pylock(lock: Lock, files: Mapping[str, File]) -> str:
         f"sys_platform == 'linux' and platform_machine == '{machine}' "
         f"and implementation_name == 'cpython' and python_version == '{line}'"
     )
-    pins = exported(lock)
+    pins = by_hash(lock)
     names = {pin.name for pin in pins}
     document = Pylock(
         lock_version=Version("1.0"),
@@ -59,7 +53,7 @@ def pylock(lock: Lock, files: Mapping[str, File]) -> str:
         tool={"ascend-lock": _tool(lock)},
     )
     document.validate()
-    without = ", ".join(pin.name for pin in left_out(lock))
+    without = ", ".join(pin.name for pin in by_script(lock))
     header = _HEADER.format(
         stack=lock.stack,
         target=lock.target.name,
@@ -72,14 +66,14 @@ def pylock(lock: Lock, files: Mapping[str, File]) -> str:
 
 def _tool(lock: Lock) -> dict[str, object]:
     told: dict[str, object] = {"stack": lock.stack, "target": lock.target.name, "inputs": lock.inputs}
-    without = [f"{pin.name}=={pin.version}" for pin in left_out(lock)]
+    without = [f"{pin.name}=={pin.version}" for pin in by_script(lock)]
     return told | ({"left-out": without} if without else {})
 
 
 def _package(pin: LockedPin, files: Mapping[str, File], names: set[str]) -> Package:
     kept = [file for file in pin.file if file.name in files]
-    wheels = [_wheel(file, files[file.name]) for file in kept if file.name.endswith(".whl")]
-    sdists = [_sdist(file, files[file.name]) for file in kept if not file.name.endswith(".whl")]
+    wheels = [_file(PackageWheel, file, files) for file in kept if file.name.endswith(".whl")]
+    sdists = [_file(PackageSdist, file, files) for file in kept if not file.name.endswith(".whl")]
     return Package(
         name=canonicalize_name(pin.name),
         version=Version(pin.version),
@@ -89,9 +83,6 @@ def _package(pin: LockedPin, files: Mapping[str, File], names: set[str]) -> Pack
     )
 
 
-def _wheel(file: LockedFile, where: File) -> PackageWheel:
-    return PackageWheel(name=file.name, url=where.url, size=where.size, hashes={"sha256": file.sha256})
-
-
-def _sdist(file: LockedFile, where: File) -> PackageSdist:
-    return PackageSdist(name=file.name, url=where.url, size=where.size, hashes={"sha256": file.sha256})
+def _file(kind: Callable[..., _Kind], file: LockedFile, files: Mapping[str, File]) -> _Kind:
+    where = files[file.name]
+    return kind(name=file.name, url=where.url, size=where.size, hashes={"sha256": file.sha256})

@@ -39,11 +39,6 @@ def summary(all_judged: Sequence[Judged], target: str, language: Language) -> st
     return words.FACTS(language, len(all_judged), target=target, outcome=outcome)
 
 
-def left_out(count: int, arguments: str, language: Language) -> str:
-    """That so many were not listed, and the command that lists them."""
-    return words.LEFT_OUT(language, count, arguments=arguments)
-
-
 def judged_json(judged: Judged, *, old: bool, to_come: bool, language: Language) -> dict[str, Any]:
     """The findings for programs; `values` are unchanged from the index, `text` is in the language."""
     fact = judged.fact

@@ -71,14 +71,6 @@ FACTS = Counted(
     "{count} facts for {target}: {outcome}",
     "{count} 条事实，目标机器 {target}：{outcome}",
 )
-LEFT_OUT = Counted(
-    "hint: {count} fact that holds or was not checked is not shown; to see it: ascend-lock facts check {arguments}",
-    (
-        "hint: {count} facts that hold or were not checked are not shown; to see them: ascend-lock facts check "
-        "{arguments}"
-    ),
-    "提示：有 {count} 条成立或未核对的事实没有逐条列出，查看请运行：ascend-lock facts check {arguments}",
-)
 NO_FACTS = Words("no facts are used", "没有用到任何事实")
 OUTCOME = Words(
     "{holds} hold, {contradicted} contradicted, {gone} gone, {unmet} unmet, {unchecked} not checked",

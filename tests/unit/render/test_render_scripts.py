@@ -13,8 +13,7 @@ import pytest
 from resolver.lock import file as lock_file
 from resolver.lock.bundle import Served
 from resolver.render.activation import activation
-from resolver.render.bundle import bundle_script
-from resolver.render.script import script
+from resolver.render.script import bundle_script, script
 
 _LOCKS = Path("locks")
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
