@@ -311,7 +311,7 @@ def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:
     for fact in resolution.problem.facts:
         pin = resolution.pin(fact.package)
         if isinstance(fact, facts.Replaces) and pin is not None and fact.speaks_of(pin.version):
-            for line in _own_lines(pin, fact, catalog):
+            for line in cautions.own_lines(pin, catalog, fact.drop):
                 name = _name_of(line)
                 if name in fact.drop:
                     yield Override(package=pin.name, version=str(pin.version), name=name, dropped=line, fact=fact.id)
@@ -328,16 +328,6 @@ def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:
             dropped=row.requirement,
             fact=row.because,
         )
-
-
-def _own_lines(pin: Pin, fact: facts.Replaces, catalog: Catalog) -> Sequence[str]:
-    """What a pin's own metadata requires; or what the fact drops, if the requirements only show in a build."""
-    if pin.release.source is not None:
-        return pin.release.source.recipe.requires
-    if pin.release.file.is_wheel:
-        return catalog.metadata(pin.release.file).requires_dist
-    static = catalog.archive(pin.release.file).metadata
-    return static.requires_dist if static is not None else fact.drop
 
 
 def _name_of(line: str) -> str:

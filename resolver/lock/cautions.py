@@ -111,13 +111,16 @@ def _misspelt(resolution: Resolution) -> Iterator[str]:
 
 def _of_kernels(pin: Pin, catalog: Catalog) -> Iterator[str]:
     """What a pin's own metadata requires on some kernels only (PEP 508: platform_release, platform_version)."""
-    file = pin.release.file
+    return (line for line in own_lines(pin, catalog, ()) if text.hangs_on_kernel(line.partition(";")[2]))
+
+
+def own_lines(pin: Pin, catalog: Catalog, otherwise: Sequence[str]) -> Sequence[str]:
+    """What a pin's own metadata requires; `otherwise` if that only shows in a build."""
     if pin.release.source is not None:
-        lines = pin.release.source.recipe.requires
-    else:
-        own = catalog.metadata(file) if file.is_wheel else catalog.archive(file).metadata
-        lines = own.requires_dist if own is not None else ()
-    return (line for line in lines if text.hangs_on_kernel(line.partition(";")[2]))
+        return pin.release.source.recipe.requires
+    file = pin.release.file
+    own = catalog.metadata(file) if file.is_wheel else catalog.archive(file).metadata
+    return own.requires_dist if own is not None else otherwise
 
 
 def _lost_extras(resolution: Resolution, catalog: Catalog) -> Iterator[str]:

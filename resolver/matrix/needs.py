@@ -66,13 +66,18 @@ def parse_env(document: Document[Any], variables: dict[str, str], *path: str | i
                 where=document.place(*path, key),
                 hint="use only letters, digits and `_`, and no digit first",
             )
-        if not value.isprintable():
-            raise InputError(
-                f"the value of `{key}` has characters that do not print",
-                where=document.place(*path, key),
-                hint="write it without line breaks, tabs and control characters",
-            )
+        require_printable(value, f"the value of `{key}`", document.place(*path, key))
     return tuple(sorted(variables.items()))
+
+
+def require_printable(value: str, what: str, where: str) -> None:
+    """Raise InputError if a text that scripts contain would not be one line in them."""
+    if not value.isprintable():
+        raise InputError(
+            f"{what} has characters that do not print",
+            where=where,
+            hint="write it without line breaks, tabs and control characters",
+        )
 
 
 def parse_requirement(document: Document[Any], line: str, *path: str | int, direct: bool = False) -> Requirement:
