@@ -7,10 +7,12 @@ import errno
 import fcntl
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
+
+from resolver.errors import InputError
 
 MIB: Final = 1 << 20
 _TOO_MANY: Final = frozenset({errno.EMFILE, errno.ENFILE})
@@ -34,6 +36,11 @@ def advice(number: int | None, otherwise: str = "") -> str:
     if is_limit(number):
         return "allow more open files: `ulimit -n 1024`"
     return " or ".join(filter(None, (_ADVICE.get(number or 0), otherwise)))
+
+
+def refusal(error: OSError, message: str, where: Path | str, otherwise: str = "") -> InputError:
+    """The error to raise where a file cannot be read or written; `otherwise` is what can be done instead."""
+    return InputError(message, where=str(where), why=error.strerror or str(error), hint=advice(error.errno, otherwise))
 
 
 def require_spare(count: int) -> None:
@@ -153,6 +160,21 @@ def sync_tree(path: Path) -> None:
     sync(files)
     for one in reversed(folders):
         sync_folder(one)
+
+
+@contextlib.contextmanager
+def alone(folder: Path, busy: InputError | None = None) -> Iterator[None]:
+    """One writer at a time below a folder: wait for another, or raise `busy`. The kernel ends it with the process."""
+    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX if busy is None else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:  # otherwise a file system without locks: files are still put in place whole
+            if busy is not None and isinstance(error, BlockingIOError):
+                raise busy from None
+        yield
+    finally:
+        os.close(handle)
 
 
 def make_folder(path: Path) -> None:

@@ -67,8 +67,6 @@ class ResolverError(Exception):
 class InputError(ResolverError):
     """A stack, fact, option or file on this machine is wrong (exit status 2)."""
 
-    exit_status = 2
-
 
 class NothingToLock(ResolverError):
     """Nothing of a stack applies to a target (exit status 1)."""

@@ -13,7 +13,7 @@ import msgspec
 
 from resolver import disk
 from resolver.cli import options
-from resolver.cli.bundling import Gathered, alone, gather, kept_texts, parts_of, refuse_unknown
+from resolver.cli.bundling import Gathered, gather, kept_texts, parts_of, refuse_unknown
 from resolver.cli.called import as_called, command_line
 from resolver.cli.language import language_of
 from resolver.cli.named import ALL, locked, named
@@ -82,8 +82,12 @@ def command(
     tongue = language_of(language)
     progress = Progress(tongue, enabled=False if as_json else None)
     _refuse_locks(folder, locks)
-    _make(folder)
-    with alone(folder):
+    try:
+        disk.make_folder(folder)
+    except OSError as error:
+        raise disk.refusal(error, "the bundle folder cannot be created", folder, "choose another folder") from None
+    busy = InputError("another run is writing this bundle", where=str(folder), hint="wait until it has finished")
+    with disk.alone(folder, busy):
         old = bundle.read(folder)
         got = gather(parts, old, folder, matrices, progress, prune=prune)
         served = got.served
@@ -127,15 +131,6 @@ def _refuse_locks(folder: Path, locks: Path) -> None:
             why=f"the locks are in {theirs}",
             hint="choose a folder that neither contains the locks folder nor is inside it",
         )
-
-
-def _make(folder: Path) -> None:
-    try:
-        disk.make_folder(folder)
-    except OSError as error:
-        why = error.strerror or str(error)
-        hint = disk.advice(error.errno, "choose another folder")
-        raise InputError("the bundle folder cannot be created", where=str(folder), why=why, hint=hint) from None
 
 
 def _remove(names: Sequence[str], folder: Path) -> None:

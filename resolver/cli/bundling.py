@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -222,21 +221,3 @@ def _damaged(path: Path, lock: str) -> InputError:
         where=str(path),
         hint="name that stack as well, or drop it with --prune",
     )
-
-
-@contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """One writer of a bundle at a time. The kernel releases the lock when the process ends."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(
-                "another run is writing this bundle", where=str(folder), hint="wait until it has finished"
-            ) from None
-        except OSError:  # a file system without locks
-            pass
-        yield
-    finally:
-        os.close(handle)

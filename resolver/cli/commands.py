@@ -23,6 +23,7 @@ from resolver.cli.failures import failure
 from resolver.cli.interrupt import MESSAGE, STATUS, listen
 from resolver.errors import InputError, ResolverError
 from resolver.json_text import json_text
+from resolver.suggestions import did_you_mean
 
 
 class _Group(click.Group):
@@ -42,10 +43,7 @@ class _Group(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Suggest the command that was meant."""
         if args and args[0] not in COMMANDS:
-            import difflib
-
-            close = difflib.get_close_matches(args[0], COMMANDS, n=1)
-            hint = f"did you mean `{close[0]}`?" if close else f"commands are {', '.join(COMMANDS)}"
+            hint = did_you_mean(args[0], COMMANDS, f"commands are {', '.join(COMMANDS)}")
             raise InputError(f"there is no command `{args[0]}`", hint=hint)
         return super().resolve_command(ctx, args)
 

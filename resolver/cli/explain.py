@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 from packaging.requirements import InvalidRequirement
 from packaging.utils import canonicalize_name
 
@@ -23,9 +22,9 @@ from resolver.cli.called import as_called
 from resolver.cli.catalogs import Catalogs, require_an_index, with_sources
 from resolver.cli.explaining import Explaining, write_reports
 from resolver.cli.language import language_of
+from resolver.cli.named import chosen
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
-from resolver.cli.targets import chosen
 from resolver.errors import InputError
 from resolver.explain.trial import Clock
 from resolver.explain.why import why
@@ -33,7 +32,7 @@ from resolver.json_text import json_text
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
 from resolver.matrix.compile import compile_problems
-from resolver.matrix.load import Inputs, find_stack, load
+from resolver.matrix.load import find_stack, load
 from resolver.model import text
 from resolver.model.explanation import Explanation, Why
 from resolver.model.language import Language
@@ -52,15 +51,6 @@ from resolver.solve.universe import Universe
 
 _CONFLICT = 1
 _FORM = "write for example --package numpy or --package numpy==2.3.5"
-
-
-class _Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run was asked: about a stack, or with `wanted` about a pin. `cutoff` replaces that of the stack."""
-
-    inputs: Inputs
-    wanted: Requirement | None
-    cutoff: dt.datetime | None
-    seconds: float
 
 
 @click.command("explain")
@@ -98,20 +88,17 @@ def command(
     tongue = language_of(language)
     progress = Progress(tongue, enabled=False if as_json else None)
     page = Page(None if as_json else sys.stdout, tongue, progress, given)
-    question = _Question(
-        inputs=load(stack, matrices),
-        wanted=None if package is None else _wanted(package),
-        cutoff=exclude_newer,
-        seconds=explain_seconds,
-    )
+    inputs = load(stack, matrices)
+    wanted = None if package is None else _wanted(package)
     answers: list[tuple[Path, Problem, Explanation | Why | None]] = []
     targets = frozenset(() if target is None else (target,))
     with closing(Catalogs(matrices, progress, offline=offline)) as catalogs:
-        problems = chosen(compile_problems(question.inputs, exclude_newer=exclude_newer), targets)
+        explaining = Explaining(inputs, exclude_newer, explain_seconds, catalogs, progress, page)
+        problems = chosen(compile_problems(inputs, exclude_newer=exclude_newer), targets)
         for problem in with_sources(problems, offline=offline, progress=progress):
             folder = locks / problem.stack.name / problem.target.name
             lock_folder.tidy(folder)
-            answer = _answer(problem, lock_file.read_own(folder), question, catalogs, progress, page)
+            answer = _answer(problem, lock_file.read_own(folder), wanted, explaining)
             answers.append((folder, problem, answer))
     progress.clear()
     conflicts = [(folder, answer) for folder, _, answer in answers if isinstance(answer, Explanation)]
@@ -136,7 +123,7 @@ def command(
         next_step = words.WRITTEN_ONLINE if catalogs.used_snapshot else words.WRITTEN
         given = elsewhere if catalogs.used_snapshot else given
         for path in written:
-            sys.stdout.write(difference(path, original, question.inputs.stack.text))
+            sys.stdout.write(difference(path, original, inputs.stack.text))
             lock = path.stem if path.parent == matrices / "stacks" else str(path)
             sys.stdout.write(as_called(next_step(tongue, path=path, stack=shlex.join([lock, *given]))) + "\n")
     return _CONFLICT if conflicts and fix is None else 0
@@ -153,13 +140,13 @@ def _wanted(package: str) -> Requirement:
 
 
 def _answer(
-    problem: Problem, previous: Lock | None, question: _Question, catalogs: Catalogs, progress: Progress, page: Page
+    problem: Problem, previous: Lock | None, wanted: Requirement | None, explaining: Explaining
 ) -> Explanation | Why | None:
     """Why one target has no solution, or why a pin is what it is; None where there is a solution. It is on the page."""
+    progress, page = explaining.progress, explaining.page
     tongue = progress.language
     progress.label(lock_words.SOLVING(tongue, stack=problem.stack.name, target=problem.target.name))
-    explaining = Explaining(question.inputs, question.cutoff, question.seconds, catalogs, progress, page)
-    answer = catalogs.ask(problem, partial(_solve, problem, previous, question, explaining, progress))
+    answer = explaining.catalogs.ask(problem, partial(_solve, problem, previous, wanted, explaining))
     match answer:
         case Explanation():
             return explaining.finish(answer)
@@ -171,24 +158,18 @@ def _answer(
 
 
 def _solve(
-    problem: Problem,
-    previous: Lock | None,
-    question: _Question,
-    explaining: Explaining,
-    progress: Progress,
-    catalog: Catalog,
+    problem: Problem, previous: Lock | None, wanted: Requirement | None, explaining: Explaining, catalog: Catalog
 ) -> Explanation | Why | None:
     """The same from one catalog; of an explanation the part that `Explaining.explain` finds."""
     pinned = {canonicalize_name(pin.name): text.version(pin.version) for pin in previous.pin} if previous else {}
     preferred = {name: version for name, version in pinned.items() if version is not None}
-    universe = Universe(problem, catalog, preferred if question.wanted is not None else None)
-    answer = decide(universe, hints=pinned, tick=progress.solving)
+    universe = Universe(problem, catalog, preferred if wanted is not None else None)
+    tick = explaining.progress.solving
+    answer = decide(universe, hints=pinned, tick=tick)
     if not isinstance(answer, Resolution):
         require_an_index(universe)
         return explaining.explain(answer)
-    if question.wanted is None:
-        return None
-    return why(answer, universe, question.wanted, Clock(question.seconds, progress.solving))
+    return None if wanted is None else why(answer, universe, wanted, Clock(explaining.seconds, tick))
 
 
 def _whole(told: Sequence[dict[str, Any]]) -> dict[str, Any]:

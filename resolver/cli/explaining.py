@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
@@ -43,6 +44,7 @@ def explanation_of(
     return draft(refutation, inputs, clock, cutoff=cutoff, tell=page.why)
 
 
+@dataclass
 class Explaining:
     """Explains why one target of a stack has no lock.
 
@@ -50,38 +52,29 @@ class Explaining:
     if there are other targets, only part of them is spent on its own ways out.
     """
 
-    def __init__(
-        self,
-        inputs: Inputs,
-        cutoff: datetime | None,
-        seconds: float,
-        catalogs: Catalogs,
-        progress: Progress,
-        page: Page,
-    ) -> None:
-        self._inputs = inputs
-        self._cutoff = cutoff
-        self._seconds = seconds
-        self._catalogs = catalogs
-        self._progress = progress
-        self._page = page
-        self._clock = Clock(seconds, progress.solving)
+    inputs: Inputs
+    cutoff: datetime | None
+    seconds: float
+    catalogs: Catalogs
+    progress: Progress
+    page: Page
+    _clock: Clock = field(init=False)
 
     def explain(self, refutation: Refutation) -> Explanation:
         """The explanation of a refuted problem for its own target; the contradictions are on the page at once."""
-        self._clock = clock = Clock(self._seconds, self._progress.solving)
-        if len(compile_problems(self._inputs, exclude_newer=self._cutoff)) > 1:
-            clock = clock.within(self._seconds * _OWN_SHARE)
-        return explanation_of(refutation, self._inputs, self._cutoff, clock, self._progress, self._page)
+        self._clock = clock = Clock(self.seconds, self.progress.solving)
+        if len(compile_problems(self.inputs, exclude_newer=self.cutoff)) > 1:
+            clock = clock.within(self.seconds * _OWN_SHARE)
+        return explanation_of(refutation, self.inputs, self.cutoff, clock, self.progress, self.page)
 
     def finish(self, explanation: Explanation) -> Explanation:
         """The same with lettered ways out that lock for all targets of the stack; they are then on the page."""
-        finished = lettered(self._for_every_target(explanation), self._cutoff)
-        self._page.ways(finished)
+        finished = lettered(self._for_every_target(explanation), self.cutoff)
+        self.page.ways(finished)
         return finished
 
     def _for_every_target(self, explanation: Explanation) -> Explanation:
-        problems = compile_problems(self._inputs, exclude_newer=self._cutoff)
+        problems = compile_problems(self.inputs, exclude_newer=self.cutoff)
         if len(problems) == 1:
             return explanation
         clock = self._clock
@@ -92,9 +85,9 @@ class Explaining:
                     return use(decide(Universe(problem, catalog), tick=clock.tick))
 
             # snapshot and indexes are those of the stack itself
-            return self._catalogs.ask(problems[at], told)
+            return self.catalogs.ask(problems[at], told)
 
-        return Everywhere(self._inputs, explanation, ask, clock, self._cutoff).explained()
+        return Everywhere(self.inputs, explanation, ask, clock, self.cutoff).explained()
 
 
 def write_reports(found: Iterable[tuple[Path, Explanation]]) -> None:

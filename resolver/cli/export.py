@@ -19,8 +19,8 @@ from resolver.catalog.store.cache import Cache, default_folder
 from resolver.cli import options
 from resolver.cli.called import command_line
 from resolver.cli.language import language_of
+from resolver.cli.named import chosen
 from resolver.cli.progress import Progress
-from resolver.cli.targets import chosen
 from resolver.errors import InputError, StaleLock
 from resolver.lock import file as lock_file
 from resolver.matrix.compile import compile_problems
@@ -185,9 +185,6 @@ def _write(output: Path, text: str) -> None:
         else:
             disk.write(output, text.encode())
     except OSError as error:
-        raise InputError(
-            "the export could not be written",
-            where=str(output),
-            why=error.strerror or str(error),
-            hint=disk.advice(error.errno, "name another file with --output"),
+        raise disk.refusal(
+            error, "the export could not be written", output, "name another file with --output"
         ) from None

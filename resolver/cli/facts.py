@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import difflib
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +10,6 @@ from contextlib import closing
 from pathlib import Path
 
 import click
-from packaging.utils import NormalizedName
 
 from resolver import disk
 from resolver.catalog.git import Repositories
@@ -33,7 +31,8 @@ from resolver.model.fact import Fact, Sources
 from resolver.model.problem import Problem
 from resolver.render import words
 from resolver.render.upstream import facts as told
-from resolver.upstream.age import DAYS, is_to_come
+from resolver.suggestions import did_you_mean
+from resolver.upstream.change import DAYS, is_to_come
 from resolver.upstream.facts import judge, projects_of
 from resolver.upstream.offers import Offers
 from resolver.upstream.reading import archives_of, read_all
@@ -148,7 +147,11 @@ def read(projects: tuple[str, ...], matrices: Path | None, anew: bool) -> int:
                 rows = list(read_all(found, known, offers, lambda file: progress.label(f"reading {file}")))
             progress.clear()
             if rows:
-                _write(name, rows, folder)
+                try:
+                    readings.write(rows, folder, name)
+                except OSError as error:
+                    instead = "name another folder of facts with --matrices DIR"
+                    raise disk.refusal(error, f"the readings of {name} cannot be written", folder, instead) from None
             if rows or projects:
                 sys.stdout.write(f"{name}: {len(rows)} of {len(found)} archives that facts refer to\n")
     return 0
@@ -158,18 +161,6 @@ def _with_facts(matrices: Path) -> list[str]:
     """The projects that facts of any stack are about, except those only about commits."""
     every = (fact for _, facts in _wanted((), matrices) for fact in facts)
     return sorted({fact.package for fact in every if not isinstance(fact, Sources)})
-
-
-def _write(name: NormalizedName, rows: list[readings.Reading], folder: Path) -> None:
-    try:
-        readings.write(rows, folder, name)
-    except OSError as error:
-        raise InputError(
-            f"the readings of {name} cannot be written",
-            where=str(folder),
-            why=error.strerror or str(error),
-            hint=disk.advice(error.errno, "name another folder of facts with --matrices DIR"),
-        ) from None
 
 
 def _status(judged: Judged) -> int:
@@ -224,8 +215,7 @@ def _refuse_unknown(names: Iterable[str], facts: Sequence[Fact], stacks: Sequenc
     known = {name for fact in facts for name in (fact.id, fact.package)}
     for name in names:
         if name not in known and text.name(name) not in known:
-            close = difflib.get_close_matches(name, sorted(known.union(stacks)), n=1)
             raise InputError(
                 f"there is no stack, no project with facts and no fact `{name}`",
-                hint=f"did you mean `{close[0]}`?" if close else "facts are named by their `id`, see matrices/facts",
+                hint=did_you_mean(name, known.union(stacks), "facts are named by their `id`, see matrices/facts"),
             )

@@ -7,6 +7,7 @@ import gc
 import sys
 from collections.abc import Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,11 @@ from packaging.utils import canonicalize_name
 from resolver.cli import options
 from resolver.cli.called import as_called
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.failures import failure
 from resolver.cli.language import language_of
-from resolver.cli.locking import Failure, Job, Order, Outcome, jobs_of, lock_stack
+from resolver.cli.locking import Failure, Job, Order, Outcome, attempt, jobs_of, lock_stack
 from resolver.cli.named import ALL, named
 from resolver.cli.page import Page
-from resolver.cli.progress import Progress
-from resolver.cli.terminal import columns
+from resolver.cli.progress import Progress, columns
 from resolver.cli.wishes import Wishes
 from resolver.json_text import json_text
 from resolver.lock import diff
@@ -111,12 +110,7 @@ def command(
 
 def _lock_all(names: Sequence[str], order: Order, progress: Progress, page: Page, *, offline: bool) -> list[Outcome]:
     """The outcome for each target of each stack, in order. A failure does not keep others from being locked."""
-    prepared: list[tuple[str, list[Job] | Failure]] = []
-    for name in names:
-        try:
-            prepared.append((name, jobs_of(name, order, progress, offline=offline)))
-        except Exception as error:
-            prepared.append((name, Failure(error, *failure(error))))
+    prepared = [(name, attempt(partial(jobs_of, name, order, progress, offline=offline))) for name in names]
     jobs = [job for _, found in prepared if not isinstance(found, Failure) for job in found]
     order.wishes.check([job.previous for job in jobs if job.previous is not None])
     outcomes: list[Outcome] = []
@@ -126,10 +120,8 @@ def _lock_all(names: Sequence[str], order: Order, progress: Progress, page: Page
             if isinstance(found, Failure):
                 outcomes.append(Outcome(stack=name, found=found))
                 continue
-            try:
-                outcomes += lock_stack(found, order, catalogs, progress, page)
-            except Exception as error:
-                outcomes.append(Outcome(stack=name, found=Failure(error, *failure(error))))
+            done = attempt(partial(lock_stack, found, order, catalogs, progress, page))
+            outcomes += [Outcome(stack=name, found=done)] if isinstance(done, Failure) else done
             if number < len(prepared):
                 gc.collect()  # a solved stack leaves reference cycles, and collection is disabled
     return outcomes
@@ -176,19 +168,12 @@ def _tell(outcomes: Sequence[Outcome], language: Language) -> None:
     told: set[str] = set()
     room = columns(sys.stdout, COLUMNS)
     for outcome in outcomes:
-        match outcome.found:
-            case Lock() as lock:
-                job = _job(outcome)
-                moved = _moved(outcome, lock)
-                written = outcome.written
-                sys.stdout.write(
-                    summary(
-                        lock, job.problem, job.folder, language, written=written, moved=moved, told=told, columns=room
-                    )
-                )
-                told.update(lock.cautions)
-            case _:
-                pass  # printed already, or below
+        if isinstance(lock := outcome.found, Lock):  # others are printed already, or below
+            job, moved, written = _job(outcome), _moved(outcome, lock), outcome.written
+            sys.stdout.write(
+                summary(lock, job.problem, job.folder, language, written=written, moved=moved, told=told, columns=room)
+            )
+            told.update(lock.cautions)
     _tell_failures(outcomes, language)
     if len(outcomes) > 1:
         sys.stdout.write("\n" + table([_row(outcome, language) for outcome in outcomes], language))
@@ -203,18 +188,15 @@ def _tell_many(outcomes: Sequence[Outcome], language: Language) -> None:
 
 def _tell_failures(outcomes: Sequence[Outcome], language: Language) -> None:
     for outcome in outcomes:
-        match outcome.found:
-            case Lock():
-                pass
-            case Failure(told=told):
-                who = outcome.stack
-                if outcome.target:
-                    who = words.FAILURE_OF(language, stack=outcome.stack, target=outcome.target)
-                sys.stderr.write(as_called(f"{who}: error: {told}\n"))
-            case _:
-                from resolver.render.explanation.words import REPORT_IN
+        if isinstance(outcome.found, Failure):
+            who = outcome.stack
+            if outcome.target:
+                who = words.FAILURE_OF(language, stack=outcome.stack, target=outcome.target)
+            sys.stderr.write(as_called(f"{who}: error: {outcome.found.told}\n"))
+        elif not isinstance(outcome.found, Lock):
+            from resolver.render.explanation.words import REPORT_IN
 
-                sys.stderr.write(REPORT_IN(language, folder=_job(outcome).folder) + "\n")
+            sys.stderr.write(REPORT_IN(language, folder=_job(outcome).folder) + "\n")
     sys.stderr.flush()
 
 

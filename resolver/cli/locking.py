@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -18,10 +18,10 @@ from resolver.catalog.protocol import Catalog
 from resolver.catalog.store.cache import Cache
 from resolver.cli.catalogs import Catalogs, require_an_index, with_sources
 from resolver.cli.failures import failure
+from resolver.cli.named import chosen
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
 from resolver.cli.rendered import prepare, rendered
-from resolver.cli.targets import chosen
 from resolver.cli.wishes import Wishes
 from resolver.errors import InputError, NothingToLock, ResolverError
 from resolver.lock import diff
@@ -43,6 +43,8 @@ if TYPE_CHECKING:  # a remembered lock needs no explaining
     from resolver.model.explanation import Explanation
     from resolver.model.resolution import Resolution
     from resolver.solve.solver import Refutation
+
+_Result = TypeVar("_Result")
 
 _NEEDS_FACTS = ("torch-npu", "vllm-ascend")  # their metadata says nothing of CANN, nor of what to install with them
 _TIMES = 20  # attempts to lock a stack, as another run may be faster
@@ -155,7 +157,7 @@ def _locked(jobs: Sequence[Job], order: Order, catalogs: Catalogs, progress: Pro
     return outcomes
 
 
-def attempt(work: Callable[[], Lock | Explanation]) -> Lock | Explanation | Failure:
+def attempt(work: Callable[[], _Result]) -> _Result | Failure:
     """The result of `work`, or why it failed."""
     try:
         return work()

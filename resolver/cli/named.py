@@ -1,13 +1,16 @@
-"""Which stacks a run is about: those named, each once; with `all`, every one, or every one with a lock."""
+"""What a run is about: the stacks named, each once, or with `all` every one, or every one with a lock; and targets."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from resolver.errors import InputError
 from resolver.matrix.names import stack_names
+
+if TYPE_CHECKING:  # completion in a shell needs none
+    from resolver.model.problem import Problem
 
 ALL: Final = "all"
 
@@ -56,6 +59,16 @@ def unknown(matrices: Path, locks: Path) -> list[str]:
     """The names in `locks` that `locked` finds no stack for, sorted."""
     names = _with_locks(locks) - set(stack_names(matrices))
     return sorted(name for name in names if not _beside(locks, name).is_file())
+
+
+def chosen(problems: Sequence[Problem], targets: frozenset[str]) -> Sequence[Problem]:
+    """The named targets, which must exist; all without a name. Raises InputError."""
+    known = [problem.target.name for problem in problems]
+    for unknown in sorted(targets.difference(known)):
+        raise InputError(
+            f"{problems[0].stack.name} has no target `{unknown}`", hint=f"its targets are {', '.join(known)}"
+        )
+    return [problem for problem in problems if not targets or problem.target.name in targets]
 
 
 def _with_locks(locks: Path) -> set[str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from msgspec.structs import replace
 
 from resolver.cli.called import as_called
-from resolver.cli.progress import Progress
-from resolver.cli.terminal import columns
+from resolver.cli.progress import Progress, columns
 from resolver.model.language import Language
 from resolver.model.problem import Problem
 from resolver.render import words
@@ -18,28 +18,26 @@ if TYPE_CHECKING:  # loaded where there is a conflict
     from resolver.model.explanation import Contradiction, Explanation
 
 
+@dataclass
 class Page:
     """Pages on `out`, or nowhere without it. Each target's begins with an empty line, the first one apart.
 
     `options` are those of this run that the suggested commands have to repeat, as no file records them.
     """
 
-    def __init__(
-        self, out: TextIO | None, language: Language, progress: Progress, options: tuple[str, ...] = ()
-    ) -> None:
-        self._out = out
-        self._language = language
-        self._progress = progress
-        self._options = options
-        self._begun = False
-        self._told = 0  # contradictions of the last page
+    out: TextIO | None
+    language: Language
+    progress: Progress
+    options: tuple[str, ...] = ()
+    _begun: bool = field(default=False, init=False)
+    _told: int = field(default=0, init=False)  # contradictions of the last page
 
     def why(self, problem: Problem, contradictions: tuple[Contradiction, ...]) -> None:
         """Write the first part, which is known long before the ways out."""
         from resolver.render.explanation.text import why_text  # loaded where there is a conflict
 
         self._told = len(contradictions)
-        text = why_text(problem, contradictions, self._language, self.width())
+        text = why_text(problem, contradictions, self.language, self.width())
         self.write(("\n" if self._begun else "") + text + "\n")
         self._not_followed(contradictions)
 
@@ -50,16 +48,16 @@ class Page:
 
         further = noted_once(explanation.contradictions)[self._told :]
         if further:
-            self.write(further_text(further, self._language, self.width()) + "\n")
-        told = replace(explanation, options=(*explanation.options, *self._options))
+            self.write(further_text(further, self.language, self.width()) + "\n")
+        told = replace(explanation, options=(*explanation.options, *self.options))
         in_checkout = Path("Makefile").is_file() and Path("matrices").is_dir()
-        self.write(as_called(ways_text(told, self._language, self.width(), in_checkout=in_checkout)))
+        self.write(as_called(ways_text(told, self.language, self.width(), in_checkout=in_checkout)))
 
     def width(self) -> int:
         """The width of the page."""
         from resolver.render.explanation.text import WIDTH
 
-        return WIDTH if self._out is None else columns(self._out, WIDTH)
+        return WIDTH if self.out is None else columns(self.out, WIDTH)
 
     def _not_followed(self, contradictions: tuple[Contradiction, ...]) -> None:
         """If no index has a project: a note that pip on this machine would have asked others as well."""
@@ -68,15 +66,15 @@ class Page:
 
         every = (one for each in contradictions for one in each.statements)
         missing = [f"`{one.subject}`" for one in every if isinstance(one, Lacks) and one.lack is Lack.PROJECT]
-        if missing and self._out is not None and (beside := read_pip_config().beside):
-            names = words.COMMA(self._language).join(dict.fromkeys(missing))
-            options = words.AND(self._language).join(beside)
-            self._progress.warn(words.NOT_FOLLOWED(self._language, options=options, names=names))
+        if missing and self.out is not None and (beside := read_pip_config().beside):
+            names = words.COMMA(self.language).join(dict.fromkeys(missing))
+            options = words.AND(self.language).join(beside)
+            self.progress.warn(words.NOT_FOLLOWED(self.language, options=options, names=names))
 
     def write(self, text: str) -> None:
         """Write text between the pages, or of another result."""
-        if self._out is not None:
-            self._progress.clear()
-            self._out.write(text)
-            self._out.flush()
+        if self.out is not None:
+            self.progress.clear()
+            self.out.write(text)
+            self.out.flush()
             self._begun = True

@@ -1,11 +1,13 @@
-"""Progress on stderr: one line that is redrawn, only on a terminal."""
+"""Progress on stderr: one line that is redrawn, only on a terminal; and how wide a terminal is."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import time
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, TextIO
 
 from resolver.catalog.meter import Traffic
 from resolver.errors import shown
@@ -18,7 +20,16 @@ if TYPE_CHECKING:
 
 _EVERY = 0.1  # seconds between redraws
 _SHORTEST = 16  # columns that are left of a label
+_NARROWEST = 40  # columns; below that, lines would be single words
 _PACE = 5.0  # seconds over which the rate of a transfer is measured
+
+
+def columns(stream: TextIO, widest: int) -> int:
+    """`widest`, limited by the terminal's width; without a terminal always `widest`."""
+    with suppress(OSError, ValueError):
+        room = os.get_terminal_size(stream.fileno()).columns
+        return max(min(room or widest, widest), _NARROWEST)  # a serial console reports 0
+    return widest
 
 
 class Progress:

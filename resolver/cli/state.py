@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from resolver.cli.targets import chosen
+from resolver.cli.named import chosen
 from resolver.errors import InputError
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder

@@ -19,9 +19,8 @@ from resolver.model.problem import Problem
 from resolver.render import words
 from resolver.render.upstream import changes
 from resolver.render.upstream.changes import old_facts
-from resolver.upstream.age import DAYS, older
-from resolver.upstream.change import is_grave
-from resolver.upstream.compare import Compared, as_locked, compare
+from resolver.upstream.change import DAYS, is_grave, older
+from resolver.upstream.compare import as_locked, compare
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -47,17 +46,20 @@ class Since:
         self._days = DAYS if facts_days is None else facts_days
         self._language = language_of(language)
         self._today = dt.datetime.now(tz=dt.timezone.utc).date()
-        progress = Progress(self._language, enabled=False if quiet else None)
-        self._upstream = Upstream(matrices, progress) if ask else None
+        self._progress = Progress(self._language, enabled=False if quiet else None)
+        self._catalogs = Catalogs(matrices, self._progress) if ask else None  # in which each page is requested once
 
     def seen(self, problem: Problem, lock: Lock) -> Seen:
         """The findings about a lock."""
         old = older(((fact.id, _day(fact.checked)) for fact in lock.fact), self._today, self._days)
         told: dict[str, Any] = {"old_facts": [{"id": one.id, "checked": one.checked.isoformat()} for one in old]}
-        if self._upstream is None:
+        if self._catalogs is None:
             lines = [old_facts(old, self._days, self._language)] if old else []
             return Seen([f"  {line}" for line in lines], told, 0)
-        compared = self._upstream.of(problem, lock)
+        self._progress.label(words.ASKING_INDEXES(self._language, stack=lock.stack, target=lock.target.name))
+        with closing(self._catalogs.live(replace(problem, indexes=as_locked(lock, problem.indexes)))) as catalog:
+            compared = compare(lock, catalog)
+        self._progress.clear()
         status = IndexFailure.exit_status if compared.out_of_reach else 0
         if any(map(is_grave, compared.changes)):
             status = ChangedUpstream.exit_status
@@ -66,8 +68,8 @@ class Since:
 
     def close(self) -> None:
         """Let go of connections and threads."""
-        if self._upstream is not None:
-            self._upstream.close()
+        if self._catalogs is not None:
+            self._catalogs.close()
 
 
 def _day(text: str) -> dt.date:
@@ -76,25 +78,3 @@ def _day(text: str) -> dt.date:
         return dt.date.fromisoformat(text)
     except ValueError:
         return dt.date.min
-
-
-class Upstream:
-    """What the indexes say today. Each page is requested once in a run."""
-
-    def __init__(self, matrices: Path, progress: Progress) -> None:
-        self._catalogs = Catalogs(matrices, progress)
-        self._progress = progress
-
-    def of(self, problem: Problem, lock: Lock) -> Compared:
-        """A lock compared with its indexes."""
-        told = words.ASKING_INDEXES(self._progress.language, stack=lock.stack, target=lock.target.name)
-        self._progress.label(told)
-        problem = replace(problem, indexes=as_locked(lock, problem.indexes))
-        with closing(self._catalogs.live(problem)) as catalog:
-            found = compare(lock, catalog)
-        self._progress.clear()
-        return found
-
-    def close(self) -> None:
-        """Let go of connections and threads."""
-        self._catalogs.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import platform
 import shutil
@@ -20,6 +19,7 @@ from resolver.lock import file as lock_file
 from resolver.matrix.load import read_stack
 from resolver.matrix.names import stack_names
 from resolver.render.verify import FILE
+from resolver.suggestions import did_you_mean
 
 _WORD = "python"
 
@@ -108,12 +108,8 @@ def _instead(stack: str, matrices: Path, locks: Path, given: Sequence[str]) -> s
     known = sorted(locked.union(stack_names(matrices)))
     if stack in known or stack.endswith(".toml"):
         return command_line("lock", stack, *given)
-    close = difflib.get_close_matches(stack, known, n=1, cutoff=0.5)
-    if close:
-        return f"did you mean `{close[0]}`?"
-    if locked:
-        return f"locked are {', '.join(sorted(locked))}"
-    return command_line("lock", "path/to/STACK.toml", *given)
+    lock_it = command_line("lock", "path/to/STACK.toml", *given)
+    return did_you_mean(stack, known, f"locked are {', '.join(sorted(locked))}" if locked else lock_it, cutoff=0.5)
 
 
 def _fits(folder: Path) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from packaging.version import Version
 from resolver.errors import InputError
 from resolver.model.lock import Lock, LockedPin
 from resolver.model.passed import PassedOver
+from resolver.suggestions import did_you_mean
 
 if TYPE_CHECKING:  # a remembered lock needs no solver
     from resolver.solve.builds import Kept
@@ -30,11 +30,10 @@ class Wishes(msgspec.Struct, frozen=True):
             return
         known = {pin.name for lock in previous for pin in (*lock.pin, *lock.build_pin)}
         for name in sorted(self.upgrade_packages - known):
-            close = difflib.get_close_matches(name, known, n=1)
             raise InputError(
                 f"the lock has no project `{name}` to upgrade",
                 where="--upgrade-package",
-                hint=f"did you mean `{close[0]}`?" if close else "see lock.toml for its projects",
+                hint=did_you_mean(name, known, "see lock.toml for its projects"),
             )
 
     def keep(self, previous: Lock | None) -> tuple[Mapping[NormalizedName, Version], Kept]:

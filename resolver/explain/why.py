@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
@@ -26,6 +25,7 @@ from resolver.solve.project import Project
 from resolver.solve.solver import decide
 from resolver.solve.tell import spans
 from resolver.solve.universe import Universe
+from resolver.suggestions import did_you_mean
 
 _PLACE = "--package"
 
@@ -38,11 +38,10 @@ def why(resolution: Resolution, universe: Universe, wanted: Requirement, clock: 
     """
     pin = resolution.pin(wanted.name)
     if pin is None:
-        close = difflib.get_close_matches(wanted.name, [one.name for one in resolution.pins], n=1)
         raise InputError(
             f"`{wanted.name}` is not part of the stack's resolution",
             where=_PLACE,
-            hint=f"did you mean `{close[0]}`?" if close else "see lock.toml for its projects",
+            hint=did_you_mean(wanted.name, (one.name for one in resolution.pins), "see lock.toml for its projects"),
         )
     project = universe.project(wanted.name)
     asked = {_statement(origin): _admits(origin, pin.name) for origin in _merged(pin.because)}

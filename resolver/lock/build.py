@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import asdict
 from packaging.requirements import InvalidRequirement
 
 from resolver.catalog.parse.address import read_root
 from resolver.catalog.protocol import Catalog, UnusableFile
-from resolver.errors import WrongRelease
+from resolver.errors import InputError, WrongRelease
 from resolver.lock import cautions
 from resolver.lock.driver import drivers
-from resolver.lock.exports import exports
 from resolver.lock.order import stages
 from resolver.model import fact as facts
 from resolver.model import text
@@ -24,6 +23,7 @@ from resolver.model.lock import (
     Departed,
     Lock,
     LockedAbsent,
+    LockedExport,
     LockedFact,
     LockedFile,
     LockedGit,
@@ -37,7 +37,6 @@ from resolver.model.lock import (
     Override,
 )
 from resolver.model.origin import BuildLine, FactLine, Origin
-from resolver.model.passed import PassedOver
 from resolver.model.recipe import Comment, Move, Run, Step
 from resolver.model.release import File
 from resolver.model.requirement import Requirement
@@ -84,8 +83,11 @@ def build(
         fact=tuple(map(_fact, about)),
         driver=tuple(drivers(resolution, about)),
         override=tuple(_overrides(resolution, catalog)),
-        passed_over=tuple(map(_passed_over, resolution.passed_over)),
-        export=exports(fact for fact in about if isinstance(fact, facts.Exports)),
+        passed_over=tuple(
+            LockedPassedOver(**{key: str(value) for key, value in asdict(row).items()})
+            for row in resolution.passed_over
+        ),
+        export=_exports(fact for fact in about if isinstance(fact, facts.Exports)),
         absent=tuple(_absent(resolution, about)),
         departs=tuple(Departed(**asdict(row)) for row in problem.stack.departures),
         warnings=(
@@ -130,22 +132,10 @@ def _fact(fact: facts.Fact) -> LockedFact:
     )
 
 
-def _passed_over(row: PassedOver) -> LockedPassedOver:
-    return LockedPassedOver(
-        project=row.project,
-        version=str(row.version),
-        archive=row.archive,
-        archive_of=row.archive_of,
-        archive_version=str(row.archive_version),
-        index=row.index,
-    )
-
-
 def _pin(pin: Pin, catalog: Catalog, builds: Sequence[str] = ()) -> LockedPin:
     release = pin.release
     source = release.source
     served = () if source is not None else (release.file, *_alike(pin, catalog))
-    files = [_file(catalog.sha256(file)) for file in served]
     return LockedPin(
         name=pin.name,
         version=str(release.version),
@@ -158,7 +148,7 @@ def _pin(pin: Pin, catalog: Catalog, builds: Sequence[str] = ()) -> LockedPin:
         builds=tuple(builds),
         why=tuple(sorted(dict.fromkeys(_why(origin) for origin in pin.because))),
         needs=tuple(pin.needs),
-        file=tuple(files),
+        file=tuple(LockedFile(name=file.filename, sha256=file.sha256) for file in map(catalog.sha256, served)),
         git=_git(source) if source is not None else None,
     )
 
@@ -202,10 +192,6 @@ def _step(step: Step) -> LockedStep:
             return LockedStep(comment=step.pattern, in_=step.file)
         case Run():
             return LockedStep(run=step.command, wheels=step.wheels)
-
-
-def _file(file: File) -> LockedFile:
-    return LockedFile(name=file.filename, sha256=file.sha256)
 
 
 def _alike(pin: Pin, catalog: Catalog) -> Iterator[File]:
@@ -294,11 +280,38 @@ def _absent(resolution: Resolution, about: Sequence[facts.Fact]) -> Iterator[Loc
         yield LockedAbsent(name=name, reason=reason, reason_zh=reason_zh, because=because)
 
 
+def _exports(about: Iterable[facts.Exports]) -> tuple[LockedExport, ...]:
+    """A row for each variable, by name. It is optional if all facts that name it say so.
+
+    Raises InputError if two facts give it different values.
+    """
+    said: dict[str, list[tuple[facts.Exports, str]]] = {}
+    for fact in about:
+        for name, value in fact.env:
+            said.setdefault(name, []).append((fact, value))
+    return tuple(_export(name, rows) for name, rows in sorted(said.items()))
+
+
+def _export(name: str, rows: list[tuple[facts.Exports, str]]) -> LockedExport:
+    first, value = rows[0]
+    for other, another in rows[1:]:
+        if another != value:
+            raise InputError(
+                f"the facts `{first.id}` and `{other.id}` give {name} different values",
+                where=f"{first.where}, {other.where}",
+                why=f"{name} is `{value}` in the first and `{another}` in the second",
+                hint=f'set one of them aside in the stack: [[relax]] fact = "{first.id}" or "{other.id}", with a '
+                f"reason",
+            )
+    optional = all(fact.optional for fact, _ in rows)
+    return LockedExport(name=name, value=value, optional=optional, facts=tuple(fact.id for fact, _ in rows))
+
+
 def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:
     for fact in resolution.problem.facts:
         pin = resolution.pin(fact.package)
         if isinstance(fact, facts.Replaces) and pin is not None and fact.speaks_of(pin.version):
-            for line in _own_lines(pin, fact, catalog):
+            for line in cautions.own_lines(pin, catalog, fact.drop):
                 name = _name_of(line)
                 if name in fact.drop:
                     yield Override(package=pin.name, version=str(pin.version), name=name, dropped=line, fact=fact.id)
@@ -315,16 +328,6 @@ def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:
             dropped=row.requirement,
             fact=row.because,
         )
-
-
-def _own_lines(pin: Pin, fact: facts.Replaces, catalog: Catalog) -> Sequence[str]:
-    """What a pin's own metadata requires; or what the fact drops, if the requirements only show in a build."""
-    if pin.release.source is not None:
-        return pin.release.source.recipe.requires
-    if pin.release.file.is_wheel:
-        return catalog.metadata(pin.release.file).requires_dist
-    static = catalog.archive(pin.release.file).metadata
-    return static.requires_dist if static is not None else fact.drop
 
 
 def _name_of(line: str) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -118,8 +118,12 @@ def merged(old: Manifest | None, locks: Iterable[Served], files: Iterable[Entry]
     ours = {lock.folder for lock in new}
     kept = [lock for lock in old.locks if lock.folder not in ours] if old else []
     stays = {lock.folder for lock in kept}
+    limited = (
+        msgspec.structs.replace(row, locks=tuple(sorted(stays.intersection(row.locks))))
+        for row in (old.files if old else ())
+    )
     rows: dict[str, Entry] = {}
-    for row in (*files, *_limited(old.files if old else (), stays)):
+    for row in (*files, *(row for row in limited if row.locks)):
         other = rows.get(row.path)
         if other is not None and other.sha256 != row.sha256:
             raise InputError(
@@ -139,12 +143,6 @@ def rows_of(manifest: Manifest) -> tuple[Text, ...]:
     return (*manifest.files, *manifest.texts)
 
 
-def _limited(files: Iterable[Entry], locks: set[str]) -> Iterator[Entry]:
-    for row in files:
-        if needed := tuple(sorted(locks.intersection(row.locks))):
-            yield msgspec.structs.replace(row, locks=needed)
-
-
 def write(
     folder: Path, locks: Iterable[Served], files: Iterable[Entry], texts: Mapping[str, str], left: Iterable[str]
 ) -> Manifest:
@@ -152,8 +150,21 @@ def write(
 
     Raises InputError if the disk refuses.
     """
+    files = tuple(files)
+    told = [
+        Text(path=path, sha256=hashlib.sha256(text.encode()).hexdigest(), size=len(text.encode()))
+        for path, text in sorted(texts.items())
+    ]
+    manifest = Manifest(format=FORMAT, locks=tuple(locks), files=files, texts=tuple(told), left=tuple(left))
+    content = json_text(msgspec.to_builtins(manifest), sort_keys=False) + "\n"
     try:
-        return _written(folder, tuple(locks), tuple(files), texts, tuple(left))
+        for path, text in texts.items():
+            _write(folder / path, text)
+        for parent in sorted({(folder / path).parent for path in (*texts, *(row.path for row in files))}):
+            disk.sync_folder(parent)
+        _write(folder / MANIFEST, content)
+        _write(folder / SUMS, _sums(manifest, hashlib.sha256(content.encode()).hexdigest()))
+        disk.sync_folder(folder)
     except OSError as error:
         raise InputError(
             "the bundle could not be written",
@@ -161,24 +172,6 @@ def write(
             why=error.strerror or str(error),
             hint="free some space or choose another folder; files that are there already are not downloaded again",
         ) from None
-
-
-def _written(
-    folder: Path, locks: tuple[Served, ...], files: tuple[Entry, ...], texts: Mapping[str, str], left: tuple[str, ...]
-) -> Manifest:
-    for path, text in texts.items():
-        _write(folder / path, text)
-    for parent in sorted({(folder / path).parent for path in (*texts, *(row.path for row in files))}):
-        disk.sync_folder(parent)
-    told = [
-        Text(path=path, sha256=hashlib.sha256(text.encode()).hexdigest(), size=len(text.encode()))
-        for path, text in sorted(texts.items())
-    ]
-    manifest = Manifest(format=FORMAT, locks=locks, files=files, texts=tuple(told), left=left)
-    content = json_text(msgspec.to_builtins(manifest), sort_keys=False) + "\n"
-    _write(folder / MANIFEST, content)
-    _write(folder / SUMS, _sums(manifest, hashlib.sha256(content.encode()).hexdigest()))
-    disk.sync_folder(folder)
     return manifest
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 
 from resolver.catalog.protocol import Catalog
 from resolver.lock import phrases
@@ -17,8 +16,9 @@ from resolver.model.problem import Problem
 from resolver.model.release import QUARANTINED
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin, Resolution
+from resolver.suggestions import closest
 
-_SIMILAR = 0.8  # as difflib measures it: a letter wrong, missing or too many in a name of five or more
+_SIMILAR = 0.8  # a letter wrong, missing or too many in a name of five or more
 
 
 def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catalog) -> Iterator[str]:
@@ -101,23 +101,26 @@ def _misspelt(resolution: Resolution) -> Iterator[str]:
     pins = [pin.name for pin in resolution.pins]
     problem = resolution.problem
     for name in problem.policy.prereleases_of:
-        if name not in pins and (close := get_close_matches(name, pins, n=1, cutoff=_SIMILAR)):
-            yield phrases.NO_SUCH_PIN(name=name, other=close[0])
+        if name not in pins and (close := closest(name, pins, _SIMILAR)):
+            yield phrases.NO_SUCH_PIN(name=name, other=close)
     for fact in problem.facts:
         own = fact.where.startswith(f"{problem.stack.where}:")
-        if own and fact.package not in pins and (close := get_close_matches(fact.package, pins, n=1, cutoff=_SIMILAR)):
-            yield phrases.NO_SUCH_SUBJECT(fact=fact.id, name=fact.package, other=close[0], where=fact.where)
+        if own and fact.package not in pins and (close := closest(fact.package, pins, _SIMILAR)):
+            yield phrases.NO_SUCH_SUBJECT(fact=fact.id, name=fact.package, other=close, where=fact.where)
 
 
 def _of_kernels(pin: Pin, catalog: Catalog) -> Iterator[str]:
     """What a pin's own metadata requires on some kernels only (PEP 508: platform_release, platform_version)."""
-    file = pin.release.file
+    return (line for line in own_lines(pin, catalog, ()) if text.hangs_on_kernel(line.partition(";")[2]))
+
+
+def own_lines(pin: Pin, catalog: Catalog, otherwise: Sequence[str]) -> Sequence[str]:
+    """What a pin's own metadata requires; `otherwise` if that only shows in a build."""
     if pin.release.source is not None:
-        lines = pin.release.source.recipe.requires
-    else:
-        own = catalog.metadata(file) if file.is_wheel else catalog.archive(file).metadata
-        lines = own.requires_dist if own is not None else ()
-    return (line for line in lines if text.hangs_on_kernel(line.partition(";")[2]))
+        return pin.release.source.recipe.requires
+    file = pin.release.file
+    own = catalog.metadata(file) if file.is_wheel else catalog.archive(file).metadata
+    return own.requires_dist if own is not None else otherwise
 
 
 def _lost_extras(resolution: Resolution, catalog: Catalog) -> Iterator[str]:
@@ -151,9 +154,8 @@ def _passed_over(pin: Pin, resolution: Resolution) -> Iterator[str]:
 def _no_extra(pin: Pin, extra: str, catalog: Catalog) -> str:
     """That a release does not have an extra, and which of its extras may be meant."""
     own = catalog.metadata(pin.release.file).provides_extra if pin.release.file.is_wheel else ()
-    close = get_close_matches(extra, own, n=1)
-    if close:
-        return phrases.NO_EXTRA_BUT(package=f"{pin.name} {pin.version}", extra=extra, other=close[0])
+    if close := closest(extra, own):
+        return phrases.NO_EXTRA_BUT(package=f"{pin.name} {pin.version}", extra=extra, other=close)
     return phrases.NO_EXTRA(package=f"{pin.name} {pin.version}", extra=extra)
 
 

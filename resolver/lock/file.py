@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import tomli
@@ -42,7 +43,7 @@ class Withheld(InputError):
 
 def dump(lock: Lock) -> str:
     """The text of lock.toml."""
-    text = tomli_w.dumps(_plain(msgspec.to_builtins(lock)), multiline_strings=False)
+    text = tomli_w.dumps(_tidy(msgspec.to_builtins(lock)), multiline_strings=False)
     return _HEADER + _INVISIBLE.sub(lambda match: f"\\U{ord(match[0]):08X}", text)
 
 
@@ -104,23 +105,16 @@ def read(folder: Path) -> Lock | None:
 _ALWAYS = frozenset(("index", "stage", "pin", "pins", "why"))
 
 
-def _plain(value: object) -> dict[str, object]:
+def _tidy(value: Any) -> Any:
     """The value without None, which TOML does not have, and without empty values; keys keep their order.
 
     msgspec omits defaults by identity, and whether an empty tuple is *the* empty tuple depends on the version of
     Python. A lock must not depend on that.
     """
-    assert isinstance(value, dict)  # noqa: S101  a lock is a table
-    return {key: _tidy(inner) for key, inner in value.items() if _counts(key, inner)}
-
-
-def _counts(key: str, value: object) -> bool:
-    return value is not None and (key in _ALWAYS or value not in ([], {}, ()))
-
-
-def _tidy(value: object) -> object:
     if isinstance(value, dict):
-        return {key: _tidy(inner) for key, inner in value.items() if _counts(key, inner)}
-    if isinstance(value, (list, tuple)):
-        return [_tidy(inner) for inner in value]
-    return value
+        return {
+            key: _tidy(inner)
+            for key, inner in value.items()
+            if inner is not None and (key in _ALWAYS or inner not in ([], {}, ()))
+        }
+    return [_tidy(inner) for inner in value] if isinstance(value, (list, tuple)) else value

@@ -11,21 +11,20 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
-import fcntl
 import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from resolver import disk
-from resolver.errors import InputError
 from resolver.lock.sound import cutoff
 
 _LARGEST = 64 * disk.MIB
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
+_ELSEWHERE = "choose another folder with --locks DIR"
 _EXECUTABLE = (".sh", ".py")
 # Files of a lock that not every lock has: those of an earlier one must go.
 _SOMETIMES = re.compile(r"(requirements-no-deps|build-requirements(-\d+)?)\.txt\Z")
@@ -43,7 +42,7 @@ def replace(folders: Mapping[Path, Mapping[str, str]], require: Callable[[Path],
         try:
             for parent in sorted({folder.parent for folder in folders}):
                 disk.make_folder(parent)
-                stack.enter_context(_alone(parent))
+                stack.enter_context(disk.alone(parent))
                 for left in (*parent.glob(".*.new"), *parent.glob(".*.old")):  # also of targets that no longer exist
                     _recover(parent / left.name[1:-4])
             for folder, files in folders.items():
@@ -57,36 +56,27 @@ def replace(folders: Mapping[Path, Mapping[str, str]], require: Callable[[Path],
                 _swap(folder, _fresh(folder))
             _settle(folders)
         except OSError as error:
-            raise InputError(
-                "the lock could not be written; what was there before is untouched",
-                where=str(folder),
-                why=error.strerror or str(error),
-                hint=disk.advice(error.errno, "choose another folder with --locks DIR"),
-            ) from None
+            what = "the lock could not be written; what was there before is untouched"
+            raise disk.refusal(error, what, folder, _ELSEWHERE) from None
 
 
 def add(folder: Path, files: Mapping[str, str]) -> None:
     """Add texts to the folder, each atomically."""
     try:
         disk.make_folder(folder.parent)
-        with _alone(folder.parent):
+        with disk.alone(folder.parent):
             _recover(folder)
             disk.make_folder(folder)
             for name, text in files.items():
                 disk.write(folder / name, text.encode())
     except OSError as error:
-        raise InputError(
-            "the report could not be written",
-            where=str(folder),
-            why=error.strerror or str(error),
-            hint=disk.advice(error.errno, "choose another folder with --locks DIR"),
-        ) from None
+        raise disk.refusal(error, "the report could not be written", folder, _ELSEWHERE) from None
 
 
 def tidy(folder: Path) -> None:
     """Finish or undo what a killed run left, before the folder is read."""
     if _old(folder).exists() or _fresh(folder).exists():
-        with contextlib.suppress(OSError), _alone(folder.parent):
+        with contextlib.suppress(OSError), disk.alone(folder.parent):
             _recover(folder)
 
 
@@ -112,18 +102,6 @@ def reported(folder: Path) -> tuple[str, str]:
         return str(told["inputs"]), str(told["exclude_newer"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return "", ""
-
-
-@contextlib.contextmanager
-def _alone(parent: Path) -> Iterator[None]:
-    """One writer at a time below a folder. The kernel releases the lock when the process ends."""
-    handle = os.open(parent, os.O_RDONLY)
-    try:
-        with contextlib.suppress(OSError):  # a file system without locks: the exchange is still atomic
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 def _recover(folder: Path) -> None:

@@ -8,6 +8,7 @@ plugin that rewrites what is installed. Projects from git is a stage of its own.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from resolver.errors import InputError
 from resolver.lock import phrases
@@ -51,12 +52,14 @@ def stages(
             graph.add_edges_from((other, source.name) for other in others)
             text = phrases.REWRITES(package=source.name, others=phrases.listed(others), where=source.where)
             because.setdefault(source.name, []).append(text)
-    try:
+    with suppress(nx.NetworkXNoCycle):
         cycle = [name for name, _ in nx.find_cycle(graph)]
-    except nx.NetworkXNoCycle:
-        pass
-    else:
-        raise _in_a_cycle(cycle, [*afters, *(source.fact for source in sources if source.fact is not None)])
+        orders = [*afters, *(source.fact for source in sources if source.fact is not None)]
+        raise InputError(
+            f"the facts order {', '.join(cycle)} in a cycle",
+            where=", ".join(sorted({fact.where for fact in orders if fact.package in cycle})),
+            hint="remove or correct one of these facts",
+        )
     from_git = {source.name for source in sources}
     rewriting = [source.name for source in sources if source.name in because and source.recipe.rewrites]
     here = {name for name, mode in modes.items() if mode == "built-here" or name in rewriting}
@@ -105,11 +108,3 @@ def _title(group: Sequence[str], mode: Mode, from_git: Collection[str]) -> str:
             return phrases.BUILT_APART(names=names)
         case "built-here":
             return phrases.BUILT_HERE(names=names)
-
-
-def _in_a_cycle(cycle: Collection[str], orders: Sequence[facts.After | facts.Sources]) -> InputError:
-    return InputError(
-        f"the facts order {', '.join(cycle)} in a cycle",
-        where=", ".join(sorted({fact.where for fact in orders if fact.package in cycle})),
-        hint="remove or correct one of these facts",
-    )

@@ -63,19 +63,19 @@ LEFT_TO_THE_MACHINE_LINE: Final = Phrase(
     "软件栈要求 {line}；目标没有保证这一点，因此由 install.sh 和 verify.py 检查机器的驱动。"
     "关于驱动的事实只看目标中的 `hdk`",
 )
-NO_EXTRA: Final = Phrase(
-    "{package} has no extra `{extra}`, although it is requested; nothing was added for it",
-    "{package} 没有所要求的 extra `{extra}`；没有为它添加任何内容",
-)
-NO_EXTRA_BUT: Final = Phrase(
-    "{package} has no extra `{extra}`, although it is requested; nothing was added for it. It has an extra `{other}`",
-    "{package} 没有所要求的 extra `{extra}`；没有为它添加任何内容。它有一个名为 `{other}` 的 extra",
-)
 LOST_EXTRA: Final = Phrase(
     "{package} has no extra `{extra}`, which the stack asks for; nothing was added for it. `{other}` has it, and was "
     "not taken; explain --package with that says why",
     "{package} 没有软件栈所要求的 extra `{extra}`；没有为它添加任何内容。`{other}` 有它，但未被采用；"
     "用 explain --package 加上它可查看原因",
+)
+NO_EXTRA_BUT: Final = Phrase(  # before the phrase that is its beginning
+    "{package} has no extra `{extra}`, although it is requested; nothing was added for it. It has an extra `{other}`",
+    "{package} 没有所要求的 extra `{extra}`；没有为它添加任何内容。它有一个名为 `{other}` 的 extra",
+)
+NO_EXTRA: Final = Phrase(
+    "{package} has no extra `{extra}`, although it is requested; nothing was added for it",
+    "{package} 没有所要求的 extra `{extra}`；没有为它添加任何内容",
 )
 NO_SUCH_PIN: Final = Phrase(
     "the policy prereleases-of names `{name}`, which is not in the lock, but `{other}` is",
@@ -130,6 +130,9 @@ NOT_HERE: Final = Phrase(
     "未采用 `{line}`：其标记（marker）对此目标不成立（{where}）",
 )
 
+# All of the above, in their order
+PHRASES: Final = tuple(one for one in list(globals().values()) if isinstance(one, Phrase))
+
 # Reasons for a pin, as phrased by origins in English (model/origin.py); longer ones first
 _WHY: Final = (
     Phrase("the stack asks for {line}", "软件栈要求 {line}"),
@@ -161,28 +164,6 @@ FROM_GIT: Final = Phrase("{names}, from git", "{names}，来自 git")
 BUILT_APART: Final = Phrase("{names}, built from source in a separate environment", "{names}，在独立的环境中从源码构建")
 BUILT_HERE: Final = Phrase("{names}, built from source in this environment", "{names}，在此环境中从源码构建")
 SO_MANY: Final = Phrase("{count} distributions", "{count} 个软件包")
-
-PHRASES: Final = (
-    RELAXED,
-    UNCHECKED_FACT,
-    UNCHECKED_LINE,
-    LEFT_TO_THE_MACHINE_FACT,
-    LEFT_TO_THE_MACHINE_LINE,
-    LOST_EXTRA,
-    NO_EXTRA_BUT,  # before the phrase that is its beginning
-    NO_EXTRA,
-    NO_SUCH_PIN,
-    NO_SUCH_SUBJECT,
-    YANKED,
-    KERNEL,
-    QUARANTINED,
-    ELSEWHERE,
-    UNREACHABLE,
-    ON_TRUST,
-    PASSED_OVER,
-    UNBUILT,
-    NOT_HERE,
-)
 
 
 def chinese(sentence: str) -> str | None:

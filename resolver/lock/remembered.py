@@ -41,21 +41,20 @@ class _Entry(msgspec.Struct, array_like=True, gc=False):
 _ENTRY: Final = msgspec.msgpack.Decoder(_Entry)
 
 
-class RememberedLock:
+class RememberedLock(msgspec.Struct, frozen=True):
     """Locks of one problem in the cache; `keep` and `builds` are the pins to prefer, of each environment of builds.
 
     `passed` is what is told of those pins: releases that were passed over for them.
     """
 
-    def __init__(self, store: Cache, problem: Problem) -> None:
-        self._store = store
-        self._problem = problem
+    store: Cache
+    problem: Problem
 
     def recall(self, catalog: object, keep: Pins, builds: Kept, passed: Passed) -> Lock | None:
         """The lock that solving would give; None where that is not certain."""
         if not isinstance(catalog, Marked):
             return None
-        entry = self._store.load(_KIND, self._key(keep, builds, passed), _ENTRY)
+        entry = self.store.load(_KIND, self._key(keep, builds, passed), _ENTRY)
         if entry is None:
             return None
         try:
@@ -68,10 +67,10 @@ class RememberedLock:
         """Remember what solving gave, as it came from these wishes."""
         marks = catalog.seen() if isinstance(catalog, Marked) else None
         if marks:
-            self._store.save(_KIND, self._key(keep, builds, passed), _Entry(dict(marks), lock))
+            self.store.save(_KIND, self._key(keep, builds, passed), _Entry(dict(marks), lock))
 
     def _key(self, keep: Pins, builds: Kept, passed: Passed) -> str:
-        problem = self._problem
+        problem = self.problem
         parts = (
             program(),
             problem.digest,

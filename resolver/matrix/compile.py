@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import datetime as dt
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from resolver.errors import InputError
 from resolver.json_text import digest
 from resolver.matrix import schema
 from resolver.matrix.document import Document
 from resolver.matrix.facts import compile_facts
-from resolver.matrix.families import known_values, require_known, require_known_in
 from resolver.matrix.load import Inputs
-from resolver.matrix.needs import parse_env, parse_need, parse_project, require_markers
+from resolver.matrix.needs import known_values, parse_env, parse_need, parse_project, require_known, require_markers
 from resolver.matrix.recorded import compile_recorded, with_recorded
 from resolver.model.component import COMPONENTS, Value, named_values, nearest, parse_value
 from resolver.model.fact import Fact, Requires, Strength
@@ -27,6 +25,7 @@ from resolver.model.problem import Absence, Ask, Checks, Departure, Policy, Prob
 from resolver.model.requirement import Requirement
 from resolver.model.source import Source
 from resolver.model.target import PLATFORMS, Target, default_name
+from resolver.suggestions import did_you_mean
 
 _Path = tuple[str | int, ...]
 _Document = Document[schema.StackFile] | Document[schema.IndexesFile]
@@ -41,7 +40,8 @@ def compile_problems(
     `exclude_newer` overrides the stack's own cut-off. `sources` are the stack's direct references as far as
     they are resolved already; without them, they are resolved later. Raises InputError with file:line:key.
     """
-    facts = compile_facts((*inputs.facts, _own_facts(inputs.stack)), inputs.systems)
+    own = Document(inputs.stack.name, inputs.stack.text, inputs.stack.content.fact, ("fact",))
+    facts = compile_facts((*inputs.facts, own), inputs.systems)
     indexes = _indexes(inputs)
     stack = _stack(inputs.stack, facts, indexes, inputs.systems)
     indexes = with_recorded(indexes, stack.recorded)
@@ -66,11 +66,6 @@ def compile_problems(
     )
 
 
-def _own_facts(document: Document[schema.StackFile]) -> Document[schema.FactFile]:
-    """The facts that a stack brings itself."""
-    return Document(document.name, document.text, document.content.fact, ("fact",))
-
-
 def _stack(
     document: Document[schema.StackFile],
     facts: tuple[Fact, ...],
@@ -86,8 +81,7 @@ def _stack(
             hint='write requires = ["torch-npu==2.8.0", …], one requirement for each project to install',
         )
     for number, line in enumerate(table.requires):
-        need = parse_need(document, line, "stack", "requires", number, direct=True)
-        require_known_in(need, systems, document.place("stack", "requires", number))
+        need = parse_need(document, line, systems, "stack", "requires", number, direct=True)
         asks.append(Ask(need=need, origin=StackLine(line, document.line("stack", "requires", number))))
     return Stack(
         name=table.name,
@@ -97,15 +91,7 @@ def _stack(
         where=document.name,
         asks=tuple(asks),
         departures=tuple(
-            Departure(
-                guide=row.guide,
-                guide_zh=row.guide_zh or "",
-                here=row.here,
-                here_zh=row.here_zh or "",
-                reason=row.reason,
-                reason_zh=row.reason_zh or "",
-            )
-            for row in document.content.departs
+            Departure(**{key: value or "" for key, value in asdict(row).items()}) for row in document.content.departs
         ),
         relaxed=tuple(_relaxed(document, facts)),
         absent=tuple(_absences(document, asks)),
@@ -123,11 +109,10 @@ def _relaxed(document: Document[schema.StackFile], facts: tuple[Fact, ...]) -> I
     for number, row in enumerate(document.content.relax):
         fact = known.get(row.fact)
         if fact is None:
-            close = difflib.get_close_matches(row.fact, known, n=1)
             raise InputError(
                 f"there is no fact `{row.fact}` to relax",
                 where=document.place("relax", number, "fact"),
-                hint=f"did you mean `{close[0]}`?" if close else "facts are named by their `id`",
+                hint=did_you_mean(row.fact, known, "facts are named by their `id`"),
             )
         if fact.strength is Strength.ENFORCED:
             raise InputError(
@@ -230,12 +215,12 @@ def _stated(document: Document[schema.StackFile], row: schema.TargetTable, path:
     }
     for component in sorted(row.system):
         if component in stated or component not in COMPONENTS:
-            close = difflib.get_close_matches(component.lower(), ("cann", "hdk", "soc"), n=1)
+            meant = did_you_mean(component.lower(), ("cann", "hdk", "soc"), "")
+            known = "components are cann, hdk and soc; python and glibc are keys of the target itself"
             raise InputError(
                 f"`{component}` is not a component of a system table",
                 where=document.place(*path, "system", component),
-                hint=(f"did you mean `{close[0]}`? " if close else "")
-                + "components are cann, hdk and soc; python and glibc are keys of the target itself",
+                hint=f"{meant} {known}".lstrip(),
             )
         stated[component] = (row.system[component], (*path, "system", component))
     return stated
@@ -375,11 +360,10 @@ def _compile_indexes(
     for number, row in enumerate(binding_rows):
         for position, name in enumerate(row.indexes):
             if name not in indexes:
-                close = difflib.get_close_matches(name, indexes, n=1)
                 raise InputError(
                     f"there is no index `{name}`",
                     where=document.place("binding", number, "indexes", position),
-                    hint=f"did you mean `{close[0]}`?" if close else f"known are {', '.join(sorted(indexes))}",
+                    hint=did_you_mean(name, indexes, f"known are {', '.join(sorted(indexes))}"),
                 )
     _require_effect(document, bindings, rows_of)
     return Indexes(indexes=indexes, bindings=tuple(bindings), own=own)

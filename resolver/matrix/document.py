@@ -76,8 +76,7 @@ def _content(path: Path, name: str) -> str:
         content = disk.read(path, _LARGEST)
         return content.decode("utf-8-sig").replace("\r\n", "\n")  # editors on Windows write a byte order mark
     except OSError as error:
-        why = error.strerror or str(error)
-        raise InputError(f"`{name}` cannot be read", where=name, why=why, hint=disk.advice(error.errno)) from None
+        raise disk.refusal(error, f"`{name}` cannot be read", name) from None
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise InputError(f"`{name}` is not UTF-8", where=f"{name}:{line}", why=error.reason, hint=_UTF_8) from None

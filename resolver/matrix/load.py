@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import os
 from collections.abc import Sequence
@@ -14,8 +13,9 @@ from msgspec.structs import replace
 
 from resolver.errors import InputError
 from resolver.matrix import schema
-from resolver.matrix.document import Document, read
+from resolver.matrix.document import Document, Shape, read
 from resolver.matrix.names import files, stack_names, toml_files
+from resolver.suggestions import closest, did_you_mean
 
 
 class Inputs(msgspec.Struct, frozen=True):
@@ -41,7 +41,7 @@ def load(stack: str, matrices: Path) -> Inputs:
     Raises InputError, with a suggestion if the name is close to a known one.
     """
     path = find_stack(stack, matrices)
-    document = read(path, schema.StackFile, _display(path, matrices))
+    document = _read(path, schema.StackFile, matrices)
     _require_own_name(document, path, matrices)
     wanted = document.content.stack.facts
     facts: tuple[Document[schema.FactFile], ...] = ()
@@ -54,19 +54,25 @@ def load(stack: str, matrices: Path) -> Inputs:
                 hint="give the folder that has it with --matrices DIR, or use no facts in the stack: facts = []",
             )
         paths = _fact_paths(document, matrices)
-        facts = tuple(read(path, schema.FactFile, _display(path, matrices)) for path in paths)
+        facts = tuple(_read(path, schema.FactFile, matrices) for path in paths)
         if wanted:
             others = sorted(set(toml_files(matrices / "facts")) - set(paths))
-            spare = tuple(read(path, schema.FactFile, _display(path, matrices)) for path in others)
-    indexes = systems = None
-    # what a link that leads nowhere stands for must not count as absent: projects would come from other indexes
-    if os.path.lexists(path := matrices / "indexes.toml"):
-        indexes = read(path, schema.IndexesFile, _display(path, matrices))
+            spare = tuple(_read(path, schema.FactFile, matrices) for path in others)
+    indexes = _read_optional("indexes.toml", schema.IndexesFile, matrices)
+    systems = _read_optional("systems.toml", schema.SystemsFile, matrices)
     own = document.content.index is not None or document.content.binding is not None
-    if os.path.lexists(path := matrices / "systems.toml"):
-        systems = read(path, schema.SystemsFile, _display(path, matrices))
     readings = _digest(readings_folder(matrices))
     return Inputs(document, facts, None if own else indexes, systems, spare, indexes if own else None, readings)
+
+
+def _read(path: Path, shape: type[Shape], matrices: Path) -> Document[Shape]:
+    return read(path, shape, _display(path, matrices))
+
+
+def _read_optional(name: str, shape: type[Shape], matrices: Path) -> Document[Shape] | None:
+    path = matrices / name
+    # what a link that leads nowhere stands for must not count as absent: projects would come from other indexes
+    return _read(path, shape, matrices) if os.path.lexists(path) else None
 
 
 def _require_own_name(document: Document[schema.StackFile], path: Path, matrices: Path) -> None:
@@ -107,7 +113,7 @@ def with_stack(inputs: Inputs, stack: Document[schema.StackFile]) -> Inputs:
 def read_stack(name: str, matrices: Path) -> Document[schema.StackFile]:
     """Only the file of a stack, without the files that it uses."""
     path = find_stack(name, matrices)
-    return read(path, schema.StackFile, _display(path, matrices))
+    return _read(path, schema.StackFile, matrices)
 
 
 def find_stack(stack: str, matrices: Path) -> Path:
@@ -125,11 +131,10 @@ def find_stack(stack: str, matrices: Path) -> Path:
         return path
     _require_folder(matrices)
     known = stack_names(matrices)
-    close = difflib.get_close_matches(stack, known, n=1, cutoff=0.5)
     hint = f"known stacks are {', '.join(known)}" if known else "it has none: give another folder with --matrices DIR"
+    hint = did_you_mean(stack, known, hint, cutoff=0.5)
     if Path(f"{stack}.toml").is_file():
-        close = [f"{stack}.toml"]
-    hint = f"did you mean `{close[0]}`?" if close else hint
+        hint = f"did you mean `{stack}.toml`?"
     raise InputError(f"there is no stack `{stack}`", where=_display(matrices / "stacks", matrices), hint=hint)
 
 
@@ -138,8 +143,8 @@ def _near(path: Path, matrices: Path) -> str:
     if path.stem in stack_names(matrices):
         return f"did you mean the stack `{path.stem}`?"
     beside = [] if path.is_dir() or not path.parent.is_dir() else [one.stem for one in toml_files(path.parent)]
-    close = difflib.get_close_matches(path.stem, sorted(beside), n=1)
-    return f"did you mean `{path.with_name(close[0] + '.toml')}`?" if close else "give a path to a .toml file"
+    close = closest(path.stem, beside)
+    return f"did you mean `{path.with_name(close + '.toml')}`?" if close else "give a path to a .toml file"
 
 
 def _fact_paths(stack: Document[schema.StackFile], matrices: Path) -> Sequence[Path]:
@@ -151,11 +156,11 @@ def _fact_paths(stack: Document[schema.StackFile], matrices: Path) -> Sequence[P
     for number, name in enumerate(names):
         path = folder / f"{name}.toml"
         if not path.is_file() or Path(name).name != name:
-            close = difflib.get_close_matches(name, [path.stem for path in toml_files(folder)], n=1)
+            known = (path.stem for path in toml_files(folder))
             raise InputError(
                 f"there is no facts file `{name}`",
                 where=stack.place("stack", "facts", number),
-                hint=f"did you mean `{close[0]}`?" if close else f"facts are looked up in {_display(folder, matrices)}",
+                hint=did_you_mean(name, known, f"facts are looked up in {_display(folder, matrices)}"),
             )
         paths.append(path)
     return sorted(set(paths))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from resolver import disk
-from resolver.errors import InputError
 
 
 def toml_files(folder: Path) -> list[Path]:
@@ -18,12 +17,7 @@ def files(folder: Path, ending: str) -> list[Path]:
     try:
         return disk.listed(folder, ending)
     except OSError as error:
-        raise InputError(
-            "a folder cannot be listed",
-            where=str(folder),
-            why=error.strerror or str(error),
-            hint=disk.advice(error.errno),
-        ) from None
+        raise disk.refusal(error, "a folder cannot be listed", folder) from None
 
 
 def stack_names(matrices: Path) -> list[str]:

@@ -1,32 +1,43 @@
-"""What stacks and facts require: requirements on projects and components, environment variables."""
+"""What stacks and facts require: requirements on projects and components, SoC families, environment variables."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from itertools import product
-from typing import Any
+from typing import Any, Final
 
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement
 from packaging.utils import InvalidName, NormalizedName, canonicalize_name
 
 from resolver.errors import InputError
+from resolver.matrix import schema
 from resolver.matrix.document import Document
 from resolver.model import text
-from resolver.model.component import COMPONENTS, OTHER_NAMES, ComponentRequirement
+from resolver.model.component import COMPONENTS, OTHER_NAMES, ComponentRequirement, Value
 from resolver.model.direct import Direct
 from resolver.model.fact import Need
 from resolver.model.problem import Ask
 from resolver.model.requirement import Requirement
 from resolver.model.target import Target
 
+_SHOWN: Final = 8  # of a component's values in a hint
+# The names of chips in npu-smi and CANN, by family (vllm_ascend/device/hardware.py).
+_CHIPS: Final = (("A2", r"910_?b"), ("A3", r"910_?(9[0-9]{3}|c)"), ("310P", r"310"), ("A5", r"950"))
 
-def parse_need(document: Document[Any], line: str, *path: str | int, direct: bool = False) -> Need:
+Systems = Document[schema.SystemsFile] | None
+
+
+def parse_need(document: Document[Any], line: str, systems: Systems, *path: str | int, direct: bool = False) -> Need:
     """A requirement on a project or a component, as in facts and stacks. With `direct` it may name an address."""
     about = document.parse(
         ComponentRequirement.parse, line, *path, hint="write `cann in 8.5.0 | 8.5.1` or `python >= 3.10, < 3.12`"
     )
     if about is not None:
+        if about.component == "soc":  # no target could have an unknown family
+            named = (clause.value for clauses in about.alternatives for clause in clauses)
+            require_known((value for value in named if value is not None), systems, document.place(*path))
         return about
     need = parse_requirement(document, line, *path, direct=direct)
     if need.name in COMPONENTS:
@@ -55,13 +66,18 @@ def parse_env(document: Document[Any], variables: dict[str, str], *path: str | i
                 where=document.place(*path, key),
                 hint="use only letters, digits and `_`, and no digit first",
             )
-        if not value.isprintable():
-            raise InputError(
-                f"the value of `{key}` has characters that do not print",
-                where=document.place(*path, key),
-                hint="write it without line breaks, tabs and control characters",
-            )
+        require_printable(value, f"the value of `{key}`", document.place(*path, key))
     return tuple(sorted(variables.items()))
+
+
+def require_printable(value: str, what: str, where: str) -> None:
+    """Raise InputError if a text that scripts contain would not be one line in them."""
+    if not value.isprintable():
+        raise InputError(
+            f"{what} has characters that do not print",
+            where=where,
+            hint="write it without line breaks, tabs and control characters",
+        )
 
 
 def parse_requirement(document: Document[Any], line: str, *path: str | int, direct: bool = False) -> Requirement:
@@ -132,3 +148,27 @@ def require_markers(asks: Iterable[Ask], targets: Iterable[Target]) -> None:
                     why=str(error),
                     hint="a marker compares a variable of PEP 508 with a text, such as `python_version < '3.12'`",
                 ) from None
+
+
+def require_known(values: Iterable[Value], systems: Systems, where: str) -> None:
+    """Raise InputError unless each is a family listed in `systems`. If that lists none, anything passes."""
+    if systems is None or "soc" not in systems.content.component:
+        return
+    known = systems.content.component["soc"].known
+    for value in values:
+        if value not in [name.upper() for name in known]:
+            family = next((name for name, chip in _CHIPS if re.search(chip, str(value), re.IGNORECASE)), "")
+            raise InputError(
+                f"`{value}` is not a known SoC family",
+                where=where,
+                hint=(f"did you mean `{family}`? " if family in known else "") + known_values("soc", systems),
+            )
+
+
+def known_values(component: str, systems: Systems) -> str:
+    """The newest known values of a component, for a hint."""
+    rows = systems.content.component.get(component) if systems is not None else None
+    if systems is None or rows is None or not rows.known:
+        return ""
+    shown = rows.known[-_SHOWN:]
+    return f"known are {'…, ' if len(rows.known) > _SHOWN else ''}{', '.join(shown)} ({systems.name})"

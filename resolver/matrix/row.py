@@ -11,7 +11,6 @@ from packaging.utils import NormalizedName
 from resolver.errors import InputError
 from resolver.matrix import schema
 from resolver.matrix.document import Document, Parsed
-from resolver.matrix.families import require_known_in
 from resolver.matrix.needs import parse_env, parse_need, parse_project, parse_requirement
 from resolver.model import text
 from resolver.model.fact import Need
@@ -39,10 +38,10 @@ class Row(msgspec.Struct, frozen=True):
 
     def needs(self, lines: Sequence[str], key: str) -> tuple[Need, ...]:
         """Requirements on projects and components."""
-        found = tuple(parse_need(self.document, line, self.kind, self.number, key, at) for at, line in enumerate(lines))
-        for at, need in enumerate(found):
-            require_known_in(need, self.systems, self.place(key, at))
-        return found
+        return tuple(
+            parse_need(self.document, line, self.systems, self.kind, self.number, key, at)
+            for at, line in enumerate(lines)
+        )
 
     def requirements(self, lines: Sequence[str], key: str) -> tuple[Requirement, ...]:
         """Requirements on projects."""

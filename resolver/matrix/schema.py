@@ -18,18 +18,30 @@ Texts = Annotated[list[Text], msgspec.Meta(min_length=1)]
 Prereleases = Literal["if-necessary", "allow", "never"]
 Strength = Literal["enforced", "vendor", "documented", "observed"]
 
+
+def _form(pattern: str, description: str, *examples: str) -> msgspec.Meta:
+    """A whole text of this form; `schema_errors` tells the rest."""
+    return msgspec.Meta(pattern=rf"^{pattern}\Z", description=description, examples=list(examples))
+
+
 _DAY = Annotated[dt.date, msgspec.Meta(examples=["2026-01-31"])]
 _NAME = Annotated[
     str,
-    msgspec.Meta(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}\Z",
-        description="a name of at most 80 letters, digits, `.`, `_` and `-`, beginning with a letter or digit",
+    _form(
+        r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}",
+        "a name of at most 80 letters, digits, `.`, `_` and `-`, beginning with a letter or digit",
     ),
 ]
-_GLIBC = Annotated[
+_LABEL = Annotated[
     str,
-    msgspec.Meta(pattern=r"^2\.\d{1,3}\Z", description="a version of glibc", examples=['"2.28"']),
+    _form(
+        r"[a-z0-9]+(\.[a-z0-9]+)*",
+        "a local version label of lower case letters and digits, with dots between them",
+        '"empty"',
+    ),
 ]
+_MODULE = Annotated[str, _form(r"[A-Za-z_][A-Za-z0-9_.]*", "the name of a module", '"torch"', '"vllm.engine"')]
+_GLIBC = Annotated[str, _form(r"2\.\d{1,3}", "a version of glibc", '"2.28"')]
 
 
 class _Table(msgspec.Struct, forbid_unknown_fields=True, rename="kebab", kw_only=True):
@@ -90,17 +102,7 @@ class BuildsRow(FactRow, kw_only=True):
     requires_from: Text
     env: dict[str, str] = {}
     isolation: bool = True
-    label: (
-        Annotated[
-            str,
-            msgspec.Meta(
-                pattern=r"^[a-z0-9]+(\.[a-z0-9]+)*\Z",
-                description="a local version label of lower case letters and digits, with dots between them",
-                examples=['"empty"'],
-            ),
-        ]
-        | None
-    ) = None
+    label: _LABEL | None = None
     build_drop: list[Text] = []
     build_add: list[Text] = []
 
@@ -247,21 +249,10 @@ class SystemsFile(_Table, kw_only=True):
 class ImageRow(_Table, kw_only=True):
     """A base image with CANN, and its contents."""
 
-    name: Annotated[
-        str,
-        msgspec.Meta(
-            pattern=r"^[a-z0-9][A-Za-z0-9._/:@-]{0,254}\Z",
-            description="the name of an image with its host and tag",
-        ),
-    ]
+    name: Annotated[str, _form(r"[a-z0-9][A-Za-z0-9._/:@-]{0,254}", "the name of an image with its host and tag")]
     cann: Text
     soc: Text
-    python: Annotated[
-        str,
-        msgspec.Meta(
-            pattern=r"^3\.\d{1,2}\Z", description="a version of Python without a patch number", examples=['"3.11"']
-        ),
-    ]
+    python: Annotated[str, _form(r"3\.\d{1,2}", "a version of Python without a patch number", '"3.11"')]
     glibc: _GLIBC
     source: Text | None = None
 
@@ -285,14 +276,7 @@ class StackTable(_Table, kw_only=True):
 
 class TargetTable(_Table, kw_only=True):
     name: _NAME | None = None
-    python: Annotated[
-        str,
-        msgspec.Meta(
-            pattern=r"^3\.\d{1,2}(\.\d{1,3})?\Z",
-            description="one version of Python",
-            examples=['"3.11"', '"3.11.4"'],
-        ),
-    ]
+    python: Annotated[str, _form(r"3\.\d{1,2}(\.\d{1,3})?", "one version of Python", '"3.11"', '"3.11.4"')]
     platform: Platform
     glibc: _GLIBC = "2.28"
     system: Annotated[dict[str, str], msgspec.Meta(examples=['system = { cann = "8.5.0", soc = "A2" }'])] = {}
@@ -316,16 +300,7 @@ class DepartsRow(_Table, kw_only=True):
 
 
 class CheckTable(_Table, kw_only=True):
-    imports: list[
-        Annotated[
-            str,
-            msgspec.Meta(
-                pattern=r"^[A-Za-z_][A-Za-z0-9_.]*\Z",
-                description="the name of a module",
-                examples=['"torch"', '"vllm.engine"'],
-            ),
-        ]
-    ] = []
+    imports: list[_MODULE] = []
     env: dict[str, str] = {}
 
 
@@ -350,9 +325,7 @@ class RecordedRow(_Table, kw_only=True):
 
     index: Text
     file: Text
-    sha256: Annotated[
-        str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z", description="a sha256: 64 hexadecimal digits, in lower case")
-    ]
+    sha256: Annotated[str, _form(r"[0-9a-f]{64}", "a sha256: 64 hexadecimal digits, in lower case")]
     requires: list[Text]
     requires_python: Text | None = None
     source: Text

@@ -5,7 +5,6 @@ A pattern is described by `description` and `examples` of the type's `msgspec.Me
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator, Sequence
 from types import UnionType
@@ -15,6 +14,7 @@ import msgspec
 
 from resolver.errors import without_secrets
 from resolver.matrix.lines import Path
+from resolver.suggestions import did_you_mean
 
 # The end of msgspec's messages, which have `[...]` for a key of a dict.
 _PLACE: Final = re.compile(r" - at `\$((?:\.[\w-]+|\[(?:\d+|\.\.\.)\])+)`\Z")
@@ -110,8 +110,7 @@ def _fits(value: Any, kind: Any) -> bool:
 
 
 def _hint(word: str, known: Sequence[str], what: str) -> str:
-    close = difflib.get_close_matches(word.lower(), known, n=1)
-    return (f"did you mean `{close[0]}`? " if close else "") + f"{what} {', '.join(known)}"
+    return f"{did_you_mean(word.lower(), known, '')} {what} {', '.join(known)}".lstrip()
 
 
 def _reworded(message: str) -> str:

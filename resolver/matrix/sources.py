@@ -12,6 +12,7 @@ from packaging.version import Version
 
 from resolver.errors import InputError
 from resolver.matrix import schema
+from resolver.matrix.needs import require_printable
 from resolver.matrix.row import Row
 from resolver.model import direct
 from resolver.model.fact import Sources
@@ -118,7 +119,7 @@ def _step(step: schema.StepRow, given: schema.SourcesRow, row: Row, at: int) -> 
                 why=str(error),
                 hint="use Python's syntax; in single quotes, TOML leaves a backslash as it is",
             ) from None
-        _require_printable(pattern, row, *place, "comment")
+        require_printable(pattern, "a step", row.place(*place, "comment"))
         return Comment(pattern, _inside(step.in_, row, *place, "in"))
     if keys in ({"run"}, {"run", "wheels"}):
         if step.wheels is not None and at != len(given.steps) - 1:
@@ -128,7 +129,7 @@ def _step(step: schema.StepRow, given: schema.SourcesRow, row: Row, at: int) -> 
                 hint="the step with `wheels` must be the last",
             )
         for number, word in enumerate(step.run or ()):
-            _require_printable(word, row, *place, "run", number)
+            require_printable(word, "a step", row.place(*place, "run", number))
         wheels = "" if step.wheels is None else _inside(step.wheels, row, *place, "wheels")
         return Run(tuple(step.run or ()), wheels)
     raise InputError("this is not a known step", where=row.place(*place), hint=_FORMS)
@@ -136,12 +137,3 @@ def _step(step: schema.StepRow, given: schema.SourcesRow, row: Row, at: int) -> 
 
 def _inside(value: str | None, row: Row, *path: str | int) -> str:
     return row.parse(direct.inside, value or "", *path, hint=_EXAMPLES["requires-from"])
-
-
-def _require_printable(value: str, row: Row, *path: str | int) -> None:
-    if not value.isprintable():
-        raise InputError(
-            "a step has characters that do not print",
-            where=row.place(*path),
-            hint="write it without line breaks, tabs and control characters",
-        )

@@ -8,7 +8,6 @@ needed for the conflict.
 from __future__ import annotations
 
 import datetime as dt
-import difflib
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
@@ -42,6 +41,7 @@ from resolver.solve.admits import names_prerelease
 from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Component, Ground, Lacking, Line, Module, Said, Taken
 from resolver.solve.project import Project
+from resolver.suggestions import closest
 
 _SAID_BY_THE_REASON = frozenset({Reason.DYNAMIC, Reason.UNOPENED, Reason.UNREAD})
 _SIMILAR = 0.7  # from 0 to 1, as in difflib
@@ -288,13 +288,11 @@ def meant(clauses: Clauses, name: str) -> str:
     edges = (edge for one in universe.read() for edge in universe.edges(one))
     read = {edge.package.name for edge in edges if edge.package.kind is Kind.PROJECT}
 
-    def close(names: Iterable[str], cutoff: float) -> list[str]:
+    def close(names: Iterable[str], cutoff: float) -> str:
         known = map(text.name, names)
-        there = sorted(one for one in known if not universe.known(one) or universe.project(one).found)
-        return difflib.get_close_matches(name, there, n=1, cutoff=cutoff)
+        return closest(name, (one for one in known if not universe.known(one) or universe.project(one).found), cutoff)
 
-    best = [*close(told, _SIMILAR), *close(read, _NEARLY_THE_SAME)]
-    return next(iter(difflib.get_close_matches(name, best, n=1, cutoff=_SIMILAR)), "")
+    return closest(name, (close(told, _SIMILAR), close(read, _NEARLY_THE_SAME)), _SIMILAR)
 
 
 def _asked(origin: StackLine | BuildLine) -> Statement:

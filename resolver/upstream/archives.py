@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 from packaging.requirements import InvalidRequirement
 from packaging.version import Version
@@ -12,6 +13,7 @@ from resolver.catalog.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.fact import Builds, Metadata
 from resolver.model.release import File
+from resolver.model.requirement import Requirement
 from resolver.upstream.offers import Offers, some
 from resolver.upstream.verdict import Remark, Saying
 
@@ -47,7 +49,7 @@ def _opened(fact: Builds, file: File, offers: Offers) -> Iterator[Remark]:
     except UnusableFile:
         yield Remark(Saying.NO_MEMBER, told)
         return
-    own = {text.requirement(line).name for line in archive.build_requires or () if _is_requirement(line)}
+    own = {need.name for need in _readable(archive.build_requires or ())}
     if idle := [name for name in fact.build_drop if name not in own]:
         yield Remark(Saying.IDLE, {"file": file.filename, "names": ", ".join(idle), "line": ""})
     else:
@@ -91,13 +93,10 @@ def _archive(file: File, offers: Offers) -> tuple[str, tuple[str, ...] | None]:
 
 def _always(lines: Iterable[str]) -> frozenset[str]:
     """The requirements without those of extras, normalized."""
-    found = (text.requirement(line) for line in lines if _is_requirement(line))
-    return frozenset(str(need) for need in found if "extra" not in text.marker_text(need.marker))
+    return frozenset(str(need) for need in _readable(lines) if "extra" not in text.marker_text(need.marker))
 
 
-def _is_requirement(line: str) -> bool:
-    try:
-        text.requirement(line)
-    except InvalidRequirement:
-        return False
-    return True
+def _readable(lines: Iterable[str]) -> Iterator[Requirement]:
+    for line in lines:
+        with suppress(InvalidRequirement):
+            yield text.requirement(line)

@@ -1,13 +1,22 @@
-"""What can have changed upstream of a lock."""
+"""What can have changed upstream of a lock, and how long ago its facts were checked.
+
+Today is a parameter: nothing here reads a clock.
+"""
 
 from __future__ import annotations
 
+import datetime as dt
+from collections.abc import Iterable
 from enum import Enum
+from typing import Final
 
 import msgspec
 from packaging.utils import NormalizedName
 
 from resolver.model.release import QUARANTINED
+
+DAYS: Final = 180
+_ZONES: Final = 1  # days by which it may be later elsewhere
 
 
 class Pin(msgspec.Struct, frozen=True):
@@ -84,3 +93,21 @@ def is_grave(change: Change) -> bool:
             return change.status == QUARANTINED
         case Restored():
             return False
+
+
+class Old(msgspec.Struct, frozen=True):
+    """A fact that was checked long ago."""
+
+    id: str
+    checked: dt.date
+
+
+def is_to_come(checked: dt.date, today: dt.date) -> bool:
+    """Whether a fact says that it was checked on a day that nobody has seen: it would never grow old."""
+    return (checked - today).days > _ZONES
+
+
+def older(facts: Iterable[tuple[str, dt.date]], today: dt.date, days: int) -> tuple[Old, ...]:
+    """Facts checked more than `days` ago, the oldest first."""
+    found = (Old(fact, checked) for fact, checked in facts if (today - checked).days > days)
+    return tuple(sorted(found, key=lambda old: (old.checked, old.id)))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 import msgspec
 from packaging.specifiers import SpecifierSet
@@ -73,7 +74,7 @@ def compare(lock: Lock, catalog: Catalog) -> Compared:
         page = next((page for page in pages if page.index == pin.index), None)
         offered = _offered(page)
         files += len(pin.file)
-        unhashed += sum(offered[file.name].sha256 == "" for file in pin.file if file.name in offered)
+        unhashed += sum(offered[file.name][-1].sha256 == "" for file in pin.file if file.name in offered)
         changes += _changes(pin, page, offered)
     return Compared(
         changes=tuple(dict.fromkeys(changes)),
@@ -86,29 +87,23 @@ def compare(lock: Lock, catalog: Catalog) -> Compared:
     )
 
 
-def _offered(page: Page | None) -> Mapping[str, File]:
-    return {file.filename: file for files in page.releases.values() for file in files} if page is not None else {}
+def _offered(page: Page | None) -> Mapping[str, Sequence[File]]:
+    """The files of each name; a page may list several, and the last one counts."""
+    offered: dict[str, list[File]] = {}
+    for file in chain.from_iterable(page.releases.values() if page is not None else ()):
+        offered.setdefault(file.filename, []).append(file)
+    return offered
 
 
-def _digests(page: Page | None) -> Mapping[str, set[str]]:
-    """The sha256 digests of each file; a page may list several."""
-    digests: dict[str, set[str]] = {}
-    for files in page.releases.values() if page is not None else ():
-        for file in files:
-            digests.setdefault(file.filename, set()).add(file.sha256)
-    return digests
-
-
-def _changes(pin: LockedPin, page: Page | None, offered: Mapping[str, File]) -> Iterator[Change]:
+def _changes(pin: LockedPin, page: Page | None, offered: Mapping[str, Sequence[File]]) -> Iterator[Change]:
     of = Pin(canonicalize_name(pin.name), pin.version, pin.index)
     if page is not None and page.standing.status != ACTIVE.status:
         yield Marked(pin=of, status=page.standing.status, reason=page.standing.reason)
     lost = tuple(file.name for file in pin.file if file.name not in offered)
     if lost:
         yield Gone(pin=of, scope=_scope(pin, page), files=lost, needed=pin.file[0].name in lost)
-    digests = _digests(page)
     for file in pin.file:
-        known = digests.get(file.name, {file.sha256})
+        known = {one.sha256 for one in offered.get(file.name, ())} or {file.sha256}
         if len(known) > 1 and file.sha256 in known:
             yield Twofold(pin=of, file=file.name)
         elif not known & {"", file.sha256}:
@@ -116,7 +111,7 @@ def _changes(pin: LockedPin, page: Page | None, offered: Mapping[str, File]) -> 
     yanked = {
         file.name: reason
         for file in pin.file
-        if file.name in offered and (reason := offered[file.name].yanked) is not None
+        if file.name in offered and (reason := offered[file.name][-1].yanked) is not None
     }
     if yanked and pin.yanked is None:
         yield Yanked(pin=of, files=tuple(yanked), reason=next((reason for reason in yanked.values() if reason), ""))

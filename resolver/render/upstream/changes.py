@@ -13,11 +13,11 @@ from resolver.render.bilingual import Words
 from resolver.render.explanation.words import COMMA
 from resolver.render.quoted import quoted
 from resolver.render.upstream import words
-from resolver.upstream.age import Old
 from resolver.upstream.change import (
     Change,
     Gone,
     Marked,
+    Old,
     Rehashed,
     Restored,
     Scope,

@@ -14,8 +14,7 @@ from resolver.catalog.store.cache import Cache
 from resolver.model.index import Binding, Index, Indexes
 from resolver.model.lock import Lock, LockedFile, LockedGit, LockedIndex, LockedPin, LockedTarget
 from resolver.render.upstream.changes import lines, sentence
-from resolver.upstream.age import Old, older
-from resolver.upstream.change import Marked, Pin, Restored, Yanked, is_grave
+from resolver.upstream.change import Marked, Old, Pin, Restored, Yanked, is_grave, older
 from resolver.upstream.compare import Compared, OutOfReach, as_locked, compare, pins_of
 from tests.builders import Built
 from tests.loopback import LoopbackIndex
