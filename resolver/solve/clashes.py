@@ -14,8 +14,7 @@ from resolver.model import text
 from resolver.model.candidate import Candidate, Release
 from resolver.model.edge import Edge
 from resolver.model.package import Kind, Package
-from resolver.solve.admits import satisfies
-from resolver.solve.demand import ANYTHING, Demand
+from resolver.solve.demand import ANYTHING, Demand, satisfies
 from resolver.solve.universe import Universe
 
 Clash = Mapping[Package, int]  # a set of releases of each, as a mask (see `project`); -1 has all, and all that may come

@@ -39,7 +39,7 @@ _MIXED_UP = "its metadata is for a different release"
 class Edges:
     """Reads a candidate's metadata when first asked about it.
 
-    `absent` is what must not be installed (see the module of that name). `refused` has the errors of files that a fact
+    `absent` is what must not be installed. `refused` has the errors of files that a fact
     could make usable.
     """
 

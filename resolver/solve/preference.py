@@ -20,8 +20,10 @@ class Preference:
         self._policy = policy
         self._preferred = preferred
 
-    def order(self, project: Project, demand: Demand, *, stable: bool) -> Iterator[int]:
+    def order(self, project: Project, demand: Demand, besides: int = 0, *, stable: bool = False) -> Iterator[int]:
         """Positions of the releases that a demand admits and that may then be taken, in order of preference.
+
+        Those in the mask `besides` are left out.
 
         Pre-releases are subject to the policy. With "if-necessary" they are offered if a requirement names one, or if
         nothing else fits and `stable` is not set. Yanked releases are offered only if the stack or a fact pins them:
@@ -46,36 +48,15 @@ class Preference:
 
         match self._policy.prereleases_for(project.name):
             case "allow":
-                yield from usable(mask)
+                yield from usable(mask & ~besides)
             case "never":
-                yield from usable(mask & project.stable)
+                yield from usable(mask & project.stable & ~besides)
+            case "if-necessary" if demand.prerelease:
+                yield from usable(mask & ~besides)
             case "if-necessary":
-                if demand.prerelease:
-                    yield from usable(mask)
-                    return
-                found = False
-                for position in usable(mask & project.stable):
-                    found = True
-                    yield position
-                if not found and not stable:
-                    yield from usable(mask & ~project.stable)
-
-    def leaves(self, project: Project, demand: Demand, besides: int) -> bool:
-        """Whether a demand admits a release that may be taken and is not in the mask `besides`."""
-        mask = project.all & demand.mask
-        finals = None
-        unwanted = project.unusable if demand.wished else project.unwanted
-        for position in project.positions(mask & ~(besides | unwanted)):
-            if not _takes(project, position, demand.wished):
-                continue
-            if project.stable >> position & 1 or demand.prerelease:
-                return True
-            policy = self._policy.prereleases_for(project.name)
-            if policy == "if-necessary" and finals is None:
-                finals = any(_takes(project, one, demand.wished) for one in project.positions(mask & project.stable))
-            if policy == "allow" or (policy == "if-necessary" and not finals):
-                return True
-        return False
+                yield from usable(mask & project.stable & ~besides)
+                if not stable and next(usable(mask & project.stable), None) is None:
+                    yield from usable(mask & ~project.stable & ~besides)
 
     def every(self, project: Project) -> Iterator[int]:
         """Positions of all releases that some edges could admit, the least preferred last.
