@@ -12,7 +12,7 @@ from packaging.version import Version
 
 from resolver.errors import InputError
 from resolver.model.lock import Lock, LockedPin
-from resolver.model.passed import PassedOver
+from resolver.model.resolution import PassedOver
 
 if TYPE_CHECKING:  # a remembered lock needs no solver
     from resolver.solve.builds import Kept

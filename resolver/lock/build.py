@@ -37,11 +37,10 @@ from resolver.model.lock import (
     Override,
 )
 from resolver.model.origin import BuildLine, FactLine, Origin
-from resolver.model.passed import PassedOver
 from resolver.model.recipe import Comment, Move, Run, Step
 from resolver.model.release import File
 from resolver.model.requirement import Requirement
-from resolver.model.resolution import Pin, Resolution
+from resolver.model.resolution import PassedOver, Pin, Resolution
 from resolver.model.source import Source
 from resolver.model.target import Target
 
