@@ -19,12 +19,11 @@ from resolver.catalog.protocol import Catalog
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.component import ComponentRequirement, parse_value
-from resolver.model.conflict import Conflict
 from resolver.model.index import PYPI, Index, Indexes
 from resolver.model.origin import StackLine
 from resolver.model.problem import Absence, Ask, Policy, Problem, Stack
 from resolver.model.recipe import Recipe
-from resolver.model.resolution import Resolution
+from resolver.model.resolution import Conflict, Resolution
 from resolver.model.source import Source
 from resolver.model.target import Target
 from resolver.render.explanation.places import place_of

@@ -61,20 +61,13 @@ class LiveCatalog:
         self._pool = pool = pool or Pool(cache, offline=offline, warn=warn, progress=progress, pip=pip)
         self._offline = pool.offline
         self._stored = pool.stored
-        self._page_cache = PageCache(
-            indexes,
-            platform,
-            pool.cache,
-            lambda: pool.pip.index_url,
-            pool.meter,
-            pool.pages,
-        )
+        self._page_cache = PageCache(indexes, platform, pool.cache, lambda: pool.pip.index_url, pool.meter, pool.pages)
         self._lookups: dict[NormalizedName, Lookup] = {}
         self._seen: dict[NormalizedName, str] = {}
         self._covered = True
         self._network: Network | None = None
         self._closed = False
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     @property
     def traffic(self) -> Traffic:
@@ -206,22 +199,19 @@ class LiveCatalog:
     def _ahead(self) -> Network | None:
         """The network for look-ahead; None offline, and after `close`."""
         with self._lock:
-            return None if self._offline or self._closed else self._begun()
+            return None if self._offline or self._closed else self._go_online()
 
     def _go_online(self) -> Network:
+        """The network side, started when first needed."""
         with self._lock:
-            return self._begun()
+            if self._network is None:
+                from resolver.catalog.net.network import Network
 
-    def _begun(self) -> Network:
-        """The network side, started when first needed; the caller holds the lock."""
-        if self._network is None:
-            from resolver.catalog.net.network import Network
-
-            connection = self._pool.connection()
-            self._network = Network(
-                self._page_cache, connection, self._stored, self._pool.meter, self._pool.warn, self._release
-            )
-        return self._network
+                connection, meter = self._pool.connection(), self._pool.meter
+                self._network = Network(
+                    self._page_cache, connection, self._stored, meter, self._pool.warn, self._release
+                )
+            return self._network
 
     def _release(self, file: File) -> Release:
         return release_of(file, self._lookups.__contains__)

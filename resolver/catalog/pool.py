@@ -16,7 +16,7 @@ from resolver.catalog.store.stored import Stored
 from resolver.model.release import File, Page
 
 if TYPE_CHECKING:
-    from resolver.catalog.net.connection import Connection
+    from resolver.catalog.net.network import Connection
     from resolver.catalog.net.transfer import Copied
 
 
@@ -57,7 +57,7 @@ class Pool:
         """The connection, started when first needed, so an offline or fully cached run imports no HTTP client."""
         with self._lock:
             if self._connection is None:
-                from resolver.catalog.net.connection import Connection
+                from resolver.catalog.net.network import Connection
 
                 self._connection = Connection(self.pip, self.meter)
             return self._connection

@@ -10,7 +10,7 @@ from packaging.utils import NormalizedName
 from resolver.catalog.protocol import Follow, Lookup, MarkedCatalog
 from resolver.errors import Unreachable
 from resolver.model.index import Indexes
-from resolver.model.recorded import Recorded
+from resolver.model.problem import Recorded
 from resolver.model.release import Archive, File, Metadata, Page
 
 

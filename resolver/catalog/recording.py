@@ -13,6 +13,7 @@ from functools import cache
 from itertools import product
 from typing import Final, Generic, TypeVar
 
+from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
@@ -93,10 +94,7 @@ class RecordingCatalog:
             date=date,
             lookups={
                 project: {
-                    target.platform: Lookup(
-                        tuple(_trimmed(page, pythons) for page in lookup.pages),
-                        lookup.unreachable,
-                    )
+                    target.platform: Lookup(tuple(_trimmed(page, pythons) for page in lookup.pages), lookup.unreachable)
                 }
                 for project, lookup in self._lookups.items()
             },
@@ -164,14 +162,8 @@ def _continues(filename: str, head: str) -> bool:
 
 def _bare(file: File) -> File:
     # The hash of a `.metadata` file is only useful for fetching it, and does not compress.
-    return File(
-        filename=file.filename,
-        sha256=file.sha256,
-        size=file.size,
-        requires_python=file.requires_python,
-        yanked=None if file.yanked is None else without_addresses(file.yanked),
-        uploaded=in_whole_seconds(file.uploaded),
-    )
+    yanked = None if file.yanked is None else without_addresses(file.yanked)
+    return replace(file, url="", metadata=None, yanked=yanked, uploaded=in_whole_seconds(file.uploaded))
 
 
 def _fits(filename: str, pythons: tuple[str, ...]) -> bool:
@@ -227,8 +219,7 @@ def _known_host(authority: str) -> str:
 
 
 def _clean_metadata(value: Metadata) -> Metadata:
-    requires = tuple(map(_without_urls, value.requires_dist))
-    return Metadata(value.name, value.version, requires, value.requires_python, value.provides_extra)
+    return replace(value, requires_dist=tuple(map(_without_urls, value.requires_dist)))
 
 
 def _clean_archive(value: Archive) -> Archive:

@@ -117,10 +117,10 @@ def _unpack(content: bytes) -> Snapshot:
     unpacker = lzma.LZMADecompressor(lzma.FORMAT_XZ)
     try:
         packed = unpacker.decompress(content[len(_MAGIC) + len(_FORMAT) :], _LARGEST)
+        if not unpacker.eof or unpacker.unused_data:
+            raise lzma.LZMAError
     except lzma.LZMAError as error:
         raise _DamagedError("It was changed or truncated after it was made.") from error
-    if not unpacker.eof or unpacker.unused_data:
-        raise _DamagedError("It was changed or truncated after it was made.")
     try:
         body = msgspec.msgpack.decode(packed, type=_Body)
         pages = (page for project in body.projects.values() for page in project.pages)

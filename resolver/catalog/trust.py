@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 
 from msgspec.structs import replace
-from packaging.markers import Marker
 from packaging.requirements import InvalidRequirement
 
 from resolver.catalog.git import NoSuchCommit, Repositories, UnreadRepository
@@ -162,8 +161,4 @@ def _normal(line: str) -> str:
 
 def _extras(line: str) -> frozenset[str]:
     """The extras that a line's marker names."""
-    marker = line.partition(";")[2]
-    return frozenset(
-        text.name(name)
-        for name in re.findall(r"""extra\s*==\s*["']([^"']+)["']""", str(Marker(marker)) if marker else "")
-    )
+    return text.extras_named(line) or frozenset()

@@ -39,9 +39,8 @@ from resolver.render.quoted import caution
 
 if TYPE_CHECKING:  # a remembered lock needs no explaining
     from resolver.cli.explaining import Explaining
-    from resolver.model.conflict import Conflict
     from resolver.model.explanation import Explanation
-    from resolver.model.resolution import Resolution
+    from resolver.model.resolution import Conflict, Resolution
     from resolver.solve.solver import Refutation
 
 _Result = TypeVar("_Result")
@@ -261,7 +260,7 @@ def _certain(problem: Problem) -> list[NormalizedName]:
 
 
 def _told(answer: Resolution | Conflict) -> Resolution | str:
-    from resolver.model.conflict import Conflict
+    from resolver.model.resolution import Conflict
 
     if not isinstance(answer, Conflict):
         return answer

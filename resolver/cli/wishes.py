@@ -11,7 +11,7 @@ from packaging.version import Version
 
 from resolver.errors import InputError
 from resolver.model.lock import Lock, LockedPin
-from resolver.model.passed import PassedOver
+from resolver.model.resolution import PassedOver
 from resolver.suggestions import did_you_mean
 
 if TYPE_CHECKING:  # a remembered lock needs no solver

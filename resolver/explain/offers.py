@@ -20,8 +20,8 @@ from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.model.statement import Lack
-from resolver.solve.admits import names_prerelease
 from resolver.solve.clauses import Clauses
+from resolver.solve.demand import names_prerelease
 from resolver.solve.ground import Component, Ground, Lacking, Line
 from resolver.solve.project import Project
 

@@ -23,8 +23,8 @@ from resolver.model.fact import Warns
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
-from resolver.solve.admits import pins
 from resolver.solve.builds import solve_builds
+from resolver.solve.demand import pins
 from resolver.solve.lookahead import Lookahead
 from resolver.solve.solver import Refutation, prove, search
 from resolver.solve.universe import Universe

@@ -20,8 +20,8 @@ from resolver.catalog.protocol import Marked
 from resolver.catalog.store.cache import Cache
 from resolver.errors import IndexFailure
 from resolver.model.lock import Lock
-from resolver.model.passed import PassedOver
 from resolver.model.problem import Problem
+from resolver.model.resolution import PassedOver
 from resolver.program import program
 
 _KIND: Final = "lock"

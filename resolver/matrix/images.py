@@ -8,7 +8,7 @@ from resolver.errors import InputError
 from resolver.matrix import schema
 from resolver.matrix.document import read
 from resolver.model.component import parse_value
-from resolver.model.image import Image
+from resolver.model.target import Image
 
 
 def load_images(matrices: Path) -> tuple[Image, ...]:

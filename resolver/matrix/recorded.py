@@ -14,7 +14,7 @@ from resolver.matrix import schema
 from resolver.matrix.document import Document
 from resolver.matrix.needs import parse_requirement
 from resolver.model.index import Binding, Indexes
-from resolver.model.recorded import Recorded
+from resolver.model.problem import Recorded
 from resolver.model.target import PLATFORMS
 
 

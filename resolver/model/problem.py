@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import date, datetime
 from typing import Literal
 
 import msgspec
@@ -13,7 +13,6 @@ from resolver.model.component import Value
 from resolver.model.fact import Fact, Need
 from resolver.model.index import Indexes
 from resolver.model.origin import BuildLine, StackLine
-from resolver.model.recorded import Recorded
 from resolver.model.requirement import Requirement
 from resolver.model.source import Source
 from resolver.model.target import Target
@@ -61,6 +60,25 @@ class Absence(msgspec.Struct, frozen=True, kw_only=True):
     package: NormalizedName
     reason: str
     reason_zh: str = ""
+    where: str
+
+
+class Recorded(msgspec.Struct, frozen=True, kw_only=True):
+    """A wheel as a stack tells of it. It counts only where its index cannot be reached.
+
+    `requires` are PEP 508 lines. `source` says who quotes the hash and where the requirements are from;
+    `where` is file:line.
+    """
+
+    project: NormalizedName
+    version: str
+    index: str
+    filename: str
+    sha256: str
+    requires: tuple[str, ...]
+    requires_python: str
+    source: str
+    checked: date
     where: str
 
 

@@ -1,4 +1,4 @@
-"""A solved problem."""
+"""The answer to a problem: what is pinned, or what clashes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from packaging.version import Version
 
 from resolver.model.candidate import Release
 from resolver.model.origin import Origin
-from resolver.model.passed import PassedOver
 from resolver.model.problem import Problem
+from resolver.model.statement import Statement
 
 
 class Pin(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +49,20 @@ class LostExtra(msgspec.Struct, frozen=True, kw_only=True):
     version: Version | None
 
 
+class PassedOver(msgspec.Struct, frozen=True, kw_only=True):
+    """A release newer than the pin of its project: all that asks for it admits it, and still it cannot be used.
+
+    For it needs `archive`, or is itself that: a source archive without static metadata, of a release of `archive_of`.
+    """
+
+    project: NormalizedName
+    version: Version
+    archive: str
+    archive_of: NormalizedName
+    archive_version: Version
+    index: str
+
+
 class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     """Pins sorted by name. `engine` says what found it, after so many `rounds`.
 
@@ -67,3 +81,10 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     def pin(self, name: str) -> Pin | None:
         """The pin of a project; None if it is not in the resolution."""
         return next((pin for pin in self.pins if pin.name == name), None)
+
+
+class Conflict(msgspec.Struct, frozen=True, kw_only=True):
+    """Statements that a complete engine has shown to be unsatisfiable together."""
+
+    problem: Problem
+    statements: tuple[Statement, ...]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
-from packaging.utils import NormalizedName, canonicalize_name
+from packaging.utils import NormalizedName
 from packaging.version import Version
 
+from resolver.model import text
 from resolver.model.fact import Sources
 from resolver.model.recipe import Recipe
-
-_EXTRA = re.compile(r"""\bextra\s*==\s*["']([A-Za-z0-9._-]+)["']""")
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,5 +45,4 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def extras(self) -> tuple[str, ...]:
         """The extras that its requirements name."""
-        found = (match[1] for line in self.recipe.requires for match in _EXTRA.finditer(line.partition(";")[2]))
-        return tuple(dict.fromkeys(map(canonicalize_name, found)))
+        return text.all_extras(self.recipe.requires)

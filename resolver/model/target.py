@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Literal, get_args
 
+import msgspec
 from packaging import tags as packaging_tags
 from packaging.version import Version
 
@@ -121,6 +122,20 @@ class Target:
             f"{_TITLES.get(key, key)} {value}" for key, value in self.system.items() if key not in ("python", "glibc")
         ]
         return ", ".join(parts)
+
+
+class Image(msgspec.Struct, frozen=True, kw_only=True):
+    """A container image that brings CANN and Python, and what a lock must ask for to be installed on it.
+
+    `name` with registry and tag. `cann`, `soc` and `python` as targets state them, `glibc` as `2.35`.
+    """
+
+    name: str
+    cann: str
+    soc: str
+    python: str
+    glibc: str
+    source: str
 
 
 @lru_cache

@@ -16,7 +16,7 @@ from resolver.model.edge import Allows
 from resolver.model.package import Package
 from resolver.model.release import Reason, SetAside
 from resolver.model.statement import Lack
-from resolver.solve.admits import pins
+from resolver.solve.demand import pins
 from resolver.solve.ground import Ground, Lacking, Line, Taken
 from resolver.solve.grounded import Grounded
 from resolver.solve.project import Project

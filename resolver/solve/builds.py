@@ -20,11 +20,10 @@ from resolver.errors import InputError
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.candidate import Release
-from resolver.model.conflict import Conflict
 from resolver.model.origin import BuildLine
 from resolver.model.problem import Ask, Checks, Problem
 from resolver.model.requirement import Requirement
-from resolver.model.resolution import Resolution
+from resolver.model.resolution import Conflict, Resolution
 from resolver.solve.needs import requirement_lines
 from resolver.solve.provider import Tick
 from resolver.solve.solver import solve

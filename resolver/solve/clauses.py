@@ -21,7 +21,7 @@ from resolver.model.component import ComponentRequirement
 from resolver.model.edge import Allows, Edge, Owner
 from resolver.model.package import Kind, Package
 from resolver.solve.absences import Absences
-from resolver.solve.admits import pins, satisfies
+from resolver.solve.demand import pins, satisfies
 from resolver.solve.ground import Component, Ground, Line, Module, grounds
 from resolver.solve.grounded import Grounded
 from resolver.solve.lookahead import Lookahead

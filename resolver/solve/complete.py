@@ -23,9 +23,8 @@ from resolver.model.edge import Edge
 from resolver.model.origin import SameRelease
 from resolver.model.package import Kind, Package
 from resolver.model.statement import Lack
-from resolver.solve.admits import names_prerelease, satisfies
 from resolver.solve.clauses import Clauses
-from resolver.solve.demand import ANYTHING, Demand, pins_yanked
+from resolver.solve.demand import ANYTHING, Demand, names_prerelease, pins_yanked, satisfies
 from resolver.solve.ground import Ground, Lacking
 from resolver.solve.universe import Universe
 

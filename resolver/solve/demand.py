@@ -1,12 +1,16 @@
-"""The combined demand on a package, however many edges there are."""
+"""What a requirement admits, and the combined demand of those on one package, however many there are."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from resolver.model.edge import Edge, Exactly
+from packaging.specifiers import SpecifierSet
+
+from resolver.model import text
+from resolver.model.candidate import Candidate, Release
+from resolver.model.component import ComponentRequirement
+from resolver.model.edge import Allows, Among, Edge, Exactly, Nothing, Owner
 from resolver.model.origin import FactLine, StackLine
-from resolver.solve.admits import names_prerelease, pins
 
 
 class Demand(NamedTuple):
@@ -58,3 +62,47 @@ def of_edge(edge: Edge, mask: int) -> Demand:
 def pins_yanked(edge: Edge) -> bool:
     """Whether a requirement permits a yanked release: the stack or a fact pins it."""
     return isinstance(edge.origin, (StackLine, FactLine)) and pins(edge.allows)
+
+
+def satisfies(candidate: Candidate, allows: Allows) -> bool:
+    """Whether a requirement admits a candidate, regardless of the pre-release policy."""
+    match allows:
+        case SpecifierSet():
+            return allows.contains(candidate.version, prereleases=True)
+        case Exactly():
+            return candidate.version == allows.version
+        case Among():
+            return isinstance(candidate.chosen, Release) and bool(allows.positions >> candidate.chosen.position & 1)
+        case ComponentRequirement():
+            return not isinstance(candidate.chosen, Release) and allows.allows(candidate.chosen)
+        case Owner():
+            return candidate.chosen == allows.name
+        case Nothing():
+            return False
+
+
+def names_prerelease(allows: Allows) -> bool:
+    """Whether a requirement names a pre-release and so allows them (PEP 440)."""
+    match allows:
+        case SpecifierSet():
+            return any(_is_prerelease(one.version) for one in allows if one.operator != "!=")
+        case _:  # the link between an extra and its project's release permits nothing
+            return False
+
+
+def _is_prerelease(version_text: str) -> bool:
+    version = text.version(version_text.removesuffix(".*"))
+    return version is not None and version.is_prerelease
+
+
+def pins(allows: Allows) -> bool:
+    """Whether a requirement names one release and no other (PEP 440 `==` without a wildcard, `===`)."""
+    match allows:
+        case SpecifierSet():
+            return any(
+                one.operator == "===" or (one.operator == "==" and not one.version.endswith(".*")) for one in allows
+            )
+        case Exactly():
+            return True
+        case _:
+            return False

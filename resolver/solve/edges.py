@@ -39,7 +39,7 @@ _MIXED_UP = "its metadata is for a different release"
 class Edges:
     """Reads a candidate's metadata when first asked about it.
 
-    `absent` is what must not be installed (see the module of that name). `refused` has the errors of files that a fact
+    `absent` is what must not be installed. `refused` has the errors of files that a fact
     could make usable.
     """
 
@@ -61,7 +61,6 @@ class Edges:
         self.relevant = Relevance(target.markers)
         self.refused: dict[str, ResolverError] = {}
         self._known: dict[Candidate, tuple[Edge, ...]] = {}
-        self._known_of: dict[Package, int] = {}
         self._dynamic: dict[str, dict[str, DynamicArchiveError]] = {}
         self._mixed_up: dict[str, dict[str, WrongRelease]] = {}  # by project and file
         self._extras: dict[Release, frozenset[str]] = {}
@@ -73,10 +72,6 @@ class Edges:
         known = self._known.get(candidate)
         if known is None:
             known = self._known[candidate] = self._look(candidate)
-            if isinstance(candidate.chosen, Release):
-                self._known_of[candidate.package] = (
-                    self._known_of.get(candidate.package, 0) | 1 << candidate.chosen.position
-                )
         return known
 
     def are_known(self, candidate: Candidate) -> bool:

@@ -6,7 +6,6 @@ there asks for nothing. What is told here hangs on what the lines of the stack a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import islice
 
 from packaging.version import Version
@@ -33,10 +32,6 @@ def lost_extras(universe: Universe, resolution: Resolution) -> tuple[LostExtra, 
 
 
 def _with(universe: Universe, pin: Pin, extra: str) -> Version | None:
-    return next(_all_with(universe, pin, extra), None)
-
-
-def _all_with(universe: Universe, pin: Pin, extra: str) -> Iterator[Version]:
     package = Package(pin.name)
     asked = universe.demand(*(edge for edge in universe.roots() if edge.package.base == package))
     for candidate in islice(universe.candidates(package, asked), _LOOKED_AT):
@@ -45,4 +40,5 @@ def _all_with(universe: Universe, pin: Pin, extra: str) -> Iterator[Version]:
         except ResolverError:
             continue  # not to be had here: the warning does not name it
         if universe.provides(candidate, extra):
-            yield candidate.version
+            return candidate.version
+    return None

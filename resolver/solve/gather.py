@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Mapping
 
 from packaging.utils import NormalizedName
@@ -13,7 +13,7 @@ from resolver.model.edge import Edge
 from resolver.model.origin import SameRelease
 from resolver.model.package import Kind, Package
 from resolver.model.resolution import Pin, Resolution
-from resolver.solve.admits import satisfies
+from resolver.solve.demand import satisfies
 from resolver.solve.universe import Universe
 
 
@@ -26,51 +26,45 @@ def gather(universe: Universe, chosen: Mapping[Package, Candidate], *, engine: s
 
     Raises InvalidChoiceError if an edge is unmet: engines are not trusted.
     """
-    because: dict[Package, list[Edge]] = {}
-    reached: list[Candidate] = []
-    queue = deque(universe.roots())
-    while queue:
-        edge = queue.popleft()
+    because: dict[Candidate, list[Edge]] = {}  # what was reached, and the edges on it
+    edges = list(universe.roots())
+    for edge in edges:  # which grows
         candidate = chosen.get(edge.package)
         if candidate is None or not satisfies(candidate, edge.allows):
             raise InvalidChoiceError(f"{edge.origin} is not met")
-        if edge.package not in because:
-            because[edge.package] = []
-            reached.append(candidate)
-            queue.extend(universe.edges(candidate))
-        because[edge.package].append(edge)
+        if candidate not in because:
+            because[candidate] = []
+            edges += universe.edges(candidate)
+        because[candidate].append(edge)
     by_name: defaultdict[str, list[Candidate]] = defaultdict(list)
-    for candidate in reached:
+    for candidate in because:
         if candidate.package.kind is Kind.PROJECT:
             by_name[candidate.package.name].append(candidate)
     pins = []
-    for candidate in sorted(reached, key=lambda candidate: candidate.package):
-        package, release = candidate.package, candidate.chosen
-        if package.kind is not Kind.PROJECT or package.extra or not isinstance(release, Release):
-            continue
-        own = by_name[package.name]
+    for name, own in sorted(by_name.items()):
+        (base,) = (one for one in own if not one.package.extra)
+        release = base.chosen
+        assert isinstance(release, Release)  # noqa: S101  projects have releases
         if any(other.chosen is not release for other in own):
-            raise InvalidChoiceError(f"two releases of {package}")
-        origins = list(dict.fromkeys(edge.origin for other in own for edge in because[other.package]))
+            raise InvalidChoiceError(f"two releases of {name}")
+        extras = sorted((one for one in own if one is not base), key=lambda one: one.package)
+        origins = dict.fromkeys(edge.origin for other in own for edge in because[other])
         pins.append(
             Pin(
-                name=text.name(package.name),
+                name=text.name(name),
                 release=release,
-                extras=tuple(sorted(other.package.extra for other in own if other.package.extra)),
+                extras=tuple(one.package.extra for one in extras),
                 unknown_extras=tuple(
-                    sorted(
-                        other.package.extra
-                        for other in own
-                        if other.package.extra
-                        and not universe.provides(candidate, other.package.extra)
-                        and all(isinstance(edge.origin, SameRelease) for edge in universe.edges(other))
-                    )
+                    one.package.extra
+                    for one in extras
+                    if not universe.provides(base, one.package.extra)
+                    and all(isinstance(edge.origin, SameRelease) for edge in universe.edges(one))
                 ),
                 because=tuple(origin for origin in origins if not isinstance(origin, SameRelease)),
                 needs=_needs(universe, own),
             )
         )
-    left_out = {row for candidate in reached for row in universe.left_out(candidate)}
+    left_out = {row for candidate in because for row in universe.left_out(candidate)}
     return Resolution(
         problem=universe.problem,
         pins=tuple(pins),

@@ -6,8 +6,8 @@ the search a round trip.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import cached_property
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
@@ -20,7 +20,7 @@ from resolver.model.edge import Edge
 from resolver.model.origin import MetadataLine
 from resolver.model.package import Kind, Package
 from resolver.model.release import File, Metadata
-from resolver.solve.demand import ANYTHING, Demand, of_edge
+from resolver.solve.demand import ANYTHING, Demand
 from resolver.solve.universe import Universe
 
 Wanted = list[tuple[NormalizedName, SpecifierSet]]
@@ -38,18 +38,23 @@ class Lookahead:
         self._wheels = wheels
         self.target: Hashable = universe.problem.target
         self.asked: Callable[[Package], Demand | None] = lambda _: None
-        self._told: set[tuple[str, str]] = set()
-        self._asked: dict[str, _Ranges] = {}  # by the search: the certain demands on a project so far
-        self._guessed: dict[str, _Ranges] = {}  # by the likely releases of other projects
+        self._asked: dict[str, dict[str, Edge]] = {}  # of a project: the search's certain demands so far, by their text
+        self._guessed: dict[str, dict[str, Edge]] = {}  # those of the likely releases of other projects, by project
         self._read: dict[NormalizedName, Metadata] = {}  # of the release picked last
         self._extras: dict[NormalizedName, dict[str, None]] = {}  # wanted extras of a project
         self._followed: set[tuple[str, str, str]] = set()
         self._picked: set[Release] = set()  # releases with further wheels
         self._built: set[Candidate] = set()
+        self._lock: Lookahead | None = None  # if this one is for build environments, that of the lock
 
     @cached_property
-    def _tools(self) -> _Tools:
-        return _Tools(self._universe, self._asked_of, wheels=self._wheels)
+    def _tools(self) -> Lookahead:
+        """For build environments: wheels, preferring the lock's own releases if they will do."""
+        tools = Lookahead(self._universe, wheels=self._wheels)
+        tools.target = self.target, "tools"
+        tools.asked = lambda package: tools._together(tools._asked, package.name)
+        tools._lock = self
+        return tools
 
     def expect(self, edges: Iterable[Edge]) -> None:
         """Tell the catalog of the projects that these edges name."""
@@ -92,13 +97,11 @@ class Lookahead:
 
     def expect_releases(self, candidates: Iterable[Candidate]) -> None:
         """Tell the catalog which releases the search will try if this one fails, too."""
-        wanted = [
-            (text.name(one.package.name), SpecifierSet(f"=={one.version}"))
+        self._universe.catalog.expect_metadata(
+            one.chosen.file
             for one in candidates
-            if isinstance(one.chosen, Release) and one.chosen.source is None and not self._universe.is_given_up(one)
-        ]
-        if wanted:
-            self._universe.catalog.expect(wanted, _Alone(self))
+            if isinstance(one.chosen, Release) and one.chosen.file.is_wheel and not self._universe.is_given_up(one)
+        )
 
     def pick(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
         """The file of the release that the search would take now."""
@@ -110,10 +113,15 @@ class Lookahead:
             return None  # reported when the search itself gets there
 
         # the search's current demand applies; earlier ones may have been withdrawn
-        own = self._demand(project, specifier) & (self.asked(Package(project)) or ANYTHING)
-        asked = self._asked_of(project)
-        for demand in (own & asked & self._together(self._guessed, project), own & asked, own):
-            for release in self._releases(project, demand):
+        own = self._universe.demand(_edge(project, specifier)) & (self.asked(Package(project)) or ANYTHING)
+        asked = own & self._together(self._asked, project)
+        if self._lock is not None:
+            asked &= self._lock._together(self._lock._asked, project)
+        for demand in (asked & self._together(self._guessed, project), asked, own):
+            for one in self._universe.candidates(Package(project), demand):
+                release = one.chosen
+                if not isinstance(release, Release) or (self._lock is not None and not release.file.is_wheel):
+                    continue
                 if self._wheels and release.others and release not in self._picked:
                     self._picked.add(release)
                     self._universe.catalog.expect_metadata(release.others)
@@ -132,29 +140,15 @@ class Lookahead:
 
     def _ask(self, project: NormalizedName, specifier: SpecifierSet) -> Wanted:
         """Remember a certain demand on a project. Returns what to tell the catalog."""
-        key = project, str(specifier)
-        if key in self._told or project in self._universe.sources:
+        known = self._asked.setdefault(project, {})
+        if str(specifier) in known or project in self._universe.sources:
             return []
-        self._told.add(key)
-        self._asked.setdefault(project, _Ranges()).add(key[1], specifier)
+        known[str(specifier)] = _edge(project, specifier)
         return [(project, specifier)]
 
-    def _demand(self, project: NormalizedName, specifier: SpecifierSet) -> Demand:
-        package = Package(project)
-        edge = Edge(package, specifier, MetadataLine("", "", ""))
-        return of_edge(edge, self._universe.mask(package, specifier))
-
-    def _together(self, ranges: Mapping[str, _Ranges], project: NormalizedName) -> Demand:
-        return ranges[project].together(partial(self._demand, project)) if project in ranges else ANYTHING
-
-    def _asked_of(self, project: NormalizedName) -> Demand:
-        return self._together(self._asked, project)
-
-    def _releases(self, project: NormalizedName, demand: Demand) -> Iterator[Release]:
-        """What a demand admits, in the order in which the search would try it."""
-        for one in self._universe.candidates(Package(project), demand):
-            if isinstance(one.chosen, Release):
-                yield one.chosen
+    def _together(self, edges: dict[str, dict[str, Edge]], project: str) -> Demand:
+        """The combined demand on a project. The search may add to it meanwhile."""
+        return self._universe.demand(*tuple(edges.get(project, {}).values()))
 
     def _want(self, project: NormalizedName, extras: Iterable[str]) -> list[tuple[NormalizedName, str]]:
         """Remember wanted extras of a project. Returns the new ones if its metadata has been read already."""
@@ -178,67 +172,10 @@ class Lookahead:
                     continue
                 waiting += self._want(requirement.name, requirement.extras)
                 if requirement.name != project and requirement.name not in self._universe.sources:
-                    self._guessed.setdefault(requirement.name, _Ranges()).add(project, requirement.specifier)
+                    guessed = self._guessed.setdefault(requirement.name, {})
+                    guessed[project] = _edge(requirement.name, requirement.specifier)
                     yield requirement.name, requirement.specifier
 
 
-class _Tools(Lookahead):
-    """For build environments: wheels, preferring the lock's own releases if they will do."""
-
-    def __init__(self, universe: Universe, also_asked_of: Callable[[NormalizedName], Demand], *, wheels: bool) -> None:
-        super().__init__(universe, wheels=wheels)
-        self.target = universe.problem.target, "tools"
-        self.asked = lambda package: self._together(self._asked, text.name(package.name))
-        self._also_asked_of = also_asked_of
-
-    def _asked_of(self, project: NormalizedName) -> Demand:
-        return super()._asked_of(project) & self._also_asked_of(project)
-
-    def _releases(self, project: NormalizedName, demand: Demand) -> Iterator[Release]:
-        return (release for release in super()._releases(project, demand) if release.file.is_wheel)
-
-
-class _Alone:
-    """A look-ahead that ends at the release's own metadata."""
-
-    def __init__(self, lookahead: Lookahead) -> None:
-        self._lookahead = lookahead
-        self.target = lookahead.target
-
-    def pick(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
-        """See `Lookahead`."""
-        return self._lookahead.pick(project, lookup, specifier)
-
-    def then(self, _project: NormalizedName, _metadata: Metadata) -> Iterator[tuple[NormalizedName, SpecifierSet]]:
-        """Nothing."""
-        return iter(())
-
-    def built(self, _project: NormalizedName, _lines: Sequence[str]) -> None:
-        """Nothing."""
-
-
-class _Ranges:
-    """Demands on a project, by parent. One thread may add while another reads, which may then see the earlier state."""
-
-    def __init__(self) -> None:
-        self._ranges: list[SpecifierSet] = []
-        self._places: dict[str, int] = {}
-        self._known = ANYTHING, 0  # the combined demand of the first so many
-
-    def add(self, who: str, specifier: SpecifierSet) -> None:
-        """Set a parent's demand, replacing its previous one."""
-        place = self._places.setdefault(who, len(self._ranges))
-        if place == len(self._ranges):
-            self._ranges.append(specifier)
-        elif self._ranges[place] != specifier:
-            self._ranges[place] = specifier
-            self._known = ANYTHING, 0
-
-    def together(self, read: Callable[[SpecifierSet], Demand]) -> Demand:
-        """The combined demand; each one is evaluated once, unless it was changed."""
-        demand, count = self._known
-        rest = self._ranges[count:]
-        for specifier in rest:
-            demand &= read(specifier)
-        self._known = demand, count + len(rest)
-        return demand
+def _edge(project: NormalizedName, specifier: SpecifierSet) -> Edge:
+    return Edge(Package(project), specifier, MetadataLine("", "", ""))

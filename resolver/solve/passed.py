@@ -19,8 +19,7 @@ from resolver.model.component import ComponentRequirement
 from resolver.model.edge import Edge
 from resolver.model.origin import SameRelease
 from resolver.model.package import Kind, Package
-from resolver.model.passed import PassedOver
-from resolver.model.resolution import Pin, Resolution
+from resolver.model.resolution import PassedOver, Pin, Resolution
 from resolver.solve.needs import DynamicArchiveError
 from resolver.solve.universe import Universe
 

@@ -9,7 +9,7 @@ from packaging.specifiers import SpecifierSet
 from resolver.model import text
 from resolver.model.edge import Edge
 from resolver.model.package import Package
-from resolver.solve.admits import pins
+from resolver.solve.demand import pins
 from resolver.solve.ground import Ground
 from resolver.solve.grounded import Grounded
 from resolver.solve.universe import Universe

@@ -14,11 +14,10 @@ from resolvelib.resolvers import ResolutionImpossible, ResolutionTooDeep
 
 from resolver.catalog.protocol import Catalog
 from resolver.errors import ResolverError, UndecidedError
-from resolver.model.conflict import Conflict
 from resolver.model.origin import Unusable
 from resolver.model.problem import Problem
 from resolver.model.release import Reason
-from resolver.model.resolution import Resolution
+from resolver.model.resolution import Conflict, Resolution
 from resolver.solve.check import check
 from resolver.solve.gather import InvalidChoiceError, gather
 from resolver.solve.ground import Ground, Line

@@ -37,8 +37,8 @@ from resolver.model.statement import (
 )
 from resolver.model.tags import lacking, machine_of
 from resolver.model.target import Target
-from resolver.solve.admits import names_prerelease
 from resolver.solve.clauses import Clauses
+from resolver.solve.demand import names_prerelease
 from resolver.solve.ground import Component, Ground, Lacking, Line, Module, Said, Taken
 from resolver.solve.project import Project
 from resolver.suggestions import closest

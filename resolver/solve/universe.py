@@ -7,7 +7,7 @@ chosen (`edges`). The search and the complete engine are both built on it; the i
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from functools import cached_property
 
@@ -16,7 +16,7 @@ from packaging.version import Version
 
 from resolver.catalog.parse.screen import Screen
 from resolver.catalog.protocol import Catalog, Lookup
-from resolver.errors import FactError, ResolverError
+from resolver.errors import FactError
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
@@ -24,12 +24,9 @@ from resolver.model.edge import Allows, Among, Edge, Owner
 from resolver.model.package import Kind, Package
 from resolver.model.problem import Ask, Problem
 from resolver.model.requirement import Requirement
-from resolver.model.resolution import LeftOut
 from resolver.model.source import Source
 from resolver.solve.about import About
-from resolver.solve.absent import kept_out
-from resolver.solve.admits import pins, satisfies
-from resolver.solve.demand import ANYTHING, Demand, of_edge
+from resolver.solve.demand import ANYTHING, Demand, of_edge, pins, satisfies
 from resolver.solve.edges import Edges
 from resolver.solve.ordered import Ordered
 from resolver.solve.preference import Preference
@@ -54,6 +51,18 @@ class Universe:
         self._screen = Screen(problem.target, problem.policy.exclude_newer)
         self._about = About(problem.facts)
         self._edges = Edges(problem.target, catalog, self._screen, self._about, self.project, lambda: self.absent)
+        # what a choice needs, and what is known of that
+        self.edges = self._edges.of
+        self.opened = self._edges.are_known
+        self.is_given_up = self._edges.is_given_up
+        self.provides = self._edges.provides
+        self.tools = self._edges.tools
+        self.left_out = self._edges.left_out
+        self.read = self._edges.read
+        self.refused = self._edges.refused
+        self.requirements = self._edges.relevant.among
+        self.taken_by = self._about.taken_by
+        self.collisions = self._about.collisions
         self._projects: dict[NormalizedName, Project] = {}
         self._ordered: dict[NormalizedName, Ordered] = {}  # of all variants
         self._candidates: dict[tuple[Package, object], Candidate] = {}
@@ -118,8 +127,20 @@ class Universe:
 
     @cached_property
     def absent(self) -> Mapping[NormalizedName, str]:
-        """The projects that must be absent, each with the row that says so: requirements on them do not count."""
-        return kept_out(self.problem, self.project)
+        """The projects that must be absent: requirements on them do not count.
+
+        Each has the fact's id, or the file:line of the stack's row. A fact applies if the stack itself names its
+        project, the fact is about every release that those lines admit, and the stack does not require the other
+        project. So this is known before anything is chosen. Facts that do not apply make the two exclude each other,
+        as those about collisions do.
+        """
+        found = {row.package: row.where for row in self.problem.stack.absent}
+        for fact in self.problem.facts:
+            if isinstance(fact, facts.Absent) and not self.problem.asked(fact.other):
+                asks = self.problem.asked(fact.package)
+                if asks and _speaks_of_all(fact, self.project(fact.package), asks):
+                    found.setdefault(fact.other, fact.id)
+        return found
 
     # --- what there is
 
@@ -279,39 +300,11 @@ class Universe:
                         "releases needs `complete = false` in its row of indexes.toml",
                     )
 
-    # --- what a choice needs
-
-    def edges(self, candidate: Candidate) -> tuple[Edge, ...]:
-        """What a candidate needs. The first call reads its metadata."""
-        return self._edges.of(candidate)
-
-    def opened(self, candidate: Candidate) -> bool:
-        """Whether the candidate's edges are known."""
-        return self._edges.are_known(candidate)
-
-    def is_given_up(self, candidate: Candidate) -> bool:
-        """Whether the candidate's file will not be read, because files of its project had other releases' metadata."""
-        return self._edges.is_given_up(candidate)
-
-    def provides(self, candidate: Candidate, extra: str) -> bool:
-        """Whether an opened candidate's metadata has the extra (Provides-Extra)."""
-        return self._edges.provides(candidate, extra)
-
-    def tools(self, candidate: Candidate) -> Sequence[str]:
-        """The build-system.requires lines of an opened candidate that is built in isolation."""
-        return self._edges.tools(candidate)
+    # --- what facts say
 
     def is_stated(self, name: NormalizedName) -> bool:
         """Whether facts state what a project's archives need."""
         return any(isinstance(fact, (facts.Builds, facts.Metadata)) for fact in self._about.project(name))
-
-    def left_out(self, candidate: Candidate) -> tuple[LeftOut, ...]:
-        """Requirements of an opened candidate that are not followed, because the project must be absent."""
-        return self._edges.left_out(candidate)
-
-    def read(self) -> Iterable[Candidate]:
-        """The candidates that were opened by an engine; a look-ahead opens none."""
-        return self._edges.read()
 
     def may_be_pinned(self, name: NormalizedName) -> bool:
         """Whether a fact pins a project, or may do so because it reads requirements from an archive or repository."""
@@ -319,23 +312,6 @@ class Universe:
             return True
         needs = (need for fact in self.problem.facts for need in facts.needs_of(fact))
         return any(isinstance(need, Requirement) and need.name == name and pins(need.specifier) for need in needs)
-
-    def requirements(self, filename: str, lines: Sequence[str], extra: str) -> Iterator[Requirement]:
-        """The requirements among the lines of a file that count for the target and an extra (see `relevance`)."""
-        return self._edges.relevant.among(filename, lines, extra)
-
-    @property
-    def refused(self) -> Mapping[str, ResolverError]:
-        """The errors of files that a fact could make usable, by file name."""
-        return self._edges.refused
-
-    def taken_by(self, name: NormalizedName, version: Version) -> facts.Excludes | facts.Names | None:
-        """The fact that rules a release out, if any."""
-        return self._about.taken_by(name, version)
-
-    def collisions(self, name: NormalizedName, version: Version) -> Iterator[facts.Collides | facts.Absent]:
-        """The facts by which a release owns a module together with another project."""
-        return self._about.collisions(name, version)
 
 
 def _named(problem: Problem) -> Iterator[tuple[NormalizedName, tuple[Ask, Source]]]:
@@ -348,3 +324,12 @@ def _named(problem: Problem) -> Iterator[tuple[NormalizedName, tuple[Ask, Source
 
 def _sources(universe: Universe) -> dict[NormalizedName, Source]:
     return {name: source for name, (_, source) in universe.sources.items()}
+
+
+def _speaks_of_all(fact: facts.Absent, project: Project, asks: Iterable[Ask]) -> bool:
+    """Whether a fact is about every release that these lines admit, of which there is at least one."""
+    mask = project.all
+    for ask in asks:
+        if isinstance(ask.need, Requirement):
+            mask &= project.mask(ask.need.specifier)
+    return bool(mask) and all(fact.speaks_of(project.versions[position]) for position in project.positions(mask))

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from resolver.model.conflict import Conflict
-from resolver.model.resolution import Resolution
+from resolver.model.resolution import Conflict, Resolution
 from resolver.solve.complete import CompleteEngine, Unsatisfiable
 from resolver.solve.gather import gather
 from resolver.solve.solver import solve

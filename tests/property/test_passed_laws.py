@@ -9,8 +9,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from resolver.errors import InputError
-from resolver.model.passed import PassedOver
-from resolver.model.resolution import Resolution
+from resolver.model.resolution import PassedOver, Resolution
 from resolver.solve.passed import passed_over
 from resolver.solve.solver import decide
 from resolver.solve.universe import Universe

@@ -14,8 +14,7 @@ from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 from packaging.version import Version
 
-from resolver.model.conflict import Conflict
-from resolver.model.resolution import Resolution
+from resolver.model.resolution import Conflict, Resolution
 from resolver.model.statement import Asks
 from resolver.solve import solver
 from resolver.solve.complete import CompleteEngine, Unsatisfiable

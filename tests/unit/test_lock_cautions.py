@@ -10,8 +10,7 @@ from packaging.utils import canonicalize_name
 from resolver.lock.cautions import warnings
 from resolver.model.fact import Fact
 from resolver.model.index import PYPI, Binding
-from resolver.model.problem import Problem
-from resolver.model.recorded import Recorded
+from resolver.model.problem import Problem, Recorded
 from resolver.model.release import Standing
 from tests.datacatalog import DataCatalog
 from tests.problems import CHECKED, excludes, problem, solved

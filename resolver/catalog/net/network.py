@@ -1,28 +1,60 @@
-"""The part of a live catalog that runs on the background thread: look-ups, files, look-ahead."""
+"""The part of a live catalog that runs on the background thread: look-ups, files, look-ahead.
+
+Of it the catalogs of one run share a `Connection`: one thread, one client, each page requested once.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine, Hashable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.catalog.meter import Meter
-from resolver.catalog.net.connection import AHEAD, Connection
+from resolver.catalog.net.client import Client
+from resolver.catalog.net.downloads import Downloads
 from resolver.catalog.net.files import Files
 from resolver.catalog.net.pages import Pages
-from resolver.catalog.net.worker import Once
+from resolver.catalog.net.pipconfig import PipConfig
+from resolver.catalog.net.worker import Once, Worker
 from resolver.catalog.parse.metadata import Release
 from resolver.catalog.protocol import NOBODY, Follow, Lookup
 from resolver.catalog.store.page_cache import PageCache
 from resolver.catalog.store.stored import Stored
+from resolver.disk import require_spare
 from resolver.errors import Unreachable
 from resolver.model.release import File, Metadata
 
 T = TypeVar("T")
+
+# Concurrent look-aheads. More gained nothing on the mirror measured, and holds more pages in memory.
+AHEAD: Final = 32
+_FILES: Final = 40  # descriptors: for connections, and files read and written meanwhile
+
+
+class Connection:
+    """Started by the first use of the network. Everything but `worker` and `close` is for its event loop.
+
+    Raises OSError if too few files can be opened, InputError for settings that cannot be used.
+    """
+
+    def __init__(self, pip: PipConfig, meter: Meter) -> None:
+        require_spare(_FILES)
+        self.client = Client(pip, meter)
+        self.downloads = Downloads(self.client)
+        self.pages = Once(again=True)  # what failed for one stack may work for the next
+        self.ahead = asyncio.Semaphore(AHEAD)
+        self.worker = Worker()
+
+    def close(self) -> None:
+        """Cancel everything, close connections, remove downloaded files."""
+        try:
+            self.worker.close(self.client.close)
+        finally:
+            self.downloads.close()
 
 
 class Network:

@@ -6,7 +6,10 @@ aiohttp takes a third of the time of httpx's own connections, which know all kin
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Final
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import httpx
@@ -14,8 +17,8 @@ from httpx_aiohttp import AiohttpTransport
 
 from resolver.catalog.net.certificates import ssl_context
 from resolver.catalog.net.pipconfig import PipConfig
-from resolver.catalog.net.proxies import Proxies
-from resolver.catalog.parse.address import without_credentials
+from resolver.catalog.parse.address import WrittenError, has_scheme, is_loopback, split_written, without_credentials
+from resolver.errors import InputError
 
 _KEPT: Final = 60.0  # seconds
 
@@ -56,3 +59,49 @@ class Transport(httpx.AsyncBaseTransport):
         return httpx.AsyncHTTPTransport(
             verify=self._context, limits=limits, trust_env=False, proxy=httpx.Proxy(proxy, ssl_context=secure)
         )
+
+
+class Proxies:
+    """Which proxy is used for an address, according to pip and the environment.
+
+    Raises InputError for a proxy that cannot be used, even if no address needs it.
+    """
+
+    def __init__(self, pip: PipConfig) -> None:
+        self._by_pip = bool(pip.proxy)
+        given: Mapping[str, str] = {"all": pip.proxy} if pip.proxy else getproxies()
+        self._given = {scheme: _checked(given[scheme]) for scheme in ("http", "https", "all") if given.get(scheme)}
+        self._known: dict[tuple[str, str], str] = {}
+
+    def of(self, url: str) -> str:
+        """The address of the proxy, "" for none; determined once for each origin."""
+        parts = urlsplit(url)
+        known = self._known.get(parts[:2])
+        if known is None:
+            # Plain http must not leave this machine, not even to a proxy.
+            direct = is_loopback(parts.hostname or "") or (not self._by_pip and proxy_bypass(parts.netloc))
+            known = "" if direct else self._given.get(parts.scheme) or self._given.get("all", "")
+            self._known[parts[:2]] = known
+        return known
+
+
+def _checked(written: str) -> str:
+    """The address as httpx takes it; a password in it is unescaped there. Raises InputError."""
+    address = written if has_scheme(written) else f"http://{written}"
+    why = hint = ""
+    try:
+        _, shown = split_written(address)
+        proxy = httpx.Proxy(address)
+        if proxy.url.host and proxy.url.port != 0:
+            return address
+        why = f"`{shown}` is not a proxy address"
+    except WrittenError as error:
+        why, hint = f"`{error.shown}` cannot be read. {error}", error.hint
+    except (ValueError, httpx.InvalidURL):
+        why = f"`{shown}` is not a proxy address"
+    raise InputError(
+        "The proxy settings cannot be used.",
+        where="HTTPS_PROXY, HTTP_PROXY, ALL_PROXY or pip's proxy",
+        why=why,
+        hint=hint,
+    )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from msgspec.structs import asdict
 from packaging.utils import NormalizedName
 
 from resolver import disk
@@ -35,15 +36,6 @@ class _Static(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
     requires_dist: tuple[str, ...]
     provides_extra: tuple[str, ...]
 
-    @classmethod
-    def of(cls, plain: Metadata) -> _Static:
-        """The stored form of metadata."""
-        return cls(plain.name, plain.version, plain.requires_python, plain.requires_dist, plain.provides_extra)
-
-    def plain(self) -> Metadata:
-        """The metadata of the stored form."""
-        return Metadata(self.name, self.version, self.requires_dist, self.requires_python, self.provides_extra)
-
 
 class Reading(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
     """The `Archive` of one file, and the texts of members, as lines."""
@@ -58,7 +50,9 @@ class Reading(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
     @property
     def archive(self) -> Archive:
         """The static contents of the archive."""
-        return Archive(None if self.metadata is None else self.metadata.plain(), self.build_requires, self.why_dynamic)
+        return Archive(
+            None if self.metadata is None else Metadata(**asdict(self.metadata)), self.build_requires, self.why_dynamic
+        )
 
 
 class _Readings(msgspec.Struct, forbid_unknown_fields=True):
@@ -146,7 +140,7 @@ def _check(row: Reading, project: NormalizedName) -> None:
 
 def reading(file: File, archive: Archive, texts: Mapping[str, str]) -> Reading:
     """The stored form of an archive that was read."""
-    static = None if archive.metadata is None else _Static.of(archive.metadata)
+    static = None if archive.metadata is None else _Static(**asdict(archive.metadata))
     lines = {path: content.split("\n") for path, content in sorted(texts.items())}
     return Reading(file.filename, file.sha256, static, archive.build_requires, archive.why_dynamic, lines)
 

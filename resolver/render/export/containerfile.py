@@ -10,8 +10,8 @@ from packaging.version import Version
 
 from resolver.errors import InputError
 from resolver.model.component import ComponentRequirement, parse_value
-from resolver.model.image import Image
 from resolver.model.lock import Lock
+from resolver.model.target import Image
 from resolver.render.template import environment
 
 _PLAIN = re.compile(r"[A-Za-z0-9._/:@+-]+\Z")

@@ -24,10 +24,10 @@ import pytest
 
 from resolver.catalog.meter import Meter, Traffic
 from resolver.catalog.net.client import FILES, PAGES, Client, Reply
-from resolver.catalog.net.connection import Connection
+from resolver.catalog.net.network import Connection
 from resolver.catalog.net.pipconfig import PipConfig
-from resolver.catalog.net.proxies import Proxies
 from resolver.catalog.net.retries import BRIEF, Patience
+from resolver.catalog.net.transport import Proxies
 from resolver.catalog.parse.address import read_root
 from resolver.cli.failures import failure as explained
 from resolver.errors import IndexFailure, InputError, Unreachable

@@ -20,7 +20,7 @@ from packaging.utils import NormalizedName
 from resolver.catalog.live import LiveCatalog
 from resolver.catalog.net import pages
 from resolver.catalog.net.client import Client
-from resolver.catalog.net.connection import AHEAD
+from resolver.catalog.net.network import AHEAD
 from resolver.catalog.net.pipconfig import PipConfig
 from resolver.catalog.net.retries import BRIEF, Patience
 from resolver.catalog.pool import Pool

@@ -78,7 +78,7 @@ def test_a_static_pyproject_says_it_all(desk: Desk) -> None:
     commit = desk.repository.commit({"python/pyproject.toml": PROJECT}, tag="v0.6")
     (source,) = desk.settle("v0.6", more="#subdirectory=python").values()
     assert (source.commit, source.ref, source.subdirectory, source.trust) == (commit, "v0.6", "python", "")
-    assert (str(source.version), source.extras, source.fact) == ("0.6", ("npu", "gpu"), None)
+    assert (str(source.version), source.extras, source.fact) == ("0.6", ("gpu", "npu"), None)
     assert source.recipe.requires[0] == "numpy<2"
     assert source.recipe.build_requires == ("tool",)
 

@@ -6,8 +6,7 @@ import pytest
 from packaging.version import Version
 
 from resolver.errors import InputError
-from resolver.model.conflict import Conflict
-from resolver.model.resolution import Resolution
+from resolver.model.resolution import Conflict, Resolution
 from resolver.render.explanation.sentences import explanation_sentence
 from resolver.solve.builds import EVERY, build_problem, solve_builds
 from tests.datacatalog import DataCatalog

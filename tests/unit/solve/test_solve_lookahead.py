@@ -28,7 +28,7 @@ class Told(DataCatalog):
         super().__init__(releases)
         self.told: list[list[str]] = []
         self.follows: list[Follow] = []
-        self.wheels: list[str] = []
+        self.batches: list[list[str]] = []
 
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
         assert follow is not None
@@ -36,7 +36,11 @@ class Told(DataCatalog):
         self.told.append([f"{name}{specifier}" for name, specifier in wanted])
 
     def expect_metadata(self, files: Iterable[File]) -> None:
-        self.wheels += [file.filename for file in files]
+        self.batches.append([file.filename for file in files])
+
+    @property
+    def wheels(self) -> list[str]:
+        return [filename for batch in self.batches for filename in batch]
 
 
 def many(*requires: str, newest: int) -> dict[str, list[str]]:
@@ -44,10 +48,10 @@ def many(*requires: str, newest: int) -> dict[str, list[str]]:
 
 
 def searched(catalog: Told, *asks: str) -> list[list[str]]:
-    """What the catalog is told of with exact versions while the search runs."""
+    """The wheels that the catalog is told of while the search runs."""
     universe = Universe(problem(*asks), catalog)
     search(universe, Lookahead(universe))
-    return [row for row in catalog.told if any("==" in line for line in row)]
+    return catalog.batches
 
 
 def test_of_releases_that_are_tried_in_vain_more_and_more_are_told() -> None:
@@ -56,7 +60,7 @@ def test_of_releases_that_are_tried_in_vain_more_and_more_are_told() -> None:
     batches = searched(catalog, "one", "two")
     assert [len(batch) for batch in batches] == [8, 16, 32, 32, 11]
     lines = [line for batch in batches for line in batch]
-    assert lines == [f"two=={number}" for number in range(98, -1, -1)], "each once, in the order of the search"
+    assert lines == [f"two-{number}-py3-none-any.whl" for number in range(98, -1, -1)], "each once, as they are tried"
 
 
 def test_of_releases_that_a_later_requirement_rules_out_none_is_told() -> None:

@@ -7,8 +7,8 @@ import pytest
 from resolver.catalog.protocol import UnusableFile
 from resolver.errors import InputError
 from resolver.lock.build import build
-from resolver.model.conflict import Conflict
 from resolver.model.release import Archive, Reason
+from resolver.model.resolution import Conflict
 from resolver.model.statement import Lacks
 from resolver.solve.needs import build_lines, requirements_file
 from resolver.solve.solver import solve

@@ -7,8 +7,7 @@ from random import Random
 import pytest
 from pysat.solvers import Cadical153
 
-from resolver.solve.grounded import Grounded
-from resolver.solve.witness import Witness
+from resolver.solve.grounded import Grounded, Witness
 
 
 def test_it_is_an_answer_until_a_clause_says_otherwise() -> None:
