@@ -15,7 +15,7 @@ _MORE = os.environ.get("ASCEND_LOCK_EXAMPLES")
 
 settings.register_profile(
     "ascend-lock",
-    max_examples=int(_MORE or 150),
+    max_examples=int(_MORE or 100),
     derandomize=not _MORE,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

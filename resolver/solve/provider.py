@@ -26,6 +26,7 @@ from resolver.solve.universe import Universe
 
 _SMALLEST, _LARGEST = 8, 32  # candidates announced at once
 _PROMOTE_AFTER = 5  # conflicts that a package took part in, after which it is decided early
+_ROUNDS_AT_LEAST, _ROUNDS_A_PACKAGE = 500, 10  # in one start; chains take two a package
 
 Information = RequirementInformation[Edge, Candidate]
 Tick = Callable[[int, int], None]
@@ -179,7 +180,8 @@ class Reporter(BaseReporter[Edge, Candidate, Package]):
     """Counts rounds, and tells the provider of conflicts and of releases that are tried in vain.
 
     `tick` is called with the numbers of rounds and decided packages, after each round and each release tried in vain.
-    Raises ResolutionTooDeep at the conflict after the last of `conflicts_left`.
+    Raises ResolutionTooDeep at the conflict after the last of `conflicts_left`, and after so many rounds that the search
+    goes in circles: on cyclic graphs it can take back and decide the same for ever, without a conflict.
     """
 
     conflicts_left: float = inf
@@ -212,6 +214,8 @@ class Reporter(BaseReporter[Edge, Candidate, Package]):
     def ending_round(self, index: int, state: State[Edge, Candidate, Package]) -> None:
         """Another round is done."""
         self.rounds += 1
+        if index > max(_ROUNDS_AT_LEAST, _ROUNDS_A_PACKAGE * len(state.criteria)):
+            raise ResolutionTooDeep(index)
         self._decided = len(state.mapping)
         if self._tick is not None:
             self._tick(self.rounds, self._decided)

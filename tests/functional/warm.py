@@ -27,12 +27,15 @@ import gc, importlib, json, os, pkgutil, runpy, socket, sys
 from pathlib import Path
 
 import resolver
+from resolver.render.template import environment
 
 for name in sys.argv[2:]:
     importlib.import_module(name)
 for module in pkgutil.walk_packages(resolver.__path__, "resolver."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
+for name in environment().list_templates():
+    environment().get_template(name)
 sys.path[0] = str(Path(sys.executable).parent)  # as it is for the script
 gc.collect()
 gc.freeze()

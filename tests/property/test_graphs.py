@@ -20,7 +20,7 @@ from tests.property.worlds import Version, World
 
 _CYCLIC = Path(__file__).resolve().parents[1] / "recorded" / "cyclic.json"
 _KNOWN = 106
-_GRAPHS = 1_000
+_GRAPHS = 500
 
 
 @pytest.mark.parametrize("first", [0, _GRAPHS, 2 * _GRAPHS])

@@ -72,16 +72,16 @@ def pins_that_differ(count: int) -> Asked:
 @pytest.mark.parametrize(
     ("family", "size"),
     [
-        (chained_extras, 80),
-        (all_extras, 80),
-        (extras_of_one_line, 80),
+        (chained_extras, 40),
+        (all_extras, 40),
+        (extras_of_one_line, 40),
         (equal_lines, 80),
         (ranges_of_the_stack, 80),
         (ranges_of_metadata, 80),
-        (parents_that_narrow, 200),
+        (parents_that_narrow, 50),
         (files_of_one_release, 400),
-        (releases_in_vain, 80),
-        (pins_that_differ, 200),
+        (releases_in_vain, 40),
+        (pins_that_differ, 100),
     ],
 )
 def test_twice_the_size_is_at_most_four_times_the_work(family: Callable[[int], Asked], size: int) -> None:
