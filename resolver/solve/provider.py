@@ -180,8 +180,8 @@ class Reporter(BaseReporter[Edge, Candidate, Package]):
     """Counts rounds, and tells the provider of conflicts and of releases that are tried in vain.
 
     `tick` is called with the numbers of rounds and decided packages, after each round and each release tried in vain.
-    Raises ResolutionTooDeep at the conflict after the last of `conflicts_left`, and after so many rounds that the search
-    goes in circles: on cyclic graphs it can take back and decide the same for ever, without a conflict.
+    Raises ResolutionTooDeep at the conflict after the last of `conflicts_left`, and where a search goes in circles: on
+    cyclic graphs resolvelib can take back and decide the same for ever, without a conflict.
     """
 
     conflicts_left: float = inf

@@ -9,7 +9,6 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
 
 import pytest
 import tomli
@@ -88,12 +87,10 @@ def same_as_committed(workspace: Workspace) -> None:
         assert without_history(workspace.locks / STACK / folder.name) == without_history(folder)
 
 
-@pytest.mark.parametrize("form", ["json", "html"])
 def test_over_http_and_then_from_the_cache_alone_it_is_the_committed_lock(
-    served: tuple[LoopbackIndex, Workspace], form: Literal["json", "html"]
+    served: tuple[LoopbackIndex, Workspace],
 ) -> None:
     index, workspace = served
-    index.pages = form
     assert lock(workspace).stderr == HUAWEI + PYTORCH
     same_as_committed(workspace)
     shutil.rmtree(workspace.locks)
@@ -140,9 +137,8 @@ def test_what_x86_64_takes_on_trust_is_told_and_nothing_else_is(workspace: Works
     assert trusted == [[], ["torch 2.8.0+cpu", "torchvision 0.23.0+cpu", "torch 2.7.0+cpu"]]
 
 
-@pytest.mark.parametrize("seed", ["0", "1"])
-def test_from_the_snapshot_it_is_the_committed_lock_under_any_hash_seed(workspace: Workspace, seed: str) -> None:
-    run = lock(workspace, "--offline", PYTHONHASHSEED=seed)
+def test_from_the_snapshot_it_is_the_committed_lock_under_another_hash_seed(workspace: Workspace) -> None:
+    run = lock(workspace, "--offline", PYTHONHASHSEED="1")
     assert run.stderr == OF_THE_DAY
     same_as_committed(workspace)
 

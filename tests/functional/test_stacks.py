@@ -39,8 +39,7 @@ def plain(tmp_path: Path) -> Workspace:
     return Workspace(tmp_path, "http://127.0.0.1:9/simple/")  # nothing listens there, and nobody asks
 
 
-@pytest.mark.parametrize("stack", CONFLICTS)
-@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize(("stack", "language"), [*((stack, "en") for stack in CONFLICTS), ("trl-vllm-train", "zh")])
 def test_the_report_of_a_conflict(plain: Workspace, stack: str, language: str) -> None:
     status, stdout, stderr = offline(plain, stack, *PATIENCE, "--lang", language)
     assert (status, stdout) == (1, "")
