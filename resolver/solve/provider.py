@@ -24,7 +24,7 @@ from resolver.solve.demand import ANYTHING, Demand
 from resolver.solve.lookahead import Lookahead
 from resolver.solve.universe import Universe
 
-_SMALLEST, _LARGEST = 8, 32  # candidates announced at once
+_SMALLEST, _LARGEST = 4, 32
 _PROMOTE_AFTER = 5  # conflicts that a package took part in, after which it is decided early
 _ROUNDS_AT_LEAST, _ROUNDS_A_PACKAGE = 500, 10  # in one start; chains take two a package
 

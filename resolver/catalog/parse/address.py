@@ -14,6 +14,7 @@ from resolver.errors import InputError
 _PORTS = {"https": 443, "http": 80}
 _HOST = re.compile(r"https?://[^/\s]+/")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_PLAIN = re.compile(r"https://([a-z][a-z0-9-]*(?:\.[a-z][a-z0-9-]*)+)(?:/[A-Za-z0-9_+%~-][A-Za-z0-9_+%~.-]*)+")
 _AUTHORITY_ENDS = re.compile(r"[/?#]")
 
 NOWHERE: Final = "\0"  # in place of an invalid address; not printable, so never requested
@@ -199,6 +200,9 @@ def read_root(url: str, index: str) -> Root:
 
 def resolve(base: str, href: str) -> str:
     """The absolute address of a link on a page, without credentials. Raises ValueError if it must not be followed."""
+    plain = _PLAIN.fullmatch(href)  # most are, and thousands are looked at; joining would leave it as it is
+    if plain is not None and not is_local(plain[1]):
+        return href
     url = urljoin(base, href)
     if is_local(urlsplit(url).hostname or "") and not is_local(urlsplit(base).hostname or ""):
         raise ValueError("it points to this machine")
