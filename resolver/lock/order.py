@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 
+import networkx as nx
+
 from resolver.errors import InputError
 from resolver.lock import phrases
 from resolver.model import fact as facts
@@ -33,8 +35,6 @@ def stages(
     (name -> which), or with different `variables` (name -> its own), are in different stages. Raises InputError if
     the facts form a cycle.
     """
-    import networkx as nx  # here, since a remembered lock has its stages
-
     graph = nx.DiGraph()  # from each node to what comes after it
     graph.add_node(_REST)
     because: dict[str, list[str]] = {}
