@@ -37,14 +37,11 @@ MACHINE_NEEDS: Final = {
     "c": (Words("a C compiler", "C 编译器"), _packages("gcc", "gcc", "CC")),
     "c++": (Words("a C++ compiler", "C++ 编译器"), _packages("g++", "gcc-c++", "CXX")),
     "python-headers": (
-        Words("Python's header files", "Python 的头文件"),
+        Words("the header files of Python", "Python 的头文件"),
         _packages("python{python}-dev", "python3-devel"),
     ),
     **{name: (Words(name, name), _packages(name, name)) for name in ("cmake", "make", "git")},
 }
-LACKING: Final = Words(
-    "building {names} needs {what}, and this machine has none that works", "构建 {names} 需要 {what}，而本机没有可用的"
-)
 EXTERNAL: Final = Words(
     "Building from source needs of the machine: {needs}.", "从源码构建时，目标机器必须有：{needs}。"
 )

@@ -11,12 +11,15 @@ from resolver.lock import phrases
 from resolver.lock.bundle import Served
 from resolver.model.lock import Lock, LockedGit, LockedPin, LockedStage, bundle_name
 from resolver.model.recipe import container
+from resolver.render import report_words as words
 from resolver.render.bilingual import Words
-from resolver.render.report_words import LACKING, MACHINE_NEEDS
 from resolver.render.requirements import STAGES, build_file, files_by_index, pin_lines
 from resolver.render.template import environment
 
 FILE = "install.sh"
+_LACKING = Words(
+    "building {names} needs {what}, and this machine has none that works", "构建 {names} 需要 {what}，而本机没有可用的"
+)
 
 
 def stage_files(lock: Lock) -> dict[str, str]:
@@ -105,12 +108,12 @@ def _external(lock: Lock) -> Iterator[Mapping[str, object]]:
     }
     python = ".".join(lock.target.python.split(".")[:2])
     for need, names in lock.external().items():
-        what, how = MACHINE_NEEDS.get(need, (Words(need, need), Words("", "")))
+        what, how = words.MACHINE_NEEDS.get(need, (Words(need, need), Words("", "")))
         yield {
             "need": need,
             "files": list(dict.fromkeys(paths[name] for name in names)),
-            "message": LACKING("en", names=phrases.listed(names), what=what("en")),
-            "message_zh": LACKING("zh", names="、".join(names), what=what("zh")),
+            "message": _LACKING("en", names=phrases.listed(names), what=what("en")),
+            "message_zh": _LACKING("zh", names="、".join(names), what=what("zh")),
             "hint": how("en", python=python),
             "hint_zh": how("zh", python=python),
         }

@@ -243,7 +243,7 @@ on_machine c++ || [ -z "$(missing "$here/stages/2.txt" 2>/dev/null || echo unkno
     mismatch 'building torch-memory-saver needs a C++ compiler, and this machine has none that works' 'apt-get install g++, or dnf install gcc-c++; or set CXX' \
         '构建 torch-memory-saver 需要 C++ 编译器，而本机没有可用的' 'apt-get install g++，或 dnf install gcc-c++；也可用变量 CXX 指定'
 on_machine python-headers || [ -z "$(missing "$here/stages/2.txt" 2>/dev/null || echo unknown)" ] ||
-    mismatch $'building torch-memory-saver needs Python\x27s header files, and this machine has none that works' 'apt-get install python3.11-dev, or dnf install python3-devel' \
+    mismatch 'building torch-memory-saver needs the header files of Python, and this machine has none that works' 'apt-get install python3.11-dev, or dnf install python3-devel' \
         '构建 torch-memory-saver 需要 Python 的头文件，而本机没有可用的' 'apt-get install python3.11-dev，或 dnf install python3-devel'
 on_machine git || [ -z "$(missing "$here/stages/2.txt" 2>/dev/null || echo unknown)" ] ||
     mismatch 'building torch-memory-saver needs git, and this machine has none that works' 'apt-get install git, or dnf install git' \
