@@ -221,5 +221,6 @@ def _facts(resolution: Resolution, project: Project, pin: Pin) -> Iterator[State
                 | facts.After()
                 | facts.Warns()
                 | facts.Exports()
+                | facts.External()
             ):
                 pass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec.structs import asdict
 from packaging.requirements import InvalidRequirement
@@ -59,9 +59,16 @@ def build(
     tools = [(archives, pin) for archives, one in builds if isinstance(one, Resolution) for pin in one.pins]
     every = (*resolution.pins, *(pin for _, pin in tools))
     catalog.expect_metadata(other for pin in every for other in pin.release.others)
-    pins = tuple(_pin(pin, catalog) for pin in resolution.pins)
-    build_pins = tuple(_pin(pin, catalog, archives) for archives, pin in tools)
     about = list(applied(resolution))
+    there: dict[Mode, set[str]] = {
+        "wheels": set(),
+        "built-apart": {pin.name for _, pin in tools},
+        "built-here": {pin.name for pin in resolution.pins},
+    }
+    pins = tuple(
+        _pin(pin, catalog, external=_external(pin, about, there[_mode(pin.release)])) for pin in resolution.pins
+    )
+    build_pins = tuple(_pin(pin, catalog, archives) for archives, pin in tools)
     return Lock(
         format=FORMAT,
         stack=problem.stack.name,
@@ -75,7 +82,12 @@ def build(
             {pin.name: pin.mode for pin in pins},
             [fact for fact in about if isinstance(fact, facts.After)],
             [pin.release.source for pin in resolution.pins if pin.release.source is not None],
-            {name: at for at, (archives, _) in enumerate(builds) for name in archives},
+            {
+                pin.name: at
+                for at, (archives, one) in enumerate(builds)
+                for pin in pins
+                if isinstance(one, Resolution) and pin.mode == "built-apart" and pin.name in (archives or (pin.name,))
+            },
             {pin.name: pin.env for pin in pins},
         ),
         pin=pins,
@@ -132,7 +144,7 @@ def _fact(fact: facts.Fact) -> LockedFact:
     )
 
 
-def _pin(pin: Pin, catalog: Catalog, builds: Sequence[str] = ()) -> LockedPin:
+def _pin(pin: Pin, catalog: Catalog, builds: Sequence[str] = (), external: Iterable[str] = ()) -> LockedPin:
     release = pin.release
     source = release.source
     served = () if source is not None else (release.file, *_alike(pin, catalog))
@@ -144,6 +156,7 @@ def _pin(pin: Pin, catalog: Catalog, builds: Sequence[str] = ()) -> LockedPin:
         extras=pin.extras,
         env={key: value.replace("{version}", str(release.version)) for key, value in _env(release)},
         label=release.builds.label if release.builds is not None else "",
+        external=tuple(external),
         yanked=release.file.yanked,
         builds=tuple(builds),
         why=tuple(sorted(dict.fromkeys(_why(origin) for origin in pin.because))),
@@ -151,6 +164,12 @@ def _pin(pin: Pin, catalog: Catalog, builds: Sequence[str] = ()) -> LockedPin:
         file=tuple(LockedFile(name=file.filename, sha256=file.sha256) for file in map(catalog.sha256, served)),
         git=_git(source) if source is not None else None,
     )
+
+
+def _external(pin: Pin, about: Sequence[facts.Fact], there: Collection[str]) -> Iterator[str]:
+    """What the build of a pin needs of the machine according to the facts, without distributions that are `there`."""
+    stated = (fact for fact in about if isinstance(fact, facts.External) and fact.package == pin.name)
+    return (need for need in dict.fromkeys(need for fact in stated for need in fact.needs) if need not in there)
 
 
 def _mode(release: Release) -> Mode:
@@ -236,6 +255,8 @@ def applied(resolution: Resolution) -> Iterator[facts.Fact]:
             case facts.Metadata() | facts.Builds():
                 used = pin is not None and fact.speaks_of(pin.version) and not pin.release.file.is_wheel
                 used = used and pin is not None and pin.release.source is None
+            case facts.External():
+                used = pin is not None and fact.speaks_of(pin.version) and _mode(pin.release) != "wheels"
             case facts.Sources():
                 used = pin is not None and pin.release.source is not None and pin.release.source.fact == fact
             case facts.Requires():

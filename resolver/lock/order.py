@@ -2,13 +2,16 @@
 
 pip installs each stage with `--no-deps`, so only three things order a pin: a
 fact that says so, a source build that needs the environment to be there, and a
-plugin that rewrites what is installed. Projects from git is a stage of its own.
+plugin that rewrites what is installed. Each project from git is a stage of its own.
+pip itself comes first, and then, before anything large, the builds that need nothing
+of the environment: what the machine lacks for them shows in the first minutes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 
 import networkx as nx
 
@@ -19,6 +22,7 @@ from resolver.model.lock import LockedStage, Mode
 from resolver.model.source import Source
 
 _REST = ""  # stands for all pins that no fact orders
+_INSTALLER = frozenset(("pip", "setuptools"))
 
 
 def stages(
@@ -31,9 +35,9 @@ def stages(
     """Stages for the pins of `modes` (name -> how it is installed), by the facts about them.
 
     Pins that no fact orders are installed together, before any build that uses the
-    environment and any plugin that rewrites it. Pins built in different isolated `environments`
-    (name -> which), or with different `variables` (name -> its own), are in different stages. Raises InputError if
-    the facts form a cycle.
+    environment and any plugin that rewrites it. Those built in isolated `environments` (name -> which) come before
+    them. Pins built in different ones, or with different `variables` (name -> its own), are in different stages.
+    Raises InputError if the facts form a cycle.
     """
     graph = nx.DiGraph()  # from each node to what comes after it
     graph.add_node(_REST)
@@ -67,10 +71,15 @@ def stages(
     later = here.union(*(nx.descendants(graph, name) for name in here))
     graph.add_edges_from([(name, _REST) for name in graph if name and name not in later])
     graph.add_edges_from([(_REST, name) for name in here])
-    rest = sorted(name for name in modes if name not in graph)
+    free = sorted(name for name in modes if name not in graph)
+    installer = [name for name in free if name in _INSTALLER and modes[name] == modes.get("pip") == "wheels"]
+    alone = [name for name in free if name in (environments or {})]
+    because |= {name: [phrases.PIP_FIRST()] for name in installer}
+    because |= {name: [phrases.ALONE_FIRST()] for name in alone}
+    rest = [name for name in free if name not in installer and name not in alone]
+    generations = ((rest if node == _REST else [node] for node in nodes) for nodes in nx.topological_generations(graph))
     found: list[LockedStage] = []
-    for generation in nx.topological_generations(graph):
-        names = sorted(name for node in generation for name in (rest if node == _REST else [node]))
+    for names in (installer, alone, *(sorted(chain(*generation)) for generation in generations)):
         for mode in ("wheels", "built-apart", "built-here"):
             alike = [name for name in names if modes[name] == mode]
             for group in _groups(alike, from_git, environments or {}, variables or {}):
@@ -91,7 +100,7 @@ def _groups(
     for name in names:
         if name not in from_git:
             own = tuple(sorted(variables.get(name, {}).items()))
-            served.setdefault((environments.get(name, 0), own), []).append(name)
+            served.setdefault((environments.get(name, -1), own), []).append(name)
     for _, group in sorted(served.items()):
         yield tuple(group)
     yield from ((name,) for name in names if name in from_git)

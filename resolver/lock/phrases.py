@@ -146,6 +146,14 @@ AFTER: Final = Phrase("{package} after {others}: {reason} ({where})", "{package}
 REWRITES: Final = Phrase(
     "{package} rewrites installed files of {others} ({where})", "{package} 会改写 {others} 已安装的文件（{where}）"
 )
+PIP_FIRST: Final = Phrase(
+    "pip comes first: it installs everything else, and must not replace itself halfway",
+    "先装 pip：其余软件包都由它安装，它不能在安装途中替换自身",
+)
+ALONE_FIRST: Final = Phrase(
+    "built before the rest is downloaded: the build needs nothing of this environment, and if it fails, it fails early",
+    "在下载其余软件包之前构建：该构建不需要此环境中的任何东西，如果失败也能尽早发现",
+)
 # What is wrong with a bundle
 SUMS_NO_TEXT: Final = Phrase("{file} cannot be read: it is not text", "无法读取 {file}：它不是文本")
 SUMS_UNREADABLE: Final = Phrase("{file} cannot be read: {why}", "无法读取 {file}：{why}")
@@ -208,4 +216,6 @@ def order(sentence: str, reasons: Mapping[str, str]) -> str:
         reason = reasons.get(told["where"]) or told["reason"]
         return AFTER.zh.format(**{**told, "others": _listed_zh(told["others"]), "reason": reason})
     told = REWRITES.values_of(sentence)
-    return sentence if told is None else REWRITES.zh.format(**{**told, "others": _listed_zh(told["others"])})
+    if told is not None:
+        return REWRITES.zh.format(**{**told, "others": _listed_zh(told["others"])})
+    return PIP_FIRST.chinese_of(sentence) or ALONE_FIRST.chinese_of(sentence) or sentence

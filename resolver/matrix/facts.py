@@ -74,6 +74,8 @@ def _fact(given: Any, row: Row) -> model.Fact:
             return compile_source(given, row, common)
         case schema.AbsentRow():
             return _absent(given, row, common)
+        case schema.ExternalRow():
+            return model.External(**common, needs=tuple(given.needs))
         case schema.ExportsRow():
             _require_settable(given.env, row)
             return model.Exports(**common, env=row.env(given.env, "env"), optional=given.optional)

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from resolver.model.fact import MachineNeed
 from resolver.model.target import Platform
 
 Text = Annotated[str, msgspec.Meta(min_length=1)]
@@ -140,6 +141,12 @@ class AbsentRow(FactRow, kw_only=True):
     without: Text
 
 
+class ExternalRow(FactRow, kw_only=True):
+    """What a build from source needs of the machine, beyond distributions (as `[external]` in PEP 725)."""
+
+    needs: Annotated[list[MachineNeed], msgspec.Meta(min_length=1)]
+
+
 class StepRow(_Table, kw_only=True):
     """One of: move and to, comment and in, run, run and wheels."""
 
@@ -196,6 +203,7 @@ class FactFile(_Table, kw_only=True):
     sources: list[SourcesRow] = []
     absent: list[AbsentRow] = []
     exports: list[ExportsRow] = []
+    external: list[ExternalRow] = []
 
 
 # --- indexes.toml, and [[index]] / [[binding]] of a stack

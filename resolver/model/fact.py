@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date
 from enum import Enum
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 from packaging.specifiers import SpecifierSet
@@ -35,6 +35,7 @@ class Strength(Enum):
 
 
 Need = Requirement | ComponentRequirement
+MachineNeed = Literal["c", "c++", "python-headers", "cmake", "make", "git"]
 
 
 class _Common(msgspec.Struct, frozen=True, kw_only=True):
@@ -156,6 +157,16 @@ class Exports(_Common, frozen=True, kw_only=True):
     optional: bool
 
 
+class External(_Common, frozen=True, kw_only=True):
+    """What a build of `package` from source, whether archive or commit, needs of the machine itself.
+
+    install.sh looks for it before it installs anything. What the lock itself has for the build, such as cmake, it does
+    not look for.
+    """
+
+    needs: tuple[MachineNeed, ...]
+
+
 class Sources(_Common, frozen=True, kw_only=True):
     """What is known about `package` at one commit of a git repository.
 
@@ -188,7 +199,19 @@ class Absent(_Common, frozen=True, kw_only=True):
 
 
 Fact = (
-    Requires | Excludes | Replaces | Metadata | Builds | Collides | After | Warns | Names | Exports | Sources | Absent
+    Requires
+    | Excludes
+    | Replaces
+    | Metadata
+    | Builds
+    | Collides
+    | After
+    | Warns
+    | Names
+    | Exports
+    | External
+    | Sources
+    | Absent
 )
 FactKind = TypeVar("FactKind", bound=Fact)
 
@@ -202,5 +225,5 @@ def needs_of(fact: Fact) -> tuple[Need, ...]:
             return fact.add
         case Metadata() | Builds() | Sources():  # they stand for the metadata itself
             return ()
-        case Excludes() | Collides() | After() | Warns() | Names() | Exports() | Absent():
+        case Excludes() | Collides() | After() | Warns() | Names() | Exports() | External() | Absent():
             return ()

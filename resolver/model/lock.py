@@ -85,6 +85,7 @@ class LockedPin(_Row, kw_only=True, frozen=True):
     `index` names the index that served it, empty where it is built from `git` and has no files;
     `mode` tells how it is installed;
     `label` is what a source build adds to its version as a local part;
+    `external` is what its build needs of the machine and the lock does not have (see `fact.MachineNeed`);
     `why` holds a sentence for each thing that asks for it; `needs` names
     what it needs in turn. Of a build tool `builds` names the archives that its
     environment builds, where not all are built in one.
@@ -97,6 +98,7 @@ class LockedPin(_Row, kw_only=True, frozen=True):
     extras: tuple[str, ...] = ()
     env: dict[str, str] = {}
     label: str = ""
+    external: tuple[str, ...] = ()
     yanked: str | None = None
     builds: tuple[str, ...] = ()
     why: tuple[str, ...]
@@ -266,6 +268,14 @@ class Lock(_Row, kw_only=True, frozen=True):
         """The tools of each environment apart, in the order in which they stand here."""
         groups = dict.fromkeys(pin.builds for pin in self.build_pin)
         return tuple(tuple(pin for pin in self.build_pin if pin.builds == builds) for builds in groups)
+
+    def external(self) -> dict[str, list[str]]:
+        """What builds from source need of the machine, and the pins whose builds do; git for what comes from there."""
+        found: dict[str, list[str]] = {}
+        for pin in self.pin:
+            for need in (*pin.external, *(["git"] if pin.git is not None else [])):
+                found.setdefault(need, []).append(pin.name)
+        return found
 
     def needed_by(self) -> dict[str, list[str]]:
         """The pins that need each pin, sorted; without those that nothing needs."""

@@ -68,7 +68,19 @@ def _head(lock: Lock, language: Language) -> Iterator[str]:
         builds=words.BUILDS(language, built),
         git=words.BY_COMMIT(language) if any(pin.git for pin in lock.pin) else "",
     )
-    yield "\n".join(filter(None, (where, instead, size)))
+    yield "\n".join(filter(None, (where, instead, size, _external(lock, language))))
+
+
+def _external(lock: Lock, language: Language) -> str:
+    needs = [
+        words.EXTERNAL_FOR(
+            language,
+            what=words.MACHINE_NEEDS[need][0](language) if need in words.MACHINE_NEEDS else markdown(need),
+            names=words.COMMA(language).join(map(markdown, names)),
+        )
+        for need, names in lock.external().items()
+    ]
+    return words.EXTERNAL(language, needs=words.SEMICOLON(language).join(needs)) if needs else ""
 
 
 def _list(heading: Words, sentences: Sequence[str], lock: Lock, language: Language) -> Iterator[str]:

@@ -25,6 +25,28 @@ STAGES: Final = Counted("{count} stage", "{count} stages", "{count} 个阶段")
 WHEELS: Final = Counted("{count} wheel", "{count} wheels", "{count} 个 wheel")
 BUILDS: Final = Counted("{count} source build", "{count} source builds", "{count} 个从源码构建")
 
+
+def _packages(deb: str, rpm: str, variable: str = "") -> Words:
+    english, chinese = (f"; or set {variable}", f"；也可用变量 {variable} 指定") if variable else ("", "")
+    commands = f"apt-get install {deb}", f"dnf install {rpm}"
+    return Words(f"{commands[0]}, or {commands[1]}{english}", f"{commands[0]}，或 {commands[1]}{chinese}")
+
+
+# What a build from source needs of the machine, by its name in facts: what it is, and how it gets there
+MACHINE_NEEDS: Final = {
+    "c": (Words("a C compiler", "C 编译器"), _packages("gcc", "gcc", "CC")),
+    "c++": (Words("a C++ compiler", "C++ 编译器"), _packages("g++", "gcc-c++", "CXX")),
+    "python-headers": (
+        Words("the header files of Python", "Python 的头文件"),
+        _packages("python{python}-dev", "python3-devel"),
+    ),
+    **{name: (Words(name, name), _packages(name, name)) for name in ("cmake", "make", "git")},
+}
+EXTERNAL: Final = Words(
+    "Building from source needs of the machine: {needs}.", "从源码构建时，目标机器必须有：{needs}。"
+)
+EXTERNAL_FOR: Final = Words("{what} ({names})", "{what}（{names}）")
+
 WARNINGS: Final = Words("Warnings", "警告")
 NOTES: Final = Words("Lines of the stack that do not apply to this target", "软件栈中不适用于此目标的各行")
 

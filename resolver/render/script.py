@@ -11,10 +11,15 @@ from resolver.lock import phrases
 from resolver.lock.bundle import Served
 from resolver.model.lock import Lock, LockedGit, LockedPin, LockedStage, bundle_name
 from resolver.model.recipe import container
+from resolver.render import report_words as words
+from resolver.render.bilingual import Words
 from resolver.render.requirements import STAGES, build_file, files_by_index, pin_lines
 from resolver.render.template import environment
 
 FILE = "install.sh"
+_LACKING = Words(
+    "building {names} needs {what}, and this machine has none that works", "构建 {names} 需要 {what}，而本机没有可用的"
+)
 
 
 def stage_files(lock: Lock) -> dict[str, str]:
@@ -64,7 +69,8 @@ def script(lock: Lock) -> str:
             soc=lock.target.system.get("soc", ""),
             hdk=lock.target.system.get("hdk", ""),
             by_path=[pin.name for pin in lock.pin if pin.label],
-            git=[pin.name for pin in lock.pin if pin.git is not None],
+            git=any(pin.git is not None for pin in lock.pin),
+            external=list(_external(lock)),
             submodules=any(pin.git is not None and pin.git.submodules for pin in lock.pin),
             apart=any(pin.mode == "built-apart" for pin in lock.pin),
             archives=any(pin.mode == "built-apart" and pin.git is None for pin in lock.pin),
@@ -90,6 +96,27 @@ def _elsewhere(lock: Lock) -> Iterator[Mapping[str, object]]:
         files = [path for path, pins, _ in groups if pins[0].index == index.name]
         if index.url and files:
             yield {"name": index.name, "url": index.url, "option": option, "files": files}
+
+
+def _external(lock: Lock) -> Iterator[Mapping[str, object]]:
+    """What builds need of the machine, with the files of the stages that need it, and what to tell who lacks it."""
+    paths = {
+        pin.name: path
+        for number, stage in enumerate(lock.stage, 1)
+        for path, pins, _ in _files(lock, number, stage)
+        for pin in pins
+    }
+    python = ".".join(lock.target.python.split(".")[:2])
+    for need, names in lock.external().items():
+        what, how = words.MACHINE_NEEDS.get(need, (Words(need, need), Words("", "")))
+        yield {
+            "need": need,
+            "files": list(dict.fromkeys(paths[name] for name in names)),
+            "message": _LACKING("en", names=phrases.listed(names), what=what("en")),
+            "message_zh": _LACKING("zh", names="、".join(names), what=what("zh")),
+            "hint": how("en", python=python),
+            "hint_zh": how("zh", python=python),
+        }
 
 
 def _rewriting(lock: Lock) -> Iterator[Mapping[str, object]]:

@@ -421,7 +421,7 @@ class _Check:
                         yield f"{pin.name} {pin.version} is a wheel, and a fact builds it from source"
                 case facts.Requires() | facts.Replaces() | facts.Metadata() | facts.Sources():
                     pass  # they say what a pin needs: see `_requirements` and `_source`
-                case facts.After() | facts.Warns() | facts.Exports():
+                case facts.After() | facts.Warns() | facts.Exports() | facts.External():
                     pass  # they rule nothing out
 
 

@@ -45,7 +45,9 @@ def projects_of(fact: Fact) -> Iterator[NormalizedName]:
             yield fact.other
         case model.After():
             yield from fact.others
-        case model.Metadata() | model.Builds() | model.Excludes() | model.Names() | model.Exports() | model.Sources():
+        case model.Metadata() | model.Builds() | model.Excludes() | model.Names() | model.Sources():
+            pass
+        case model.Exports() | model.External():
             pass
 
 
@@ -119,6 +121,8 @@ def _of_kind(fact: Fact, found: Sequence[Version], offers: Offers) -> Iterator[R
             yield from _named(fact, offers)
         case model.Exports():
             yield Remark(Saying.VARIABLES)
+        case model.External():
+            yield Remark(Saying.MACHINE, {"needs": ", ".join(fact.needs)})
         case model.Sources():
             raise AssertionError("a commit is on no index")
 

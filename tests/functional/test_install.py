@@ -15,7 +15,7 @@ from tests.functional.conftest import Setup
 from tests.functional.machine import execute, install, installed, lines, make_environment
 from tests.functional.sources import add_backend, add_source
 from tests.functional.workspace import HERE, PLATFORM, PYTHON_LINE, Run, Workspace, tree
-from tests.loopback import LoopbackIndex, altered, status
+from tests.loopback import LoopbackIndex, altered, delayed, status
 
 # An install is for Linux; on other systems a lock can only be made.
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
@@ -72,10 +72,10 @@ def test_every_kind_of_stage_is_installed_from_pinned_files_alone_and_only_once(
 
     assert (run.status, run.stderr) == (0, "")
     assert lines(run.stdout, "stage") == [
-        "stage 1 of 5: base",
-        "stage 2 of 5: top",
-        "stage 3 of 5: tinybuild",
-        "stage 4 of 5: apart, built from source in a separate environment",
+        "stage 1 of 5: apart, built from source in a separate environment",
+        "stage 2 of 5: base",
+        "stage 3 of 5: top",
+        "stage 4 of 5: tinybuild",
         "stage 5 of 5: here, built from source in this environment",
     ]
     checks = run.stdout.partition("\n\nmatches the lock (errors: 0, warnings: 0)\n")
@@ -727,7 +727,7 @@ def test_what_is_asked_of_the_driver(
     run = install(workspace, sys.executable, "--dry-run", PATH=npu_smi(workspace, found))
     refused = told.startswith("error")
     assert run.status == (1 if refused else 0)
-    assert run.stderr.startswith(told.replace("error", "warning", 1)) if told else run.stderr == ""
+    assert run.stderr.startswith(told) if told else run.stderr == ""
     assert ("install.sh would stop: 1 of the checks above failed" in run.stderr) == refused
 
 
@@ -759,9 +759,99 @@ def test_what_a_warning_about_another_component_says_of_the_driver_is_not_asked(
     assert workspace.content()["warnings"]
 
 
+COMPILED = """
+[[external]]
+versions = "==1.0"
+needs = ["c++", "python-headers", "cmake"]
+reason = "it has an extension"
+"""
+NO_COMPILER = (
+    "building apart needs a C++ compiler, and this machine has none that works\n"
+    "hint: apt-get install g++, or dnf install gcc-c++; or set CXX\n"
+)
+
+
+def compiled(workspace: Workspace, index: LoopbackIndex) -> None:
+    add_backend(index)
+    index.add_wheel("base", "1.0")
+    index.add_wheel("cmake", "4.0")
+    add_source(index, "apart", "1.0", more="cmake")
+    workspace.facts("apart", COMPILED)
+    workspace.stack("apart", "base", target=HERE)
+
+
+def without(folder: Path, *unwanted: str) -> str:
+    """A PATH with this machine's programs, except for some."""
+    folder.mkdir()
+    for program in {one.name: one for one in reversed([*Path("/bin").iterdir(), *Path("/usr/bin").iterdir()])}.values():
+        if not any(name in program.name for name in unwanted):
+            (folder / program.name).symlink_to(program)
+    return str(folder)
+
+
+def test_a_missing_compiler_is_told_before_anything_is_downloaded(
+    workspace: Workspace, index: LoopbackIndex, python: Path
+) -> None:
+    """Python's headers are there, cmake is in the lock: neither is told. What is built already needs no compiler."""
+    compiled(workspace, index)
+    workspace.locked()
+    assert workspace.content()["pin"][0]["external"] == ["c++", "python-headers"]
+    index.clear()
+    path = without(workspace.root / "bin", "++", "gcc", "clang", "cmake")
+    run = install(workspace, python, PATH=path)
+    assert_refused(run, f"error: {NO_COMPILER}")
+    run = install(workspace, python, "--dry-run", PATH=path)
+    assert run.stderr == f"error: {NO_COMPILER}error: install.sh would stop: 1 of the checks above failed\n"
+    assert (installed(python), index.requests) == ({}, [])
+    run = install(workspace, python, "--skip-system-checks", PATH=path)
+    assert (run.status, run.stderr) == (0, f"warning: {NO_COMPILER}"), "the backend of the tests compiles nothing"
+    run = install(workspace, python, PATH=path)
+    assert (run.status, run.stderr) == (0, "")
+
+
+def test_a_dry_run_lists_all_that_is_wrong(workspace: Workspace, index: LoopbackIndex) -> None:
+    add_backend(index)
+    add_source(index, "apart", "1.0")
+    workspace.facts("apart", COMPILED)
+    workspace.stack("apart", target=HERE.replace(f'"{PYTHON_LINE}"', '"3.99"') + '[target.system]\ncann = "8.5.0"\n')
+    workspace.locked()
+    run = install(workspace, SYSTEM, "--dry-run", "--wheelhouse", "no/such", CXX="no-such-compiler")
+    told = [line.removeprefix("error: ").split()[:5] for line in lines(run.stderr, "error")]
+    assert [" ".join(words) for words in told] == [
+        f"{SYSTEM} is Python {PYTHON_LINE}, but",
+        f"{SYSTEM} is not in a",
+        "CANN is not active: ASCEND_HOME_PATH",
+        "building apart needs a C++",
+        "the --wheelhouse folder no/such does",
+        "install.sh would stop: 5 of",
+    ]
+    assert lines(run.stdout, "stage 1 of 1"), "it goes on to what would be done"
+
+
+def test_how_far_pip_is_is_told_while_it_is_silent(
+    workspace: Workspace, two: list[Built], index: LoopbackIndex, python: Path
+) -> None:
+    index.fault("/files/*/base-*", delayed(1.5))
+    script = workspace.folder() / "install.sh"
+    script.write_text(script.read_text("utf-8").replace("timeout=30", "timeout=0.5"), "utf-8")
+    run = install(workspace, python)
+    assert (run.status, run.stderr) == (0, "")
+    assert lines(run.stdout, "0 of 1 installed after ")
+
+
 def on_soc(workspace: Workspace, index: LoopbackIndex) -> None:
     index.add_wheel("base", "1.0")
     workspace.stack("base", target=HERE + '[target.system]\nsoc = "A2"\n')
+
+
+def test_a_soc_that_is_not_known_is_told_as_not_checked(
+    workspace: Workspace, begin_with: Callable[[Setup], None]
+) -> None:
+    begin_with(on_soc)
+    for path, told in ((npu_smi(workspace, chip="910B4"), "A2 (Ascend910B4)"), ("/usr/bin:/bin", "not checked (no")):
+        run = install(workspace, sys.executable, "--dry-run", PATH=path)
+        assert (run.status, run.stderr) == (0, "")
+        assert f", SoC {told}" in lines(run.stdout, "machine: ")[0]
 
 
 def test_another_soc_is_refused(workspace: Workspace, begin_with: Callable[[Setup], None]) -> None:
@@ -776,10 +866,7 @@ def test_another_soc_is_refused(workspace: Workspace, begin_with: Callable[[Setu
     run = install(workspace, sys.executable, "--dry-run", PATH=path)
     assert (run.status, run.stderr) == (
         1,
-        (
-            f"warning: {told}error: install.sh would stop: 1 of the checks above failed, so this machine does not "
-            f"match the lock\n"
-        ),
+        (f"error: {told}error: install.sh would stop: 1 of the checks above failed\n"),
     )
 
 

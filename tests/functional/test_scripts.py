@@ -16,7 +16,7 @@ from resolver.lock.bundle import Served
 from resolver.model.lock import Lock
 from resolver.render.activation import activation
 from resolver.render.script import bundle_script, script, stage_files
-from tests.functional.machine import execute, install, lines
+from tests.functional.machine import execute, install, installed, lines, make_environment
 from tests.functional.sources import add_backend, add_source
 from tests.functional.workspace import HERE, PYTHON_LINE, REPOSITORY, Workspace
 from tests.loopback import LoopbackIndex
@@ -218,7 +218,11 @@ def test_no_text_of_a_lock_runs_whether_or_not_something_else_would_refuse_it(st
         subprocess.run(["bash", "-n", name], cwd=tmp_path, check=True)
     before = sorted(tmp_path.rglob("*"))
     for command, status, ending in (
-        (["install.sh", "--dry-run", "--skip-system-checks", "--python", sys.executable], 0, "nothing was changed\n"),
+        (
+            ["install.sh", "--dry-run", "--skip-system-checks", "--wheelhouse", ".", "--python", sys.executable],
+            0,
+            "nothing was changed\n",
+        ),
         (["bundle.sh", "none"], 1, "this bundle has no lock none"),
         (["-c", "ASCEND_LOCK_ENV= . ./activate.sh"], 1, "was not found"),
     ):
@@ -256,6 +260,21 @@ def test_a_variable_that_would_end_its_line_is_refused(workspace: Workspace, ind
         "hint: write it without line breaks, tabs and control characters\n"
     )
     assert run.status == 2
+
+
+def test_what_a_dry_run_shows_installs_all_of_it_if_pasted(workspace: Workspace, index: LoopbackIndex) -> None:
+    python = make_environment(workspace.root / "an env")
+    index.add_wheel("base", "1.0")
+    add_backend(index)
+    add_source(index, "apart", "1.0")
+    workspace.stack("base", "apart", target=HERE)
+    workspace.locked()
+    run = install(workspace, python, "--dry-run")
+    commands = [line.removeprefix("would run: ") for line in lines(run.stdout, "would run: ")]
+    script = "\n".join(commands).replace("<root>", str(workspace.root)).replace("<server>", index.url)
+    pasted = execute(workspace, ["bash", "-euc", script])
+    assert (pasted.status, pasted.stderr) == (0, "")
+    assert installed(python) == {"apart": "1.0", "base": "1.0"}
 
 
 def test_a_dry_run_shows_commands_that_could_be_pasted(workspace: Workspace, index: LoopbackIndex) -> None:

@@ -58,3 +58,31 @@ def test_a_source_that_rewrites_others_comes_after_all_but_itself() -> None:
     assert [stage.pins for stage in found] == [("target",), ("rest",), ("plugin",)]
     assert found[-1].title == "plugin, from git"
     assert found[-1].because == ("plugin rewrites installed files of target (facts/plugin.toml:7)",)
+
+
+def test_pip_comes_first_then_what_is_built_in_an_environment_of_its_own() -> None:
+    modes: dict[str, Mode] = {
+        **wheels("base", "pip", "setuptools", "target"),
+        "alone": "built-apart",
+        "here": "built-here",
+        "late": "built-apart",
+        "with-the-environments-tools": "built-apart",
+    }
+    found = stages(modes, [after("late", "target")], environments={"alone": 0, "late": 0})
+    assert [stage.pins for stage in found] == [
+        ("pip", "setuptools"),
+        ("alone",),
+        ("target",),
+        ("late",),
+        ("base",),
+        ("with-the-environments-tools",),
+        ("here",),
+    ]
+    assert [stage.because[0].partition(":")[0] for stage in found[:2]] == [
+        "pip comes first",
+        "built before the rest is downloaded",
+    ]
+
+
+def test_setuptools_alone_is_no_reason_for_a_stage() -> None:
+    assert [stage.pins for stage in stages(wheels("base", "setuptools"), ())] == [("base", "setuptools")]
