@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
-from resolver.catalog.protocol import Follow, Lookup, MarkedCatalog
+from resolver.catalog.protocol import Catalog, Follow, Lookup, Marked
 from resolver.errors import Unreachable
 from resolver.model.index import Indexes
 from resolver.model.problem import Recorded
@@ -20,7 +20,7 @@ class RecordedCatalog:
     Such an answer names the index as unreachable *and* has a page of it.
     """
 
-    def __init__(self, inner: MarkedCatalog, rows: Sequence[Recorded], indexes: Indexes, platform: str) -> None:
+    def __init__(self, inner: Catalog, rows: Sequence[Recorded], indexes: Indexes, platform: str) -> None:
         self._inner = inner
         self._rows = rows
         self._indexes = indexes
@@ -86,11 +86,11 @@ class RecordedCatalog:
 
     def seen(self) -> Mapping[NormalizedName, str] | None:
         """See `Marked`. Rows need no mark, as they are part of the stack."""
-        return self._inner.seen()
+        return self._inner.seen() if isinstance(self._inner, Marked) else None
 
     def marks(self, projects: Sequence[NormalizedName]) -> Mapping[NormalizedName, str]:
         """See `Marked`."""
-        return self._inner.marks(projects)
+        return self._inner.marks(projects) if isinstance(self._inner, Marked) else {}
 
     def close(self) -> None:
         """See `Catalog`."""
