@@ -50,6 +50,7 @@ from resolver.solve.tell import cutoff_text
 from resolver.solve.universe import Universe
 
 _CONFLICT = 1
+_UNDECIDED = 3  # as for a failure of an index, since it depends on one
 _FORM = "write for example --package numpy or --package numpy==2.3.5"
 
 
@@ -126,7 +127,9 @@ def command(
             sys.stdout.write(difference(path, original, inputs.stack.text))
             lock = path.stem if path.parent == matrices / "stacks" else str(path)
             sys.stdout.write(as_called(next_step(tongue, path=path, stack=shlex.join([lock, *given]))) + "\n")
-    return _CONFLICT if conflicts and fix is None else 0
+    if fix is not None:
+        return 0
+    return max((_UNDECIDED if answer.awaited else _CONFLICT for _, answer in conflicts), default=0)
 
 
 def _wanted(package: str) -> Requirement:
@@ -177,7 +180,7 @@ def _whole(told: Sequence[dict[str, Any]]) -> dict[str, Any]:
     statuses = [one["status"] for one in told]
     return {
         **(told[0] if len(told) == 1 else {}),
-        "status": "conflict" if "conflict" in statuses else statuses[0],
+        "status": next((one for one in ("undecided", "conflict") if one in statuses), statuses[0]),
         "targets": told,
     }
 

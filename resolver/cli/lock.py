@@ -32,7 +32,8 @@ from resolver.render.summary import Row, closing_line, lock_json, summary, table
 from resolver.render.text import COLUMNS
 
 _CONFLICT = 1
-_STATUSES = {0: "locked", _CONFLICT: "conflict"}
+_UNDECIDED = 3  # as for a failure of an index, since it depends on one
+_STATUSES = {0: "locked", _CONFLICT: "conflict", _UNDECIDED: "undecided"}
 
 
 @click.command("lock")
@@ -133,8 +134,8 @@ def _status(outcome: Outcome) -> int:
             return 0
         case Failure(status=status):
             return status
-        case _:
-            return _CONFLICT
+        case explanation:
+            return _UNDECIDED if explanation.awaited else _CONFLICT
 
 
 def _is_known(outcome: Outcome) -> bool:
@@ -211,6 +212,11 @@ def _row(outcome: Outcome, language: Language) -> Row:
         case Failure(told=error):
             told = words.ROW_FAILED(language, message=error.message)
             return Row(stack, target, seconds, "-", told, "failed")
+        case explanation if explanation.awaited:
+            names = words.COMMA(language).join(
+                dict.fromkeys(name for one in explanation.awaited for name in one.indexes)
+            )
+            return Row(stack, target, seconds, "-", words.ROW_UNDECIDED(language, names=names), "undecided")
         case _:
             conflict = words.ROW_CONFLICT_BEFORE if _is_known(outcome) else words.ROW_CONFLICT
             return Row(stack, target, seconds, "-", conflict(language), "without a solution")

@@ -15,7 +15,7 @@ from resolver.model.problem import Problem
 from resolver.render import words
 
 if TYPE_CHECKING:  # loaded where there is a conflict
-    from resolver.model.explanation import Contradiction, Explanation
+    from resolver.model.explanation import Awaited, Contradiction, Explanation
 
 
 @dataclass
@@ -32,12 +32,14 @@ class Page:
     _begun: bool = field(default=False, init=False)
     _told: int = field(default=0, init=False)  # contradictions of the last page
 
-    def why(self, problem: Problem, contradictions: tuple[Contradiction, ...]) -> None:
+    def why(
+        self, problem: Problem, contradictions: tuple[Contradiction, ...], awaited: tuple[Awaited, ...] = ()
+    ) -> None:
         """Write the first part, which is known long before the ways out."""
         from resolver.render.explanation.text import why_text  # loaded where there is a conflict
 
         self._told = len(contradictions)
-        text = why_text(problem, contradictions, self.language, self.width())
+        text = why_text(problem, contradictions, self.language, self.width(), awaited)
         self.write(("\n" if self._begun else "") + text + "\n")
         self._not_followed(contradictions)
 

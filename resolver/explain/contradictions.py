@@ -21,14 +21,18 @@ _MOST = 12
 _SAME_WISHES = 4  # contradictions reported about the same lines
 
 
-def cores(clauses: Clauses, expired: Callable[[], bool]) -> Iterator[tuple[Ground, ...]]:
+def cores(
+    clauses: Clauses, expired: Callable[[], bool], is_spare: Callable[[Ground], bool] = lambda _: False
+) -> Iterator[tuple[Ground, ...]]:
     """Independent cores: with different wishes, or with the same wishes but disjoint reasons.
 
     A wish that is impossible by itself hides its other clashes, so in a second round the reasons of those cores are
-    left out.
+    left out. Spare grounds are not used if there is a core without them.
     """
     explore(clauses, expired)
-    given = [ground for ground in clauses.known if wish_of(ground) is None]
+    needed = [ground for ground in clauses.known if not is_spare(ground)]
+    among = clauses.known if clauses.satisfiable(among=needed) else needed
+    given = [ground for ground in among if wish_of(ground) is None]
     told: set[frozenset[Ground]] = set()
     met: dict[tuple[Wish, ...], set[str]] = {}
     hiding: set[Ground] = set()

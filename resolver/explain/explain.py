@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 
 from resolver.catalog.waiting import looking
+from resolver.explain.awaited import awaited, is_open
 from resolver.explain.changes import Changed
 from resolver.explain.contradictions import contradiction, cores
 from resolver.explain.edit import StackText, with_suffix
@@ -22,7 +23,7 @@ from resolver.explain.trial import Clock, Expired, Trials, environment
 from resolver.explain.wishes import wish_of
 from resolver.matrix.load import Inputs
 from resolver.model.component import COMPONENTS
-from resolver.model.explanation import Change, ChangeKind, Contradiction, Explanation, Fix
+from resolver.model.explanation import Awaited, Change, ChangeKind, Contradiction, Explanation, Fix
 from resolver.model.package import Kind
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
@@ -42,20 +43,25 @@ def draft(
     clock: Clock,
     *,
     cutoff: datetime | None = None,
-    tell: Callable[[Problem, tuple[Contradiction, ...]], None] | None = None,
+    tell: Callable[[Problem, tuple[Contradiction, ...], tuple[Awaited, ...]], None] | None = None,
 ) -> Explanation:
     """The explanation of a refuted problem, with its ways out as they were found, still without letters.
 
-    `tell` is called with the contradictions as soon as they are known, as the ways out take longer. The search for
-    these may reveal further contradictions, which come last.
+    `tell` is called with the contradictions, and what is awaited, as soon as they are known, as the ways out take
+    longer. The search for these may reveal further contradictions, which come last.
     Anything not found within the clock's limit is left out, and the explanation says so.
     """
     clauses = refutation.engine.clauses
     problem = clauses.universe.problem
-    found_cores = _found_cores(refutation, clock.within(clock.seconds * _SHARE))
+    with looking(clock.look):
+        verdict = awaited(refutation, clock.tick)
+    waiting = () if isinstance(verdict, Refutation) else verdict
+    if isinstance(verdict, Refutation) and verdict is not refutation:
+        clauses.learn(verdict.engine.clauses)
+    found_cores = _found_cores(refutation, clock.within(clock.seconds * _SHARE), certain=not waiting)
     contradictions = tuple(contradiction(clauses, core, clock.expired) for core in found_cores)
     if tell is not None:
-        tell(problem, contradictions)
+        tell(problem, contradictions, waiting)
     trials = Trials(inputs, problem, clauses.universe, clock, cutoff)
     with looking(clock.look):
         found = find(clauses, found_cores, trials)
@@ -72,14 +78,19 @@ def draft(
         limited=clock.limited,
         missing=tuple(_missing(clauses.universe, contradictions)),
         options=tuple(_options(inputs, problem, cutoff)),
+        awaited=waiting,
     )
 
 
-def _found_cores(refutation: Refutation, clock: Clock) -> list[Sequence[Ground]]:
-    """What clashes, as far as it is found in time: that something does is known."""
+def _found_cores(refutation: Refutation, clock: Clock, *, certain: bool) -> list[Sequence[Ground]]:
+    """What clashes, as far as it is found in time: that something does is known.
+
+    If that is `certain`, it does not rest on what an index may have that could not be reached.
+    """
+    clauses = refutation.engine.clauses
     found: list[Sequence[Ground]] = []
     with looking(clock.look), suppress(Expired):
-        for core in cores(refutation.engine.clauses, clock.expired):
+        for core in cores(clauses, clock.expired, lambda one: certain and is_open(clauses.universe, one)):
             found += [core]  # one by one, as each takes its time
     return found or [refutation.core]
 

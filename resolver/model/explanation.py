@@ -139,11 +139,24 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     target: str = ""
 
 
+class Awaited(msgspec.Struct, frozen=True, kw_only=True):
+    """What the answer depends on: that one of `indexes`, which could not be reached, has `project` as needed.
+
+    `needs` are the requirements on it, `by` the releases that have them; those of the stack's own lines have none.
+    """
+
+    indexes: tuple[str, ...]
+    project: str
+    needs: tuple[str, ...]
+    by: tuple[str, ...] = ()
+
+
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     """All that can be said of a conflict. With `limited`, not everything was decided in time: there may be more.
 
     `missing` are further projects that lines of the stack ask for and that no index has: of those that are many the
     contradictions tell a few. `options` are those that a command needs to find the same ways out.
+    If anything is `awaited`, the problem is undecided: there is no solution without it.
     """
 
     problem: Problem
@@ -153,6 +166,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     limited: bool
     missing: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
+    awaited: tuple[Awaited, ...] = ()
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True):

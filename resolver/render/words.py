@@ -59,10 +59,14 @@ ROW_LOCKED: Final = Words("locked, {pins}", "已锁定，{pins}")
 ROW_WARNED: Final = Words(", {warnings}", "，{warnings}")
 ROW_CONFLICT: Final = Words("no solution; report written", "无解；已写报告")
 ROW_CONFLICT_BEFORE: Final = Words("no solution, as before; report written", "仍然无解；已写报告")
+ROW_UNDECIDED: Final = Words(
+    "undecided: {names} could not be reached; report written", "尚无定论：无法访问 {names}；已写报告"
+)
 ROW_FAILED: Final = Words("failed: {message}", "失败：{message}")
 KINDS: Final = {
     "locked": Words("{count} locked", "{count} 个已锁定"),
     "without a solution": Words("{count} without a solution", "{count} 个无解"),
+    "undecided": Words("{count} undecided", "{count} 个尚无定论"),
     "failed": Words("{count} failed", "{count} 个失败"),
 }
 STACKS: Final = Counted("{count} stack", "{count} stacks", "{count} 个软件栈")

@@ -356,6 +356,25 @@ def test_what_is_recorded_counts_for_nothing_on_another_platform(workspace: Work
     assert workspace.pins() == {"torch": "2.8.0"}
 
 
+def test_an_explanation_sees_what_is_recorded(workspace: Workspace, index: LoopbackIndex) -> None:
+    """The look-ahead reads the page first, and what it sees stays in the universe."""
+    index.add_wheel("torch-npu", "2.7.1")
+    index.add_wheel("numpy", "2.1.0")
+    index.add_wheel("numpy", "1.26.4")
+    bind(workspace, index, take="all", unreachable="next", vendor=CLOSED)
+    row = f'[[recorded]]\nindex = "vendor"\nfile = "torch_npu-2.8.0-py3-none-any.whl"\nsha256 = "{"a" * 64}"\n'
+    row += 'requires = ["numpy<2"]\nsource = "a public file"\nchecked = 2026-11-22\n'
+    workspace.stack("torch-npu==2.8.0", "numpy>=2", more=row)
+    run = workspace.run("explain", "demo", "--json")
+    assert run.status == 1
+    (only,) = run.json["contradictions"]
+    assert [row["text"] for row in only["statements"]] == [
+        "the stack asks for torch-npu==2.8.0",
+        "the stack asks for numpy>=2",
+        "torch-npu 2.8.0 needs numpy<2",
+    ]
+
+
 def test_an_answer_that_is_an_error_is_not_papered_over(workspace: Workspace, index: LoopbackIndex) -> None:
     index.fault("/simple/cpu/*", status(403))
     tell(workspace, index, index.url_of("cpu"), "a" * 64)

@@ -24,7 +24,7 @@ def explanation_json(explanation: Explanation, language: Language = "en") -> dic
     problem = explanation.problem
     return {
         "schema": VERSION,
-        "status": "conflict",
+        "status": "undecided" if explanation.awaited else "conflict",
         "language": language,
         "stack": problem.stack.name,
         "target": problem.target.name,
@@ -33,6 +33,7 @@ def explanation_json(explanation: Explanation, language: Language = "en") -> dic
         "exclude_newer": problem.policy.exclude_newer.isoformat() if problem.policy.exclude_newer else "",
         "limited": explanation.limited,
         "missing": list(explanation.missing),
+        "awaited": to_builtins(explanation.awaited),
         "contradictions": [contradiction_json(one, language) for one in explanation.contradictions],
         "fixes": [_fix(fix, language) for fix in explanation.fixes],
         "attempts": [_attempt(attempt, language) for attempt in explanation.attempts],

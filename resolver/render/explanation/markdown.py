@@ -27,10 +27,8 @@ def explanation_markdown(explanation: Explanation, language: Language = "en") ->
 
 def _blocks(explanation: Explanation, language: Language) -> Iterator[str]:
     problem = explanation.problem
-    stack = problem.stack.name
-    yield f"# {markdown(words.TITLE(language, stack=stack))}"
-    target = sentences.target_line(problem, language)
-    yield markdown(words.NO_ENVIRONMENT(language, stack=stack, target=target))
+    yield f"# {markdown(sentences.title(problem, explanation.awaited, language))}"
+    yield from map(markdown, sentences.verdict(problem, explanation.awaited, language))
     yield from _why(explanation, language)
     if explanation.missing:
         yield markdown(sentences.missing_sentence(explanation.missing, language))
@@ -107,6 +105,8 @@ def _warnings(warnings: Sequence[Warns], language: Language) -> str:
 
 def _ways_out(explanation: Explanation, language: Language) -> Iterator[str]:
     yield f"## {words.HEADING_WAYS_OUT(language)}"
+    if explanation.awaited:
+        yield f"0. {markdown(sentences.way_zero(explanation.awaited, language))}"
     if not explanation.fixes:
         yield words.NO_WAY_OUT(language)
         return

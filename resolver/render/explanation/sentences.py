@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from resolver.model.explanation import Branch, Closing, Contradiction
+from resolver.model.explanation import Awaited, Branch, Closing, Contradiction
 from resolver.model.fact import Absent, Fact, Names, Warns
 from resolver.model.language import Language
 from resolver.model.problem import Problem
@@ -80,6 +80,37 @@ def _tellable(statement: Lacks, language: Language) -> Iterator[str]:
     if told and statement.lack is Lack.UNUSABLE:
         subject = statement.subject.partition("[")[0]
         yield words.TELLABLE(language, subject=subject, version=told[0])
+
+
+def title(problem: Problem, awaited: Sequence[Awaited], language: Language) -> str:
+    """The heading of a report."""
+    return (words.TITLE_UNDECIDED if awaited else words.TITLE)(language, stack=problem.stack.name)
+
+
+def verdict(problem: Problem, awaited: Sequence[Awaited], language: Language) -> Iterator[str]:
+    """What is claimed: that there is no solution, or on which indexes that depends, and what is wanted from there."""
+    told = {"stack": problem.stack.name, "target": target_line(problem, language)}
+    if not awaited:
+        yield words.NO_ENVIRONMENT(language, **told)
+        return
+    names = _indexes(awaited)
+    yield words.DEPENDS(language, len(names), names=listed(names, language), **told)
+    wanted = []
+    for one in awaited:
+        needs = words.COMMA(language).join(one.needs)
+        by = words.COMMA(language).join(one.by)
+        wanted.append(words.WANTED_BY(language, needs=needs, by=by) if by else needs)
+    yield words.WANTED(language, wanted=words.SEMICOLON(language).join(wanted))
+
+
+def way_zero(awaited: Sequence[Awaited], language: Language) -> str:
+    """What to do first if the answer depends on indexes that could not be reached."""
+    names = _indexes(awaited)
+    return words.WAY_ZERO(language, len(names), names=listed(names, language))
+
+
+def _indexes(awaited: Sequence[Awaited]) -> list[str]:
+    return list(dict.fromkeys(f"`{name}`" for one in awaited for name in one.indexes))
 
 
 def claim(contradiction: Contradiction, language: Language) -> str:

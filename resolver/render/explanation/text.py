@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from resolver.model.component import ComponentRequirement
-from resolver.model.explanation import Branch, Contradiction, Environment, Explanation, Fix
+from resolver.model.explanation import Awaited, Branch, Contradiction, Environment, Explanation, Fix
 from resolver.model.language import Language
 from resolver.model.problem import Problem
 from resolver.model.statement import Needs, Statement
@@ -20,10 +20,14 @@ _MOST = 40  # statements of a contradiction and cases of a branch; the report ha
 
 
 def why_text(
-    problem: Problem, contradictions: Sequence[Contradiction], language: Language = "en", width: int = WIDTH
+    problem: Problem,
+    contradictions: Sequence[Contradiction],
+    language: Language = "en",
+    width: int = WIDTH,
+    awaited: Sequence[Awaited] = (),
 ) -> str:
-    """The first part, which is known first: what has no solution, and why."""
-    return "\n".join(_why(problem, contradictions, language, width)) + "\n"
+    """The first part, which is known first: what has no solution, or waits for an index, and why."""
+    return "\n".join(_why(problem, contradictions, language, width, awaited)) + "\n"
 
 
 def ways_text(
@@ -105,9 +109,15 @@ def _why_the_soc(statement: Statement, language: Language) -> Iterator[str]:
             yield sentences.reason_of(statement.fact, language)
 
 
-def _why(problem: Problem, contradictions: Sequence[Contradiction], language: Language, width: int) -> Iterator[str]:
-    target = sentences.target_line(problem, language)
-    yield from paragraph(words.NO_ENVIRONMENT(language, stack=problem.stack.name, target=target), width, "")
+def _why(
+    problem: Problem,
+    contradictions: Sequence[Contradiction],
+    language: Language,
+    width: int,
+    awaited: Sequence[Awaited],
+) -> Iterator[str]:
+    for sentence in sentences.verdict(problem, awaited, language):
+        yield from paragraph(sentence, width, "")
     yield ""
     if not contradictions:
         yield from paragraph(words.NO_CONTRADICTION(language), width, "")
@@ -141,6 +151,10 @@ def _more(count: int, language: Language, indent: str) -> Iterator[str]:
 
 
 def _ways_out(explanation: Explanation, language: Language, width: int, *, in_checkout: bool) -> Iterator[str]:
+    if explanation.awaited:
+        yield words.WAY_ZERO_HEADING(language)
+        yield from paragraph(sentences.way_zero(explanation.awaited, language), width, "  0  ", "     ")
+        yield ""
     if explanation.fixes:
         yield words.WAYS_OUT(language)
         yield from _fixes(explanation.fixes, language, width)

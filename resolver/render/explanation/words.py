@@ -292,6 +292,16 @@ def sort_of(statement: Statement) -> Sort:
 # --- a contradiction
 
 NO_ENVIRONMENT = Words("No environment satisfies {stack} for {target}.", "找不到满足 {stack} 的环境（{target}）。")
+DEPENDS = Counted(
+    "{stack} for {target} is undecided: it depends on index {names}, which could not be reached.",
+    "{stack} for {target} is undecided: it depends on indexes {names}, which could not be reached.",
+    "{stack}（{target}）尚无定论：取决于无法访问的软件源 {names}。",
+)
+WANTED = Words(
+    "Wanted from there: {wanted}. Without that, no environment satisfies it.",
+    "需要从中得到：{wanted}。若没有，则找不到满足要求的环境。",
+)
+WANTED_BY = Words("{needs} (for {by})", "{needs}（{by} 的要求）")
 WHY = Words("Why: {claim}", "原因：{claim}")
 SEVERAL = Words("there are {count} conflicts, and each must be solved", "共有 {count} 处冲突，须逐一解决")
 CONFLICT_OF = Words("Conflict {number} of {total}: {claim}", "冲突 {number}/{total}：{claim}")
@@ -365,6 +375,12 @@ A_PRERELEASE = Words("a pre-release", "预发布版本")
 
 # --- ways out
 
+WAY_ZERO_HEADING = Words("Without changing the stack", "不改动软件栈")
+WAY_ZERO = Counted(
+    "lock where {names} can be reached, or add a mirror that serves the same files to `mirrors` of that [[index]]",
+    "lock where {names} can be reached, or add mirrors that serve the same files to `mirrors` of each [[index]]",
+    "在能访问 {names} 的地方锁定，或在相应 [[index]] 的 `mirrors` 中加入提供相同文件的镜像",
+)
 WAYS_OUT = Words("Ways out, each one solved and checked", "解决办法（每一项都已实际求解并通过校验）")
 NO_WAY_OUT = Words("No way out was found.", "没有找到解决办法。")
 NOTHING_TRIED = Words("No change was tried.", "没有尝试任何改动。")
@@ -441,6 +457,7 @@ OLD_LOCK = Words("No lock was changed.", "没有改动任何锁文件。")
 # --- headings and labels of Markdown and HTML
 
 TITLE = Words("{stack}: no solution", "{stack}：无解")
+TITLE_UNDECIDED = Words("{stack}: undecided", "{stack}：尚无定论")
 HEADING_WAYS_OUT = Words("Ways out", "解决办法")
 HEADING_TRIED = Words("Tried without success", "尝试过但未成功的改动")
 WAYS_CHECKED = Words("Each one was solved and checked.", "每一项都已实际求解并通过校验。")
