@@ -135,8 +135,10 @@ def test_an_address_is_shown_without_its_password(tmp_path: Path) -> None:
         ("[target]", '[[fact.builds]]\nlabel = "+E"\n[target]', "`+E` is not a local version label"),
         (
             "[target]",
-            '[[fact.builds]]\npackage = "a"\nreason = "r"\nstrength = "observed"\nsource = "s"\nchecked = 2026-01-01\n'
-            'requires-from = "r.txt"\nwhen = ["torch"]\n[target]',
+            (
+                '[fact.defaults]\nstrength = "observed"\nsource = "s"\nchecked = 2026-01-01\n[[fact.builds]]\n'
+                'package = "a"\nreason = "r"\nrequires-from = "r.txt"\nwhen = ["torch"]\n[target]'
+            ),
             "`torch` is not a component of the target",
         ),
         ("[target]", "[policy]\nprereleases = true\n[target]", "`prereleases` cannot be used"),
