@@ -205,9 +205,9 @@ def _wanted(names: Sequence[str], matrices: Path) -> Iterator[tuple[Problem, lis
 
 
 def _facts(problem: Problem) -> list[Fact]:
-    """The facts of a stack; those that it sets aside are included unchanged."""
+    """The facts of a stack; those that it sets aside are included unchanged, and so are practices that are off."""
     relaxed = {row.fact.id: row.fact for row in problem.stack.relaxed}
-    return [fact for fact in problem.facts if fact.id not in relaxed] + list(relaxed.values())
+    return [fact for fact in problem.facts if fact.id not in relaxed] + [*relaxed.values(), *problem.practices]
 
 
 def _refuse_unknown(names: Iterable[str], facts: Sequence[Fact], stacks: Sequence[str]) -> None:

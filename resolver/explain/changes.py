@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
 
 import msgspec
@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from resolver.explain.edit import StackText
+from resolver.explain.edit import StackText, as_list
 from resolver.explain.offers import Offers
-from resolver.explain.prices import EXTRA, LATER, RENAME, UNLISTED, Prices, aged, drops
+from resolver.explain.prices import EXTRA, LATER, PRACTICE, RENAME, UNLISTED, Prices, aged, drops
 from resolver.explain.trial import Trials
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
@@ -46,6 +46,20 @@ class Changed(msgspec.Struct, frozen=True):
         """The change that removes the stack's cut-off, if it is among these."""
         return next((one for one in self.changes if one.subject == CUTOFF and not one.after), None)
 
+    @property
+    def practices(self) -> list[str]:
+        """The practices that are turned on."""
+        return [name for one in self.changes if one.kind is ChangeKind.PRACTICE for name in one.subject.split(", ")]
+
+    def without_practices(self, idle: Collection[str]) -> Changed:
+        """The same without some of the practices that are turned on."""
+        kept = [name for name in self.practices if name not in idle]
+        changes = [one for one in self.changes if one.kind is not ChangeKind.PRACTICE]
+        where = next(one.where for one in self.changes if one.kind is ChangeKind.PRACTICE)
+        own = [practices_on(kept, where)] if kept else []
+        text = StackText(self.text).without_practices(idle).text
+        return replace(self, changes=(*own, *changes), text=text, price=self.price - PRACTICE * len(idle))
+
     def until(self, day: date, text: str) -> Changed:
         """The same with a later cut-off instead of none; `text` has it."""
         later = tuple(replace(one, after=f"{CUTOFF} = {day}") if one is self.lifted else one for one in self.changes)
@@ -61,8 +75,18 @@ class Changed(msgspec.Struct, frozen=True):
             for one in other.changes
         ]
         kept = [change for change in self.changes if change.kind is not ChangeKind.VERSION or change.after in first]
+        if self.practices and other.practices:  # told as one change
+            (own,) = (change for change in kept if change.kind is ChangeKind.PRACTICE)
+            kept[kept.index(own)] = practices_on([*self.practices, *other.practices], own.where)
+            further = [change for change in further if change.kind is not ChangeKind.PRACTICE]
         surcharge = self.surcharge + other.surcharge
         return Changed((*kept, *further), other.text, self.price + other.price, self.risky or other.risky, surcharge)
+
+
+def practices_on(names: Sequence[str], where: str) -> Change:
+    """The one change that turns practices on; `where` is file:line of the stack's table."""
+    names = sorted(dict.fromkeys(names))
+    return Change(ChangeKind.PRACTICE, ", ".join(names), after=f"practices = {as_list(names)}", where=where)
 
 
 class Changes:

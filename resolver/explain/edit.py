@@ -37,6 +37,11 @@ def with_suffix(name: str, suffix: str) -> str:
     return name[: _LONGEST_NAME - len(suffix)].rstrip("._-") + suffix
 
 
+def as_list(names: Iterable[str]) -> str:
+    """The names as a list in TOML, on one line."""
+    return "[" + ", ".join(f'"{name}"' for name in names) + "]"
+
+
 class StackText:
     """The text of a stack file. Each change returns a new one."""
 
@@ -70,7 +75,7 @@ class StackText:
         """Without some of its requirements."""
         stack = self
         for at in sorted(numbers, reverse=True):
-            stack = stack._cut(at)
+            stack = stack._cut("requires", at)
         return stack
 
     def with_component(self, target: int, name: str, after: str) -> StackText:
@@ -103,15 +108,36 @@ class StackText:
 
     def with_fact_file(self, name: str) -> StackText:
         """With one more name in its list of facts."""
-        names = list(self._raw["stack"]["facts"])
-        expected = _put(self._raw, ("stack", "facts"), [*names, name])
+        return self._with_name("facts", name)
+
+    def with_practices(self, names: Collection[str]) -> StackText:
+        """With these practices turned on as well."""
+        stack = self
+        for name in names:
+            if "practices" in stack._raw["stack"]:
+                stack = stack._with_name("practices", name)
+            else:
+                stack = stack._with_key(("stack", "practices"), stack._raw["stack"], [name])
+        return stack
+
+    def without_practices(self, names: Collection[str]) -> StackText:
+        """With none of these practices turned on; others are."""
+        stack = self
+        for name in names:
+            stack = stack._cut("practices", stack._raw["stack"]["practices"].index(name))
+        return stack
+
+    def _with_name(self, key: str, name: str) -> StackText:
+        """With one more name in a list of the stack's."""
+        names = list(self._raw["stack"][key])
+        expected = _put(self._raw, ("stack", key), [*names, name])
         if not names:
             return self._first([], expected)
 
         def longer(row: str) -> Iterator[str]:
             return (f'{row[: match.end()]}, "{name}"{row[match.end() :]}' for match in _STRING.finditer(row))
 
-        return self._edited(("stack", "facts", len(names) - 1), longer, expected)
+        return self._edited(("stack", key, len(names) - 1), longer, expected)
 
     def without_cutoff(self) -> StackText:
         """Without exclude-newer."""
@@ -164,21 +190,23 @@ class StackText:
         """With the text at a path replaced; a comment beside it then begins with `note`."""
         return self._edited(path, lambda row: _swapped(row, before, after, note), _put(self._raw, path, after))
 
-    def _with_key(self, path: tuple[str | int, ...], table: Mapping[str, Any], value: str) -> StackText:
+    def _with_key(self, path: tuple[str | int, ...], table: Mapping[str, Any], value: str | Sequence[str]) -> StackText:
         """With one more key in a table, after the last of its plain ones."""
         rows = _rows(self.text)
         plain = [name for name, known in table.items() if not isinstance(known, (dict, list))]
         lines = Lines(self.text)
         places = [lines.line((*path[:-1], name)) for name in plain]
-        longer = (_joined(rows, at - 1, f'{rows[at - 1].rstrip()}\n{path[-1]} = "{value}"\n') for at in places[::-1])
+        text = f'"{value}"' if isinstance(value, str) else as_list(value)
+        row = f"{path[-1]} = {text}\n"
+        longer = (_joined(rows, at - 1, f"{rows[at - 1].rstrip()}\n{row}") for at in places[::-1])
         return self._first(longer, _put(self._raw, path, value))
 
-    def _cut(self, number: int) -> StackText:
-        """Without one requirement: without its line, or its part of a line."""
-        kept = list(self._raw["stack"]["requires"])
+    def _cut(self, key: str, number: int) -> StackText:
+        """Without one text of a list of the stack's: without its line, or its part of a line."""
+        kept = list(self._raw["stack"][key])
         gone = kept.pop(number)
-        expected = _put(self._raw, ("stack", "requires"), kept)
-        return self._edited(("stack", "requires", number), lambda row: ["", *_without(row, gone)], expected)
+        expected = _put(self._raw, ("stack", key), kept)
+        return self._edited(("stack", key, number), lambda row: ["", *_without(row, gone)], expected)
 
     def _edited(
         self, path: tuple[str | int, ...], edit: Callable[[str], Iterable[str]], expected: Mapping[str, Any]

@@ -56,6 +56,7 @@ def _find(
     proposals = wish.proposals
     for several in (
         proposals.names(cores),
+        proposals.practices(cores),
         proposals.pythons(cores),
         proposals.glibcs(cores),
         *map(proposals.builds, cores),

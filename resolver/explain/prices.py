@@ -20,6 +20,7 @@ from resolver.solve.ground import Component, Ground, Lacking, Line, Said, Taken
 UNSURE = 100  # a release that fails, or may fail on this target, according to a warning
 UNLISTED = 250  # a release not in its project's tables: nobody recorded what it works with
 _YEAR = 50  # each year by which a release is older than the wish: it was made before what goes with the wish
+PRACTICE = 30  # each that is turned on: images of the vendor do so, and nothing of the wish is lost
 RENAME = 50  # from a project that no index has to one with a similar name
 NOTE = 10  # a fact that repeats an archive's own notes: nothing of the wish is lost, however many there are
 ADD = 120  # an existing fact that the stack leaves out

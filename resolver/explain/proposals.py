@@ -1,7 +1,7 @@
 """Changes of what can be used at all, about which clauses know nothing.
 
-That is another Python or glibc, facts that build from source, and facts that say what an archive without static
-metadata needs.
+That is practices turned on, another Python or glibc, facts that build from source, and facts that say what an archive
+without static metadata needs.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import TypeGuard
 from resolver.catalog.parse.noted import Noted
 from resolver.catalog.protocol import UnusableFile
 from resolver.errors import ResolverError
-from resolver.explain.changes import Changed, Changes, proposed
+from resolver.explain.changes import Changed, Changes, practices_on, proposed
 from resolver.explain.edit import StackText
-from resolver.explain.prices import ADD, NOTE, OVERRIDE
+from resolver.explain.prices import ADD, NOTE, OVERRIDE, PRACTICE, named
 from resolver.explain.trial import Trials
 from resolver.matrix.document import Document
 from resolver.matrix.schema import FactFile
@@ -25,7 +25,7 @@ from resolver.model import text
 from resolver.model.candidate import Candidate, Release
 from resolver.model.component import ComponentRequirement, parse_value
 from resolver.model.explanation import Change, ChangeKind
-from resolver.model.fact import Builds
+from resolver.model.fact import Builds, Practice, Replaces
 from resolver.model.package import Kind, Package
 from resolver.model.release import File
 from resolver.model.resolution import Pin
@@ -61,6 +61,30 @@ class Proposals:
         names = {name: close for name, close in found.items() if close}
         if names:
             yield self._changes.renamed(names)
+
+    def practices(self, cores: Sequence[Sequence[Ground]]) -> Iterator[Changed]:
+        """The stack with all practices that lift a statement of a core."""
+        found = [
+            practice.id
+            for practice in self._problem.practices
+            if any(self._is_lifted(ground, practice) for core in cores for ground in core)
+        ]
+        if found:
+            stack = StackText(self._trials.text).with_practices(found)
+            change = practices_on(found, self._trials.inputs.stack.line("stack"))
+            yield Changed((change,), stack.text, PRACTICE * len(found), risky=False)
+
+    def _is_lifted(self, ground: Ground, practice: Practice) -> bool:
+        """Whether a practice replaces a requirement."""
+        return (
+            isinstance(practice, Replaces)
+            and isinstance(ground, Said)
+            and ground.package.name == practice.package
+            and named(ground.text) in practice.drop
+            and any(
+                parent is not None and practice.speaks_of(parent.version) for parent, _ in self._clauses.edges[ground]
+            )
+        )
 
     def pythons(self, cores: Sequence[Sequence[Ground]]) -> Iterator[Changed]:
         """The stack for other Pythons, nearest first, if a core is about Python or missing files for it."""

@@ -33,6 +33,7 @@ from resolver.explain.rest import Rest, clash_of_rest, told_of
 from resolver.explain.trial import Trials, Undecided
 from resolver.explain.wishes import wish_of
 from resolver.lock.build import applied
+from resolver.lock.practices import practices_used
 from resolver.model.candidate import Candidate
 from resolver.model.explanation import Attempt, Change, ChangeKind, Contradiction, Outcome
 from resolver.model.resolution import Resolution
@@ -269,6 +270,8 @@ class Repairs:
         for component, several in (("python", self.proposals.pythons), ("glibc", self.proposals.glibcs)):
             if component not in done:
                 self._proposed += map(self._before.then, islice(several([core]), _PROPOSED))
+        if not self._is_wish:  # the practices for all cores of the wish are proposed together
+            self._proposed += map(self._before.then, self.proposals.practices([core]))
         self._proposed += map(self._before.then, self.proposals.left_out(core))
         self._proposed.sort(key=lambda changed: changed.price)
 
@@ -355,6 +358,8 @@ class Repairs:
         answer = self._trials.lock(changed.text, briefly=briefly)
         if isinstance(answer, Resolution):
             changed, answer = self._stated(changed, answer)
+        if isinstance(answer, Resolution):
+            changed, answer = self._practised(changed, answer)
         self._found.seen[key] = isinstance(answer, Resolution)
         if isinstance(answer, Resolution):
             self._found.seen[changed.text, False] = True  # notes do not matter any more
@@ -397,6 +402,15 @@ class Repairs:
             if isinstance(without := self._trials.lock(fewer.text, strictly=True), Resolution):
                 needed, stated, answer = rest, fewer, without
         return stated, answer
+
+    def _practised(self, changed: Changed, found: Resolution) -> tuple[Changed, Resolution | Refutation | Undecided]:
+        """A changed stack with no more practices turned on than its lock rests on, and its lock."""
+        used = {one.id for one in practices_used(found, self._trials.catalog)}
+        idle = [name for name in changed.practices if name not in used]
+        if not idle:
+            return changed, found
+        fewer = changed.without_practices(idle)
+        return fewer, self._trials.lock(fewer.text, strictly=True)
 
     def _is_needless(self, changed: Changed) -> bool:
         """Whether some of the earlier and present changes are enough."""

@@ -13,6 +13,7 @@ from resolver.errors import InputError, WrongRelease
 from resolver.lock import cautions
 from resolver.lock.driver import drivers
 from resolver.lock.order import stages
+from resolver.lock.practices import warning_of
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.candidate import Release
@@ -120,13 +121,14 @@ def _indexes(pins: Sequence[LockedPin], known: Indexes) -> Iterator[LockedIndex]
 
 
 def _fact(fact: facts.Fact) -> LockedFact:
+    told = warning_of(fact)
     return LockedFact(
         id=fact.id,
         where=fact.where,
         strength=str(fact.strength),
         reason=fact.reason,
         reason_zh=fact.reason_zh,
-        text_zh=fact.text_zh if isinstance(fact, facts.Warns) else "",
+        text_zh=told.text_zh if told is not None else "",
         source=fact.source,
         checked=fact.checked.isoformat(),
     )

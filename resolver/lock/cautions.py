@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from resolver.catalog.protocol import Catalog
 from resolver.lock import phrases
 from resolver.lock.driver import is_left_open
+from resolver.lock.practices import practices_used, warning_of
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.component import ComponentRequirement
@@ -24,10 +25,14 @@ _SIMILAR = 0.8  # a letter wrong, missing or too many in a name of five or more
 def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catalog) -> Iterator[str]:
     """The warnings of a resolution, with those of the facts `about` it.
 
-    First what the stack itself asks for and does not get: extras, and newer releases of projects that it names. Then
+    First the practices that the lock rests on. Then what the stack itself asks for and does not get: extras, and newer
+    releases of projects that it names. Then
     grave facts, then facts set aside, then other facts; of these, first the ones about projects that the stack names.
     """
     named = {ask.need.name for ask in resolution.problem.stack.asks if isinstance(ask.need, Requirement)}
+    practices = list(practices_used(resolution, catalog))
+    for practice in practices:
+        yield from (_warning(told) for told in (warning_of(practice),) if told is not None)
     yield from _lost_extras(resolution, catalog)
     for pin in resolution.pins:
         if pin.name in named:
@@ -46,6 +51,10 @@ def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catal
             yield phrases.LEFT_TO_THE_MACHINE_LINE(line=ask.origin.text)
         elif isinstance(ask.need, ComponentRequirement) and ask.need.component not in resolution.problem.target.system:
             yield phrases.UNCHECKED_LINE(line=ask.origin.text)
+    used = {practice.id for practice in practices}
+    for name in resolution.problem.stack.practices:
+        if name not in used:
+            yield phrases.PRACTICE_NEEDLESS(practice=name)
     yield from _misspelt(resolution)
     passed: dict[str, list[str]] = {}
     lost = {(row.project, row.extra) for row in resolution.lost_extras}

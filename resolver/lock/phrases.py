@@ -44,6 +44,10 @@ RELAXED: Final = Phrase(
     "the stack sets aside the {strength} fact `{fact}`{needs}: {reason} ({where})",
     "软件栈不采用事实 `{fact}`{needs}（{strength}）：{reason}（{where}）",
 )
+PRACTICE_NEEDLESS: Final = Phrase(
+    "the practice `{practice}` makes no difference here: remove it from the stack's `practices`",
+    "惯例 `{practice}` 在此不起作用：请从软件栈的 `practices` 中删除",
+)
 UNCHECKED_FACT: Final = Phrase(
     "{package} needs {need}; the target does not specify this, so it was not checked ({where})",
     "{package} 需要 {need}；目标中没有说明，因此未检查（{where}）",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from msgspec.structs import asdict, replace
 
@@ -18,7 +18,7 @@ from resolver.matrix.load import Inputs
 from resolver.matrix.needs import known_values, parse_env, parse_need, parse_project, require_known, require_markers
 from resolver.matrix.recorded import compile_recorded, with_recorded
 from resolver.model.component import COMPONENTS, Value, named_values, nearest, parse_value
-from resolver.model.fact import Builds, Fact, Requires, Strength
+from resolver.model.fact import Builds, Fact, Practice, Requires, Strength
 from resolver.model.index import PYPI, Binding, Index, Indexes
 from resolver.model.origin import StackLine
 from resolver.model.problem import Absence, Ask, Checks, Departure, Policy, Problem, Relaxed, Stack
@@ -46,6 +46,8 @@ def compile_problems(
     stack = _stack(inputs.stack, facts, indexes, inputs.systems)
     indexes = with_recorded(indexes, stack.recorded)
     facts = _without(facts, stack.relaxed)
+    practices = tuple(fact for fact in facts if _is_off(fact, inputs.stack.content.stack.practices))
+    facts = tuple(fact for fact in facts if fact not in practices)
     policy = _policy(inputs.stack, exclude_newer)
     targets = _targets(inputs.stack, inputs.systems)
     require_markers(stack.asks, targets)
@@ -61,6 +63,7 @@ def compile_problems(
             readings=inputs.readings,
             values=_values(target, facts, inputs.systems),
             sources=dict(sources or {}),
+            practices=practices,
         )
         for target in targets
     )
@@ -95,6 +98,7 @@ def _stack(
         ),
         relaxed=tuple(_relaxed(document, facts)),
         absent=tuple(_absences(document, asks)),
+        practices=tuple(_named_practices(document, facts)),
         recorded=tuple(compile_recorded(document, indexes)),
         checks=Checks(
             imports=tuple(document.content.check.imports),
@@ -130,6 +134,25 @@ def _relaxed(document: Document[schema.StackFile], facts: tuple[Fact, ...]) -> I
                     hint=f"its needs are {', '.join(stated)}" if stated else "it has no needs: leave `needs` out",
                 )
         yield Relaxed(fact=fact, needs=tuple(row.needs or ()), reason=row.reason, where=document.line("relax", number))
+
+
+def _named_practices(document: Document[schema.StackFile], facts: tuple[Fact, ...]) -> Iterator[str]:
+    """The practices that the stack turns on by name."""
+    known = [fact.id for fact in facts if fact.strength is Strength.PRACTICE]
+    names = document.content.stack.practices
+    for number, name in enumerate(names if isinstance(names, list) else ()):
+        if name not in known:
+            raise InputError(
+                f"there is no practice `{name}`",
+                where=document.place("stack", "practices", number),
+                hint=did_you_mean(name, known, f"known are {', '.join(sorted(known)) or 'none'}"),
+            )
+        yield name
+
+
+def _is_off(fact: Fact, named: Sequence[str]) -> TypeGuard[Practice]:
+    """Whether a fact is a practice that the stack does not turn on."""
+    return fact.strength is Strength.PRACTICE and named != "all" and fact.id not in named
 
 
 def _absences(document: Document[schema.StackFile], asks: Sequence[Ask]) -> Iterator[Absence]:

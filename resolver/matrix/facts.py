@@ -54,11 +54,18 @@ def _fact(given: Any, row: Row) -> model.Fact:
     common = _common(given, row)
     match given:
         case schema.RequiresRow():
-            return model.Requires(**common, needs=row.needs(given.needs, "needs"), wheels=given.wheels)
+            return model.Requires(
+                **common, **_risk(given, row, common), needs=row.needs(given.needs, "needs"), wheels=given.wheels
+            )
         case schema.ExcludesRow():
             return model.Excludes(**common)
         case schema.ReplacesRow():
-            return model.Replaces(**common, drop=row.projects(given.drop, "drop"), add=row.needs(given.add, "add"))
+            return model.Replaces(
+                **common,
+                **_risk(given, row, common),
+                drop=row.projects(given.drop, "drop"),
+                add=row.needs(given.add, "add"),
+            )
         case schema.MetadataRow():
             return _metadata(given, row, common)
         case schema.BuildsRow():
@@ -104,7 +111,28 @@ def _common(given: schema.Evidence, row: Row) -> dict[str, Any]:
             where=row.place(),
             hint=f"add to the row, or to {table}, for example: {lines}",
         )
-    return common | {**evidence, "strength": model.Strength(evidence["strength"])}
+    strength = model.Strength(evidence["strength"])
+    if strength is model.Strength.PRACTICE and not isinstance(given, schema.RequirementsRow):
+        raise InputError(
+            "only a `replaces` or `requires` fact can be a practice",
+            where=row.place("strength" if given.strength else "id"),
+            hint=f"give this `{row.kind}` fact the strength of its evidence, such as documented",
+        )
+    return common | {**evidence, "strength": strength}
+
+
+def _risk(given: schema.RequirementsRow, row: Row, common: dict[str, Any]) -> dict[str, Any]:
+    """What may fail; every practice says so, and nothing else does."""
+    if (common["strength"] is model.Strength.PRACTICE) != (given.risk is not None):
+        raise InputError(
+            "a practice does not say what is at risk" if given.risk is None else "only a practice has a `risk`",
+            where=row.place("id" if given.risk is None else "risk"),
+            hint='add risk = "…": what may fail because metadata is not followed'
+            if given.risk is None
+            else 'write strength = "practice", or leave `risk` out',
+        )
+    texts = {"risk": given.risk, "risk-zh": given.risk_zh}
+    return {key.replace("-", "_"): _sentence(words, row, key) for key, words in texts.items() if words is not None}
 
 
 def _package(given: schema.Evidence, row: Row) -> NormalizedName:
@@ -194,7 +222,11 @@ def _absent(given: schema.AbsentRow, row: Row, common: dict[str, Any]) -> model.
 
 def _sentence(words: str, row: Row, key: str) -> str:
     if not words.strip():
-        raise InputError("the fact has an empty reason", where=row.place(key), hint="give the reason in a sentence")
+        raise InputError(
+            f"the fact has an empty {(what := key.removesuffix('-zh'))}",
+            where=row.place(key),
+            hint=f"give the {what} in a sentence",
+        )
     return " ".join(words.split())
 
 

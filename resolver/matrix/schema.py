@@ -16,7 +16,7 @@ from resolver.model.target import Platform
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 Texts = Annotated[list[Text], msgspec.Meta(min_length=1)]
 Prereleases = Literal["if-necessary", "allow", "never"]
-Strength = Literal["enforced", "vendor", "documented", "observed"]
+Strength = Literal["enforced", "vendor", "documented", "observed", "practice"]
 
 
 def _form(pattern: str, description: str, *examples: str) -> msgspec.Meta:
@@ -77,7 +77,14 @@ class FactRow(Evidence, kw_only=True):
     versions: Text | Texts = ">=0"
 
 
-class RequiresRow(FactRow, kw_only=True):
+class RequirementsRow(FactRow, kw_only=True):
+    """A fact that may be a practice; `risk` is for practices only."""
+
+    risk: Text | None = None
+    risk_zh: Text | None = None
+
+
+class RequiresRow(RequirementsRow, kw_only=True):
     needs: Texts
     wheels: bool = False
 
@@ -86,7 +93,7 @@ class ExcludesRow(FactRow, kw_only=True):
     pass
 
 
-class ReplacesRow(FactRow, kw_only=True):
+class ReplacesRow(RequirementsRow, kw_only=True):
     drop: Texts
     add: list[Text] = []
 
@@ -273,6 +280,7 @@ class StackTable(_Table, kw_only=True):
     source: str = ""
     requires: list[Text]
     facts: list[Text] | None = None
+    practices: Literal["all"] | list[Text] = []
 
 
 class TargetTable(_Table, kw_only=True):

@@ -43,6 +43,7 @@ class Contradiction(msgspec.Struct, frozen=True, kw_only=True):
 class ChangeKind(Enum):
     """What a fix changes; the order is that of their price."""
 
+    PRACTICE = "practice"  # practices are turned on: `subject` names them
     VERSION = "version"  # a line of the stack asks for another version
     EXTRA = "extra"  # a line of the stack without an extra
     DROP = "drop"  # a line of the stack goes

@@ -7,7 +7,7 @@ If a Chinese text (`…_zh`) is empty, the English one is shown.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date
 from enum import Enum
 from typing import TypeVar
@@ -29,6 +29,7 @@ class Strength(Enum):
     VENDOR = "vendor"  # a table of the vendor: relaxed as a last resort
     DOCUMENTED = "documented"  # a guide or requirements file: likewise
     OBSERVED = "observed"  # somebody saw it
+    PRACTICE = "practice"  # an image of the vendor goes against metadata so: only in force if a stack says so
 
     def __str__(self) -> str:
         return self.value
@@ -53,7 +54,14 @@ class _Common(msgspec.Struct, frozen=True, kw_only=True):
         return any(versions.contains(release, prereleases=True) for versions in self.versions)
 
 
-class Requires(_Common, frozen=True, kw_only=True):
+class _Requirements(_Common, frozen=True, kw_only=True):
+    """A fact that may be a practice; then `risk` says what may fail."""
+
+    risk: str = ""
+    risk_zh: str = ""
+
+
+class Requires(_Requirements, frozen=True, kw_only=True):
     """Requirements that the metadata leaves out.
 
     With `wheels`, requirements of wheels on an index, not of anything built from source.
@@ -67,8 +75,11 @@ class Excludes(_Common, frozen=True, kw_only=True):
     """Releases that must not be used."""
 
 
-class Replaces(_Common, frozen=True, kw_only=True):
-    """Upstream metadata is wrong: the requirements on `drop` are replaced by `add`."""
+class Replaces(_Requirements, frozen=True, kw_only=True):
+    """Upstream metadata is wrong: the requirements on `drop` are replaced by `add`.
+
+    A practice also replaces what other facts, unless enforced, require of them.
+    """
 
     drop: tuple[NormalizedName, ...]
     add: tuple[Need, ...]
@@ -193,6 +204,7 @@ Fact = (
     Requires | Excludes | Replaces | Metadata | Builds | Collides | After | Warns | Names | Exports | Sources | Absent
 )
 FactKind = TypeVar("FactKind", bound=Fact)
+Practice = Requires | Replaces  # those of this strength
 
 
 def needs_of(fact: Fact) -> tuple[Need, ...]:
@@ -206,3 +218,32 @@ def needs_of(fact: Fact) -> tuple[Need, ...]:
             return ()
         case Excludes() | Collides() | After() | Warns() | Names() | Exports() | Absent():
             return ()
+
+
+def kept_of(fact: Requires, replaced: Iterable[Replaces]) -> tuple[Need, ...]:
+    """The needs of a fact that are left where these `replaces` facts are about the same release."""
+    if fact.strength in (Strength.ENFORCED, Strength.PRACTICE):
+        return fact.needs
+    dropped = {name for one in replaced if one.strength is Strength.PRACTICE for name in one.drop}
+    return tuple(need for need in fact.needs if not (isinstance(need, Requirement) and need.name in dropped))
+
+
+def as_warning(practice: Practice) -> Warns:
+    """The warning that goes with a practice in force."""
+    return Warns(
+        id=practice.id,
+        package=practice.package,
+        versions=practice.versions,
+        reason=practice.reason,
+        reason_zh=practice.reason_zh,
+        strength=practice.strength,
+        source=practice.source,
+        checked=practice.checked,
+        where=practice.where,
+        text=f"the practice `{practice.id}` goes against metadata, as the vendor's image does. {practice.reason} "
+        f"Risk: {practice.risk}",
+        text_zh=f"惯例 `{practice.id}` 与元数据相违，厂商的镜像也是如此。{practice.reason_zh or practice.reason}"
+        f"风险：{practice.risk_zh or practice.risk}",
+        extra="",
+        unless=(),
+    )

@@ -10,7 +10,7 @@ import msgspec
 from packaging.utils import NormalizedName
 
 from resolver.model.component import Value
-from resolver.model.fact import Fact, Need
+from resolver.model.fact import Fact, Need, Practice
 from resolver.model.index import Indexes
 from resolver.model.origin import BuildLine, StackLine
 from resolver.model.requirement import Requirement
@@ -95,7 +95,10 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Stack(msgspec.Struct, frozen=True, kw_only=True):
-    """What a stack file says, except for its targets. `where` is the file's path as given."""
+    """What a stack file says, except for its targets. `where` is the file's path as given.
+
+    `practices` are those that it turns on by name.
+    """
 
     name: str
     summary: str
@@ -106,6 +109,7 @@ class Stack(msgspec.Struct, frozen=True, kw_only=True):
     departures: tuple[Departure, ...] = ()
     relaxed: tuple[Relaxed, ...] = ()
     absent: tuple[Absence, ...] = ()
+    practices: tuple[str, ...] = ()
     recorded: tuple[Recorded, ...] = ()
     checks: Checks = msgspec.field(default_factory=Checks)
 
@@ -118,6 +122,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     With `wheels_only` source archives do not count, as for build tools.
     `values` are the known values of components, nearest to the target's first.
     `sources` maps the text of each direct reference of the stack to what it stands for.
+    `practices` are those that are known but not in force; those in force are among the `facts`.
     """
 
     stack: Stack
@@ -130,6 +135,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     wheels_only: bool = False
     values: Mapping[str, tuple[Value, ...]] = msgspec.field(default_factory=dict)
     sources: Mapping[str, Source] = msgspec.field(default_factory=dict)
+    practices: tuple[Practice, ...] = ()
 
     def asked(self, name: NormalizedName) -> tuple[Ask, ...]:
         """The stack's lines about a project whose markers hold for the target."""

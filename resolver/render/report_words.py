@@ -116,6 +116,7 @@ STRENGTHS: Final = {
     "vendor": Words("vendor", "厂商"),
     "documented": Words("documented", "文档"),
     "observed": Words("observed", "实测"),
+    "practice": Words("practice", "惯例"),
 }
 CITED: Final = Words("{what}, {where}", "{what}，{where}")
 CHECKED: Final = Words("{what} (checked {date})", "{what}（核对于 {date}）")

@@ -178,10 +178,18 @@ class _Check:
                     if fact.wheels and not pin.release.file.filename.endswith(".whl"):
                         continue
                     for need in fact.needs:
-                        yield from self._need(f"{name} {pin.version}", need, todo)
+                        if not self._is_replaced(pin, fact, need):
+                            yield from self._need(f"{name} {pin.version}", need, todo)
                 for replaced in self._about(pin, facts.Replaces):
                     for need in replaced.add:
                         yield from self._need(f"{name} {pin.version}", need, todo)
+
+    def _is_replaced(self, pin: Pin, fact: facts.Requires, need: facts.Need) -> bool:
+        """Whether a practice takes the place of what a fact requires."""
+        if isinstance(need, ComponentRequirement) or fact.strength.value in ("enforced", "practice"):
+            return False
+        replaced = self._about(pin, facts.Replaces)
+        return any(one.strength.value == "practice" and need.name in one.drop for one in replaced)
 
     def _counts(self, needed: Requirement, extra: str) -> bool:
         if needed.marker is None:

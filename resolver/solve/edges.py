@@ -235,9 +235,10 @@ class Edges:
         if candidate.package.extra or not isinstance(release, Release):
             return
         stated: list[tuple[facts.Fact, tuple[facts.Need, ...]]]
-        required = self._about(candidate, facts.Requires)
-        stated = [(fact, fact.needs) for fact in required if release.file.is_wheel or not fact.wheels]
-        stated += [(fact, fact.add) for fact in self._about(candidate, facts.Replaces)]
+        required, replaced = self._about(candidate, facts.Requires), self._about(candidate, facts.Replaces)
+        counting = [fact for fact in required if release.file.is_wheel or not fact.wheels]
+        stated = [(fact, facts.kept_of(fact, replaced)) for fact in counting]
+        stated += [(fact, fact.add) for fact in replaced]
         for fact, needs in stated:
             for need in needs:
                 yield from self.of_need(need, FactLine(fact, str(candidate), str(need)))

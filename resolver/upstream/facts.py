@@ -212,11 +212,29 @@ def _dropped(fact: model.Replaces, found: Sequence[Version], offers: Offers) -> 
     def look(version: Version) -> Remark:
         said = offers.said(fact.package, version)
         own = offers.counting(said, fact.drop)
+        own += offers.stated(fact, version)
         told = {"file": said.where, "names": ", ".join(fact.drop), "line": ", ".join(map(str, own))}
+        if fact.strength is model.Strength.PRACTICE and own and _is_needless(fact, own, offers):
+            return Remark(Saying.NEEDLESS, told)
         return Remark(Saying.REPLACED if own else Saying.IDLE, told)
 
     for version in found:
         yield _looked(fact, version, look)
+
+
+def _is_needless(practice: model.Replaces, own: Sequence[Requirement], offers: Offers) -> bool:
+    """Whether the requirements that a practice drops admit all that those in their place do."""
+    added = [need for need in practice.add if isinstance(need, Requirement)]
+    return all(
+        any(one.name == need.name for one in added)
+        and all(
+            need.specifier.contains(version, prereleases=True)
+            for one in added
+            if one.name == need.name
+            for version in offers.matching(one.name, one.specifier)
+        )
+        for need in own
+    )
 
 
 def _kept_apart(fact: model.Collides | model.Absent, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:

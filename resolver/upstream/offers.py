@@ -17,7 +17,7 @@ from resolver.catalog.protocol import Catalog, Lookup, UnusableFile
 from resolver.errors import IndexFailure, InputError
 from resolver.model import text
 from resolver.model.candidate import Release
-from resolver.model.fact import Builds, Fact, Sources
+from resolver.model.fact import Builds, Fact, Replaces, Requires, Sources, kept_of
 from resolver.model.problem import Problem
 from resolver.model.release import File
 from resolver.model.requirement import Requirement
@@ -46,17 +46,23 @@ class Said(msgspec.Struct, frozen=True):
 
 
 class Offers:
-    """Answers from a catalog. Of `facts`, only those matter by which a release is built, and those about a commit."""
+    """Answers from a catalog.
+
+    Of `facts`, only those matter by which a release is built, those about a commit, and those that practices replace.
+    """
 
     def __init__(self, problem: Problem, catalog: Catalog, facts: Iterable[Fact]) -> None:
         self.catalog = catalog
         self._problem = problem
         self._screen = Screen(problem.target, None)
         self._builds: dict[NormalizedName, list[Fact]] = {}
+        self._required: dict[NormalizedName, list[Requires]] = {}
         self._commits: dict[NormalizedName, list[Version]] = {}
         for fact in facts:
             if isinstance(fact, Builds):
                 self._builds.setdefault(fact.package, []).append(fact)
+            elif isinstance(fact, Requires):
+                self._required.setdefault(fact.package, []).append(fact)
             elif isinstance(fact, Sources):
                 self._commits.setdefault(fact.package, []).append(fact.recipe.version)
         self._projects: dict[NormalizedName, Project] = {}
@@ -118,6 +124,16 @@ class Offers:
             except (InvalidRequirement, UndefinedComparison, UndefinedEnvironmentName):
                 raise Unreadable(f"{said.where} has the invalid requirement `{line}`") from None
         return found
+
+    def stated(self, practice: Replaces, version: Version) -> list[Requirement]:
+        """The requirements in other facts that a practice replaces."""
+        return [
+            need
+            for fact in self._required.get(practice.package, ())
+            if fact.speaks_of(version)
+            for need in fact.needs
+            if isinstance(need, Requirement) and need not in kept_of(fact, [practice])
+        ]
 
     def expect(self, names: Sequence[NormalizedName]) -> None:
         """A hint that these projects will be needed."""

@@ -28,6 +28,7 @@ class Saying(Enum):
     DIFFERS = "differs", Verdict.CONTRADICTED  # an archive does not require what the fact says
     ASKS = "asks", Verdict.CONTRADICTED  # metadata requires what the fact keeps apart
     IDLE = "idle", Verdict.CONTRADICTED  # what the fact drops is not required
+    NEEDLESS = "needless", Verdict.CONTRADICTED  # metadata permits everything that a practice does
     NO_ARCHIVE = "no-archive", Verdict.CONTRADICTED
     NO_MEMBER = "no-member", Verdict.CONTRADICTED
     NO_EXTRA = "no-extra", Verdict.CONTRADICTED

@@ -73,9 +73,10 @@ def changes_sentence(changes: Sequence[Change], language: Language) -> str:
 
 
 def risk_sentence(fix: Fix, language: Language) -> str:
-    """What a fix goes against; empty if it is not risky."""
+    """What a fix goes against; empty if it goes against nothing."""
     if not fix.risky:
-        return ""
+        practised = any(change.kind is ChangeKind.PRACTICE for change in fix.changes)
+        return words.RISK_PRACTICE(language) if practised else ""
     against_fact = any(change.kind is ChangeKind.RELAX for change in fix.changes)
     return (words.RISK_FACT if against_fact else words.RISK_METADATA)(language)
 
@@ -159,6 +160,9 @@ def _change(change: Change, language: Language) -> str:
         case ChangeKind.RELAX:
             template = words.FACT_RELAXED_WITH if before else words.FACT_RELAXED
             return template(language, subject=change.subject, before=before)
+        case ChangeKind.PRACTICE:
+            names = [f"`{name}`" for name in change.subject.split(", ")]
+            return words.PRACTICES_ON(language, len(names), names=words.COMMA(language).join(names))
         case ChangeKind.SPLIT:
             return words.ENVIRONMENT(language, name=change.subject, requires=after)
         case ChangeKind.VERSION | ChangeKind.EXTRA | ChangeKind.DROP:

@@ -131,7 +131,7 @@ def _result(fix: Fix, environment: Environment, language: Language) -> str:
 
 
 def _to_know(fix: Fix, language: Language) -> str:
-    told = [changes.risk_sentence(fix, language)] if fix.risky else []
+    told = [risk] if (risk := changes.risk_sentence(fix, language)) else []
     count = sum(len(environment.warnings) for environment in fix.environments)
     if count:
         told.append(words.WARNINGS(language, count))

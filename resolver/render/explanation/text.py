@@ -180,8 +180,8 @@ def _fix(fix: Fix, labels: Mapping[str, str], language: Language, width: int) ->
     indent = "     "
     for number, told in enumerate(changes.change_sentences(fix.changes, language)):
         yield from paragraph(told, width, indent if number else f"  {fix.name:<3}", indent + "  ")
-    if fix.risky:
-        yield from paragraph(changes.risk_sentence(fix, language), width, indent, indent + "  ")
+    if risk := changes.risk_sentence(fix, language):
+        yield from paragraph(risk, width, indent, indent + "  ")
     for environment in fix.environments:
         if len(fix.environments) > 1:
             yield from paragraph(changes.requires_sentence(fix, environment, language), width, indent, indent + "  ")

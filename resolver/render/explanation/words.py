@@ -340,6 +340,7 @@ FACT_ADDED_AGAINST = Words(
     "add a fact that removes {before} from the requirements of {subject}",
     "增加一条事实，去掉 {subject} 对 {before} 的要求",
 )
+PRACTICES_ON = Counted("turn on the practice {names}", "turn on the practices {names}", "启用惯例 {names}")
 FACTS_STATED = Counted(
     "add a fact with the requirements recorded in {archives} itself; compare it with its setup.py",
     (
@@ -386,6 +387,7 @@ PROJECT_COUNT = Counted("{count} project", "{count} projects", "共 {count} 个�
 NOT_IN_IT = Words("without {names}", "不含 {names}")
 ENVIRONMENT = Words("environment {name} ({requires})", "环境 {name}（{requires}）")
 AND_SHARED = Words("{own} and {count} lines that both have", "{own}，以及两个环境共有的 {count} 行")
+RISK_PRACTICE = Words("goes against metadata, as the vendor's image does", "与元数据相违，厂商的镜像也是如此")
 RISK_FACT = Words("risk: this goes against a fact", "风险：违背已记录的事实")
 RISK_METADATA = Words("risk: this goes against upstream's own metadata", "风险：违背上游对软件包的声明")
 WARNED = Counted("warning below: {labels}", "warnings below: {labels}", "见下方警告 {labels}")

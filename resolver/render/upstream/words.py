@@ -22,6 +22,10 @@ SAYINGS = {
     Saying.DIFFERS: Words("{where} has {theirs}, but the fact has {own}", "{where} 中是 {theirs}，而事实中是 {own}"),
     Saying.ASKS: Words("{file} itself asks for {line}", "{file} 本身要求 {line}"),
     Saying.IDLE: Words("{file} does not ask for {names}", "{file} 并不要求 {names}"),
+    Saying.NEEDLESS: Words(
+        "{file} permits what the practice does ({line}), so it is no longer needed",
+        "{file} 已允许该惯例的做法（{line}），不再需要它",
+    ),
     Saying.NO_ARCHIVE: Words("{releases}: no source archive", "{releases}：没有源码包"),
     Saying.NO_MEMBER: Words("{file} has no {member}", "{file} 中没有 {member}"),
     Saying.NO_EXTRA: Words("{file} has no extra `{extra}`", "{file} 没有 extra `{extra}`"),
