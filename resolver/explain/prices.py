@@ -152,14 +152,18 @@ def saved(change: Change) -> int:
 
 
 def spares(changes: Sequence[Change], others: Sequence[Change]) -> bool:
-    """Whether the `others` change something of the wish, and at least all of it that `changes` do."""
+    """Whether the `others` change something of the wish, and at least all of it that `changes` do.
+
+    Practices change nothing of it and have their evidence: alone they spare it against all others.
+    """
     changed = _of_wish(others)
-    return bool(changed) and _of_wish(changes) <= changed
+    practices = all(change.kind is ChangeKind.PRACTICE for change in changes)
+    return (bool(changed) or practices) and _of_wish(changes) <= changed
 
 
 def _of_wish(changes: Sequence[Change]) -> set[tuple[str, str, bool]]:
     """The lines, components and policies that change, and which of them are dropped; facts are not part of the wish."""
-    said = (ChangeKind.ADD, ChangeKind.STATE, ChangeKind.RELAX)
+    said = (ChangeKind.PRACTICE, ChangeKind.ADD, ChangeKind.STATE, ChangeKind.RELAX)
     wishes = [change for change in changes if change.kind not in said]
     gone = {(change.subject, change.target, True) for change in wishes if change.kind is ChangeKind.DROP}
     return gone | {(change.subject, change.target, False) for change in wishes}

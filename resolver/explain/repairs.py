@@ -498,7 +498,8 @@ class Repairs:
 
 
 def _subjects(changed: Changed) -> set[tuple[ChangeKind, str]]:
-    return {(change.kind, change.subject) for change in changed.changes}
+    practices = {(ChangeKind.PRACTICE, name) for name in changed.practices}
+    return practices | {(one.kind, one.subject) for one in changed.changes if one.kind is not ChangeKind.PRACTICE}
 
 
 def _as_version(change: Change, dropped: Collection[str]) -> tuple[ChangeKind, str]:
