@@ -18,7 +18,7 @@ from resolver.matrix.load import Inputs
 from resolver.matrix.needs import known_values, parse_env, parse_need, parse_project, require_known, require_markers
 from resolver.matrix.recorded import compile_recorded, with_recorded
 from resolver.model.component import COMPONENTS, Value, named_values, nearest, parse_value
-from resolver.model.fact import Fact, Practice, Requires, Strength
+from resolver.model.fact import Builds, Fact, Practice, Requires, Strength
 from resolver.model.index import PYPI, Binding, Index, Indexes
 from resolver.model.origin import StackLine
 from resolver.model.problem import Absence, Ask, Checks, Departure, Policy, Problem, Relaxed, Stack
@@ -56,7 +56,7 @@ def compile_problems(
         Problem(
             stack=stack,
             target=target,
-            facts=facts,
+            facts=tuple(fact for fact in facts if not isinstance(fact, Builds) or _applies(fact, target)),
             policy=policy,
             indexes=indexes,
             digest=digest,
@@ -198,6 +198,10 @@ def _without(facts: tuple[Fact, ...], relaxed: tuple[Relaxed, ...]) -> tuple[Fac
                 kept += [replace(fact, needs=needs)] if needs else []
         facts = tuple(kept)
     return facts
+
+
+def _applies(fact: Builds, target: Target) -> bool:
+    return all(need.is_promised_by(target.system) for need in fact.when)
 
 
 def _targets(document: Document[schema.StackFile], systems: Document[schema.SystemsFile] | None) -> tuple[Target, ...]:

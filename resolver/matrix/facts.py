@@ -16,6 +16,7 @@ from resolver.matrix.row import Row
 from resolver.matrix.sources import compile_source
 from resolver.model import fact as model
 from resolver.model import text
+from resolver.model.component import ComponentRequirement
 from resolver.model.requirement import Requirement
 
 # What bash does not allow to be set, and what set_env.sh and activation extend, but a fact would replace.
@@ -168,9 +169,18 @@ def _metadata(given: schema.MetadataRow, row: Row, common: dict[str, Any]) -> mo
 
 def _builds(given: schema.BuildsRow, row: Row, common: dict[str, Any]) -> model.Builds:
     _require_inside(given.requires_from, row, "requires-from")
+    when = row.needs(given.when, "when")
+    for at, need in enumerate(when):
+        if isinstance(need, Requirement):
+            raise InputError(
+                f"`{need}` is not a component of the target",
+                where=row.place("when", at),
+                hint='write for example when = ["soc in A3"]',
+            )
     return model.Builds(
         **common,
         requires_from=given.requires_from,
+        when=tuple(need for need in when if isinstance(need, ComponentRequirement)),
         label=given.label or "",
         env=row.env(given.env, "env"),
         isolation=given.isolation,

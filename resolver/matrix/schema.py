@@ -108,6 +108,7 @@ class MetadataRow(FactRow, kw_only=True):
 class BuildsRow(FactRow, kw_only=True):
     from_: Literal["sdist"] = msgspec.field(name="from", default="sdist")
     requires_from: Text
+    when: list[Text] = []
     env: dict[str, str] = {}
     isolation: bool = True
     label: _LABEL | None = None

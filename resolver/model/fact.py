@@ -102,9 +102,11 @@ class Builds(_Common, frozen=True, kw_only=True):
     `build_drop`, plus `build_add`. Without isolation they constrain the
     environment itself. `label` is a PEP 440 local version that the build appends to
     the version: pip then does not accept it from an index, but only by its path.
+    The fact applies to targets that promise all of `when`, and to others not at all.
     """
 
     requires_from: str
+    when: tuple[ComponentRequirement, ...] = ()
     label: str
     env: tuple[tuple[str, str], ...]  # `{version}` stands for the release
     isolation: bool

@@ -80,6 +80,20 @@ def test_several_targets_in_the_order_of_the_file(tmp_path: Path) -> None:
     assert [problem.target.glibc for problem in several] == [(2, 28), (2, 35)]
 
 
+def test_a_build_applies_to_the_targets_that_promise_its_conditions(tmp_path: Path) -> None:
+    row = '[[builds]]\nrequires-from = "r.txt"\nreason = "for {}"\n'
+    rows = row.format("all") + row.format("A3") + 'when = ["soc in A3"]\n'
+    targets = [(None, "2.28"), ("A2", "2.31"), ("A3", "2.35")]
+    text = "".join(
+        f'[[target]]\nname = "{glibc}"\npython = "3.11"\nplatform = "linux-aarch64"\nglibc = "{glibc}"\n'
+        + (f'system = {{ soc = "{soc}" }}\n' if soc else "")
+        for soc, glibc in targets
+    )
+    problems = compiled(tmp_path, STACK.replace(', "cann in 8.5.0 | 8.5.1"', "") + text, rows)
+    found = [[fact.reason for fact in problem.facts] for problem in problems]
+    assert found == [["for all"], ["for all"], ["for all", "for A3"]]
+
+
 def test_every_kind_of_fact(tmp_path: Path) -> None:
     rows = """
 [[requires]]

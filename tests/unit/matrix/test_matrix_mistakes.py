@@ -133,6 +133,14 @@ def test_an_address_is_shown_without_its_password(tmp_path: Path) -> None:
         ("[target]", '[check]\nimports = ["import os"]\n[target]', "`import os` is not the name of a module"),
         ("[target]", '[[recorded]]\nsha256 = "abc"\n[target]', "`abc` is not a sha256: 64 hexadecimal digits"),
         ("[target]", '[[fact.builds]]\nlabel = "+E"\n[target]', "`+E` is not a local version label"),
+        (
+            "[target]",
+            (
+                '[fact.defaults]\nstrength = "observed"\nsource = "s"\nchecked = 2026-01-01\n[[fact.builds]]\n'
+                'package = "a"\nreason = "r"\nrequires-from = "r.txt"\nwhen = ["torch"]\n[target]'
+            ),
+            "`torch` is not a component of the target",
+        ),
         ("[target]", "[policy]\nprereleases = true\n[target]", "`prereleases` cannot be used"),
         ("[target]", "[[fact.excludes]]\nversions = []\n[target]", "`versions` cannot be used"),
         ("[target]", "[[fact.exports]]\nenv = {}\n[target]", "`env` cannot be used"),
