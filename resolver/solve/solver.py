@@ -102,7 +102,8 @@ def search(
 ) -> Resolution | None:
     """What resolvelib finds and the check confirms; None, which proves nothing, if that is nothing valid.
 
-    It begins so many times. On cyclic graphs it is known to fail, with an invalid result or a wrong "impossible" (resolvelib issue 206).
+    It begins so many times. On cyclic graphs it is known to fail, with an invalid result or a wrong "impossible"
+    (resolvelib issue 206).
     """
     choices, rounds = _search(universe, lookahead, tick, starts)
     if choices is None:
