@@ -12,7 +12,7 @@ from packaging.version import Version
 
 from resolver.explain.edit import StackText, as_list
 from resolver.explain.offers import Offers
-from resolver.explain.prices import EXTRA, LATER, PRACTICE, RENAME, UNLISTED, Prices, aged, drops
+from resolver.explain.prices import EXTRA, LATER, PRACTICE, RENAME, UNLISTED_LAST, Prices, aged, drops
 from resolver.explain.trial import Trials
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
@@ -126,7 +126,7 @@ class Changes:
         price += self._offers.doubt(choice)
         price += EXTRA * sum(len(self._lost(ground, choice)) for ground in wanted)
         risky = any(change.kind in (ChangeKind.RELAX, ChangeKind.ADD) for change in changes)
-        surcharge = sum(map(aged, changes)) + UNLISTED * self._offers.unlisted_prereleases(choice)
+        surcharge = sum(map(aged, changes)) + UNLISTED_LAST * self._offers.count_unlisted(choice)
         return Changed(tuple(changes), stack.text, price, risky, surcharge)
 
     def renamed(self, names: Mapping[str, str]) -> Changed:

@@ -101,15 +101,34 @@ class Offers:
 
         0 if an index does not tell, and for an older release that was uploaded later, as of a series still maintained.
         """
-        need = self._need(origin)
+        return self._years(self._need(origin), _position(candidate))
+
+    def years_behind(self, found: Resolution) -> int:
+        """The full years in all by which a solution's releases are older than the newest that the wish's lines admit.
+
+        Lines that admit no release are left out, and releases that the lines do not admit: those have changed.
+        """
+        years = 0
+        for need in self._needs.values():
+            pin = found.pin(need.name) if isinstance(need, Requirement) else None
+            if (
+                pin is not None
+                and isinstance(need, Requirement)
+                and need.specifier.contains(pin.version, prereleases=True)
+            ):
+                versions = self._clauses.universe.project(need.name).versions
+                years -= self._years(need, versions.index(pin.version)) if pin.version in versions else 0
+        return years
+
+    def _years(self, need: Requirement, position: int) -> int:
         project = self._clauses.universe.project(need.name)
         if not project.mask(need.specifier):
             return 0
-        wished = _uploaded(project, _wished(need.specifier, project))
-        uploaded = _uploaded(project, _position(candidate))
+        at = _wished(need.specifier, project)
+        wished, uploaded = _uploaded(project, at), _uploaded(project, position)
         if wished is None or uploaded is None:
             return 0
-        newer = self.steps(origin, candidate) > 0
+        newer = position < at
         years = (uploaded - wished if newer else wished - uploaded).days // _YEAR
         return max(years, 0) if newer else min(-years, 0)
 
@@ -117,13 +136,9 @@ class Offers:
         """Whether there are objections to a release, or it is not in its project's tables."""
         return self._doubt(candidate, self._problem.target.system) > 0
 
-    def is_unlisted(self, choice: Mapping[Ground, Candidate]) -> bool:
-        """Whether one of these is a release that is not in its project's tables."""
-        return any(map(self._is_unlisted, choice.values()))
-
-    def unlisted_prereleases(self, choice: Mapping[Ground, Candidate]) -> int:
-        """How many of these are pre-releases that are not in their project's tables."""
-        return sum(self._is_unlisted(one) and one.version.is_prerelease for one in choice.values())
+    def count_unlisted(self, choice: Mapping[Ground, Candidate]) -> int:
+        """How many of these are releases that are not in their project's tables."""
+        return sum(map(self._is_unlisted, choice.values()))
 
     def doubt(self, choice: Mapping[Ground, Candidate]) -> int:
         """The surcharge for these releases, on the machine given by the components among them."""

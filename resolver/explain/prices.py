@@ -19,7 +19,9 @@ from resolver.solve.ground import Component, Ground, Lacking, Line, Said, Taken
 
 UNSURE = 100  # a release that fails, or may fail on this target, according to a warning
 UNLISTED = 250  # a release not in its project's tables: nobody recorded what it works with
-_YEAR = 50  # each year by which a release is older than the wish: it was made before what goes with the wish
+UNLISTED_LAST = 550  # added for it when ways out are ranked: after all with releases that the tables list
+_YEAR = 1500  # each year by which a release is older than the wish: more than a line dropped, less than other hardware
+_OLDER, _MUCH_OLDER = 5, 100  # each release by which it is older, at most: near the wish comes first
 PRACTICE = 30  # each that is turned on: images of the vendor do so, and nothing of the wish is lost
 RENAME = 50  # from a project that no index has to one with a similar name
 NOTE = 10  # a fact that repeats an archive's own notes: nothing of the wish is lost, however many there are
@@ -37,7 +39,8 @@ _MACHINE = 2000  # added for other hardware: whatever works on the present machi
 _USELESS = 3000  # added if what is left does not work without a line that was dropped: more than another machine
 _WARNED = 100  # added for an environment with a warning about the machine, or about something missing
 _OTHER_KERNELS = 500  # the same for a warning about the SoC: it will not work
-_COMPONENT = {"cann": 140, "hdk": 150, "python": 160, "glibc": 165, "soc": 800}  # another SoC is another machine
+# most machines of today have a newer glibc than a target assumes; another SoC is another machine
+_COMPONENT = {"glibc": 90, "cann": 140, "hdk": 150, "python": 160, "soc": 800}
 _RELAX = {Strength.OBSERVED: 650, Strength.DOCUMENTED: 750, Strength.VENDOR: 850}
 
 
@@ -134,8 +137,13 @@ def useless_without(projects: Collection[str], told: Iterable[Fact]) -> Iterator
 
 
 def aged(change: Change) -> int:
-    """The surcharge for a release that is years older than the wish."""
-    return _YEAR * max(-change.years, 0)
+    """The surcharge for a release that is older than the wish."""
+    return years_older(-change.years) + min(_OLDER * max(-change.steps, 0), _MUCH_OLDER)
+
+
+def years_older(years: int) -> int:
+    """The surcharge for a release that so many full years are between it and a newer one that the wish admits."""
+    return _YEAR * max(years, 0)
 
 
 def saved(change: Change) -> int:

@@ -30,6 +30,7 @@ from resolver.model.package import Kind, Package
 from resolver.model.release import File
 from resolver.model.resolution import Pin
 from resolver.model.statement import Lack, Source
+from resolver.model.tags import machine_of, newer_glibc
 from resolver.solve.clauses import Clauses
 from resolver.solve.ground import Component, Ground, Lacking, Said
 from resolver.solve.needs import DYNAMIC
@@ -38,7 +39,6 @@ from resolver.solve.tell import meant
 _REQUIREMENTS_FILES = ("requirements/common.txt", "requirements-common.txt")
 _MARKED = 3  # releases with the same requirement whose metadata is searched for markers
 _PYTHON = re.compile(r";.*\b(?:python_version|python_full_version|implementation_version)\b")
-_MANYLINUX = re.compile(r"manylinux_(\d+)_(\d+)_")
 
 
 class Proposals:
@@ -137,14 +137,14 @@ class Proposals:
 
     def _glibcs_of(self, name: str) -> Iterator[tuple[int, int]]:
         project = self._clauses.universe.project(text.name(name))
+        machine = machine_of(self._problem.target)
         for position in project.positions(project.all):
             release = project.release(position)
-            for row in release if isinstance(release, tuple) else ():
-                if row.filename.endswith(f"_{self._problem.target.machine}.whl"):
-                    for match in _MANYLINUX.finditer(row.filename):
-                        value = int(match[1]), int(match[2])
-                        if value > self._problem.target.glibc:
-                            yield value
+            rows = release if isinstance(release, tuple) else project.wheels_set_aside(position)
+            glibc = newer_glibc((row.filename for row in rows), machine)
+            if glibc:
+                major, _, minor = glibc.partition(".")
+                yield int(major), int(minor)
 
     def _component(self, name: str, value: str) -> Changed:
         ground = Component(name)
@@ -243,7 +243,8 @@ class Proposals:
 
 
 def _lacks_file(ground: Ground) -> TypeGuard[Lacking]:
-    return isinstance(ground, Lacking) and ground.lack is Lack.FILE
+    """Whether a ground is a lack of files, or of a wheel where the archive cannot be used."""
+    return isinstance(ground, Lacking) and ground.lack in (Lack.FILE, Lack.UNUSABLE)
 
 
 def is_unstated(ground: Ground) -> TypeGuard[Lacking]:

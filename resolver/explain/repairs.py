@@ -27,7 +27,7 @@ from resolver.explain.cutoffs import first_day
 from resolver.explain.edit import StackText
 from resolver.explain.noting import rests_on_notes
 from resolver.explain.offers import Offers
-from resolver.explain.prices import UNLISTED, Prices, risky, useless_without
+from resolver.explain.prices import UNLISTED, UNLISTED_LAST, Prices, risky, useless_without, years_older
 from resolver.explain.proposals import Proposals, is_unstated
 from resolver.explain.rest import Rest, clash_of_rest, told_of
 from resolver.explain.trial import Trials, Undecided
@@ -53,7 +53,7 @@ _NEEDED = 8  # facts about archives that are left out one by one, to see whether
 _READABLE = 24  # statements of a further contradiction: a longer one does not help the reader
 _FURTHER = 3  # further contradictions
 _MARGIN = 100  # how much dearer than the cheapest fix another Python or glibc may be, with what goes with it
-_PYTHON_AND_VERSION = 300  # up to which price that is so
+_SMALL = 310  # up to which price that is so: another Python or glibc with another version or CANN
 _TRIES = 3  # releases locked for one set and one direction, until one works
 
 
@@ -162,7 +162,7 @@ class Repairs:
     def price(self) -> int | None:
         """The price of the next step, including earlier changes; None if there is no step left."""
         cheapest = self._found.cheapest
-        most = max(cheapest, min(cheapest + _MARGIN, _PYTHON_AND_VERSION))
+        most = max(cheapest, min(cheapest + _MARGIN, _SMALL))
         self._proposed = [changed for changed in self._proposed if changed.price < most]
         wanted = self._wanted()
         prices = [changed.price for changed in self._proposed[:1]]
@@ -287,14 +287,14 @@ class Repairs:
                     return _Tried()
                 if (locks := self._seen(changed)) is not None:
                     hit |= locks
-                    hit_listed |= locks and not self._offers.is_unlisted(choice)
+                    hit_listed |= locks and not self._offers.count_unlisted(choice)
                     failed |= not locks  # for reasons that the clauses do not know
                     break
                 changed = self._before.then(changed)
                 answer = self._lock(changed, tried, briefly=True)
                 if answer is None:
                     hit = True
-                    hit_listed |= not self._offers.is_unlisted(choice)
+                    hit_listed |= not self._offers.count_unlisted(choice)
                     break
                 if isinstance(answer, Refutation):
                     clauses.learn(answer.engine.clauses)
@@ -377,10 +377,11 @@ class Repairs:
         return answer
 
     def _priced_as(self, changed: Changed, found: Resolution) -> Changed:
-        """The same, with surcharges for doubtful releases that a change brings in without a line naming them."""
+        """The same, with surcharges for doubtful and old releases that a change brings in and no line names."""
         named = {change.subject for change in changed.changes if change.kind is ChangeKind.VERSION}
-        unlisted = [name for name in self._offers.unlisted(found) if name not in named]
-        return msgspec.structs.replace(changed, price=changed.price + UNLISTED * len(unlisted))
+        unlisted = sum(name not in named for name in self._offers.unlisted(found))
+        surcharge = changed.surcharge + UNLISTED_LAST * unlisted + years_older(self._offers.years_behind(found))
+        return msgspec.structs.replace(changed, price=changed.price + UNLISTED * unlisted, surcharge=surcharge)
 
     def _seen(self, changed: Changed) -> bool | None:
         """Whether a stack that was tried before locks; None if it was not tried."""
@@ -478,7 +479,7 @@ class Repairs:
         }
         if any(met.issubset(wanted) for met in self._unlisted):
             for ground, rows in options.items():
-                options[ground] = [one for one in rows if not self._offers.is_unlisted({ground: one})]
+                options[ground] = [one for one in rows if not self._offers.count_unlisted({ground: one})]
         return options
 
     def _on_its_machine(

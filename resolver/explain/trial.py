@@ -171,7 +171,8 @@ class Trials:
             share = _NOTING_SHARE if noting else _BRIEF_SHARE if briefly else _TRIAL_SHARE
             clock = self.clock.once(self.clock.seconds * share)
             with looking(clock.look):
-                found = search(universe, lookahead, clock.tick)
+                # most changed stacks that clash do so at once; the complete engine then says why
+                found = search(universe, lookahead, clock.tick, starts=1)
                 answer = found if found is not None else prove(universe, clock.tick)
                 if isinstance(answer, Resolution):
                     solve_builds(answer, universe.catalog, tick=clock.tick)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from resolver.model.target import Target
@@ -32,6 +32,12 @@ def lacking(filename: str, machine: Mapping[str, str]) -> Mapping[str, str]:
     if not all(re.fullmatch(r"[a-z]+[a-z0-9_]*", platform) for platform in platforms):
         return {}  # a label of PEP 825, or nothing that is known
     return {**_platform(platforms, machine), **_python(pythons, abis, machine["python"])}
+
+
+def newer_glibc(filenames: Iterable[str], machine: Mapping[str, str]) -> str:
+    """The lowest glibc needed by a wheel that needs nothing else of the machine; empty if none is such."""
+    found = (lacking(filename, machine) for filename in filenames)
+    return min((one["glibc"] for one in found if one.keys() == {"glibc"}), key=_numbers, default="")
 
 
 def _platform(platforms: list[str], machine: Mapping[str, str]) -> dict[str, str]:

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 # resolvelib jumps back over several decisions at once in the first tenth of the rounds that it may take, which is far
 # better than one at a time.
 _ROUNDS = 20_000
-_CONFLICTS = 100  # in one start; stacks of 200 projects have up to 40
-_STARTS = 3
+_CONFLICTS = 50  # in one start; stacks of 200 projects have up to 40, and the complete engine knows sooner what clashes
+_STARTS = 2
 
 
 class Refutation(msgspec.Struct, frozen=True):
@@ -97,12 +97,15 @@ def decide(
     return found
 
 
-def search(universe: Universe, lookahead: Lookahead, tick: Tick | None = None) -> Resolution | None:
+def search(
+    universe: Universe, lookahead: Lookahead, tick: Tick | None = None, *, starts: int = _STARTS
+) -> Resolution | None:
     """What resolvelib finds and the check confirms; None, which proves nothing, if that is nothing valid.
 
-    On cyclic graphs it is known to fail, with an invalid result or a wrong "impossible" (resolvelib issue 206).
+    It begins so many times. On cyclic graphs it is known to fail, with an invalid result or a wrong "impossible"
+    (resolvelib issue 206).
     """
-    choices, rounds = _search(universe, lookahead, tick)
+    choices, rounds = _search(universe, lookahead, tick, starts)
     if choices is None:
         return None
     found = _finished(universe, choices, "search", rounds, tick)
@@ -128,14 +131,16 @@ def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutati
     return found
 
 
-def _search(universe: Universe, lookahead: Lookahead, tick: Tick | None) -> tuple[Choices | None, int]:
+def _search(
+    universe: Universe, lookahead: Lookahead, tick: Tick | None, starts: int = _STARTS
+) -> tuple[Choices | None, int]:
     """What resolvelib chooses, if anything, and after how many rounds in all.
 
     After many conflicts it begins anew, as the provider knows by then which packages clash, and why.
     """
     provider = Provider(universe, lookahead)
     reporter = Reporter(provider, tick)
-    for _ in range(_STARTS):
+    for _ in range(starts):
         reporter.conflicts_left = _CONFLICTS
         provider.resolution = IncrementalResolution(provider, reporter)
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from packaging.specifiers import SpecifierSet
 
@@ -35,7 +35,7 @@ from resolver.model.statement import (
     Statement,
     Unread,
 )
-from resolver.model.tags import lacking, machine_of
+from resolver.model.tags import lacking, machine_of, newer_glibc
 from resolver.model.target import Target
 from resolver.solve.clauses import Clauses
 from resolver.solve.demand import names_prerelease
@@ -203,24 +203,28 @@ class _Teller:
                     if one and isinstance(one.chosen, Release) and self._matters(ground, self._clauses.variable(one))
                 }
                 count = len(rows)
-                for position in sorted(rows)[:_REFUSALS]:  # the newest first
+                wheels = {position: near(project.wheels_set_aside(position), target) for position in sorted(rows)}
+                for position in _of_each_cause(wheels, target):
                     parent, origin = rows[position]
                     assert isinstance(origin, Unusable)  # noqa: S101  see `ground`
                     detail = "" if origin.reason in _SAID_BY_THE_REASON else origin.text
                     row = SetAside(origin.filename, origin.reason, detail)
-                    wheels = near(project.wheels_set_aside(position), target)
-                    beside |= bool(wheels)
-                    refusals.append(Refusal(version=str(parent.version), files=(row, *wheels)))
+                    beside |= bool(wheels[position])
+                    refusals.append(Refusal(version=str(parent.version), files=(row, *wheels[position])))
             case _:
                 _, positions = self._absent(ground)
                 count = len(positions)
-                for position in positions[:_REFUSALS]:
+                files: dict[int, tuple[SetAside, ...]] = {}
+                for position in positions:
                     release = project.release(position)
                     if isinstance(release, tuple):
-                        files = near(release, target)
+                        files[position] = near(release, target)
                     else:
-                        files = _yanked(release) if ground.lack is Lack.YANKED else ()
-                    refusals.append(Refusal(version=str(project.versions[position]), files=files))
+                        files[position] = _yanked(release) if ground.lack is Lack.YANKED else ()
+                refusals += (
+                    Refusal(version=str(project.versions[position]), files=files[position])
+                    for position in _of_each_cause(files, target)
+                )
         return Lacks(
             subject=ground.project,
             wanted=ground.detail if ground.lack in (Lack.RELEASE, Lack.SOURCE) else "",
@@ -236,6 +240,24 @@ class _Teller:
             cutoff=cutoff_text(self._universe.problem.policy.exclude_newer) if ground.lack is Lack.CUTOFF else "",
             unread=_unread(project.set_aside) if ground.lack is Lack.RELEASE and not project.versions else (),
         )
+
+
+def _of_each_cause(files: Mapping[int, Sequence[SetAside]], target: Target) -> list[int]:
+    """A few releases, those first whose wheels need the least, newest first; each cause has one of them."""
+    causes: dict[tuple[int, str], list[int]] = {}
+    for position, rows in files.items():
+        causes.setdefault(_cause(rows, target), []).append(position)
+    ranked = [causes[cause] for cause in sorted(causes, key=lambda cause: cause[0])]
+    firsts = [alike[0] for alike in ranked][:_REFUSALS]
+    others = [position for alike in ranked for position in alike if position not in firsts]
+    chosen = {*firsts, *others[: _REFUSALS - len(firsts)]}
+    return [position for alike in ranked for position in alike if position in chosen]
+
+
+def _cause(rows: Iterable[SetAside], target: Target) -> tuple[int, str]:
+    """What a release's files lack: first a newer glibc, which is one line of the target, then anything else."""
+    glibc = newer_glibc((row.filename for row in rows if row.reason is Reason.TAGS), machine_of(target))
+    return (0, glibc) if glibc else (1, "")
 
 
 def _nearest(project: Project, wanted: str) -> tuple[str, ...]:

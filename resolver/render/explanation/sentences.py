@@ -26,11 +26,12 @@ from resolver.model.statement import (
     Statement,
     Unread,
 )
-from resolver.model.tags import lacking
+from resolver.model.tags import lacking, newer_glibc
 from resolver.render.bilingual import Counted
 from resolver.render.explanation import words
 from resolver.render.explanation.words import listed
 
+_PLAIN = (Reason.DYNAMIC, Reason.UNOPENED)  # said of one file as of another
 _FILES = 4  # files of one release that are named
 _SPANS = 8  # runs of releases that are named
 _POLICY = {Lack.PRERELEASE: words.PRERELEASE, Lack.NEEDLESS: words.NEEDLESS, Lack.YANKED: words.YANKED}
@@ -65,18 +66,47 @@ def statement_details(statement: Statement, language: Language) -> tuple[str, ..
     return (*_set_aside(statement, language), *_tellable(statement, language))
 
 
-def _set_aside(statement: Lacks, language: Language) -> tuple[str, ...]:
-    if _told_whole(statement):
-        return ()
+def _set_aside(statement: Lacks, language: Language) -> Iterator[str]:
+    """Why releases are refused, those that a newer glibc is enough for first; those with one reason together."""
     refusals = [refusal for refusal in statement.refusals if refusal.files]
+    glibcs = {one.version: newer for one in refusals if (newer := _newer_glibc(one, statement))}
+    for glibc in dict.fromkeys(glibcs.values()):
+        alike = [version for version, newer in glibcs.items() if newer == glibc]
+        told = words.RELEASE(language, subject=statement.subject, versions=listed(alike, language))
+        has = dict(statement.machine)["glibc"]
+        yield words.NEWER_GLIBC(language, len(alike), releases=told, glibc=glibc, has=has)
+    if _told_whole(statement):
+        return
     if len(statement.refusals) == 1:
-        return tuple(row for refusal in refusals for row in _files(refusal, statement.machine, language))
-    return tuple(_refused(refusal, statement.machine, language) for refusal in refusals)
+        yield from (row for refusal in refusals for row in _files(refusal, statement.machine, language))
+        return
+    reasons: dict[object, list[Refusal]] = {}
+    for refusal in refusals:
+        if refusal.version not in glibcs:
+            first = refusal.files[0]
+            plain = len(refusal.files) == 1 and first.reason in _PLAIN
+            reasons.setdefault(first.reason if plain else refusal.version, []).append(refusal)
+    for among in reasons.values():
+        if len(among) == 1:
+            yield _refused(among[0], statement.machine, language)
+        else:
+            each = words.EACH_FILE(language, predicate=predicate(among[0].files[0], language))
+            yield words.LABELLED(language, label=listed([one.version for one in among], language), text=each)
+
+
+def _newer_glibc(refusal: Refusal, statement: Lacks) -> str:
+    """The glibc with which a release has a wheel for the target; empty if that is not what it lacks."""
+    names = (row.filename for row in refusal.files if row.reason is Reason.TAGS)
+    return newer_glibc(names, dict(statement.machine)) if statement.machine else ""
 
 
 def _tellable(statement: Lacks, language: Language) -> Iterator[str]:
     """The fact that makes source archives without static metadata usable."""
-    told = [one.version for one in statement.refusals if any(row.reason is Reason.DYNAMIC for row in one.files)]
+    told = [
+        one.version
+        for one in statement.refusals
+        if any(row.reason is Reason.DYNAMIC for row in one.files) and not _newer_glibc(one, statement)
+    ]
     if told and statement.lack is Lack.UNUSABLE:
         subject = statement.subject.partition("[")[0]
         yield words.TELLABLE(language, subject=subject, version=told[0])

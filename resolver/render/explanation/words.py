@@ -134,6 +134,14 @@ TELLABLE = Words(
     "若有事实写明它的依赖即可使用：在 matrices/facts/{subject}.toml 中写 [[metadata]]"
     '（versions = "=={version}"，requires = […] 照其 setup.py 填写；见 matrices/README.md）',
 )
+NEWER_GLIBC = Counted(
+    "{releases} has a wheel for glibc {glibc} (the target has {has}): if the machine has that (`ldd --version` says), "
+    'write glibc = "{glibc}" in [target]',
+    "{releases} have wheels for glibc {glibc} (the target has {has}): if the machine has that (`ldd --version` says), "
+    'write glibc = "{glibc}" in [target]',
+    "{releases} 有面向 glibc {glibc} 的 wheel（目标机器是 {has}）：如果机器的 glibc 不低于它"
+    '（用 `ldd --version` 查看），请在 [target] 中写 glibc = "{glibc}"',
+)
 PRERELEASE = Counted(
     "{releases} is a pre-release, which the policy does not allow",
     "{releases} are pre-releases, which the policy does not allow",

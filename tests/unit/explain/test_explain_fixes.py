@@ -402,10 +402,45 @@ def test_a_release_of_which_nothing_is_known_comes_after_one_that_is_warned_of()
 def test_a_release_of_which_nothing_is_known_comes_late_where_a_policy_brings_it_too() -> None:
     catalog = DataCatalog({"plugin": {"1rc1": [], "2": ["base>=9"]}, "base": {one: [] for one in "123456789"}})
     fixes = ways_out(catalog, "plugin", "base==1", facts=matrix("==2", "8.5.0"))
-    assert [told(fix) for fix in fixes[:2]] == [
+    assert [told(fix) for fix in fixes[:3]] == [
         ["base==1 -> base==9"],
+        [" -> plugin", " -> base==1"],
         [' -> prereleases-of.plugin = "allow"'],
     ]
+
+
+def of_two_glibcs() -> DataCatalog:
+    """Newer wheels of `plugin` are for a newer glibc, and its archives state nothing."""
+    catalog = DataCatalog({"plugin": {one: [] for one in ("0.1", "0.2", "0.3")}})
+    for version in ("0.4", "0.5"):
+        catalog.add_wheel("plugin", version, tags="cp311-cp311-manylinux_2_34_aarch64")
+        catalog.add_archive("plugin", version, requires=None)
+    return catalog
+
+
+def test_the_glibc_that_wheels_need_comes_first_where_archives_state_nothing() -> None:
+    first, second, *_ = ways_out(of_two_glibcs(), "plugin>=0.4")
+    assert told(first) == ["2.28 -> 2.34"]
+    assert told(second) == ["plugin>=0.4 -> plugin==0.3"]
+
+
+def test_a_newer_glibc_and_the_next_cann_come_before_an_old_release_with_another_cann() -> None:
+    facts = matrix("==0.5", "8.3.RC1") + matrix("<=0.3", "8.3.RC1") + matrix("==0.4", "8.3.RC1")
+    lines = [told(fix) for fix in ways_out(of_two_glibcs(), "plugin>=0.4", facts=facts) if not fix.risky]
+    assert lines[:2] == [
+        ["2.28 -> 2.34", "8.5.0 -> 8.3.RC1"],
+        ["plugin>=0.4 -> plugin==0.3", "8.5.0 -> 8.3.RC1"],
+    ]
+
+
+def test_a_release_of_years_ago_comes_after_a_dropped_line() -> None:
+    """Nothing in the changes tells that another CANN leads to it."""
+    catalog = DataCatalog({"base": {"1": []}})
+    catalog.add_wheel("plugin", "1", uploaded="2023-01-01T00:00:00Z")
+    catalog.add_wheel("plugin", "2", ["more==1"], uploaded="2026-01-01T00:00:00Z")
+    facts = matrix("==1", "8.3.RC1") + matrix("==2", "8.5.0")
+    lines = [told(fix) for fix in ways_out(catalog, "plugin", "base", facts=facts) if not fix.risky]
+    assert lines == [["plugin -> "], ["8.5.0 -> 8.3.RC1"]]
 
 
 def test_environments_are_split_by_what_was_hidden_too() -> None:

@@ -114,10 +114,36 @@ def test_what_the_files_need_and_the_target_has() -> None:
             "a 1 has no file for the target: each needs glibc 2.31 or x86_64 and Python 3.12 or macOS "
             "(the target has Linux with glibc, aarch64, glibc 2.28 and Python 3.11) @ looked up on pypi"
         ),
+        (
+            "  a 1 has a wheel for glibc 2.31 (the target has 2.28): if the machine has that (`ldd --version` says), "
+            'write glibc = "2.31" in [target]'
+        ),
         "  a-1-cp311-cp311-manylinux_2_31_aarch64.whl needs glibc 2.31 (the target has glibc 2.28)",
         "  a-1-cp39-abi3-manylinux_2_31_aarch64.whl needs glibc 2.31 (the target has glibc 2.28)",
         "  a-1-cp312-cp312-linux_x86_64.whl needs x86_64 and Python 3.12 (the target has aarch64 and Python 3.11)",
         "  a-1-cp311-cp311-macosx_11_0_arm64.whl needs macOS (the target has Linux with glibc)",
+    ]
+
+
+def test_what_a_newer_glibc_is_enough_for_is_told_before_archives_that_are_newer() -> None:
+    """Of several releases each cause is named, those with wheels first."""
+    catalog = DataCatalog()
+    for version in "12345":
+        if version < "4":
+            catalog.add_wheel("a", version, tags="cp311-cp311-manylinux_2_34_aarch64")
+            catalog.add_wheel("a", version, tags="cp310-cp310-manylinux_2_34_aarch64")
+        catalog.add_archive("a", version, requires=None)
+    assert told(problem("a"), catalog)[1:] == [
+        "a 3, 2, 1, 5 and 1 more release cannot be used @ a-3.tar.gz, a-2.tar.gz, a-1.tar.gz, a-5.tar.gz",
+        (
+            "  a 3, 2 and 1 have wheels for glibc 2.34 (the target has 2.28): if the machine has that (`ldd --version` "
+            'says), write glibc = "2.34" in [target]'
+        ),
+        "  a-5.tar.gz is a source archive without static metadata",
+        (
+            "  usable if a fact states what it needs: [[metadata]] in matrices/facts/a.toml "
+            '(versions = "==5", requires = […] as in its setup.py; see matrices/README.md)'
+        ),
     ]
 
 
