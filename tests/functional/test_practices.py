@@ -77,7 +77,10 @@ def test_those_that_solve_a_conflict_together_are_the_first_way_out_and_one_chan
     assert [warning["fact"]["id"] for warning in first["environments"][0]["warnings"]] == ["old-cv", "older-kernels"]
     assert not any(fix["risky"] for fix in run.json["fixes"]), "which would go against metadata without evidence"
     for language, told in (
-        ("en", "  A  turn on the practices `old-cv`, `older-kernels`\n     goes against metadata, as the vendor's image"),
+        (
+            "en",
+            "  A  turn on the practices `old-cv`, `older-kernels`\n     goes against metadata, as the vendor's image",
+        ),
         ("zh", "  A  启用惯例 `old-cv`、`older-kernels`\n     与元数据相违，厂商的镜像也是如此\n"),
     ):
         assert told in clash.run("explain", "demo", "--lang", language).stdout
