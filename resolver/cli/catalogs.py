@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+
+from packaging.utils import NormalizedName
 
 from resolver.catalog.git import Repositories
 from resolver.catalog.live import LiveCatalog
@@ -16,9 +19,10 @@ from resolver.catalog.protocol import Catalog, MarkedCatalog
 from resolver.catalog.store.cache import Cache, default_folder
 from resolver.catalog.store.readings import Readings
 from resolver.cli.progress import Progress
-from resolver.errors import IndexFailure
+from resolver.errors import IndexFailure, without_secrets
 from resolver.matrix.load import readings_folder
 from resolver.model import text
+from resolver.model.index import PYPI
 from resolver.model.package import Kind
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
@@ -48,25 +52,46 @@ def with_sources(problems: Sequence[Problem], *, offline: bool, progress: Progre
     return settled(problems, Repositories(default_folder(), offline=offline, warn=progress.warn))
 
 
-def require_an_index(universe: Universe) -> None:
-    """Raise IndexFailure if no index has any of the stack's several projects: the mistake is then not in a name."""
-    names = {text.name(edge.package.name) for edge in universe.roots() if edge.package.kind is Kind.PROJECT}
-    names -= universe.sources.keys()
-    known = [universe.project(name) for name in sorted(names) if universe.known(name)]
-    if len(names) < _SEVERAL or any(one.found or one.unreachable for one in known):
-        return  # the others need not be looked up or be in the cache
-    if any(one.found or one.unreachable for one in map(universe.project, sorted(names))):
-        return
+def require_an_index(universe: Universe, address_of: Callable[[str], str]) -> None:
+    """Raise IndexFailure if an index has nothing of what it is asked first: the mistake is then not in a name.
+
+    If the stack asks for one or two projects there, those that facts are about are looked up as well.
+    `address_of` an index is for the message.
+    """
     problem = universe.problem
-    asked = {index for name in names for index in problem.indexes.binding(name, problem.target.platform).indexes}
-    named = " and ".join(f"`{index}`" for index in sorted(asked))
-    raise IndexFailure(
-        f"Index {named} has none of the {len(names)} projects that the stack asks for.",
-        where=problem.stack.where,
-        why=f"It answered that it has no page of {', '.join(sorted(names)[:_NAMED])}"
-        f"{' and the others' if len(names) > _NAMED else ''}.",
-        hint="check the index address, which usually ends in /simple: `pip config get global.index-url`",
-    )
+
+    def first_of(names: Iterable[NormalizedName]) -> dict[str, list[NormalizedName]]:
+        found: dict[str, list[NormalizedName]] = {}
+        for name in sorted(set(names) - universe.sources.keys()):
+            found.setdefault(problem.indexes.binding(name, problem.target.platform).indexes[0], []).append(name)
+        return found
+
+    others = first_of(fact.package for fact in problem.facts)
+    asked = first_of(text.name(edge.package.name) for edge in universe.roots() if edge.package.kind is Kind.PROJECT)
+    for index, names in asked.items():
+        # those looked up before come first, as the others may not be in the cache
+        tried = sorted(names, key=universe.known, reverse=True)
+        tried += others.get(index, [])[: max(0, _SEVERAL - len(names))]
+        if len(tried) < _SEVERAL or any(map(partial(_has, universe, index), tried)):
+            continue
+        raise IndexFailure(
+            f"Index `{index}` has nothing that the stack asks for.",
+            where=address_of(index),
+            why=f"It answered that it has no page of {', '.join(names[:_NAMED])}"
+            f"{' and the others' if len(names) > _NAMED else ''}.",
+            hint="does it end in /simple? pip's own is shown by `pip config get global.index-url`"
+            if index == PYPI
+            else f"does it end in /simple? It is in the [[index]] row of `{index}`",
+        )
+
+
+def _has(universe: Universe, index: str, name: NormalizedName) -> bool:
+    """Whether an index has a project, or nobody can say."""
+    try:
+        project = universe.project(name)
+    except IndexFailure:
+        return True
+    return index in project.unreachable or any(page.index == index for page in project.ordered.lookup.pages)
 
 
 class Catalogs:
@@ -102,6 +127,11 @@ class Catalogs:
                     missing = error
         assert missing is not None  # noqa: S101  there is always the cache
         raise missing
+
+    def address_of(self, problem: Problem, index: str) -> str:
+        """The address of an index, without credentials."""
+        row = problem.indexes.indexes.get(index)
+        return without_secrets((row.url if row else "") or self.pool.pip.index_url)
 
     def live(self, problem: Problem) -> LiveCatalog:
         """The catalog of the problem's indexes. Warns of passwords in files, which are shared."""

@@ -170,7 +170,7 @@ def _solve(
     tick = explaining.progress.solving
     answer = decide(universe, hints=pinned, tick=tick)
     if not isinstance(answer, Resolution):
-        require_an_index(universe)
+        require_an_index(universe, partial(explaining.catalogs.address_of, problem))
         return explaining.explain(answer)
     return None if wanted is None else why(answer, universe, wanted, Clock(explaining.seconds, tick))
 

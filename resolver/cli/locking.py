@@ -191,7 +191,18 @@ def _answer(job: Job, order: Order, catalogs: Catalogs, progress: Progress, page
 
         return Explaining(job.inputs, order.cutoff, order.seconds, catalogs, progress, page)
 
-    answer = catalogs.ask(job.problem, partial(_lock, job, order, store, progress, lambda no: explaining().explain(no)))
+    answer = catalogs.ask(
+        job.problem,
+        partial(
+            _lock,
+            job,
+            order,
+            store,
+            progress,
+            partial(catalogs.address_of, job.problem),
+            lambda no: explaining().explain(no),
+        ),
+    )
     return answer if isinstance(answer, Lock) else explaining().finish(answer)
 
 
@@ -200,6 +211,7 @@ def _lock(
     order: Order,
     store: Cache,
     progress: Progress,
+    address_of: Callable[[str], str],
     explain: Callable[[Refutation], Explanation],
     catalog: Catalog,
 ) -> Lock | Explanation:
@@ -225,7 +237,7 @@ def _lock(
         universe = Universe(job.problem, catalog, keep)
         answer = decide(universe, hints=hints, tick=progress.solving, wheels=True)
         if isinstance(answer, Refutation):
-            require_an_index(universe)
+            require_an_index(universe, address_of)
             return explain(answer)
         answer = replace(answer, passed_over=passed_over(universe, answer, passed))
         answer = replace(answer, lost_extras=lost_extras(universe, answer))

@@ -26,13 +26,16 @@ _SIMILAR = 0.8  # a letter wrong, missing or too many in a name of five or more
 def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catalog) -> Iterator[str]:
     """The warnings of a resolution, with those of the facts `about` it.
 
-    First the practices that the lock rests on. Then what the stack itself asks for and does not get: extras, and newer
-    releases of projects that it names. Then
-    grave facts, then facts set aside, then other facts; of these, first the ones about projects that the stack names.
+    First the practices that the lock rests on. Then that the target has an unknown CANN; then what the stack itself asks
+    for and does not get: extras, and newer releases of projects that it names. Then grave facts, then facts set aside,
+    then other facts; of these, first the ones about projects that the stack names.
     """
     named = {ask.need.name for ask in resolution.problem.stack.asks if isinstance(ask.need, Requirement)}
     for practice in resolution.practices:
         yield from (_warning(told) for told in (warning_of(practice),) if told is not None)
+    for component, near in resolution.problem.unknown.items():
+        value = resolution.problem.target.system[component]
+        yield phrases.UNKNOWN(component=component.upper(), value=value, near=" / ".join(near))
     yield from _lost_extras(resolution, catalog)
     for pin in resolution.pins:
         if pin.name in named:

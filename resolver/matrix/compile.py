@@ -18,12 +18,13 @@ from resolver.matrix.load import Inputs
 from resolver.matrix.needs import known_values, parse_env, parse_need, parse_project, require_known, require_markers
 from resolver.matrix.recorded import compile_recorded, with_recorded
 from resolver.model.component import COMPONENTS, Value, named_values, nearest, parse_value
-from resolver.model.fact import Builds, Fact, Practice, Requires, Strength
+from resolver.model.fact import Builds, Fact, Names, Practice, Requires, Strength
 from resolver.model.index import PYPI, Binding, Index, Indexes
 from resolver.model.origin import StackLine
 from resolver.model.problem import Absence, Ask, Checks, Departure, Policy, Problem, Relaxed, Stack
 from resolver.model.requirement import Requirement
 from resolver.model.source import Source
+from resolver.model.system import SystemVersion
 from resolver.model.target import PLATFORMS, Target, default_name
 from resolver.suggestions import did_you_mean
 
@@ -52,16 +53,18 @@ def compile_problems(
     targets = _targets(inputs.stack, inputs.systems)
     require_markers(stack.asks, targets)
     digest = _digest(inputs, policy)
+    needs = [ask.need for ask in stack.asks]
     return tuple(
         Problem(
             stack=stack,
             target=target,
-            facts=tuple(fact for fact in facts if not isinstance(fact, Builds) or _applies(fact, target)),
+            facts=tuple(fact for fact in facts if _applies(fact, target, needs)),
             policy=policy,
             indexes=indexes,
             digest=digest,
             readings=inputs.readings,
             values=_values(target, facts, inputs.systems),
+            unknown=_unknown(target, inputs.systems),
             sources=dict(sources or {}),
             practices=practices,
         )
@@ -200,8 +203,14 @@ def _without(facts: tuple[Fact, ...], relaxed: tuple[Relaxed, ...]) -> tuple[Fac
     return facts
 
 
-def _applies(fact: Builds, target: Target) -> bool:
-    return all(need.is_promised_by(target.system) for need in fact.when)
+def _applies(fact: Fact, target: Target, asked: Iterable[Need]) -> bool:
+    match fact:
+        case Builds():
+            return all(need.is_promised_by(target.system) for need in fact.when)
+        case Names():
+            return fact.concerns(target.system, asked)
+        case _:
+            return True
 
 
 def _targets(document: Document[schema.StackFile], systems: Document[schema.SystemsFile] | None) -> tuple[Target, ...]:
@@ -283,6 +292,19 @@ def _values(
                 known += [value for need in fact.needs for value in named_values(need, component)]
         values[component] = nearest(own, known)
     return values
+
+
+def _unknown(target: Target, systems: Document[schema.SystemsFile] | None) -> dict[str, tuple[str, ...]]:
+    """A CANN of the target that is no build of a known release, with the known ones just before and after it."""
+    own = target.system.get("cann")
+    rows = systems.content.component.get("cann") if systems is not None else None
+    if rows is None or not isinstance(own, SystemVersion):
+        return {}
+    known = sorted(map(SystemVersion.parse, rows.known))
+    if not known or any(own.same_release(one) for one in known):
+        return {}
+    near = [one for one in known if one < own][-1:] + [one for one in known if one > own][:1]
+    return {"cann": tuple(map(str, near))}
 
 
 def _policy(document: Document[schema.StackFile], exclude_newer: dt.datetime | None) -> Policy:

@@ -16,7 +16,7 @@ from resolver.matrix.row import Row
 from resolver.matrix.sources import compile_source
 from resolver.model import fact as model
 from resolver.model import text
-from resolver.model.component import ComponentRequirement
+from resolver.model.component import COMPONENTS, ComponentRequirement
 from resolver.model.requirement import Requirement
 
 # What bash does not allow to be set, and what set_env.sh and activation extend, but a fact would replace.
@@ -77,7 +77,18 @@ def _fact(given: Any, row: Row) -> model.Fact:
         case schema.WarnsRow():
             return _warns(given, row, common)
         case schema.NamesRow():
-            return model.Names(**common, index=given.index)
+            if given.component not in (None, *COMPONENTS):
+                raise InputError(
+                    f"`{given.component}` is not a component",
+                    where=row.place("component"),
+                    hint=f"components are {', '.join(COMPONENTS)}",
+                )
+            return model.Names(
+                **common,
+                index=given.index,
+                component=given.component or "",
+                unless_asked=row.requirements(given.unless_asked, "unless-asked"),
+            )
         case schema.SourcesRow():
             return compile_source(given, row, common)
         case schema.AbsentRow():

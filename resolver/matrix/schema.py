@@ -138,6 +138,8 @@ class WarnsRow(FactRow, kw_only=True):
 
 class NamesRow(FactRow, kw_only=True):
     index: Text = "pypi"
+    component: Text | None = None
+    unless_asked: list[Text] = []
 
 
 class ExportsRow(FactRow, kw_only=True):

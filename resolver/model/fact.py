@@ -155,9 +155,24 @@ class Warns(_Common, frozen=True, kw_only=True):
 
 
 class Names(_Common, frozen=True, kw_only=True):
-    """Releases on `index` that are not what the project's name suggests, and must not be taken."""
+    """Releases on `index` that are not what the project's name suggests, and must not be taken.
+
+    With `component`, only for targets that state it; not if a line of the stack asks for any of `unless_asked`.
+    """
 
     index: str
+    component: str = ""
+    unless_asked: tuple[Requirement, ...] = ()
+
+    def concerns(self, system: Mapping[str, Value], asked: Iterable[Need]) -> bool:
+        """Whether it holds for a target with these components and a stack that asks for these.
+
+        A line asks for something if it names the project and, if versions matter, one of these or a bound among them.
+        """
+        if self.component and self.component not in system:
+            return False
+        lines = [need for need in asked if isinstance(need, Requirement)]
+        return not any(_asks_for(line, wanted) for line in lines for wanted in self.unless_asked)
 
 
 class Exports(_Common, frozen=True, kw_only=True):
@@ -209,6 +224,13 @@ class Absent(_Common, frozen=True, kw_only=True):
     def module(self) -> str:
         """A name for the place that only one of the two can take."""
         return f"{self.other} or {self.package}"
+
+
+def _asks_for(line: Requirement, wanted: Requirement) -> bool:
+    named = [one.version.removesuffix(".*") for one in line.specifier if one.operator in ("==", "===", ">=", ">", "~=")]
+    return line.name == wanted.name and (
+        not str(wanted.specifier) or any(wanted.specifier.contains(one, prereleases=True) for one in named)
+    )
 
 
 Fact = (

@@ -62,6 +62,10 @@ class Project:
             self._facts.setdefault(type(fact), []).append((fact, mask))
         last = [(fact, mask) for fact, mask in self._facts.get(Warns, ()) if isinstance(fact, Warns) and fact.last]
         self._last = [(fact, mask) for fact, mask in last if not fact.is_needless_on(system)]
+        self._first = 0  # made for this target, as they would come last on another
+        for fact, mask in last:
+            if fact.is_needless_on(system):
+                self._first |= mask
         self._screened: dict[int, Release | tuple[SetAside, ...]] = {}
         # of those looked at: what the target cannot use; and the same including yanked ones
         self.unusable = self.unwanted = 0
@@ -103,7 +107,12 @@ class Project:
                 word ^= low
 
     def in_order(self, mask: int) -> Iterator[int]:
-        """The positions in a mask, newest first, but for posts of one release that a fact puts last: these after it."""
+        """The positions in a mask, newest first: before all others those that a fact puts last on other targets only.
+
+        Posts of one release that a fact puts last come after its other ones.
+        """
+        yield from self.positions(mask & self._first)
+        mask &= ~self._first
         if not any(mask & late for _, late in self._last):
             yield from self.positions(mask)
             return
@@ -112,6 +121,9 @@ class Project:
 
     def precedes(self, position: int, other: int) -> bool:
         """Whether a release is taken before another one."""
+        first = self._first >> position & 1, self._first >> other & 1
+        if first[0] != first[1]:
+            return bool(first[0])
         if self._base(position) != self._base(other):
             return position < other
         return (self._late(position), position) < (self._late(other), other)

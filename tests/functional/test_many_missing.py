@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.functional.test_bindings import CLOSED, bind
 from tests.functional.workspace import Workspace
 from tests.loopback import LoopbackIndex
 
@@ -65,12 +66,33 @@ def test_an_index_that_has_nothing_at_all_is_no_conflict(
     assert (run.status, run.stderr) == (
         3,
         (
-            "error: Index `pypi` has none of the 3 projects that the stack asks for.\n"
-            "  at matrices/stacks/demo.toml\n"
+            "error: Index `pypi` has nothing that the stack asks for.\n"
+            "  at <server>/simple/pypi/\n"
             "  It answered that it has no page of demo, numpy, torch.\n"
-            "hint: check the index address, which usually ends in /simple: `pip config get global.index-url`\n"
+            "hint: does it end in /simple? pip's own is shown by `pip config get global.index-url`\n"
         ),
     )
     assert not workspace.locks.exists() or list(workspace.locks.rglob("conflict.*")) == []
     index.add_wheel("torch", "1.0")
     assert workspace.run(command, "demo").status == 1
+
+
+@pytest.mark.parametrize("lines", [("numpy", "torch", "torch-npu"), ("torch",)], ids=["several", "one"])
+def test_an_address_without_simple_is_an_index_failure(
+    workspace: Workspace, index: LoopbackIndex, lines: tuple[str, ...]
+) -> None:
+    """Even if another index that some of the projects are bound to cannot be reached, or there is only one project."""
+    for name in ("torch", "torch-npu", "numpy"):
+        index.add_wheel(name, "2.8.0")
+        row = f'[[warns]]\nid = "{name}-w"\ntext = "a"\nreason = "b"\n'
+        workspace.facts(name, row)
+    bind(workspace, index, take="all", unreachable="next", vendor=CLOSED)
+    workspace.stack(*lines)
+    workspace.index_url = workspace.index_url.replace("http://", "http://reader:hunter2@")
+    assert workspace.lock().status == 0
+    workspace.index_url = workspace.index_url.replace("/simple/", "/")
+    run = workspace.lock("--anew")
+    assert run.status == 3
+    assert "error: Index `pypi` has nothing that the stack asks for.\n  at <server>/" in run.stderr
+    assert "hint: does it end in /simple?" in run.stderr
+    assert "hunter2" not in run.stdout + run.stderr

@@ -118,19 +118,25 @@ def title(problem: Problem, awaited: Sequence[Awaited], language: Language) -> s
 
 
 def verdict(problem: Problem, awaited: Sequence[Awaited], language: Language) -> Iterator[str]:
-    """What is claimed: that there is no solution, or on which indexes that depends, and what is wanted from there."""
+    """What is claimed: that there is no solution, or on which indexes that depends, and what is wanted from there.
+
+    Then which of the target's components has a value that nobody knows.
+    """
     told = {"stack": problem.stack.name, "target": target_line(problem, language)}
-    if not awaited:
+    if awaited:
+        names = _indexes(awaited)
+        yield words.DEPENDS(language, len(names), names=listed(names, language), **told)
+        wanted = []
+        for one in awaited:
+            needs = words.COMMA(language).join(one.needs)
+            by = words.COMMA(language).join(one.by)
+            wanted.append(words.WANTED_BY(language, needs=needs, by=by) if by else needs)
+        yield words.WANTED(language, wanted=words.SEMICOLON(language).join(wanted))
+    else:
         yield words.NO_ENVIRONMENT(language, **told)
-        return
-    names = _indexes(awaited)
-    yield words.DEPENDS(language, len(names), names=listed(names, language), **told)
-    wanted = []
-    for one in awaited:
-        needs = words.COMMA(language).join(one.needs)
-        by = words.COMMA(language).join(one.by)
-        wanted.append(words.WANTED_BY(language, needs=needs, by=by) if by else needs)
-    yield words.WANTED(language, wanted=words.SEMICOLON(language).join(wanted))
+    for component, near in problem.unknown.items():
+        value, known = problem.target.system[component], listed(near, language)
+        yield words.UNKNOWN(language, component=component_name(component), value=value, near=known)
 
 
 def way_zero(awaited: Sequence[Awaited], language: Language) -> str:

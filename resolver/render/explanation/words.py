@@ -310,6 +310,10 @@ WANTED = Words(
     "需要从中得到：{wanted}。若没有，则找不到满足要求的环境。",
 )
 WANTED_BY = Words("{needs} (for {by})", "{needs}（{by} 的要求）")
+UNKNOWN = Words(
+    "Note: {component} {value} is in no list of releases (systems.toml); the nearest known are {near}.",
+    "注意：{component} {value} 不在任何版本列表中（systems.toml），最接近的已知版本是 {near}。",
+)
 WHY = Words("Why: {claim}", "原因：{claim}")
 SEVERAL = Words("there are {count} conflicts, and each must be solved", "共有 {count} 处冲突，须逐一解决")
 CONFLICT_OF = Words("Conflict {number} of {total}: {claim}", "冲突 {number}/{total}：{claim}")
