@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, TypeGuard
 
@@ -18,7 +18,7 @@ from resolver.matrix.load import Inputs
 from resolver.matrix.needs import known_values, parse_env, parse_need, parse_project, require_known, require_markers
 from resolver.matrix.recorded import compile_recorded, with_recorded
 from resolver.model.component import COMPONENTS, Value, named_values, nearest, parse_value
-from resolver.model.fact import Builds, Fact, Names, Practice, Requires, Strength
+from resolver.model.fact import Builds, Fact, Names, Need, Practice, Requires, Strength
 from resolver.model.index import PYPI, Binding, Index, Indexes
 from resolver.model.origin import StackLine
 from resolver.model.problem import Absence, Ask, Checks, Departure, Policy, Problem, Relaxed, Stack
