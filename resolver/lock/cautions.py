@@ -15,7 +15,7 @@ from resolver.model.lock import LockedFact, LockedPin
 from resolver.model.problem import Problem
 from resolver.model.release import QUARANTINED
 from resolver.model.requirement import Requirement
-from resolver.model.resolution import Pin, Resolution
+from resolver.model.resolution import FellBack, Pin, Resolution
 from resolver.suggestions import closest
 
 _SIMILAR = 0.8  # a letter wrong, missing or too many in a name of five or more
@@ -24,10 +24,12 @@ _SIMILAR = 0.8  # a letter wrong, missing or too many in a name of five or more
 def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catalog) -> Iterator[str]:
     """The warnings of a resolution, with those of the facts `about` it.
 
-    First what the stack itself asks for and does not get: extras, and newer releases of projects that it names. Then
-    grave facts, then facts set aside, then other facts; of these, first the ones about projects that the stack names.
+    First what the stack itself asks for and does not get: releases of today, extras, and newer releases of projects
+    that it names. Then grave facts, then facts set aside, then other facts; of these, first the ones about projects
+    that the stack names.
     """
     named = {ask.need.name for ask in resolution.problem.stack.asks if isinstance(ask.need, Requirement)}
+    yield from map(_fell_back, resolution.fell_back)
     yield from _lost_extras(resolution, catalog)
     for pin in resolution.pins:
         if pin.name in named:
@@ -77,6 +79,13 @@ def notes(problem: Problem) -> Iterator[str]:
         marker = ask.need.marker if isinstance(ask.need, Requirement) else None
         if marker is not None and not marker.evaluate(problem.target.markers):
             yield phrases.NOT_HERE(line=ask.origin.text, where=ask.origin.where)
+
+
+def _fell_back(row: FellBack) -> str:
+    package = f"{row.project} {row.version}"
+    if row.why:
+        return phrases.FELL_BACK_FOR(package=package, newest=row.newest, why=row.why)
+    return phrases.FELL_BACK(package=package, newest=row.newest, project=row.project)
 
 
 def _warning(fact: facts.Warns) -> str:
