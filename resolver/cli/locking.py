@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # a remembered lock needs no explaining
     from resolver.cli.explaining import Explaining
     from resolver.model.explanation import Explanation
     from resolver.model.resolution import Conflict, Resolution
+    from resolver.model.statement import Statement
     from resolver.solve.solver import Refutation
 
 _Result = TypeVar("_Result")
@@ -230,6 +231,7 @@ def _lock(
         from resolver.lock import build
         from resolver.solve.builds import solve_builds
         from resolver.solve.extras import lost_extras
+        from resolver.solve.fallen import fallen_back
         from resolver.solve.passed import passed_over
         from resolver.solve.solver import Refutation, decide
         from resolver.solve.universe import Universe
@@ -241,6 +243,8 @@ def _lock(
             return explain(answer)
         answer = replace(answer, passed_over=passed_over(universe, answer, passed))
         answer = replace(answer, lost_extras=lost_extras(universe, answer))
+        fallen = fallen_back(universe, answer, progress.solving)
+        answer = replace(answer, fell_back=tuple(replace(row, why=_sentences(row.because)) for row in fallen))
         builds = solve_builds(answer, catalog, preferred=keep_builds, tick=progress.solving)
         lock = build.build(answer, [(one.archives, _told(one.answer)) for one in builds], catalog)
         remembered.keep(catalog, lock, keep, keep_builds, passed)
@@ -274,11 +278,19 @@ def _certain(problem: Problem) -> list[NormalizedName]:
 def _told(answer: Resolution | Conflict) -> Resolution | str:
     from resolver.model.resolution import Conflict
 
-    if not isinstance(answer, Conflict):
-        return answer
+    return _sentences(answer.statements) if isinstance(answer, Conflict) else answer
+
+
+def _sentences(statements: Sequence[Statement]) -> str:
+    """Statements in one line, those with one cause together; empty if there are none."""
+    if not statements:
+        return ""
+    from resolver.model.explanation import Contradiction
+    from resolver.render.explanation.grouping import grouped
     from resolver.render.explanation.sentences import explanation_sentence
 
-    return "; ".join(explanation_sentence(statement, "en") for statement in answer.statements)
+    together = grouped(Contradiction(statements=tuple(statements), closing=None)).statements
+    return "; ".join(explanation_sentence(statement, "en") for statement in together)
 
 
 class _OvertakenError(Exception):

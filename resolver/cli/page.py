@@ -45,10 +45,10 @@ class Page:
 
     def ways(self, explanation: Explanation) -> None:
         """Write the second part, after contradictions that were found since the first."""
-        from resolver.render.explanation.sentences import noted_once
+        from resolver.render.explanation.sentences import shown
         from resolver.render.explanation.text import further_text, ways_text
 
-        further = noted_once(explanation.contradictions)[self._told :]
+        further = shown(explanation.contradictions)[self._told :]
         if further:
             self.write(further_text(further, self.language, self.width()) + "\n")
         told = replace(explanation, options=(*explanation.options, *self.options))

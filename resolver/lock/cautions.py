@@ -17,7 +17,7 @@ from resolver.model.lock import LockedFact, LockedPin
 from resolver.model.problem import Problem
 from resolver.model.release import QUARANTINED
 from resolver.model.requirement import Requirement
-from resolver.model.resolution import Pin, Resolution
+from resolver.model.resolution import FellBack, Pin, Resolution
 from resolver.suggestions import closest
 
 _SIMILAR = 0.8  # a letter wrong, missing or too many in a name of five or more
@@ -26,11 +26,13 @@ _SIMILAR = 0.8  # a letter wrong, missing or too many in a name of five or more
 def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catalog) -> Iterator[str]:
     """The warnings of a resolution, with those of the facts `about` it.
 
-    First the practices that the lock rests on. Then that the target has an unknown CANN; then what the stack itself asks
-    for and does not get: extras, and newer releases of projects that it names. Then grave facts, then facts set aside,
-    then other facts; of these, first the ones about projects that the stack names.
+    First what it does that its stack did not ask for in so many words: releases far from today's, practices that it rests
+    on, a CANN that nobody knows. Then what the stack itself asks for and does not get: extras, and newer releases of
+    projects that it names. Then grave facts, then facts set aside, then other facts; of these, first the ones about
+    projects that the stack names.
     """
     named = {ask.need.name for ask in resolution.problem.stack.asks if isinstance(ask.need, Requirement)}
+    yield from map(_fell_back, resolution.fell_back)
     for practice in resolution.practices:
         yield from (_warning(told) for told in (warning_of(practice),) if told is not None)
     for component, near in resolution.problem.unknown.items():
@@ -98,6 +100,13 @@ def warning_of(fact: facts.Fact) -> facts.Warns | None:
         source = {"text": f"{told.text} Source: {fact.source}", "text_zh": f"{told.text_zh}来源：{fact.source}"}
         return replace(told, **source)
     return fact if isinstance(fact, facts.Warns) else None
+
+
+def _fell_back(row: FellBack) -> str:
+    package = f"{row.project} {row.version}"
+    if row.why:
+        return phrases.FELL_BACK_FOR(package=package, newest=row.newest, why=row.why)
+    return phrases.FELL_BACK(package=package, newest=row.newest, project=row.project)
 
 
 def _warning(fact: facts.Warns) -> str:

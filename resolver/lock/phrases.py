@@ -73,6 +73,14 @@ LEFT_TO_THE_MACHINE_LINE: Final = Phrase(
     "软件栈要求 {line}；目标没有保证这一点，因此由 install.sh 和 verify.py 检查机器的驱动。"
     "关于驱动的事实只看目标中的 `hdk`",
 )
+FELL_BACK_FOR: Final = Phrase(
+    "{package} is far behind the newest release, {newest}; nothing newer is possible here, because {why}",
+    "{package} 远落后于最新版本 {newest}；此处无法采用更新的版本，因为 {why}",
+)
+FELL_BACK: Final = Phrase(
+    "{package} is far behind the newest release, {newest}; explain --package {project} says what keeps newer ones out",
+    "{package} 远落后于最新版本 {newest}；用 explain --package {project} 可查看为何不能采用更新的版本",
+)
 LOST_EXTRA: Final = Phrase(
     "{package} has no extra `{extra}`, which the stack asks for; nothing was added for it. `{other}` has it, and was "
     "not taken; explain --package with that says why",

@@ -64,11 +64,25 @@ class PassedOver(msgspec.Struct, frozen=True, kw_only=True):
     index: str
 
 
+class FellBack(msgspec.Struct, frozen=True, kw_only=True):
+    """A wish without an upper bound whose pin is far behind the newest release, and what keeps out all newer ones.
+
+    `because` is empty if that was not looked for, or if newer ones are possible. `why` is the same in words.
+    """
+
+    project: NormalizedName
+    version: Version
+    newest: str
+    because: tuple[Statement, ...]
+    why: str = ""
+
+
 class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     """Pins sorted by name. `engine` says what found it, after so many `rounds`.
 
-    `passed_over` and `lost_extras` are filled in only for what is going to be locked (see `solve/passed.py`,
-    `solve/extras.py`). `practices` are those in force that it rests on (see `solve/practices.py`).
+    `passed_over`, `lost_extras` and `fell_back` are filled in only for what is going to be locked (see
+    `solve/passed.py`, `solve/extras.py`, `solve/fallen.py`).
+    `practices` are those in force that it rests on (see `solve/practices.py`).
     """
 
     problem: Problem
@@ -79,6 +93,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     passed_over: tuple[PassedOver, ...] = ()
     lost_extras: tuple[LostExtra, ...] = ()
     practices: tuple[Practice, ...] = ()
+    fell_back: tuple[FellBack, ...] = ()
 
     def pin(self, name: str) -> Pin | None:
         """The pin of a project; None if it is not in the resolution."""

@@ -23,7 +23,7 @@ _LANGUAGES = {"en": "en", "zh": "zh-Hans"}
 def explanation_html(explanation: Explanation, language: Language = "en") -> str:
     """The text of conflict.html. Links to the matrices are relative to locks/<stack>/<target>/."""
     problem = explanation.problem
-    told = replace(explanation, contradictions=sentences.noted_once(explanation.contradictions))
+    told = replace(explanation, contradictions=sentences.shown(explanation.contradictions))
     return (
         environment()
         .overlay(autoescape=True, finalize=None)

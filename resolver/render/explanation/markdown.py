@@ -43,7 +43,7 @@ def _why(explanation: Explanation, language: Language) -> Iterator[str]:
     total = len(explanation.contradictions)
     if not total:
         yield words.NO_CONTRADICTION(language)
-    for number, contradiction in enumerate(sentences.noted_once(explanation.contradictions), 1):
+    for number, contradiction in enumerate(sentences.shown(explanation.contradictions), 1):
         said = sentences.claim(contradiction, language)
         if total == 1:
             yield f"## {words.WHY(language, claim=said)}"

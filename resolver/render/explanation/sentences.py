@@ -29,6 +29,7 @@ from resolver.model.statement import (
 from resolver.model.tags import lacking, newer_glibc
 from resolver.render.bilingual import Counted
 from resolver.render.explanation import words
+from resolver.render.explanation.grouping import grouped
 from resolver.render.explanation.words import listed
 
 _PLAIN = (Reason.DYNAMIC, Reason.UNOPENED)  # said of one file as of another
@@ -159,11 +160,11 @@ def claim(contradiction: Contradiction, language: Language) -> str:
     return words.CLAIM_MANY(language, count=count, fewer=count - 1)
 
 
-def noted_once(contradictions: Sequence[Contradiction]) -> tuple[Contradiction, ...]:
-    """The contradictions, with each known fault of a release only at its first mention."""
+def shown(contradictions: Sequence[Contradiction]) -> tuple[Contradiction, ...]:
+    """The contradictions for people: long ones grouped, and each known fault of a release only at its first mention."""
     first = {note.id: at for at, one in reversed(list(enumerate(contradictions))) for note in one.notes}
     return tuple(
-        replace(one, notes=tuple(note for note in one.notes if first[note.id] == at))
+        replace(grouped(one), notes=tuple(note for note in one.notes if first[note.id] == at))
         for at, one in enumerate(contradictions)
     )
 

@@ -51,7 +51,7 @@ def _further(contradictions: Sequence[Contradiction], language: Language, width:
 def contradictions_lines(contradictions: Sequence[Contradiction], language: Language, width: int) -> Iterator[str]:
     """The contradictions, with headings if there are several; the heading of a single one is the caller's."""
     total = len(contradictions)
-    for number, contradiction in enumerate(sentences.noted_once(contradictions), 1):
+    for number, contradiction in enumerate(sentences.shown(contradictions), 1):
         if total > 1:
             said = sentences.claim(contradiction, language)
             yield ""
@@ -63,7 +63,7 @@ def contradictions_lines(contradictions: Sequence[Contradiction], language: Lang
 def overall_claim(contradictions: Sequence[Contradiction], language: Language) -> str:
     """What is said about all contradictions, on one line."""
     if len(contradictions) == 1:
-        return sentences.claim(contradictions[0], language)
+        return sentences.claim(sentences.shown(contradictions)[0], language)
     return words.SEVERAL(language, count=len(contradictions))
 
 

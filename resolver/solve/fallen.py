@@ -1,0 +1,119 @@
+"""Wishes without an upper bound that got a release far older than the newest, and what keeps the newer ones out.
+
+`vllm-ascend` on a CANN of last winter gives a release of last winter, and nobody asked for that. What keeps newer ones
+out is a proof: that of the stack with the wish for something newer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+
+from msgspec.structs import replace
+
+from resolver.catalog.parse.uploaded import moment
+from resolver.errors import ResolverError
+from resolver.model import text
+from resolver.model.candidate import Release
+from resolver.model.component import ComponentRequirement
+from resolver.model.fact import Requires
+from resolver.model.origin import StackLine
+from resolver.model.problem import Ask, Problem
+from resolver.model.release import Reason, SetAside
+from resolver.model.requirement import Requirement
+from resolver.model.resolution import FellBack, Pin, Resolution
+from resolver.model.statement import Asks, Statement
+from resolver.solve.project import Project
+from resolver.solve.provider import Tick
+from resolver.solve.solver import prove
+from resolver.solve.universe import Universe
+
+_MINORS = 3  # minor releases that a wish may be behind without a word
+_AGE = timedelta(days=183)
+_BOUNDS = ("==", "===", "~=", "<", "<=")
+
+
+def fallen_back(universe: Universe, resolution: Resolution, tick: Tick | None = None) -> tuple[FellBack, ...]:
+    """Those of the lines; the first has the reasons, as far as nothing newer is possible at all.
+
+    First is what tables bind to the machine, and of that what needs the others: their releases follow from its.
+    """
+    rows = list(_far(universe, resolution))
+    needed = {name for pin, _ in rows for name in pin.needs}
+    rows.sort(key=lambda row: (not _is_bound(universe.problem, row[0]), row[0].name in needed))
+    return tuple(
+        FellBack(
+            project=pin.name,
+            version=pin.version,
+            newest=newest,
+            because=() if at else _kept_out(universe, pin, tick),
+        )
+        for at, (pin, newest) in enumerate(rows)
+    )
+
+
+def _far(universe: Universe, resolution: Resolution) -> Iterator[tuple[Pin, str]]:
+    """The pins of such lines that are far behind, each with the newest final release."""
+    for ask in resolution.problem.stack.asks:
+        need = ask.need
+        pin = resolution.pin(need.name) if isinstance(need, Requirement) and not need.url else None
+        if pin is None or not isinstance(need, Requirement) or any(one.operator in _BOUNDS for one in need.specifier):
+            continue
+        project = universe.project(pin.name)
+        newer = [
+            at
+            for at in project.positions(project.stable & project.mask(need.specifier))
+            if project.versions[at] > pin.version and not _is_out(project.release(at))
+        ]
+        if newer and _is_far(project, newer, pin):
+            yield pin, str(project.versions[newer[0]])
+
+
+def _is_out(release: Release | tuple[SetAside, ...]) -> bool:
+    """Whether a release is none to wait for: yanked, or after the cut-off."""
+    if isinstance(release, Release):
+        return release.yanked
+    return any(row.reason in (Reason.NEWER, Reason.YANKED) for row in release)
+
+
+def _is_far(project: Project, newer: Sequence[int], pin: Pin) -> bool:
+    """Whether a pin is more than so many minor releases, or longer, behind the first of the newer ones."""
+    new, old = project.versions[newer[0]], pin.version
+    minors = {project.versions[at].release[:2] for at in newer} - {old.release[:2]}
+    if len(minors) > _MINORS or (new.major == old.major and new.minor - old.minor > _MINORS):
+        return True
+    late, early = _uploaded(project, newer[0]), _uploaded(project, pin.release.position)
+    return late is not None and early is not None and late - early > _AGE
+
+
+def _uploaded(project: Project, position: int) -> datetime | None:
+    files = [file for offer in project.ordered.offers(position) for file in offer.page.releases[offer.version]]
+    return min(filter(None, (moment(file.uploaded) for file in files)), default=None)
+
+
+def _is_bound(problem: Problem, pin: Pin) -> bool:
+    """Whether facts say which machine releases of a project are for."""
+    return any(
+        isinstance(fact, Requires)
+        and fact.package == pin.name
+        and any(isinstance(need, ComponentRequirement) for need in fact.needs)
+        for fact in problem.facts
+    )
+
+
+def _kept_out(universe: Universe, pin: Pin, tick: Tick | None) -> tuple[Statement, ...]:
+    """What rules out everything newer; empty if something newer is possible, or if that cannot be told here."""
+    from resolver.solve.tell import tell  # needs PySAT, as the proof does
+
+    problem = universe.problem
+    line = f"{pin.name}>{pin.version.public}"
+    ask = Ask(need=text.requirement(line), origin=StackLine(line, problem.stack.where))
+    changed = replace(problem, stack=replace(problem.stack, asks=(*problem.stack.asks, ask)))
+    try:
+        answer = prove(universe.variant(changed), tick)
+    except ResolverError:
+        return ()
+    if isinstance(answer, Resolution):
+        return ()
+    statements = dict.fromkeys(tell(answer.engine.clauses, answer.core).values())
+    return tuple(one for one in statements if not isinstance(one, Asks))
