@@ -77,7 +77,10 @@ def test_those_that_solve_a_conflict_together_are_the_first_way_out_and_one_chan
     assert [warning["fact"]["id"] for warning in first["environments"][0]["warnings"]] == ["old-cv", "older-kernels"]
     assert not any(fix["risky"] for fix in run.json["fixes"]), "which would go against metadata without evidence"
     for language, told in (
-        ("en", "  A  turn on the practices `old-cv`, `older-kernels`\n     goes against metadata, as the vendor's image"),
+        (
+            "en",
+            "  A  turn on the practices `old-cv`, `older-kernels`\n     goes against metadata, as the vendor's image",
+        ),
         ("zh", "  A  启用惯例 `old-cv`、`older-kernels`\n     与元数据相违，厂商的镜像也是如此\n"),
     ):
         assert told in clash.run("explain", "demo", "--lang", language).stdout
@@ -107,6 +110,14 @@ def test_a_lock_tells_first_what_it_goes_against(clash: Workspace) -> None:
     ]
     chinese = clash.read("report.zh.md").replace("\\", "")
     assert "风险：读取图片的 cv 较旧。来源：Dockerfile of the plugin @12345678" in chinese
+
+
+def test_one_that_another_target_may_need_is_not_told(clash: Workspace) -> None:
+    turned_on(clash, '["old-cv", "older-kernels"]', "plugin==0.18")
+    path = clash.matrices / "stacks" / "demo.toml"
+    path.write_text(path.read_text("utf-8").replace("[target]", "[[target]]"), "utf-8")
+    clash.locked()
+    assert clash.content()["warnings"] == [WARNING]
 
 
 def test_all_are_on_and_those_that_are_not_needed_are_not_told(clash: Workspace) -> None:

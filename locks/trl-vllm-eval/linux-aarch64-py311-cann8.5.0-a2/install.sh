@@ -483,7 +483,7 @@ if stage 5 'arctic-inference, built from source in a separate environment' 'arct
     fi
 fi
 
-# vllm after torch: vllm's setup.py imports torch at the top, so torch must be installed before vllm is built, which happens in this environment (without isolation). (matrices/facts/vllm.toml:100)
+# vllm after torch: vllm's setup.py imports torch at the top, so torch must be installed before vllm is built, which happens in this environment (without isolation). (matrices/facts/vllm.toml:110)
 if stage 6 'vllm, built from source in this environment' 'vllm，在此环境中从源码构建' "$here/stages/6.txt"; then
     sources_of stages/6.txt
     build_in "$(dirname "$(dirname "$python")")" TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=0.13.0 PIP_REQUIRE_HASHES=1 \
@@ -491,7 +491,7 @@ if stage 6 'vllm, built from source in this environment' 'vllm，在此环境中
         --no-binary vllm --require-hashes ${sources[@]+"${sources[@]}"} -r "$here/stages/6.txt"
 fi
 
-# vllm-ascend after torch, torch-npu and vllm: vllm-ascend's images install vllm (built for no device) first and then vllm-ascend, so that the versions pinned by vllm-ascend are the ones that stay. It patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:319)
+# vllm-ascend after torch, torch-npu and vllm: vllm-ascend's images install vllm (built for no device) first and then vllm-ascend, so that the versions pinned by vllm-ascend are the ones that stay. It patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:477)
 if stage 7 vllm-ascend vllm-ascend "$here/stages/7.txt"; then
     install_wheels "$python" stages/7.txt
 fi
