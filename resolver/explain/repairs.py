@@ -33,7 +33,6 @@ from resolver.explain.rest import Rest, clash_of_rest, told_of
 from resolver.explain.trial import Trials, Undecided
 from resolver.explain.wishes import wish_of
 from resolver.lock.build import applied
-from resolver.lock.practices import practices_used
 from resolver.model.candidate import Candidate
 from resolver.model.explanation import Attempt, Change, ChangeKind, Contradiction, Outcome
 from resolver.model.resolution import Resolution
@@ -185,7 +184,7 @@ class Repairs:
         """Lock a change to what can be used at all. If it is refuted, return its repairs."""
         if self._seen(changed) is not None:
             return None
-        answer = self._lock(changed, tried, briefly=True)
+        answer = self._lock(changed, tried, briefly=not changed.practices)  # nothing else is as near the wish
         if isinstance(answer, Undecided) and answer.is_late:
             self._found.late.append(Late(self, changed, tried, goes_on=True))
         return self._further(changed, answer)
@@ -405,7 +404,7 @@ class Repairs:
 
     def _practised(self, changed: Changed, found: Resolution) -> tuple[Changed, Resolution | Refutation | Undecided]:
         """A changed stack with no more practices turned on than its lock rests on, and its lock."""
-        used = {one.id for one in practices_used(found, self._trials.catalog)}
+        used = {practice.id for practice in found.practices}
         idle = [name for name in changed.practices if name not in used]
         if not idle:
             return changed, found

@@ -19,7 +19,7 @@ from resolver.matrix.document import read_text
 from resolver.matrix.load import Inputs, with_stack
 from resolver.model.component import ComponentRequirement
 from resolver.model.explanation import Environment, PinOf
-from resolver.model.fact import Practice, Strength, Warns, as_warning
+from resolver.model.fact import Warns, as_warning
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
@@ -209,11 +209,7 @@ def environment(resolution: Resolution, wish: Problem, name: str, matter: Sequen
 def _warnings(resolution: Resolution, wish: Problem, matter: Sequence[str]) -> Iterator[Warns]:
     wished = {ask.need.name: ask.need for ask in wish.stack.asks if isinstance(ask.need, Requirement)}
     own = {fact.id for fact in wish.facts}
-    yield from (
-        as_warning(fact)
-        for fact in resolution.problem.facts
-        if isinstance(fact, Practice) and fact.strength is Strength.PRACTICE and fact.id not in own
-    )
+    yield from (as_warning(practice) for practice in resolution.practices if practice.id not in own)
     for fact in applied(resolution):
         if not isinstance(fact, Warns):
             continue

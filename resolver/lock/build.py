@@ -13,7 +13,6 @@ from resolver.errors import InputError, WrongRelease
 from resolver.lock import cautions
 from resolver.lock.driver import drivers
 from resolver.lock.order import stages
-from resolver.lock.practices import warning_of
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.candidate import Release
@@ -121,7 +120,7 @@ def _indexes(pins: Sequence[LockedPin], known: Indexes) -> Iterator[LockedIndex]
 
 
 def _fact(fact: facts.Fact) -> LockedFact:
-    told = warning_of(fact)
+    told = cautions.warning_of(fact)
     return LockedFact(
         id=fact.id,
         where=fact.where,

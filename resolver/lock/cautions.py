@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from resolver.catalog.protocol import Catalog
 from resolver.lock import phrases
 from resolver.lock.driver import is_left_open
-from resolver.lock.practices import practices_used, warning_of
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.component import ComponentRequirement
@@ -30,8 +31,7 @@ def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catal
     grave facts, then facts set aside, then other facts; of these, first the ones about projects that the stack names.
     """
     named = {ask.need.name for ask in resolution.problem.stack.asks if isinstance(ask.need, Requirement)}
-    practices = list(practices_used(resolution, catalog))
-    for practice in practices:
+    for practice in resolution.practices:
         yield from (_warning(told) for told in (warning_of(practice),) if told is not None)
     yield from _lost_extras(resolution, catalog)
     for pin in resolution.pins:
@@ -51,7 +51,7 @@ def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catal
             yield phrases.LEFT_TO_THE_MACHINE_LINE(line=ask.origin.text)
         elif isinstance(ask.need, ComponentRequirement) and ask.need.component not in resolution.problem.target.system:
             yield phrases.UNCHECKED_LINE(line=ask.origin.text)
-    used = {practice.id for practice in practices}
+    used = {practice.id for practice in resolution.practices}
     for name in resolution.problem.stack.practices:
         if name not in used:
             yield phrases.PRACTICE_NEEDLESS(practice=name)
@@ -86,6 +86,15 @@ def notes(problem: Problem) -> Iterator[str]:
         marker = ask.need.marker if isinstance(ask.need, Requirement) else None
         if marker is not None and not marker.evaluate(problem.target.markers):
             yield phrases.NOT_HERE(line=ask.origin.text, where=ask.origin.where)
+
+
+def warning_of(fact: facts.Fact) -> facts.Warns | None:
+    """What a lock says about a practice, or any other warning; None for other facts."""
+    if isinstance(fact, facts.Practice) and fact.strength is facts.Strength.PRACTICE:
+        told = facts.as_warning(fact)
+        source = {"text": f"{told.text} Source: {fact.source}", "text_zh": f"{told.text_zh}来源：{fact.source}"}
+        return replace(told, **source)
+    return fact if isinstance(fact, facts.Warns) else None
 
 
 def _warning(fact: facts.Warns) -> str:

@@ -115,7 +115,7 @@ def _common(given: schema.Evidence, row: Row) -> dict[str, Any]:
     if strength is model.Strength.PRACTICE and not isinstance(given, schema.RequirementsRow):
         raise InputError(
             "only a `replaces` or `requires` fact can be a practice",
-            where=row.place("strength" if given.strength else "id"),
+            where=row.place("strength") if given.strength else row.place(),
             hint=f"give this `{row.kind}` fact the strength of its evidence, such as documented",
         )
     return common | {**evidence, "strength": strength}
@@ -126,7 +126,7 @@ def _risk(given: schema.RequirementsRow, row: Row, common: dict[str, Any]) -> di
     if (common["strength"] is model.Strength.PRACTICE) != (given.risk is not None):
         raise InputError(
             "a practice does not say what is at risk" if given.risk is None else "only a practice has a `risk`",
-            where=row.place("id" if given.risk is None else "risk"),
+            where=row.place() if given.risk is None else row.place("risk"),
             hint='add risk = "…": what may fail because metadata is not followed'
             if given.risk is None
             else 'write strength = "practice", or leave `risk` out',

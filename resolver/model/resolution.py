@@ -7,6 +7,7 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.model.candidate import Release
+from resolver.model.fact import Practice
 from resolver.model.origin import Origin
 from resolver.model.problem import Problem
 from resolver.model.statement import Statement
@@ -67,7 +68,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     """Pins sorted by name. `engine` says what found it, after so many `rounds`.
 
     `passed_over` and `lost_extras` are filled in only for what is going to be locked (see `solve/passed.py`,
-    `solve/extras.py`).
+    `solve/extras.py`). `practices` are those in force that it rests on (see `solve/practices.py`).
     """
 
     problem: Problem
@@ -77,6 +78,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     left_out: tuple[LeftOut, ...] = ()
     passed_over: tuple[PassedOver, ...] = ()
     lost_extras: tuple[LostExtra, ...] = ()
+    practices: tuple[Practice, ...] = ()
 
     def pin(self, name: str) -> Pin | None:
         """The pin of a project; None if it is not in the resolution."""

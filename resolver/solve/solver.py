@@ -25,6 +25,7 @@ from resolver.solve.incremental import IncrementalResolution
 from resolver.solve.lookahead import Lookahead
 from resolver.solve.needs import DynamicArchiveError
 from resolver.solve.newest import Choices, newest
+from resolver.solve.practices import practices_used
 from resolver.solve.provider import Provider, Reporter, Tick
 from resolver.solve.universe import Universe
 
@@ -156,7 +157,8 @@ def _finished(
         found = gather(universe, choices, engine=engine, rounds=rounds)
     except InvalidChoiceError as error:
         return [str(error)]
-    return check(universe.problem, found, universe.catalog) or found
+    wrong = check(universe.problem, found, universe.catalog)
+    return wrong or msgspec.structs.replace(found, practices=tuple(practices_used(found, universe.catalog)))
 
 
 def _narrowed(universe: Universe, tick: Tick | None) -> Choices | None:

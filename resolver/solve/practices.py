@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement
 
 from resolver.catalog.protocol import Catalog
@@ -30,15 +29,6 @@ def practices_used(resolution: Resolution, catalog: Catalog) -> Iterator[facts.P
             needs = (*_own(pin, fact, resolution, catalog), *_of_facts(pin, fact, resolution))
             if not all(_is_met(need, resolution) for need in needs):
                 yield fact
-
-
-def warning_of(fact: facts.Fact) -> facts.Warns | None:
-    """What a lock says about a practice, or any other warning; None for other facts."""
-    if isinstance(fact, facts.Practice) and fact.strength is facts.Strength.PRACTICE:
-        told = facts.as_warning(fact)
-        source = {"text": f"{told.text} Source: {fact.source}", "text_zh": f"{told.text_zh}来源：{fact.source}"}
-        return replace(told, **source)
-    return fact if isinstance(fact, facts.Warns) else None
 
 
 def _own(pin: Pin, fact: facts.Replaces, resolution: Resolution, catalog: Catalog) -> Iterator[Requirement]:
