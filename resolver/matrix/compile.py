@@ -79,6 +79,7 @@ def _stack(
     systems: Document[schema.SystemsFile] | None,
 ) -> Stack:
     table = document.content.stack
+    practices = tuple(_named_practices(document, facts))
     asks = []
     if not table.requires:
         raise InputError(
@@ -101,7 +102,7 @@ def _stack(
         ),
         relaxed=tuple(_relaxed(document, facts)),
         absent=tuple(_absences(document, asks)),
-        practices=tuple(_named_practices(document, facts)),
+        practices=practices if not isinstance(document.content.target, list) else (),
         recorded=tuple(compile_recorded(document, indexes)),
         checks=Checks(
             imports=tuple(document.content.check.imports),

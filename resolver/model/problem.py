@@ -97,7 +97,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
 class Stack(msgspec.Struct, frozen=True, kw_only=True):
     """What a stack file says, except for its targets. `where` is the file's path as given.
 
-    `practices` are those that it turns on by name.
+    `practices` are those that it turns on by name for its only target: each should make a difference there. Where
+    several targets share them, one may be for another target.
     """
 
     name: str

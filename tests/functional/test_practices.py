@@ -112,6 +112,14 @@ def test_a_lock_tells_first_what_it_goes_against(clash: Workspace) -> None:
     assert "风险：读取图片的 cv 较旧。来源：Dockerfile of the plugin @12345678" in chinese
 
 
+def test_one_that_another_target_may_need_is_not_told(clash: Workspace) -> None:
+    turned_on(clash, '["old-cv", "older-kernels"]', "plugin==0.18")
+    path = clash.matrices / "stacks" / "demo.toml"
+    path.write_text(path.read_text("utf-8").replace("[target]", "[[target]]"), "utf-8")
+    clash.locked()
+    assert clash.content()["warnings"] == [WARNING]
+
+
 def test_all_are_on_and_those_that_are_not_needed_are_not_told(clash: Workspace) -> None:
     turned_on(clash, '"all"', "plugin==0.18")
     clash.locked()

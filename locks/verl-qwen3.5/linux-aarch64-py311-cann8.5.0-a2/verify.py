@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Check whether this machine and environment match the lock: verl-qwen3.5 for linux-aarch64-py311-cann8.5.0-a2: verl (FSDP) training with vLLM rollouts on Ascend A2, with the versions of the guide for Qwen3.5 (Qwen3.5 checkpoints cannot be loaded)
+"""Check whether this machine and environment match the lock: verl-qwen3.5 for linux-aarch64-py311-cann8.5.0-a2: verl (FSDP) training with vLLM rollouts on Ascend A2, with the versions of the guide for Qwen3.5 (Qwen3.5 checkpoints cannot be loaded; verl-qwen3.5-latest loads them)
 
 Made from lock.toml by ascend-lock; do not edit. Run it with the Python of the environment:
 

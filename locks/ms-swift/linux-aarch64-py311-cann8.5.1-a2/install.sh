@@ -1,0 +1,517 @@
+#!/usr/bin/env bash
+# Install ms-swift for linux-aarch64-py311-cann8.5.1-a2: Training with ms-swift on Ascend A2: with vLLM on CANN 8.5.1, without it on CANN 9.1.0
+#
+# Made from lock.toml by ascend-lock; do not edit. Read it before you run it:
+#   1. checks the machine, Python, glibc and CANN, and reports what is wrong
+#   2. installs in 7 stages, every file checked against its sha256
+#   3. checks what was installed (with verify.py, which can be run at any time)
+# It can be run again after a failure: a stage whose distributions are all
+# installed is skipped.
+# Every message is in English and Chinese; a Chinese locale (UTF-8) or --lang zh selects Chinese.
+[ -n "${BASH_VERSION-}" ] || exec bash "$0" "$@"  # called as `sh install.sh`
+set +o posix  # where sh is bash; before 5.1 it would not read what follows
+set -euo pipefail
+
+lang=en
+case ${LC_ALL:-${LC_MESSAGES:-${LANG-}}} in [zZ][hH]*[uU][tT][fF]*8*) lang=zh ;; esac
+
+usage() {
+    if [ "$lang" = zh ]; then
+        cat <<'EOF'
+用法：install.sh [--dry-run] [--wheelhouse 目录] [--python 路径] [--system] [--skip-system-checks] [--lang en|zh]
+
+  --dry-run             检查机器，说明将要做什么；不改动任何东西
+  --wheelhouse 目录     所有文件取自该目录，不使用网络
+  --python 路径         目标环境的 Python（默认为当前激活的环境的 Python）
+  --system              安装到不在虚拟环境中的 Python
+  --skip-system-checks  机器与锁文件不符时只警告，不停止
+  --lang en|zh          消息的语言（默认取决于系统语言环境）
+EOF
+        return
+    fi
+    cat <<'EOF'
+usage: install.sh [--dry-run] [--wheelhouse DIR] [--python PATH] [--system] [--skip-system-checks] [--lang en|zh]
+
+  --dry-run             check the machine and print what would be done; change nothing
+  --wheelhouse DIR      take all files from DIR, without network access
+  --python PATH         the environment's Python (default: the active environment's)
+  --system              install into a Python outside a virtual environment
+  --skip-system-checks  only warn if the machine does not match the lock
+  --lang en|zh          language of messages (default: by locale)
+EOF
+}
+
+say() { # message, the same in Chinese
+    if [ "$lang" = zh ]; then printf '%s\n' "$2"; else printf '%s\n' "$1"; fi
+}
+tell() { # as what: in English, in Chinese; message, hint; the same in Chinese
+    if [ "$lang" = zh ]; then
+        printf '%s：%s\n' "$2" "$5"
+        if [ -n "${6-}" ]; then printf '提示：%s\n' "$6"; fi
+    else
+        printf '%s: %s\n' "$1" "$3"
+        if [ -n "$4" ]; then printf 'hint: %s\n' "$4"; fi
+    fi >&2
+}
+fail() { # message, hint, the same in Chinese
+    tell error 错误 "$@"
+    exit 1
+}
+
+dry_run=no
+wheelhouse=
+python=
+system=no
+strict=yes
+while [ $# -gt 0 ]; do
+    case $1 in
+        --dry-run) dry_run=yes ;;
+        --wheelhouse) wheelhouse=${2:?--wheelhouse needs a folder}; shift ;;
+        --python) python=${2:?--python needs a path}; shift ;;
+        --system) system=yes ;;
+        --skip-system-checks) strict=no ;;
+        --lang)
+            case ${2-} in
+                en | zh) lang=$2 ;;
+                *) fail "--lang must be en or zh" "" "--lang 只能是 en 或 zh" ;;
+            esac
+            shift
+            ;;
+        -h | --help) usage; exit 0 ;;
+        *) usage >&2; fail "unknown option: $1" "" "未知选项：$1" ;;
+    esac
+    shift
+done
+
+# the folder of this file itself, even if it was called through a link
+here=$(readlink -f -- "${BASH_SOURCE[0]-}") || here=
+here=${here%/*}
+if [ -z "$here" ] || [ ! -d "$here/stages" ]; then
+    fail "there is no stages/ folder next to install.sh${here:+ in $here}" "copy the lock's whole folder and run the install.sh inside it" \
+        "install.sh 旁没有 stages/${here:+（在 $here 中）}" "请复制锁文件的整个目录，并运行其中的 install.sh"
+fi
+
+# --- 1. the machine
+
+mismatches=0
+mismatch() { # message, hint, the same in Chinese
+    if [ "$strict" = yes ] && [ "$dry_run" = no ]; then fail "$@"; fi
+    tell warning 警告 "$@"
+    mismatches=$((mismatches + 1))
+}
+
+[ "$(uname -s)" = Linux ] ||
+    mismatch "this is $(uname -s), but the lock is for Linux" "" "本机系统是 $(uname -s)，而锁文件面向 Linux"
+[ "$(uname -m)" = aarch64 ] ||
+    mismatch "this machine is $(uname -m), but the lock is for aarch64" "lock the stack for this machine's platform" \
+        "本机处理器架构是 $(uname -m)，而锁文件面向 aarch64" "请为本机的平台锁定该软件栈"
+
+if [ -z "$python" ]; then
+    if [ -n "${VIRTUAL_ENV-}" ]; then python=$VIRTUAL_ENV/bin/python
+    elif [ -n "${CONDA_PREFIX-}" ]; then python=$CONDA_PREFIX/bin/python
+    else python=$(command -v python3 || true); fi
+fi
+if [ -z "$python" ] || ! "$python" -c '' 2>/dev/null; then
+    fail "no working Python was found${python:+ at $python}" "activate an environment, or pass --python PATH" \
+        "没有找到可用的 Python${python:+：$python}" "请激活一个环境，或用 --python 路径 指定"
+fi
+found=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || true)
+[[ $found =~ ^[0-9]+\.[0-9]+$ ]] ||
+    fail "$python is not a Python interpreter" "activate an environment, or pass the path of its Python with --python" \
+        "$python 不是 Python" "请激活一个环境，或用 --python 路径 指定该环境的 Python"
+python=$("$python" -c 'import sys; print(sys.executable)')  # absolute, as builds need it
+[ "$found" = 3.11 ] ||
+    fail "$python is Python $found, but the lock is for 3.11" \
+        "create one: python3.11 -m venv env && . env/bin/activate" \
+        "$python 是 Python ${found}，而锁文件面向 3.11" \
+        "请建立环境：python3.11 -m venv env && . env/bin/activate"
+if [ "$system" = no ] && ! "$python" -c '
+import os, sys
+sys.exit(sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.prefix, "conda-meta")))
+'; then
+    fail "$python is not in a virtual or conda environment" \
+        "create one: $python -m venv env && . env/bin/activate; or pass --system" \
+        "$python 不在虚拟环境或 conda 环境中" \
+        "请建立环境：$python -m venv env && . env/bin/activate；或加上 --system"
+fi
+# unset settings of pip that would change what is installed
+unset PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLATFORM PIP_PYTHON_VERSION PIP_ABI \
+    PIP_IMPLEMENTATION PIP_CONSTRAINT PIP_REQUIREMENT PIP_TARGET PIP_PREFIX PIP_ROOT PIP_USER PIP_NO_BINARY \
+    PIP_ONLY_BINARY PIP_PRE PIP_REQUIRE_HASHES PIP_DRY_RUN PIP_REPORT PIP_IGNORE_INSTALLED
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
+"$python" -I -c 'import pip' 2>/dev/null ||
+    fail "$python has no pip" "$python -m ensurepip" "$python 没有 pip" "$python -m ensurepip"
+settings=$("$python" -I -m pip config list) ||
+    fail "pip of $python does not run" "see above; $python -m pip config debug lists its configuration files" \
+        "$python 的 pip 无法运行" "见上文；$python -m pip config debug 会列出它的配置文件"
+elsewhere=$(sed -n "s/^\(\(global\|install\)\.\(target\|prefix\|root\|python\)\)=.*/\1/p; \
+s/^\(\(global\|install\)\.\(user\|dry-run\)\)='\(1\|y\|yes\|t\|true\|on\)'$/\1/Ip" <<<"$settings")
+if [ -n "$elsewhere" ]; then
+    fail "a setting in pip's own configuration would install packages somewhere else: ${elsewhere//$'\n'/, }" \
+        "remove it: $python -m pip config unset ${elsewhere%%$'\n'*}; $python -m pip config debug lists the configuration files" \
+        "pip 自身的配置中有一项设置，会使软件包不安装到这里：${elsewhere//$'\n'/、}" \
+        "请去掉它：$python -m pip config unset ${elsewhere%%$'\n'*}；$python -m pip config debug 会列出配置文件"
+fi
+
+glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | cut -d' ' -f2 || true)
+if [ -z "$glibc" ]; then
+    mismatch "the C library is not glibc, but the lock's wheels need glibc 2.35" "" \
+        "C 库不是 glibc，而锁文件中的 wheel 需要 glibc 2.35"
+elif [ "$(printf '%s\n' 2.35 "$glibc" | sort -V | head -n 1)" != 2.35 ]; then
+    mismatch "glibc is $glibc, but the lock needs 2.35 or newer" "set glibc = \"$glibc\" in the stack's target and lock again" \
+        "glibc 是 ${glibc}，而锁文件需要 2.35 或更新版本" "在软件栈的目标中设置 glibc = \"$glibc\" 并重新锁定"
+fi
+
+# As verify.py tells it at the end: the release that is active, and a line for each thing that is wrong with it
+cann='?'
+while IFS=$'\t' read -r state what mend; do
+    case $state in
+        found) cann=$what ;;
+        wrong) mismatch "$what" "$mend" "$what" "$mend" ;;
+        warning) tell warning 警告 "$what" "$mend" "$what" "$mend" ;;
+    esac
+done < <("$python" -I "$here/verify.py" --cann --lang "$lang" || true)
+[ "$cann" != '?' ] || fail "verify.py next to install.sh does not run" "copy the lock's whole folder" \
+    "install.sh 旁的 verify.py 无法运行" "请复制锁文件的整个目录"
+
+# What verify.py would report of the driver (HDK): one line per finding
+while IFS=$'\t' read -r state what mend; do
+    case $state in
+        wrong) mismatch "$what" "$mend" "$what" "$mend" ;;
+        warning) tell warning 警告 "$what" "$mend" "$what" "$mend" ;;
+    esac
+done < <("$python" -I "$here/verify.py" --hdk --lang "$lang" || true)
+
+# The SoC as verify.py reports it; empty if npu-smi is missing or names no known family
+soc=$("$python" -I "$here/verify.py" --soc || true)
+if [ -n "$soc" ] && [ "${soc%% *}" != A2 ]; then
+    mismatch "the SoC is $soc, but the lock is for A2" "set soc = \"${soc%% *}\" in the stack's target and lock again" \
+        "SoC 是 ${soc}，而锁文件面向 A2" "在软件栈的目标中设置 soc = \"${soc%% *}\" 并重新锁定"
+fi
+if [ -n "$wheelhouse" ]; then
+    [ -d "$wheelhouse" ] ||
+        fail "the --wheelhouse folder $wheelhouse does not exist" "" "--wheelhouse 指定的目录 $wheelhouse 不存在"
+    wheelhouse=$(CDPATH='' builtin cd -- "$wheelhouse" >/dev/null && pwd) ||
+        fail "the --wheelhouse folder cannot be entered" "" "无法进入 --wheelhouse 指定的目录"
+fi
+say "machine: $(uname -m), Python $found ($python), glibc ${glibc:-none}, CANN ${cann:-unknown}" \
+    "机器：$(uname -m)，Python ${found}（${python}），glibc ${glibc:-无}，CANN ${cann:-未知}"
+
+# --- 2. the stages
+
+# Where pip finds the files of a requirements file: only in the wheelhouse, otherwise on its own index
+sources_of() { # requirements file
+    sources=()
+    if [ -n "$wheelhouse" ]; then
+        sources=(--no-index --find-links "$wheelhouse")
+    fi
+}
+
+# The distributions of a requirements file that are not installed in the pinned version
+missing() {
+    # -I: modules in the current folder or on PYTHONPATH do not count as installed
+    "$python" -I - "$@" <<'EOF'
+import os, re, sys
+from importlib import metadata
+from pip._vendor.packaging.version import Version
+
+for path in sys.argv[1:]:
+    for line in open(path, encoding="utf-8"):
+        pin = re.match(r"([a-z0-9][a-z0-9-]*)==(\S+)(?:  # source (\S+)( editable)?)?", line)
+        if pin:
+            try:
+                version = Version(metadata.version(pin[1]))
+                found = pin[2] if version == Version(pin[2]) else str(version)
+                # the version does not tell the commit; `record` notes the source after each installation
+                notes = [metadata.distribution(pin[1]).read_text("ascend-lock.txt")] if pin[3] else []
+                if pin[4]:
+                    notes.append(open(os.path.join(sys.prefix, "src", pin[1], ".git", "ascend-lock")).read())
+                if any((note or "").strip() != pin[3] for note in notes):
+                    found += ", but not as built by the lock"
+            except Exception:  # not there, or left half-written by an interrupted install
+                found = None
+            if found != pin[2]:
+                print("%s %s (is %s)" % (pin[1], pin[2], found or "missing"))
+EOF
+}
+
+run() {
+    if [ "$dry_run" = no ]; then "$@"; return; fi
+    if [ "$lang" = zh ]; then printf '将执行：'; else printf 'would run:'; fi
+    printf ' %q' "$@"
+    printf '\n'
+}
+
+install_wheels() { # Python, requirements files: a pip for each
+    local file
+    for file in "${@:2}"; do
+        sources_of "$file"
+        run "$1" -I -m pip install --no-deps --only-binary :all: --require-hashes \
+            ${sources[@]+"${sources[@]}"} -r "$here/$file"
+    done
+}
+
+# CMake and other build tools use these variables to find Python before they look on PATH
+build_in() { # environment, variables and command
+    local environment=$1
+    shift
+    run env -u CONDA_PREFIX -u PYTHONPATH VIRTUAL_ENV="$environment" PATH="$environment/bin:$PATH" "$@"
+}
+
+# What the backend of a source archive requires beyond its pyproject.toml (PEP 517, get_requires_for_build_wheel)
+# and is not installed. Without isolation pip does not ask for it; with isolation pip would download it unpinned.
+asks_beyond='
+import json, os, shutil, subprocess, sys, tempfile
+
+# in a process of its own, because setuptools cannot be imported after pip
+hook = """
+import contextlib, importlib, json, sys
+backend, path = json.loads(sys.argv[1])
+sys.path[:0] = path
+module, _, names = backend.partition(":")
+with contextlib.redirect_stdout(sys.stderr):
+    backend = importlib.import_module(module)
+    for name in filter(None, names.split(".")):
+        backend = getattr(backend, name)
+    asked = getattr(backend, "get_requires_for_build_wheel", lambda settings: [])(None)
+print(json.dumps(asked))
+"""
+with tempfile.TemporaryDirectory() as folder:
+    shutil.unpack_archive(sys.argv[1], folder)
+    top = os.path.join(folder, *os.listdir(folder))
+    from importlib import metadata
+    from pip._vendor.packaging.requirements import Requirement
+    try:
+        import tomllib
+    except ModuleNotFoundError:
+        from pip._vendor import tomli as tomllib
+    system = {}
+    if os.path.exists(os.path.join(top, "pyproject.toml")):
+        with open(os.path.join(top, "pyproject.toml"), "rb") as file:
+            system = tomllib.load(file).get("build-system", {})
+    path = [os.path.join(top, part) for part in system.get("backend-path", [])]
+    told = json.dumps([system.get("build-backend", "setuptools.build_meta:__legacy__"), path])
+    asked = subprocess.run([sys.executable, "-I", "-c", hook, told], cwd=top, stdout=subprocess.PIPE)
+    if asked.returncode:
+        sys.exit(1)
+    missing = []
+    for need in map(Requirement, json.loads(asked.stdout)):
+        if need.marker is None or need.marker.evaluate():
+            try:
+                there = need.specifier.contains(metadata.version(need.name), prereleases=True)
+            except metadata.PackageNotFoundError:
+                there = False
+            missing += [] if there else [str(need)]
+print(", ".join(missing), end="")
+'
+unnamed_tool="see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact"
+unnamed_tool_zh="见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
+
+scratch=$(mktemp -d) ||
+    fail "there is no folder for temporary files" "set TMPDIR to a folder with free space that you can write to" \
+        "没有可以存放临时文件的目录" "请将 TMPDIR 设为有剩余空间且可写的目录"
+trap 'rm -rf "$scratch"' EXIT
+
+# Where source builds find their tools. pip does not check hashes of what an isolated build downloads, so the tools
+# are installed by hash into a separate environment, and nothing is downloaded during the build.
+prepare_builder() { # requirements files of the tools; empty where the lock has none: those of this environment are used
+    if [ -z "$1" ]; then
+        builder=$(dirname "$(dirname "$python")")
+        with=$python
+        return
+    fi
+    builder=$scratch/${1%.txt}
+    with=$builder/bin/python
+    if [ -e "$builder/complete" ]; then return; fi
+    run "$python" -I -m venv --clear "$builder"
+    install_wheels "$with" "$@"
+    run touch "$builder/complete"
+}
+
+is_there() { "$python" -I -c 'import sys; from importlib import metadata; metadata.version(sys.argv[1])' "$1" 2>/dev/null; }
+
+# Removes what must not be installed. Distributions that share files with it are removed first, since removing one
+# deletes files of the other; the stages install them again.
+remove() { # distribution
+    local shared=()
+    is_there "$1" || return 0
+    mapfile -t shared < <("$python" -I - "$1" <<'EOF'
+import sys
+from importlib import metadata
+
+gone = {str(path) for path in metadata.files(sys.argv[1]) or ()}
+name = metadata.metadata(sys.argv[1])["Name"]
+for other in metadata.distributions():
+    if other.metadata["Name"] != name and gone.intersection(map(str, other.files or ())):
+        print(other.metadata["Name"])
+EOF
+    )
+    if [ -n "${shared[*]-}" ]; then run "$python" -I -m pip uninstall -y "${shared[@]}"; fi
+    run "$python" -I -m pip uninstall -y "$1"
+}
+
+# Removes what a killed pip left: `~ame` folders of what it was removing, about which it would warn from then on, and
+# the records of what it had not finished installing. pip writes RECORD last, with INSTALLER in it. If the records stayed,
+# pip would take such a distribution for installed, although its scripts may be missing.
+sweep() { # requirements files
+    local told
+    told=$(say "removing %s, left behind by an interrupted pip" "删除 %s，它是中断的 pip 留下的")
+    "$python" -I - "$told" "$@" <<'EOF'
+import glob, os, re, shutil, sys, sysconfig
+
+ours = set()
+told, *paths = sys.argv[1:]
+for path in paths:
+    ours.update(re.findall(r"(?m)^([a-z0-9][a-z0-9-]*)==", open(path, encoding="utf-8").read()))
+for folder in sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}):
+    for path in sorted(glob.glob(os.path.join(glob.escape(folder), "*"))):
+        name = os.path.basename(path)
+        left = name.startswith("~")
+        if name.endswith(".dist-info") and re.sub(r"[-_.]+", "-", name[:-10].rpartition("-")[0]).lower() in ours:
+            try:
+                with open(os.path.join(path, "RECORD"), encoding="utf-8", errors="replace") as file:
+                    left = ".dist-info/INSTALLER," not in file.read()
+            except FileNotFoundError:
+                left = not os.path.exists(os.path.join(path, "INSTALLER"))  # else another installer's way
+        if left:
+            print(told % path)
+            if os.path.isdir(path) and not os.path.islink(path):
+                shutil.rmtree(path)
+            else:
+                os.remove(path)
+EOF
+}
+
+stage() { # number, title, the same in Chinese, requirements files: true where something is to be done
+    local left title=$2
+    if [ "$lang" = zh ]; then title=$3; fi
+    left=$(missing "${@:4}") ||
+        fail "cannot determine what is already installed of stage $1" "see the message above" \
+            "无法判断第 $1 阶段已安装了什么" "消息见上文"
+    if [ -z "$left" ]; then
+        say "stage $1 of 7: $title: already installed" "第 $1 阶段，共 7 个：${title}：已安装"
+        return 1
+    fi
+    say "stage $1 of 7: $title" "第 $1 阶段，共 7 个：$title"
+}
+
+# One install.sh at a time in an environment. Whatever this one starts holds the lock too, so a pip that goes on after
+# its install.sh was killed is not disturbed. The kernel releases it when the last of them has ended; no file is left.
+reserve() {
+    local environment others
+    environment=$("$python" -c 'import sys; print(sys.prefix)')
+    exec 9<"$environment"
+    others=$("$python" -I - $$ <<'EOF'
+import fcntl, glob, os, sys
+
+try:
+    fcntl.flock(9, fcntl.LOCK_EX | fcntl.LOCK_NB)
+except BlockingIOError:
+    found = []
+    for path in glob.glob("/proc/[0-9]*/fd/9"):
+        process = path.split("/")[2]
+        try:
+            if os.path.samefile(path, "/dev/fd/9") and int(process) not in (os.getpid(), os.getppid(), int(sys.argv[1])):
+                with open("/proc/%s/comm" % process) as file:
+                    found.append("%s (%s)" % (process, file.read().strip()))
+        except OSError:  # it has ended, or is somebody else's
+            pass
+    print(", ".join(found) or "?")
+except OSError:  # a file system without locks
+    pass
+EOF
+    )
+    [ -z "$others" ] ||
+        fail "another install.sh, or what it left running, is at work in $environment: process $others" \
+            "wait until it has ended, then run this again" \
+            "另一个 install.sh 或它留下的进程正在 $environment 中工作：进程 $others" "请等它结束，然后重新运行"
+}
+
+if [ "$dry_run" = no ]; then
+    trap 'say "interrupted; run install.sh again to continue" "已中断；重新运行 install.sh 即可继续" >&2; exit 130' INT
+    reserve
+    sweep "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" "$here/stages/5.txt" "$here/stages/6.txt" "$here/stages/7.txt"
+fi
+
+# triton must not be installed: triton and triton-ascend both install a package named `triton`. triton's file triton/_C/libtriton.cpython-*.so hides triton-ascend's package of that name, and uninstalling either one deletes files of both. Up to triton-ascend 3.2.0 they must therefore not be in the same environment. On x86_64, torch from PyPI and xgrammar require triton; the guides uninstall it by hand. (triton-ascend-owns-triton)
+remove triton
+
+if stage 1 torch torch "$here/stages/1.txt"; then
+    install_wheels "$python" stages/1.txt
+fi
+
+# torch-npu after torch: From torch 2.5 on, `import torch` also loads torch_npu. If torch_npu is installed before the torch it needs (or CANN is not active), every `import torch` fails until then. (matrices/facts/torch-npu.toml:420)
+if stage 2 torch-npu torch-npu "$here/stages/2.txt"; then
+    install_wheels "$python" stages/2.txt
+fi
+
+# triton-ascend after torch-npu: vllm-ascend's images and the guides install triton-ascend after torch and torch-npu; nothing that is installed before it uses the module. (matrices/facts/triton-ascend.toml:83)
+if stage 3 triton-ascend triton-ascend "$here/stages/3.txt"; then
+    install_wheels "$python" stages/3.txt
+fi
+
+if stage 4 '215 distributions' '215 个软件包' "$here/stages/4.txt"; then
+    install_wheels "$python" stages/4.txt
+fi
+
+if stage 5 '5 distributions, built from source in a separate environment' '5 个软件包，在独立的环境中从源码构建' "$here/stages/5.txt"; then
+    prepare_builder build-requirements.txt
+    # with PIP_REQUIRE_HASHES or PIP_NO_INDEX set, a pip that a build calls downloads nothing either
+    sources_of stages/5.txt
+    build_in "$builder" PIP_REQUIRE_HASHES=1 "$with" -I -m pip download --no-deps \
+        --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-5" \
+        ${sources[@]+"${sources[@]}"} -r "$here/stages/5.txt" ||
+        fail "the source archives of stage 5 could not be downloaded, or their metadata could not be read" "$unnamed_tool" \
+            "第 5 阶段的源码包无法取得，或无法读出它们是什么" "$unnamed_tool_zh"
+    if [ "$dry_run" = no ]; then
+        for archive in "$scratch/archives-5"/*; do
+            asked=$(build_in "$builder" PIP_NO_INDEX=1 "$with" -I -c "$asks_beyond" "$archive") ||
+                fail "cannot determine what the build of ${archive##*/} requires" "$unnamed_tool" \
+                    "无法得知构建 ${archive##*/} 需要什么" "$unnamed_tool_zh"
+            [ -z "$asked" ] ||
+                fail "the build of ${archive##*/} requires tools that are not in the lock: $asked" "$unnamed_tool" \
+                    "构建 ${archive##*/} 需要锁文件没有写明的工具：$asked" "$unnamed_tool_zh"
+        done
+    fi
+    build_in "$builder" PIP_NO_INDEX=1 "$with" -I -m pip wheel --no-deps \
+        --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --wheel-dir "$scratch/wheels-5" "$scratch/archives-5"/*
+    if [ "$dry_run" = yes ]; then
+        say "would run: $python -m pip install --no-deps --no-index the wheels just built" \
+            "将执行：$python -m pip install --no-deps --no-index 构建好的 wheel"
+    else
+        "$python" -I -m pip install --no-deps --no-index "$scratch/wheels-5"/*.whl
+    fi
+fi
+
+# vllm after torch: vllm's setup.py imports torch at the top, so torch must be installed before vllm is built, which happens in this environment (without isolation). (matrices/facts/vllm.toml:110)
+if stage 6 'vllm, built from source in this environment' 'vllm，在此环境中从源码构建' "$here/stages/6.txt"; then
+    sources_of stages/6.txt
+    build_in "$(dirname "$(dirname "$python")")" TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=0.18.0 PIP_REQUIRE_HASHES=1 \
+        "$python" -I -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir \
+        --no-binary vllm --require-hashes ${sources[@]+"${sources[@]}"} -r "$here/stages/6.txt"
+fi
+
+# vllm-ascend after torch, torch-npu and vllm: vllm-ascend's images install vllm (built for no device) first and then vllm-ascend, so that the versions pinned by vllm-ascend are the ones that stay. It patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:477)
+if stage 7 vllm-ascend vllm-ascend "$here/stages/7.txt"; then
+    install_wheels "$python" stages/7.txt
+fi
+
+# --- 3. what was installed
+
+if [ "$dry_run" = yes ]; then
+    say "dry run: nothing was changed" "试运行：没有改动任何东西"
+    if [ "$mismatches" -gt 0 ] && [ "$strict" = yes ]; then
+        fail "install.sh would stop: $mismatches of the checks above failed, so this machine does not match the lock" "" \
+            "install.sh 会停止：以上检查有 $mismatches 项未通过，本机与锁文件不符"
+    fi
+    exit 0
+fi
+
+checks=(--lang "$lang")
+if [ "$strict" = no ]; then checks+=(--skip-system-checks); fi
+if [ -n "$wheelhouse" ]; then checks+=(--wheelhouse "$wheelhouse"); fi
+"$python" -I "$here/verify.py" "${checks[@]}" ||
+    fail "this machine and environment do not match the lock" "see above for what differs and how to fix it" \
+        "本机和环境与锁文件不一致" "哪里不一致、如何修复，见上文"
+say 'ms-swift is installed: 225 distributions, as locked' \
+    'ms-swift 已安装：225 个软件包，与锁文件一致'

@@ -1,0 +1,157 @@
+#!/usr/bin/env bash
+# The environment of vllm-serve for linux-aarch64-py311-cann8.5.1-a2. Source it in bash:
+#
+#     . activate.sh
+#
+# Made from lock.toml by ascend-lock; do not edit. It activates, in this order:
+#   1. CANN, with its own set_env.sh
+#   2. the environment that install.sh installed into, unless one is active
+#   3. NNAL, with its own set_env.sh, which asks that environment's torch for its C++ ABI
+#   4. the variables that facts about this stack call for, each with its reason; an optional one is a
+#      comment: put the line where you start the program that needs it
+# If your software is installed elsewhere, set these first; an empty value skips that part:
+#   ASCEND_LOCK_ROOT=DIR    where Ascend's software is (default: /usr/local/Ascend, then ~/Ascend)
+#   ASCEND_LOCK_CANN=FILE   CANN's set_env.sh
+#   ASCEND_LOCK_NNAL=FILE   NNAL's set_env.sh
+#   ASCEND_LOCK_ENV=DIR     the virtual environment (default: env, then .venv, beside this file)
+# If CANN or the environment is missing, it says so, does the rest and returns status 1. It never exits the shell.
+
+_ascend_lock_say() { # what is wrong, hint, the same in Chinese, which a Chinese locale (UTF-8) chooses
+    case ${LC_ALL:-${LC_MESSAGES:-${LANG-}}} in
+        [zZ][hH]*[uU][tT][fF]*8*)
+            printf 'activate.sh：%s\n' "$3" >&2
+            if [ -n "${4-}" ]; then printf '提示：%s\n' "$4" >&2; fi
+            ;;
+        *)
+            printf 'activate.sh: %s\n' "$1" >&2
+            if [ -n "$2" ]; then printf 'hint: %s\n' "$2" >&2; fi
+            ;;
+    esac
+}
+
+_ascend_lock_source() { # file; with no arguments of its own, as ATB's set_env.sh reads them
+    local al_file=$1
+    set --
+    # shellcheck source=/dev/null
+    . "$al_file"
+}
+
+_ascend_lock_first() { # the first of the files that is there
+    local al_file
+    for al_file in "$@"; do
+        if [ -f "$al_file" ]; then printf '%s\n' "$al_file"; return; fi
+    done
+}
+
+_ascend_lock_cann() {
+    local al_root=${ASCEND_LOCK_ROOT:-/usr/local/Ascend} al_own=${ASCEND_LOCK_ROOT:-${HOME-}/Ascend} al_found
+    if [ -n "${ASCEND_LOCK_CANN+set}" ]; then
+        if [ -z "$ASCEND_LOCK_CANN" ]; then return 0; fi
+        al_found=$(_ascend_lock_first "$ASCEND_LOCK_CANN")
+    elif [ -z "${ASCEND_LOCK_ROOT-}" ] && [ -d "${ASCEND_HOME_PATH-}" ]; then
+        return 0 # it is active
+    else
+        al_found=$(_ascend_lock_first \
+            "$al_root"/cann-8.5.1/set_env.sh "$al_own"/cann-8.5.1/set_env.sh \
+            "$al_root"/ascend-toolkit/set_env.sh "$al_root"/cann*/set_env.sh \
+            "$al_own"/ascend-toolkit/set_env.sh "$al_own"/cann*/set_env.sh)
+    fi
+    if [ -z "$al_found" ]; then
+        _ascend_lock_say "CANN 8.5.1 was not found: there is no ${ASCEND_LOCK_CANN:-$al_root/ascend-toolkit/set_env.sh or $al_root/cann*/set_env.sh}" \
+            "set ASCEND_LOCK_CANN=/path/to/set_env.sh" \
+            "没有找到 CANN 8.5.1：${ASCEND_LOCK_CANN:-$al_root/ascend-toolkit/set_env.sh 或 $al_root/cann*/set_env.sh} 不存在" \
+            "请指明它的 set_env.sh：ASCEND_LOCK_CANN=/路径/set_env.sh"
+        return 1
+    fi
+    _ascend_lock_source "$al_found"
+    # the compiler that triton-ascend calls, if CANN includes it; Ascend's own images source it, too
+    al_found=$(_ascend_lock_first "${ASCEND_HOME_PATH-}/share/info/ascendnpu-ir/bin/set_env.sh")
+    if [ -n "$al_found" ]; then _ascend_lock_source "$al_found"; fi
+    return 0
+}
+
+_ascend_lock_env() { # the folder of this file, and the one where it is if that is a link
+    local al_found
+    if [ -n "${ASCEND_LOCK_ENV+set}" ]; then
+        if [ -z "$ASCEND_LOCK_ENV" ]; then return 0; fi
+        al_found=$(_ascend_lock_first "$ASCEND_LOCK_ENV/bin/activate")
+        if [ -z "$al_found" ]; then
+            _ascend_lock_say "$ASCEND_LOCK_ENV is not a virtual environment: it has no bin/activate" \
+                "activate a conda environment first: conda activate $ASCEND_LOCK_ENV" \
+                "$ASCEND_LOCK_ENV 不是虚拟环境：其中没有 bin/activate" \
+                "conda 环境请事先激活：conda activate $ASCEND_LOCK_ENV"
+            return 1
+        fi
+    else
+        if [ -n "${VIRTUAL_ENV-}" ]; then return 0; fi
+        if [ -n "${CONDA_PREFIX-}" ] && [ "${CONDA_DEFAULT_ENV-}" != base ]; then return 0; fi
+        al_found=$(_ascend_lock_first "$1/env/bin/activate" "$1/.venv/bin/activate" \
+            "$2/env/bin/activate" "$2/.venv/bin/activate")
+        if [ -z "$al_found" ]; then
+            _ascend_lock_say "no environment is active, and neither $1/env nor $1/.venv contains one" \
+                "activate the one that install.sh installed into, or set ASCEND_LOCK_ENV=DIR" \
+                "没有激活的环境，$1/env 和 $1/.venv 也都不存在" \
+                "请激活 install.sh 安装到的环境，或指明它：ASCEND_LOCK_ENV=目录"
+            return 1
+        fi
+    fi
+    _ascend_lock_source "$al_found"
+    return 0
+}
+
+_ascend_lock_nnal() {
+    local al_root=${ASCEND_LOCK_ROOT:-/usr/local/Ascend} al_own=${ASCEND_LOCK_ROOT:-${HOME-}/Ascend} al_wanted
+    al_wanted=${ASCEND_LOCK_NNAL-$(_ascend_lock_first "$al_root/nnal/atb/set_env.sh" "$al_own/nnal/atb/set_env.sh")}
+    if [ -z "${ASCEND_LOCK_NNAL+set}$al_wanted" ]; then al_wanted=$al_root/nnal/atb/set_env.sh; fi
+    if [ -z "$al_wanted" ]; then return 0; fi
+    if [ -f "$al_wanted" ]; then
+        _ascend_lock_source "$al_wanted"
+    elif [ ! -d "${ATB_HOME_PATH-}" ]; then
+        _ascend_lock_say "NNAL was not found: there is no $al_wanted; programs that call its operators, such as vllm-ascend, will fail" \
+            "install the NNAL of CANN 8.5.1, or set ASCEND_LOCK_NNAL to its set_env.sh (empty to do without)" \
+            "没有找到 NNAL：$al_wanted 不存在；调用其算子的程序（例如 vllm-ascend）会失败" \
+            "请安装 CANN 8.5.1 的 NNAL，或指明它的 set_env.sh：ASCEND_LOCK_NNAL=文件（留空则不使用）"
+    fi
+    return 0
+}
+
+_ascend_lock_exports() {
+    # optional: Reinforcement learning needs this if it lets the rollout engine sleep: Worker.wake_up
+    #   stops with an error unless the variable is 0 (the default is 1), because weights that were cast to
+    #   FRACTAL_NZ may lose precision when they are updated. verl 0.7.1 sets the variable itself if it is
+    #   unset. Inference does not need it. (vllm-ascend-nz-off-in-training: vllm_ascend/envs.py and
+    #   worker/worker.py (worker_v1.py) of the wheels 0.11.0rc1, 0.13.0 and 0.18.0;
+    #   verl/workers/rollout/vllm_rollout/utils.py of the wheel 0.7.1)
+    # export VLLM_ASCEND_ENABLE_NZ=0
+    return 0
+}
+
+_ascend_lock_activate() {
+    local al_options=$- al_status=0 al_here al_real
+    set +eu # set_env.sh reads variables that may not be set
+    al_here=$(CDPATH='' builtin cd -- "$(dirname -- "${BASH_SOURCE[0]}")" >/dev/null && pwd)
+    al_real=$(readlink -f -- "${BASH_SOURCE[0]}") || al_real=$al_here/
+    _ascend_lock_cann || al_status=1
+    _ascend_lock_env "$al_here" "${al_real%/*}" || al_status=1
+    _ascend_lock_nnal
+    _ascend_lock_exports
+    set +eu
+    case $al_options in *u*) set -u ;; esac
+    case $al_options in *e*) set -e ;; esac
+    return "$al_status"
+}
+
+if [ -z "${BASH_VERSION-}" ]; then
+    echo "activate.sh: this shell is not bash; source the file in bash" >&2
+    false
+elif [ "${BASH_SOURCE[0]}" = "$0" ]; then
+    _ascend_lock_say "source this file instead of running it: . $0" "" "此文件需要 source，不能直接运行：. $0"
+    false
+elif _ascend_lock_activate; then
+    unset -f _ascend_lock_say _ascend_lock_source _ascend_lock_first _ascend_lock_cann _ascend_lock_env \
+        _ascend_lock_nnal _ascend_lock_exports _ascend_lock_activate
+else
+    unset -f _ascend_lock_say _ascend_lock_source _ascend_lock_first _ascend_lock_cann _ascend_lock_env \
+        _ascend_lock_nnal _ascend_lock_exports _ascend_lock_activate
+    false
+fi

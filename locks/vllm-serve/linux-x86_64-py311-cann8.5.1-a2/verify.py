@@ -1,0 +1,2581 @@
+#!/usr/bin/env python3
+"""Check whether this machine and environment match the lock: vllm-serve for linux-x86_64-py311-cann8.5.1-a2: Serving with vLLM on Ascend A2, with the newest final vllm-ascend for CANN 8.5.1 and 9.1.0
+
+Made from lock.toml by ascend-lock; do not edit. Run it with the Python of the environment:
+
+    python verify.py [--full] [--json] [--lang zh] [--soc] [--cann] [--hdk] [--skip-system-checks] [--python PATH]
+
+It changes nothing and needs only Python. Exit status: 0 matches, 1 something
+differs, 2 invalid command. The contents of the lock are at the end of this file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import csv
+import glob
+import hashlib
+import json
+import operator
+import os
+import platform
+import re
+import shlex
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import sysconfig
+import unicodedata
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from functools import total_ordering
+from typing import Any, NamedTuple
+
+if sys.version_info < (3, 8):
+    sys.stderr.write("error: this is Python %d.%d, but the lock is for 3.11\n" % sys.version_info[:2])
+    sys.stderr.write("hint: run verify.py with the Python of the environment, or pass its path\n")
+    sys.exit(1)
+
+
+# --- system
+#
+# Versions of system components (CANN, HDK) and what may be asked of them.
+#
+# They are not PEP 440: `8.5.0.B160` is build 160 of 8.5.0 (PEP 440 would read a
+# beta), `8.1.RC1.alpha001` and `25.3.rc1.2` are ordinary. The forms come from
+# torch_npu's csrc/core/npu/GetCANNInfo.cpp and from driver version files; the
+# order of one release line is
+#
+#     X.Y.Tn < X.Y.RCn < X.Y.RCn.p < X.Y.Z < X.Y.Z.p
+#
+# and an alpha, beta or rc suffix stands below the version it is attached to.
+# That T (test) builds come before RC is an inference from their names.
+
+_FORM = re.compile(
+    r"""
+    (?P<major>\d{1,9}) \. (?P<minor>\d{1,9}) \.
+    (?: (?P<stage>RC|T) (?P<stage_number>\d{1,9}) | (?P<micro>\d{1,9}) )
+    (?P<patch> (?: \.\d{1,9} )* )
+    (?: [.-] (?P<pre>alpha|beta|rc) \.? (?P<pre_number>\d{1,9})? )?
+    (?: \.B (?P<build>\d{1,9}) )?
+    """,
+    re.VERBOSE | re.IGNORECASE | re.ASCII,
+)
+SIGNS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+_STAGES = {"T": 0, "RC": 1}
+_FINAL_STAGE = 2
+_PRES = {"alpha": 0, "beta": 1, "rc": 2}
+_NOT_PRE = (3, 0)
+
+
+class _Key(NamedTuple):
+    """Everything but the build, in the order in which it counts."""
+
+    major: int
+    minor: int
+    stage: tuple[int, int]
+    patch: tuple[int, ...]
+    pre: tuple[int, int]
+
+
+@total_ordering
+@dataclass(frozen=True, eq=False)
+class SystemVersion:
+    """One CANN or HDK version. Comparable and hashable; `str` gives the text as written.
+
+    Two texts that differ in letter case or leading zeros only are equal.
+    """
+
+    text: str
+    _key: _Key
+    build: int | None
+
+    @classmethod
+    def parse(cls, text: str) -> SystemVersion:
+        """Read a version; raises ValueError that names the text."""
+        match = _FORM.fullmatch(text.strip())
+        if match is None:
+            raise ValueError(f"`{text}` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2")
+        if match["stage"]:
+            stage = (_STAGES[match["stage"].upper()], int(match["stage_number"]))
+        else:
+            stage = (_FINAL_STAGE, int(match["micro"]))
+        patch = tuple(int(part) for part in match["patch"].split(".")[1:])
+        while patch and patch[-1] == 0:
+            patch = patch[:-1]
+        pre = (_PRES[match["pre"].lower()], int(match["pre_number"] or 0)) if match["pre"] else _NOT_PRE
+        key = _Key(int(match["major"]), int(match["minor"]), stage, patch, pre)
+        return cls(text.strip(), key, int(match["build"]) if match["build"] else None)
+
+    @property
+    def line(self) -> tuple[int, int]:
+        """The release line, (8, 5) for 8.5.0.B160."""
+        return self._key.major, self._key.minor
+
+    @property
+    def is_prerelease(self) -> bool:
+        """Whether this is a T, RC, alpha, beta or rc."""
+        return self._key.stage[0] != _FINAL_STAGE or self._key.pre != _NOT_PRE
+
+    def same_release(self, other: SystemVersion) -> bool:
+        """Whether both are the same release, whatever the build: 8.5.0.B160 and 8.5.0."""
+        return self._key == other._key
+
+    def before(self, other: SystemVersion) -> bool:
+        """Whether this is an earlier release; two builds of one release are not."""
+        return self._key < other._key
+
+    def holds(self, sign: str, other: SystemVersion) -> bool:
+        """Whether `self sign other`: of releases, unless `other` names a build."""
+        if other.build is not None:
+            return SIGNS[sign](self, other)
+        return SIGNS[sign](self._key, other._key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SystemVersion) and (self._key, self.build) == (other._key, other.build)
+
+    def __lt__(self, other: SystemVersion) -> bool:
+        return (self._key, _build_rank(self.build)) < (other._key, _build_rank(other.build))
+
+    def __hash__(self) -> int:
+        return hash((self._key, self.build))
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def _build_rank(build: int | None) -> int:
+    """A release without a build comes before its builds, as PEP 440 has it for local versions."""
+    return -1 if build is None else build
+
+
+# --- finding
+#
+# What a check has to tell.
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is not as locked, or could not be told.
+
+    `code` is a key of `CASES`, which has the sentences; `values` fills their
+    placeholders. `mend` is a command that is better than the one of the case,
+    `reason` what `{reason}` stands for in English and in Chinese.
+    """
+
+    code: str
+    values: Mapping[str, str]
+    mend: str = ""
+    reason: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True)
+class Group:
+    """What one check found. `note` is a key of `NOTES`, for the line of a group that is fine."""
+
+    name: str
+    findings: tuple[Finding, ...]
+    note: str
+    values: Mapping[str, str]
+
+
+def some(items: list[str], most: int = 3) -> dict[str, str]:
+    """The values `list` and `count` of a sentence that names a few of many."""
+    text = ", ".join(items[:most])
+    return {"list": text if len(items) <= most else f"{text}, …", "count": str(len(items))}
+
+
+# --- words
+#
+# Every sentence of verify.py, in both languages: what differs, why it matters, how to fix it.
+#
+# `what`, `why` and `mend` are pairs of English and Chinese with the same
+# placeholders. A fix that is a command says it once.
+
+class Case(NamedTuple):
+    """One thing that can be wrong. A warning does not fail."""
+
+    what: tuple[str, str]
+    why: tuple[str, str]
+    mend: tuple[str, str]
+    warning: bool = False
+
+
+def _both(text: str) -> tuple[str, str]:
+    return (text, text)
+
+
+_FRESH = _both("{fresh}")
+_WHOSE = (
+    "of {count} files that differ, {theirs} are now from {other} and {ours} from {owner}",
+    "在 {count} 个不同的文件中，{theirs} 个现在来自 {other}，{ours} 个来自 {owner}",
+)
+_DRIVER = (
+    "install driver and firmware that meet {asked} on the machine (a container uses its host's) and restart it",
+    "在机器上安装满足 {asked} 的驱动和固件（容器使用宿主机的驱动）并重启",
+)
+
+CASES: dict[str, Case] = {
+    # --- the machine
+    "system-differs": Case(
+        ("this is {found}, but the lock is for Linux", "本机系统是 {found}，而锁文件面向 Linux"),
+        ("its files are built for Linux", "其中的文件都是为 Linux 构建的"),
+        ("run this on the machine that the lock is for", "请在锁文件面向的机器上运行"),
+    ),
+    "processor-differs": Case(
+        ("this machine is {found}, but the lock is for {wanted}", "本机处理器架构是 {found}，而锁文件面向 {wanted}"),
+        ("the lock's compiled files run only on {wanted}", "锁文件中编译好的文件只能在 {wanted} 上运行"),
+        (
+            (
+                'run this on the machine that the lock is for, or set platform = "linux-{found}" in the stack\'s '
+                "target and lock again"
+            ),
+            '请在锁文件面向的机器上运行；或为本机锁定：在软件栈的目标中设置 platform = "linux-{found}"',
+        ),
+    ),
+    "glibc-missing": Case(
+        ("the C library is not glibc", "C 库不是 glibc"),
+        ("the lock's wheels need glibc {wanted} or newer", "锁文件中的 wheel 需要 glibc {wanted} 或更新版本"),
+        ("use a system with glibc", "请使用带 glibc 的系统"),
+    ),
+    "glibc-old": Case(
+        (
+            "glibc is {found}, but the lock needs {wanted} or newer",
+            "glibc 是 {found}，而锁文件需要 {wanted} 或更新版本",
+        ),
+        (
+            "the lock's compiled files may use functions that an older glibc lacks",
+            "锁文件中编译好的文件可能用到旧版 glibc 没有的函数",
+        ),
+        (
+            'set glibc = "{found}" in the stack\'s target and lock again',
+            '在软件栈的目标中设置 glibc = "{found}" 并重新锁定',
+        ),
+    ),
+    # --- Python
+    "python-differs": Case(
+        (
+            "{python} is Python {found}, but the lock is for {wanted}",
+            "{python} 是 Python {found}，而锁文件面向 {wanted}",
+        ),
+        (
+            "wheels with compiled modules work with only one minor version of CPython",
+            "含编译模块的 wheel 只适用于一个 CPython 版本",
+        ),
+        _FRESH,
+    ),
+    "python-shared": Case(
+        ("{python} is not in a virtual or conda environment", "{python} 不在虚拟环境或 conda 环境中"),
+        ("other programs share these distributions and may change them", "其他程序共用并可能改动这些软件包"),
+        _FRESH,
+        warning=True,
+    ),
+    "environment-other": Case(
+        (
+            "{python} has {found} of the lock's {count} distributions",
+            "{python} 中只有锁文件 {count} 个软件包中的 {found} 个",
+        ),
+        (
+            "this is not the environment that install.sh installed into, or the installation did not finish",
+            "它不是 install.sh 建立的环境，或者安装没有完成",
+        ),
+        (
+            "activate that environment, or pass --python PATH; to install it: {install}",
+            "激活该环境，或用 --python PATH 指明；若要安装：{install}",
+        ),
+    ),
+    # --- CANN
+    "cann-inactive": Case(
+        ("CANN is not active: ASCEND_HOME_PATH is not set", "CANN 未激活：ASCEND_HOME_PATH 未设置"),
+        ("torch_npu finds CANN's libraries through it", "torch_npu 靠它找到 CANN 的库"),
+        ("install CANN {wanted}, then source its set_env.sh", "安装 CANN {wanted}，然后 source 它的 set_env.sh"),
+    ),
+    "cann-gone": Case(
+        (
+            "the active CANN is not there: {variable} is {home}, which is no folder",
+            "已激活的 CANN 不存在：{variable} 是 {home}，没有这个目录",
+        ),
+        ("it was moved or removed after set_env.sh was sourced", "source set_env.sh 之后，它被移动或删除了"),
+        ("source the set_env.sh of CANN {wanted} in a new shell", "在新的 shell 中 source CANN {wanted} 的 set_env.sh"),
+    ),
+    "cann-half-active": Case(
+        (
+            "ASCEND_TOOLKIT_HOME is {home}, but ASCEND_HOME_PATH is not set",
+            "ASCEND_TOOLKIT_HOME 是 {home}，但 ASCEND_HOME_PATH 未设置",
+        ),
+        (
+            "torch_npu finds CANN's libraries through ASCEND_HOME_PATH and cannot be imported without",
+            "torch_npu 靠 ASCEND_HOME_PATH 找到 CANN 的库，缺少它就无法导入",
+        ),
+        ("source CANN's set_env.sh, which sets both", "source CANN 的 set_env.sh，它会设置这两个变量"),
+        warning=True,
+    ),
+    "cann-unreadable": Case(
+        (
+            "the CANN release in {home} could not be read from {path}: {why}",
+            "无法从 {path} 读出 {home} 中 CANN 的版本：{why}",
+        ),
+        (
+            "it is unknown whether this is {wanted}, and the installation may be incomplete",
+            "无法判断它是否为 {wanted}，安装也可能不完整",
+        ),
+        (
+            "source the set_env.sh of CANN {wanted}, or reinstall it if this is its folder",
+            "source CANN {wanted} 的 set_env.sh；若这正是它的目录，则重新安装",
+        ),
+    ),
+    "cann-file-unreadable": Case(
+        ("the CANN version file {path} could not be read: {why}", "无法读取 CANN 的版本文件 {path}：{why}"),
+        ("the installation may be incomplete", "安装可能不完整"),
+        ("reinstall that part of CANN", "重新安装 CANN 的这一部分"),
+        warning=True,
+    ),
+    "cann-differs": Case(
+        (
+            "CANN is {found}, but the lock is for {wanted} (active: {home})",
+            "CANN 是 {found}，而锁文件面向 {wanted}（已激活：{home}）",
+        ),
+        (
+            "torch_npu and the packages that use it are built for specific CANN releases",
+            "torch_npu 及其上层的包只针对特定的 CANN 版本构建",
+        ),
+        (
+            'install and activate CANN {wanted}, or set cann = "{found}" in the stack\'s target and lock again',
+            '安装并激活 CANN {wanted}，或在软件栈的目标中设置 cann = "{found}" 并重新锁定',
+        ),
+    ),
+    "cann-parts-differ": Case(
+        (
+            "CANN is {found}, but parts of it are from a different release: {list} ({count} in all)",
+            "CANN 是 {found}，但有些部分是另一个版本：{list}（共 {count} 个）",
+        ),
+        (
+            "operators and libraries of different releases fail at run time when they are mixed",
+            "不同版本的算子与库混用会在运行时失败",
+        ),
+        (
+            "reinstall the toolkit, operators and NNAL of CANN {found}",
+            "重新安装 CANN {found} 的 toolkit、算子包和 NNAL",
+        ),
+    ),
+    "nnal-differs": Case(
+        ("NNAL is {found}, but CANN is {wanted} ({path})", "NNAL 是 {found}，而 CANN 是 {wanted}（{path}）"),
+        ("NNAL must be the same release as the toolkit", "NNAL 必须与 toolkit 版本相同"),
+        ("install Ascend-cann-nnal {wanted}", "安装 Ascend-cann-nnal {wanted}"),
+    ),
+    # --- HDK
+    "hdk-missing": Case(
+        ("no driver (HDK) was found: {path} does not exist", "未找到驱动（HDK）：{path} 不存在"),
+        ("the lock is for {wanted} or newer", "锁文件面向 {wanted} 或更新版本"),
+        (
+            "install HDK {wanted} or newer; in a container, mount /usr/local/Ascend/driver",
+            "安装 HDK {wanted} 或更新版本；在容器中请挂载 /usr/local/Ascend/driver",
+        ),
+    ),
+    "hdk-unreadable": Case(
+        (
+            "the version of the driver (HDK) could not be read from {path}: {why}",
+            "无法从 {path} 读出驱动（HDK）版本：{why}",
+        ),
+        ("it is unknown whether this is {wanted} or newer", "无法判断它是否为 {wanted} 或更新版本"),
+        ("reinstall the driver, HDK {wanted} or newer", "重新安装驱动，HDK {wanted} 或更新版本"),
+    ),
+    "hdk-file-unreadable": Case(
+        (
+            "the version of the driver (HDK) could not be read from {path}: {why}",
+            "无法从 {path} 读出驱动（HDK）版本：{why}",
+        ),
+        ("the installation may be incomplete", "安装可能不完整"),
+        ("reinstall the driver", "重新安装驱动"),
+        warning=True,
+    ),
+    "hdk-old": Case(
+        (
+            "the driver (HDK) is {found}, but the lock is for {wanted} or newer ({path})",
+            "驱动（HDK）是 {found}，而锁文件面向 {wanted} 或更新版本（{path}）",
+        ),
+        ("an older driver may lack what the stack uses", "旧驱动可能缺少软件栈用到的功能"),
+        (
+            (
+                "install HDK {wanted} or newer on the machine (a container uses its host's) and restart it, or set "
+                'hdk = "{found}" in the stack\'s target and lock again'
+            ),
+            (
+                "在机器上安装 HDK {wanted} 或更新版本（容器使用宿主机的驱动）并重启；"
+                '或在软件栈的目标中设置 hdk = "{found}" 并重新锁定'
+            ),
+        ),
+    ),
+    "hdk-refused": Case(
+        (
+            "the driver (HDK) is {found}, and {by} needs {asked} ({path})",
+            "驱动（HDK）是 {found}，而 {by} 需要 {asked}（{path}）",
+        ),
+        _both("{reason}"),
+        _DRIVER,
+    ),
+    "hdk-unmet": Case(
+        (
+            "the driver (HDK) is {found}, and {by} asks for {asked} ({path})",
+            "驱动（HDK）是 {found}，而 {by} 要求 {asked}（{path}）",
+        ),
+        _both("{reason}"),
+        _DRIVER,
+        warning=True,
+    ),
+    "hdk-not-running": Case(
+        (
+            "{path} says the driver is {found}, but npu-smi says {running}",
+            "{path} 中的驱动是 {found}，而 npu-smi 显示 {running}",
+        ),
+        ("a new driver takes effect only after a restart", "新驱动在重启后才会运行"),
+        ("restart the machine", "重启机器"),
+        warning=True,
+    ),
+    # --- SoC and NPU
+    "soc-unknown": Case(
+        (
+            "the SoC is unknown: npu-smi is missing, does not run or shows no NPU",
+            "无法得知 SoC：没有 npu-smi，或它无法运行，或未显示 NPU",
+        ),
+        (
+            "the lock's binaries and CANN's operators are for {wanted}",
+            "锁文件中的二进制文件和 CANN 的算子面向 {wanted}",
+        ),
+        (
+            (
+                "run this on a machine with NPUs; in a container, pass the devices and mount npu-smi and "
+                "/usr/local/Ascend/driver, whose lib64 npu-smi needs in LD_LIBRARY_PATH"
+            ),
+            (
+                "请在有 NPU 的机器上运行；在容器中请映射 NPU 设备，并挂载 npu-smi 和 /usr/local/Ascend/driver"
+                "（npu-smi 需要后者的 lib64 在 LD_LIBRARY_PATH 中）"
+            ),
+        ),
+        warning=True,
+    ),
+    "soc-unnamed": Case(
+        (
+            "npu-smi reports the chip {chip}, which belongs to no known SoC family",
+            "npu-smi 显示的芯片是 {chip}，不属于任何已知系列",
+        ),
+        (
+            "the lock's binaries and CANN's operators are for {wanted}",
+            "锁文件中的二进制文件和 CANN 的算子面向 {wanted}",
+        ),
+        (
+            "compare the chip with component.soc in matrices/systems.toml",
+            "请与 matrices/systems.toml 中的 component.soc 比较",
+        ),
+        warning=True,
+    ),
+    "soc-differs": Case(
+        (
+            "the SoC is {found} ({chip}), but the lock is for {wanted}",
+            "SoC 是 {found}（{chip}），而锁文件面向 {wanted}",
+        ),
+        (
+            "binaries and operators for another SoC load but fail when they run",
+            "面向其他 SoC 的二进制文件和算子可以加载，但运行时会失败",
+        ),
+        (
+            'set soc = "{found}" in the stack\'s target and lock again',
+            '在软件栈的目标中设置 soc = "{found}" 并重新锁定',
+        ),
+    ),
+    "npu-absent": Case(
+        ("this machine has no NPU, so none was tested", "本机没有 NPU，因此未做测试"),
+        ("only a test on an NPU shows whether torch_npu works", "只有在 NPU 上才能判断 torch_npu 能否工作"),
+        ("run this on a machine with NPUs", "请在有 NPU 的机器上运行"),
+        warning=True,
+    ),
+    "npu-failed": Case(
+        ("a tensor computation on the NPU failed: {error}", "无法在 NPU 上计算张量：{error}"),
+        ("nothing that uses torch_npu will work", "使用 torch_npu 的一切都无法工作"),
+        ("see the full message: {command}", "查看完整信息：{command}"),
+    ),
+    "npu-wrong": Case(
+        ("the sum of a test tensor on the NPU is {found} instead of 8.0", "NPU 上的求和结果是 {found}，应为 8.0"),
+        ("operators for another SoC or release give wrong results", "其他 SoC 或版本的算子会算错"),
+        ("check that CANN's operator package matches the SoC", "请核对 CANN 算子包与 SoC 是否匹配"),
+    ),
+    # --- distributions
+    "distribution-missing": Case(
+        (
+            "missing {count} of the lock's {total} distributions: {list}",
+            "锁文件的 {total} 个软件包中有 {count} 个未安装：{list}",
+        ),
+        ("programs that need them fail when they use them", "需要它们的程序会在使用时失败"),
+        _both("{install}"),
+    ),
+    "distribution-differs": Case(
+        ("{name} is {found}, but the lock has {wanted}", "{name} 是 {found}，而锁文件中是 {wanted}"),
+        ("the lock's versions were resolved together", "锁文件中的版本是一起求解的"),
+        _both("{install}"),
+    ),
+    "distribution-elsewhere": Case(
+        ("{name} {wanted} was installed from a different source: {found}", "{name} {wanted} 的安装来源不同：{found}"),
+        ("the version matches the lock, but the files may not", "版本与锁文件相同，文件却未必"),
+        _both("{again}"),
+    ),
+    "distribution-editable": Case(
+        ("{name} {wanted} is an editable installation of {found}", "{name} {wanted} 是 {found} 的可编辑安装"),
+        ("its files are whatever that folder contains now", "它的文件取决于该目录当前的内容"),
+        _both("{again}"),
+    ),
+    "distribution-conda": Case(
+        ("{name} {wanted} was installed by conda", "{name} {wanted} 是由 conda 安装的"),
+        (
+            "it is conda's own build, not the lock's file, so its files were not compared",
+            "它是 conda 构建的，不是锁文件中的文件，因此未做比较",
+        ),
+        _both("{again}"),
+        warning=True,
+    ),
+    "distribution-twice": Case(
+        ("{name} is installed twice: {one} and {other}", "{name} 存在两份：{one} 和 {other}"),
+        ("an installation was interrupted, and files of both are mixed", "安装曾被中断，文件来自两份"),
+        _both("{again} && {install}"),
+    ),
+    "distribution-leftover": Case(
+        ("an interrupted installation left {path} behind", "一次中断的安装留下了 {path}"),
+        ("pip warns about it every time; nothing uses it", "pip 每次都会警告；没有程序使用它"),
+        _both("rm -r {path}"),
+        warning=True,
+    ),
+    "distribution-unwanted": Case(
+        ("{name} is installed but must not be: {reason}", "{name} 不应安装：{reason}"),
+        ("the lock excludes it", "锁文件将其排除在外"),
+        _both("{again}"),
+    ),
+    "distribution-extra": Case(
+        ("not in the lock: {list} ({count} in all)", "不属于锁文件：{list}（共 {count} 个）"),
+        (
+            "the lock says nothing about them, and their files were not checked",
+            "锁文件没有说明它们，它们带来的内容也未检查",
+        ),
+        ("", ""),
+        warning=True,
+    ),
+    "metadata-broken": Case(
+        ("{path} of {name} cannot be read: {why}", "无法读取 {name} 的 {path}：{why}"),
+        ("pip and other tools cannot tell what is installed", "pip 等程序无法得知安装了什么"),
+        _both("{remove}"),
+    ),
+    # --- files
+    "record-missing": Case(
+        ("{name} {version} has no RECORD in {folder}", "{name} {version} 在 {folder} 中没有 RECORD"),
+        (
+            "its files cannot be checked, and pip cannot uninstall it",
+            "无法判断文件是否与安装时一致，pip 也无法卸载它",
+        ),
+        _both("rm -r {folder} && {install}"),
+    ),
+    "record-broken": Case(
+        ("{path} of {name} {version} cannot be read: {why}", "无法读取 {name} {version} 的 {path}：{why}"),
+        (
+            "its files cannot be checked, and pip cannot uninstall it",
+            "无法判断文件是否与安装时一致，pip 也无法卸载它",
+        ),
+        _both("rm -r {folder} && {install}"),
+    ),
+    "file-missing": Case(
+        (
+            "files of {name} {version} are missing: {list} ({count} in all)",
+            "{name} {version} 缺少文件：{list}（共 {count} 个）",
+        ),
+        ("something removed or overwrote a part of it", "有程序删除或覆盖了它的一部分"),
+        _both("{again}"),
+    ),
+    "file-changed": Case(
+        (
+            "files of {name} {version} were changed after installation: {list} ({count} in all)",
+            "{name} {version} 的文件与安装时不同：{list}（共 {count} 个）",
+        ),
+        ("what runs is not what the lock pins", "实际运行的不是锁文件固定的内容"),
+        _both("{again}"),
+    ),
+    "file-unreadable": Case(
+        (
+            "files of {name} {version} cannot be read: {list} ({count} in all)",
+            "无法读取 {name} {version} 的文件：{list}（共 {count} 个）",
+        ),
+        ("they could not be compared", "无法比较它们"),
+        _both("{again}"),
+    ),
+    # --- collisions
+    "collision": Case(
+        (
+            "{other}, which is not in the lock, installs the same module `{module}` as {owner}: " + _WHOSE[0],
+            "锁文件之外的 {other} 与 {owner} 都提供模块 `{module}`：" + _WHOSE[1],
+        ),
+        (
+            "the one installed last takes effect, and uninstalling either breaks both",
+            "后安装的一方生效，卸载任何一方都会破坏双方",
+        ),
+        ("", ""),
+    ),
+    "collision-order": Case(
+        (
+            "{other} and {owner} both install the module `{module}`, and {owner} must be installed last: " + _WHOSE[0],
+            "{other} 与 {owner} 都提供模块 `{module}`，且 {owner} 必须最后安装：" + _WHOSE[1],
+        ),
+        ("the one installed last takes effect", "后安装的一方生效"),
+        ("", ""),
+    ),
+    # --- requirements
+    "requirement-broken": Case(
+        ("pip check reports: {complaint}", "pip check 报告：{complaint}"),
+        ("the lock's facts do not expect this", "锁文件中的事实没有预期这一点"),
+        _both("{install}"),
+    ),
+    "pip-missing": Case(
+        ("{python} has no pip, so pip check could not be run", "{python} 没有 pip，因此未运行 pip check"),
+        ("it is unknown whether all requirements are met", "无法判断依赖是否都满足"),
+        _both("{python} -m ensurepip"),
+        warning=True,
+    ),
+    "pip-failed": Case(
+        ("pip check failed: {error}", "pip check 运行失败：{error}"),
+        ("it is unknown whether all requirements are met", "无法判断依赖是否都满足"),
+        ("see the full message: {python} -I -m pip check", "查看完整信息：{python} -I -m pip check"),
+    ),
+    # --- imports
+    "import-failed": Case(
+        ("import {name} failed: {error}", "import {name} 失败：{error}"),
+        ("the stack needs it", "软件栈需要它"),
+        ("see the full message: {command}", "查看完整信息：{command}"),
+    ),
+    "import-without-cann": Case(
+        (
+            "import {name} failed: {library} of CANN or its driver was not found",
+            "import {name} 失败：找不到 CANN 或其驱动的 {library}",
+        ),
+        (
+            "it loads torch_npu, which is linked against CANN's libraries; LD_LIBRARY_PATH must include their folder",
+            "该模块会加载 torch_npu，后者链接 CANN 的库，须由 LD_LIBRARY_PATH 指明其位置",
+        ),
+        (
+            (
+                "source the activate.sh next to this file and run this again; if it still fails, CANN or its driver "
+                "lacks files"
+            ),
+            "source 与本文件同目录的 activate.sh 后重新运行；若仍失败，则 CANN 或其驱动缺少文件",
+        ),
+    ),
+    "import-untried": Case(
+        (
+            "import {name} was not tested: this machine has no NPU and no {library} of CANN or its driver",
+            "未能尝试 import {name}：本机没有 NPU，也没有 CANN 或其驱动的 {library}",
+        ),
+        ("it loads torch_npu, which is linked against that library", "该模块会加载 torch_npu，后者链接该库"),
+        ("run this on a machine with NPUs", "请在有 NPU 的机器上运行"),
+        warning=True,
+    ),
+    "import-died": Case(
+        ("Python crashed on import {name}: {error}", "import {name} 时 Python 崩溃：{error}"),
+        ("the stack needs it", "软件栈需要它"),
+        ("see the full message: {command}", "查看完整信息：{command}"),
+    ),
+    "import-elsewhere": Case(
+        (
+            "import {name} loads {found}, which is not in this environment",
+            "import {name} 得到的是 {found}，它不在此环境中",
+        ),
+        (
+            "PYTHONPATH or the user's site-packages take precedence over the lock's files",
+            "PYTHONPATH 或用户的 site-packages 优先于锁文件中的文件",
+        ),
+        (
+            "unset PYTHONPATH, source CANN's set_env.sh again, and try PYTHONNOUSERSITE=1",
+            "unset PYTHONPATH 后重新 source CANN 的 set_env.sh，并尝试 PYTHONNOUSERSITE=1",
+        ),
+    ),
+}
+
+TITLES: dict[str, tuple[str, str]] = {
+    "machine": ("machine", "机器"),
+    "python": _both("Python"),
+    "cann": _both("CANN"),
+    "hdk": ("driver (HDK)", "驱动 (HDK)"),
+    "soc": _both("SoC"),
+    "distributions": ("distributions", "软件包"),
+    "files": ("files", "文件"),
+    "collisions": ("collisions", "冲突"),
+    "requirements": ("requirements", "依赖"),
+    "imports": ("imports", "导入"),
+    "npu": _both("NPU"),
+}
+
+NOTES: dict[str, tuple[str, str]] = {
+    "": _both(""),
+    "machine": _both("{system}, {machine}, glibc {glibc}"),
+    "python": _both("{found} ({python})"),
+    "cann": _both("{found} ({home})"),
+    "hdk-any": ("{found}; the lock requires no particular version", "{found}；锁文件未指定版本"),
+    "hdk-met": ("{found}; required: {asked}", "{found}；要求：{asked}"),
+    "hdk-unseen": ("none found; required: {asked}", "未找到；要求：{asked}"),
+    "hdk-none": ("none found; the lock requires none", "未找到；锁文件也未要求"),
+    "soc": _both("{found} ({chip})"),
+    "distributions": ("{count}, as locked", "{count} 个，与锁文件一致"),
+    "files": (
+        "{files} present with the right size, {compared} compared by hash",
+        "{files} 个文件大小一致，其中 {compared} 个比较了哈希",
+    ),
+    "files-kept": (
+        (
+            "{files} present with the right size, {compared} compared by hash; not checked: {kept}, which the stack "
+            "rewrites"
+        ),
+        "{files} 个文件大小一致，其中 {compared} 个比较了哈希；未检查 {kept}（软件栈会改写它们）",
+    ),
+    "collisions": ("none", "无"),
+    "requirements": ("pip check reports no problem", "pip check 没有报告问题"),
+    "requirements-but": (
+        "pip check reports only problems that the lock expects ({count})",
+        "pip check 只报告了锁文件预期之内的问题（{count} 个）",
+    ),
+    "imports": _both("{list}"),
+    "npu": ("{count}, the first is {name}; tensor computation works", "{count} 个，第一个是 {name}；张量计算正常"),
+}
+
+STATES: dict[str, tuple[str, str]] = {
+    "ok": ("ok", "正常"),
+    "warning": ("warning", "警告"),
+    "wrong": ("ERROR", "错误"),
+}
+
+LABELS: dict[str, tuple[str, str]] = {
+    "head": ("{stack} for {target}", "{stack}，目标 {target}"),
+    "wrong": ("error: {what}", "错误：{what}"),
+    "warning": ("warning: {what}", "警告：{what}"),
+    "why": ("   why: {why}", "  原因：{why}"),
+    "mend": ("   fix: {mend}", "  修复：{mend}"),
+    "because": ("{what}: {why}", "{what}：{why}"),
+    "ended": (
+        "Nothing else was checked: any other difference would only follow from this one.",
+        "其余未检查：它们只会是由此引起的后果。",
+    ),
+    "as-locked": ("matches the lock (errors: 0, warnings: {warnings})", "与锁文件一致（错误：0，警告：{warnings}）"),
+    "differs": (
+        "differs from the lock (errors: {wrong}, warnings: {warnings})",
+        "与锁文件不一致（错误：{wrong}，警告：{warnings}）",
+    ),
+}
+
+
+# --- locked
+#
+# The part of a lock that can be checked on a machine.
+
+class LockedDistribution(NamedTuple):
+    """A pin. `stage` says when it is installed; `sha256` are its files, of which none is known before for a build.
+
+    `commit` and `editable` speak of a pin from git.
+    """
+
+    name: str
+    version: str
+    stage: int
+    built: bool = False
+    sha256: tuple[str, ...] = ()
+    commit: str = ""
+    editable: bool = False
+
+
+class DriverNeed(NamedTuple):
+    """What `by` asks of the driver: any of `ranges`, each of them all of its comparisons, such as `>=` and `25.0.rc1`.
+
+    `wanted` says the same for people, `reason` why and who says so, in both languages. Where it is not `binding`, what
+    does not meet it is a warning.
+    """
+
+    by: str
+    wanted: str
+    ranges: tuple[tuple[tuple[str, str], ...], ...]
+    binding: bool
+    strength: str
+    source: str
+    reason: tuple[str, str]
+
+
+@dataclass(frozen=True)
+class LockedStack:
+    """All that verify.py knows of the lock that it belongs to."""
+
+    stack: str
+    target: str
+    platform: str
+    python: str
+    glibc: str
+    system: Mapping[str, str] = field(default_factory=dict)
+    pins: Mapping[str, LockedDistribution] = field(default_factory=dict)
+    overrides: frozenset[tuple[str, str, str]] = frozenset()
+    imports: tuple[str, ...] = ()
+    import_env: Mapping[str, str] = field(default_factory=dict)
+    rewritten: frozenset[str] = frozenset()
+    absent: Mapping[str, str] = field(default_factory=dict)
+    driver: tuple[DriverNeed, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> LockedStack:
+        """Read what `render/verify.py` wrote."""
+        raw: dict[str, Any] = json.loads(text)
+        pins = [LockedDistribution(**{**pin, "sha256": tuple(pin.get("sha256", ()))}) for pin in raw["pins"]]
+        return cls(
+            **{
+                **raw,
+                "pins": {pin.name: pin for pin in pins},
+                "overrides": frozenset(map(tuple, raw["overrides"])),
+                "imports": tuple(raw["imports"]),
+                "rewritten": frozenset(raw.get("rewritten", ())),
+                "driver": tuple(DriverNeed(**need) for need in raw.get("driver", ())),
+            }
+        )
+
+
+def is_shared() -> bool:
+    """Whether this Python is in no virtual or conda environment, as install.sh has it."""
+    return sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.prefix, "conda-meta"))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What this run was asked: the lock, where things are, and how thoroughly."""
+
+    lock: LockedStack
+    folder: str
+    environ: Mapping[str, str]
+    ascend: str = "/usr/local/Ascend"
+    wheelhouse: str = ""
+    full: bool = False
+
+    @property
+    def line(self) -> str:
+        """`3.11`, the line of Python that the lock is for."""
+        return ".".join(self.lock.python.split(".")[:2])
+
+    @property
+    def python(self) -> str:
+        """The environment's Python, for commands that are shown."""
+        return shlex.quote(sys.executable)
+
+    @property
+    def install(self) -> str:
+        """The command that installs what is missing."""
+        return self._install("--python", sys.executable, *(["--system"] if is_shared() else []))
+
+    @property
+    def fresh(self) -> str:
+        """The command that makes an environment of its own for the lock."""
+        return f"python{self.line} -m venv env && . env/bin/activate && {self._install()}"
+
+    def _install(self, *options: str) -> str:
+        wheelhouse = ["--wheelhouse", self.wheelhouse] if self.wheelhouse else []
+        return " ".join(map(shlex.quote, ["bash", f"{self.folder}/install.sh", *options, *wheelhouse]))
+
+    def again(self, *names: str) -> str:
+        """The command that takes distributions away and installs what the lock has of them.
+
+        Without pip nothing can be installed, so Python's own takes the place of one that goes. From a Python that
+        other programs share nothing is taken away.
+        """
+        if is_shared():
+            return self.fresh
+        commands = [f"{self.python} -m pip uninstall -y {' '.join(map(shlex.quote, names))}"]
+        if "pip" in names:
+            commands.append(f"{self.python} -m ensurepip")
+        return " && ".join([*commands, self.install])
+
+
+# --- reading
+#
+# Files that others wrote, and what programs answer: each may be missing, cut short or no text at all.
+
+_LONGEST_FILE = 1 << 20
+_SECONDS = 60
+
+
+class UnreadableError(Exception):
+    """A file that is there and cannot be read, or says nothing that makes sense."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(path, why)
+        self.path = path
+        self.why = why
+
+    @property
+    def values(self) -> dict[str, str]:
+        """As a finding names it."""
+        return {"path": self.path, "why": self.why}
+
+
+def read_text(path: str) -> str | None:
+    """The text of a small file; None where there is none."""
+    try:
+        content = read_bytes(path, _LONGEST_FILE)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:  # ValueError: a path with a null in it
+        raise UnreadableError(path, getattr(error, "strerror", None) or str(error)) from None
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UnreadableError(path, f"byte {error.start} is not UTF-8") from None
+
+
+def read_bytes(path: str, limit: int = -1) -> bytes:
+    """The first so many bytes of a file, all without a limit; raises OSError and UnreadableError.
+
+    What is no plain file is not opened: a pipe would be waited for.
+    """
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise UnreadableError(path, "it is not a regular file")
+    with open(path, "rb") as handle:
+        return handle.read(limit)
+
+
+def assignments(text: str) -> dict[str, str]:
+    """Lines like `Version=25.3.rc1` or `Chip Name   : 910B4`: the first of each key, in lower case."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        match = re.match(r"\s*([A-Za-z][\w .-]*?)\s*[=:]\s*(.*?)\s*$", line)
+        if match:
+            found.setdefault(match[1].lower(), match[2])
+    return found
+
+
+def answer(command: Sequence[str], environ: Mapping[str, str]) -> str | None:
+    """What a program prints; None where it is not there, fails or hangs."""
+    try:
+        done = subprocess.run(  # noqa: S603  what the machine itself has
+            command, env=dict(environ), stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
+        )
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
+
+
+# --- versions
+#
+# Names and versions of distributions as the lock spells them.
+
+_VERSION = re.compile(
+    r"""
+    v? (?: (?P<epoch>\d+) ! )? (?P<release> \d+ (?: \.\d+ )* )
+    (?: [-_.]? (?P<pre> alpha|beta|preview|pre|rc|a|b|c ) [-_.]? (?P<pre_number>\d*) )?
+    (?: -(?P<implied>\d+) | [-_.]? (?P<post> post|rev|r ) [-_.]? (?P<post_number>\d*) )?
+    (?: [-_.]? (?P<dev>dev) [-_.]? (?P<dev_number>\d*) )?
+    (?: \+ (?P<local> [a-z0-9]+ (?: [-_.][a-z0-9]+ )* ) )?
+    """,
+    re.VERBOSE | re.IGNORECASE | re.ASCII,
+)
+_SPELLINGS = {"alpha": "a", "beta": "b", "c": "rc", "pre": "rc", "preview": "rc"}
+
+
+def canonical_name(name: str) -> str:
+    """PEP 503: `Foo.Bar_baz` is `foo-bar-baz`."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def canonical_version(text: str) -> str:
+    """PEP 440's normal form, `2024.1.5` of `2024.01.05`; a text that is no version stays as it is."""
+    match = _VERSION.fullmatch(text.strip())
+    if match is None:
+        return text
+    epoch = int(match["epoch"] or 0)
+    version = f"{epoch}!" if epoch else ""
+    version += _counted(match["release"], ".")
+    if match["pre"]:
+        pre = match["pre"].lower()
+        version += f"{_SPELLINGS.get(pre, pre)}{int(match['pre_number'] or 0)}"
+    if match["implied"] or match["post"]:
+        version += f".post{int(match['implied'] or match['post_number'] or 0)}"
+    if match["dev"]:
+        version += f".dev{int(match['dev_number'] or 0)}"
+    if match["local"]:
+        version += "+" + _counted(re.sub("[-_]", ".", match["local"].lower()), ".")
+    return version
+
+
+def same_version(one: str, other: str) -> bool:
+    """Whether two canonical texts spell one version: `1.0` is `1.0.0`."""
+    return one == other or _trimmed(one) == _trimmed(other)
+
+
+def _trimmed(text: str) -> str:
+    match = _VERSION.fullmatch(text)
+    if match is None:
+        return text
+    start, end = match.span("release")
+    return text[:start] + re.sub(r"(\.0)+$", "", match["release"]) + text[end:]
+
+
+def _counted(text: str, mark: str) -> str:
+    return mark.join(str(int(part)) if part.isdigit() else part for part in text.split(mark))
+
+
+# --- installed
+#
+# What is installed in this environment, from the folders that pip and conda leave beside the modules.
+
+_HEADER = re.compile(rb"^(Name|Version)[ \t]*:[ \t]*([^\r\n]*?)[ \t]*\r?$", re.MULTILINE)
+
+
+class Installed(NamedTuple):
+    """One distribution. `root` is what the paths of its RECORD start from, `direct` its direct_url.json."""
+
+    name: str
+    version: str
+    root: str
+    info: str
+    installer: str = ""
+    direct: dict[str, Any] | None = None
+
+    @property
+    def source(self) -> str:
+        """The folder that an editable installation points to; nothing for any other."""
+        about = self.direct or {}
+        folder = about.get("dir_info")
+        if isinstance(folder, dict) and folder.get("editable") is True:
+            return re.sub("^file://", "", str(about.get("url", "")))
+        if not self.info.endswith(".dist-info") and not read_names(self.info):
+            return self.root  # setup.py develop, without a list of what it installed
+        return ""
+
+
+def installed_distributions(paths: Iterable[str]) -> tuple[dict[str, Installed], list[Finding]]:
+    """By name; of several in the search path the first, as Python takes it."""
+    found: dict[str, Installed] = {}
+    findings: list[Finding] = []
+    for root in dict.fromkeys(map(os.path.realpath, paths)):
+        here: dict[str, str] = {}
+        for entry in _entries(root):
+            path = os.path.join(root, entry)
+            if entry.startswith("~"):
+                findings.append(Finding("distribution-leftover", {"path": path}))
+                continue
+            one, trouble = _read(root, path)
+            if one.name in here:
+                values = {"name": one.name, "one": here[one.name], "other": entry}
+                findings.append(Finding("distribution-twice", values))
+                continue
+            here[one.name] = entry
+            if one.name not in found:
+                found[one.name] = one
+                findings += trouble
+    return found, findings
+
+
+def _entries(root: str) -> list[str]:
+    try:
+        return sorted(name for name in os.listdir(root) if name.endswith((".dist-info", ".egg-info")))
+    except OSError:  # a search path may name what is not there
+        return []
+
+
+def _read(root: str, path: str) -> tuple[Installed, list[Finding]]:
+    name, _, version = os.path.basename(path).rpartition(".")[0].partition("-")
+    findings: list[Finding] = []
+    metadata = path
+    if os.path.isdir(path):
+        metadata = os.path.join(path, "METADATA" if path.endswith(".dist-info") else "PKG-INFO")
+    try:
+        head = re.split(rb"\r?\n\r?\n", read_bytes(metadata))[0]
+        fields = {match[1]: match[2].decode("utf-8") for match in _HEADER.finditer(head)}
+        if not fields.get(b"Name") or not fields.get(b"Version"):
+            raise UnreadableError(metadata, "it has no Name or no Version")
+        name, version = fields[b"Name"], fields[b"Version"]
+    except (OSError, UnicodeDecodeError, UnreadableError) as error:
+        why = error.why if isinstance(error, UnreadableError) else getattr(error, "strerror", None) or str(error)
+        findings.append(Finding("metadata-broken", {"name": canonical_name(name), "path": metadata, "why": why}))
+        version = ""
+    installer, direct = "", None
+    try:
+        installer = (read_text(os.path.join(path, "INSTALLER")) or "").strip() if os.path.isdir(path) else ""
+        text = read_text(os.path.join(path, "direct_url.json")) if os.path.isdir(path) else None
+        direct = json.loads(text) if text is not None else None
+        if direct is not None and not isinstance(direct, dict):
+            raise ValueError("it is not a JSON object")
+    except UnreadableError as error:
+        findings.append(Finding("metadata-broken", {"name": canonical_name(name), **error.values}))
+    except (ValueError, RecursionError) as error:
+        direct = None
+        values = {"name": canonical_name(name), "path": os.path.join(path, "direct_url.json"), "why": str(error)}
+        findings.append(Finding("metadata-broken", values))
+    return Installed(canonical_name(name), canonical_version(version), root, path, installer, direct), findings
+
+
+def read_names(info: str) -> bool:
+    """Whether an .egg-info knows its files."""
+    return os.path.isfile(os.path.join(info, "installed-files.txt")) or not os.path.isdir(info)
+
+
+# --- distributions
+#
+# What is installed against what is locked.
+
+_TOOLS = ("pip", "setuptools", "wheel")  # what an environment is made with
+_NAMED = 8
+_MANY = 10  # that are missing are told one by one; more of them are another matter
+
+
+def check_distributions(
+    asked: Asked, found: Mapping[str, Installed], trouble: list[Finding], colliding: Container[str] = ()
+) -> Group:
+    """Each pin in its version and from its source, and what else there is; `colliding` is told elsewhere."""
+    locked = asked.lock.pins
+    findings: list[Finding] = []
+    gone = [f"{pin.name} {pin.version}" for pin in locked.values() if pin.name not in found]
+    if gone:
+        missing = {**some(sorted(gone), _NAMED), "total": str(len(locked)), "install": asked.install}
+        findings.append(Finding("distribution-missing", missing))
+    for name, pin in sorted(locked.items()):
+        if name in found:
+            findings += _one(asked, pin, found[name])
+    for finding in trouble:
+        name = finding.values.get("name", "")
+        values: dict[str, str] = {**finding.values, "again": asked.again(name), "python": asked.python}
+        if finding.code == "metadata-broken":
+            values["remove"] = f"rm -r {shlex.quote(_folder(finding))} && {asked.install}"
+        if name in locked or (finding.code == "distribution-leftover" and not is_shared()):
+            findings.append(Finding(finding.code, values, asked.fresh if is_shared() else ""))
+    for name, reason in sorted(asked.lock.absent.items()):
+        if name in found and name not in colliding:
+            command = f"{asked.python} -m pip uninstall -y {name} && {asked.install}"
+            command = command if _is_ours(found[name]) else asked.fresh
+            findings.append(Finding("distribution-unwanted", {"name": name, "reason": reason}, command))
+    extra = extra_distributions(asked, found)
+    if extra:
+        command = f"{asked.python} -m pip uninstall {' '.join(map(shlex.quote, extra))}"
+        command = command if all(_is_ours(found[name]) for name in extra) else asked.fresh
+        findings.append(Finding("distribution-extra", some(extra, _NAMED), command))
+    return Group("distributions", tuple(findings), "distributions", {"count": str(len(locked))})
+
+
+def extra_distributions(asked: Asked, found: Iterable[str]) -> list[str]:
+    """What the lock does not have, and no environment is made with."""
+    return sorted(set(found) - set(asked.lock.pins) - set(_TOOLS) - set(asked.lock.absent))
+
+
+def check_environment(asked: Asked, found: Mapping[str, Installed]) -> tuple[Finding, ...]:
+    """Whether this is the lock's environment at all: where most of it is not there, all else would follow from that."""
+    there = [name for name in asked.lock.pins if name in found]
+    gone = len(asked.lock.pins) - len(there)
+    if gone < _MANY or gone < len(there):
+        return ()
+    strange = is_shared() or bool(extra_distributions(asked, found))
+    values = {"python": sys.executable, "found": str(len(there)), "count": str(len(asked.lock.pins))}
+    return (Finding("environment-other", {**values, "install": asked.fresh if strange else asked.install}),)
+
+
+def _is_ours(one: Installed) -> bool:
+    """Whether a distribution is this environment's, and no other program's."""
+    return not is_shared() and one.root.startswith(os.path.realpath(sys.prefix) + "/")
+
+
+def _one(asked: Asked, pin: LockedDistribution, there: Installed) -> Iterator[Finding]:
+    values = {"name": pin.name, "wanted": pin.version, "install": asked.install, "again": asked.again(pin.name)}
+    if there.version and not same_version(there.version, pin.version):
+        yield Finding("distribution-differs", {**values, "found": there.version})
+        return
+    code, where = _source(pin, there)
+    if code:
+        yield Finding(code, {**values, "found": where})
+
+
+def _source(pin: LockedDistribution, there: Installed) -> tuple[str, str]:
+    """A code and what was found instead, where a distribution of the right version is not from where it should be."""
+    if there.installer == "conda":
+        return "distribution-conda", ""
+    if there.source:
+        return ("", "") if pin.editable else ("distribution-editable", there.source)
+    about = there.direct or {}
+    vcs, archive = about.get("vcs_info"), about.get("archive_info")
+    commit = str(vcs.get("commit_id", "")) if isinstance(vcs, dict) else ""
+    if commit and commit != pin.commit:
+        return "distribution-elsewhere", f"{about.get('url', '')}@{commit}"
+    if isinstance(archive, dict) and pin.sha256 and not pin.built:
+        hashes = archive.get("hashes")
+        told = str(hashes.get("sha256", "")) if isinstance(hashes, dict) else ""
+        told = told or str(archive.get("hash", "")).partition("sha256=")[2]
+        if told and told not in pin.sha256:
+            return "distribution-elsewhere", f"{about.get('url', '')} (sha256 {told[:12]}…)"
+    return "", ""
+
+
+def _folder(finding: Finding) -> str:
+    """The .dist-info folder of a file in it."""
+    return finding.values["path"].rpartition("/")[0]
+
+
+# --- machine
+#
+# Processor, C library and Python.
+
+def check_machine(asked: Asked) -> Group:
+    """Whether the lock's compiled files can run here at all."""
+    system, _, machine = asked.lock.platform.partition("-")
+    found = {"system": platform.system(), "machine": platform.machine(), "glibc": glibc_version() or "-"}
+    findings: list[Finding] = []
+    if found["system"].lower() != system:
+        findings.append(Finding("system-differs", {"found": found["system"]}))
+    if found["machine"] != machine:
+        findings.append(Finding("processor-differs", {"found": found["machine"], "wanted": machine}))
+    glibc = {"found": found["glibc"], "wanted": asked.lock.glibc}
+    if found["glibc"] == "-":
+        findings.append(Finding("glibc-missing", glibc))
+    elif _numbers(found["glibc"]) < _numbers(asked.lock.glibc):
+        findings.append(Finding("glibc-old", glibc))
+    return Group("machine", tuple(findings), "machine", found)
+
+
+def check_python(asked: Asked, found: Mapping[str, Installed]) -> Group:
+    """Whether this interpreter takes the lock's wheels, and is the lock's environment, and one of its own."""
+    line = asked.line
+    values = {"found": platform.python_version(), "wanted": line, "python": sys.executable, "fresh": asked.fresh}
+    findings: list[Finding] = []
+    kind = platform.python_implementation()
+    if kind == "CPython" and sysconfig.get_config_var("Py_GIL_DISABLED"):
+        kind = "free-threaded CPython"
+    if kind != "CPython":
+        findings.append(Finding("python-differs", {**values, "found": f"{values['found']} ({kind})"}))
+    elif ".".join(map(str, sys.version_info[:2])) != line:
+        findings.append(Finding("python-differs", values))
+    findings += () if findings else check_environment(asked, found)
+    if not findings and is_shared():
+        findings.append(Finding("python-shared", values))
+    return Group("python", tuple(findings), "python", values)
+
+
+def glibc_version() -> str:
+    """`2.36`, or nothing where the C library is another one."""
+    try:
+        name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
+    except (ValueError, OSError, AttributeError):
+        return ""
+    return version if name == "glibc" else ""
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in version.split(".") if part.isdigit()]
+
+
+# --- cann
+#
+# CANN: which release is active, by its own files.
+#
+# `version.info` says `Version=8.2.0.0.201`, which is an internal number, and the
+# release as `version_dir`; `version.cfg` has `[internal:release]`, and beside
+# what runs now a history of what was installed. So only ascend_toolkit_install.info,
+# `*_running_version` and `version_dir` are looked at.
+
+_HOMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")  # set_env.sh sets both; torch_npu goes by the first
+_PARTS = ("toolkit", "runtime", "compiler", "opp", "opp_kernel", "hccl")
+_NNAL_UP = 4  # ATB_HOME_PATH is nnal/atb/latest/atb/cxx_abi_1, the file lies in latest
+
+
+class _Part(NamedTuple):
+    """A part of CANN, its release as written, and the file that says so."""
+
+    name: str
+    text: str
+    path: str
+
+
+def check_cann(asked: Asked) -> Group:
+    """Whether the active CANN is the lock's, all of it of one release."""
+    wanted = asked.lock.system["cann"]
+    variable = next((name for name in _HOMES if asked.environ.get(name)), "")
+    home = asked.environ.get(variable, "")
+    values = {"wanted": wanted, "home": home, "found": "", "variable": variable}
+    if not os.path.isdir(home):
+        command = _activation(asked, "")
+        code = "cann-gone" if home else "cann-inactive"
+        return Group("cann", (Finding(code, values, command and f". {shlex.quote(command)}"),), "", values)
+    parts, findings = _parts(home)
+    if variable != _HOMES[0]:
+        script = f"{home}/set_env.sh"
+        findings.append(
+            Finding("cann-half-active", values, f". {shlex.quote(script)}" if os.path.isfile(script) else "")
+        )
+    if not parts:
+        path = f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info"
+        told = next((finding.values for finding in findings if finding.code == "cann-file-unreadable"), None)
+        told = told or {"path": path, "why": "no such file"}
+        return Group("cann", (Finding("cann-unreadable", {**values, **told}),), "", values)
+    first, release = parts[0]
+    values["found"] = first.text
+    if not release.same_release(SystemVersion.parse(wanted)):
+        command = _activation(asked, wanted)
+        findings.insert(0, Finding("cann-differs", values, command and f". {shlex.quote(command)}"))
+    others = [f"{part.name} {part.text} ({part.path})" for part, other in parts if not other.same_release(release)]
+    if others:
+        findings.append(Finding("cann-parts-differ", {**values, **some(others)}))
+    findings += _nnal(asked, release)
+    return Group("cann", tuple(findings), "cann", values)
+
+
+def _parts(home: str) -> tuple[list[tuple[_Part, SystemVersion]], list[Finding]]:
+    """The releases of the parts, that of the toolkit first, and what could not be read."""
+    found: list[tuple[_Part, SystemVersion]] = []
+    findings: list[Finding] = []
+    for read in (_install_record, _running, _version_dirs):
+        try:
+            for part in read(home):
+                try:
+                    found.append((part, SystemVersion.parse(part.text)))
+                except ValueError as error:
+                    findings.append(Finding("cann-file-unreadable", {"path": part.path, "why": str(error)}))
+        except UnreadableError as error:
+            findings.append(Finding("cann-file-unreadable", error.values))
+    return found, findings
+
+
+def _install_record(home: str) -> Iterator[_Part]:
+    path = f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info"
+    text = read_text(path)
+    if text is not None:
+        version = assignments(text).get("version", "")
+        if not version:
+            raise UnreadableError(path, "it has no line `version=`")
+        yield _Part("toolkit", version, path)
+
+
+def _running(home: str) -> Iterator[_Part]:
+    path = f"{home}/version.cfg"
+    rows = assignments(read_text(path) or "")
+    names = [key[: -len("_running_version")] for key in rows if key.endswith("_running_version")]
+    for name in sorted(names, key=lambda name: (name != "toolkit", name)):
+        pair = re.fullmatch(r"\[[^\]:]*:([^\]:]+)\]", rows[f"{name}_running_version"])
+        if pair is None:
+            raise UnreadableError(path, f"`{name}_running_version` is not [internal:release]")
+        yield _Part(name, pair[1], path)
+
+
+def _version_dirs(home: str) -> Iterator[_Part]:
+    for name in _PARTS:
+        path = f"{home}/{name}/version.info"
+        release = assignments(read_text(path) or "").get("version_dir")
+        if release is not None:
+            yield _Part(name, release, path)
+
+
+def _nnal(asked: Asked, release: SystemVersion) -> Iterator[Finding]:
+    """NNAL must be the same release as the toolkit. Its file says `Version : 8.0.0.B100`."""
+    folder = asked.environ.get("ATB_HOME_PATH", "")
+    for _ in range(_NNAL_UP if folder else 0):
+        path = f"{folder}/version.info"
+        try:
+            found = assignments(read_text(path) or "").get("version")
+            if found is not None:
+                if not SystemVersion.parse(found).same_release(release):
+                    yield Finding("nnal-differs", {"found": found, "wanted": str(release), "path": path})
+                return
+        except UnreadableError as error:
+            yield Finding("cann-file-unreadable", error.values)
+            return
+        except ValueError as error:
+            yield Finding("cann-file-unreadable", {"path": path, "why": str(error)})
+            return
+        folder = os.path.dirname(folder)
+
+
+def _activation(asked: Asked, release: str) -> str:
+    """The set_env.sh that activates this release, or any; nothing where there is none."""
+    homes = [asked.ascend, *(f"{home}/Ascend" for home in (asked.environ.get("HOME"),) if home)]
+    wanted = release or asked.lock.system["cann"]
+    names = [f"cann-{wanted}/set_env.sh", f"ascend-toolkit/{wanted}/set_env.sh"]
+    if not release:
+        names += ["cann/set_env.sh", "ascend-toolkit/set_env.sh"]
+    found: str | None = next(
+        (f"{home}/{name}" for home in homes for name in names if os.path.isfile(f"{home}/{name}")), None
+    )
+    return found or ""
+
+
+# --- imports
+#
+# The imports that the lock names, in a Python that sees what a user's program would see.
+#
+# Not isolated, as everything else here is: CANN's set_env.sh puts what torch_npu
+# needs on PYTHONPATH. So each module is also asked where it came from, as that
+# variable or the user's own site-packages can put another one before the lock's.
+#
+# After a module that fails the rest goes to another Python: half of what it loaded
+# stays behind, and what is imported after it can fail of that alone.
+
+_SECONDS_OF_IMPORTS = 1800
+# The loader's words for a library of CANN (ascendcl, hccl, ge, graph, op compiler) or of its driver (ascend_hal).
+_MISSING_LIBRARY = re.compile(
+    r"(lib(?:ascend|hccl|ge_|graph|opapi|acl_|nnopbase|runtime|tiling)\w*\.so[\w.]*): cannot open shared object"
+)
+
+# What a module prints goes to stderr: what is told must be all of stdout.
+_TELL = """
+import json, os, sys
+told = os.fdopen(os.dup(1), "w", encoding="utf-8")
+os.dup2(2, 1)
+sys.path[:] = [path for path in sys.path if path]
+def tell(row):
+    told.write(json.dumps(row) + "\\n")
+    told.flush()
+"""
+_IMPORT = """
+import importlib
+for name in json.loads(sys.argv[1]):
+    tell({"begin": name})
+    try:
+        module = importlib.import_module(name)
+        path = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", [])), None)
+        tell({"name": name, "path": path})
+    except BaseException as error:
+        tell({"name": name, "error": "%s: %s" % (type(error).__name__, error)})
+        break
+"""
+
+
+class ImportRun(NamedTuple):
+    """What a child process told, and how it ended where it did not end well."""
+
+    rows: list[dict[str, Any]]
+    error: str
+
+
+def run_python(asked: Asked, code: str, *arguments: str) -> ImportRun:
+    """Run code in the environment with the lock's variables; what it `tell`s are the rows."""
+    environ = {**asked.environ, **asked.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        done = subprocess.run(  # noqa: S603  the environment's own Python
+            [sys.executable, "-c", _TELL + code, *arguments],
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SECONDS_OF_IMPORTS,
+            check=False,
+        )
+        output, errors, status = done.stdout, done.stderr, done.returncode
+    except subprocess.TimeoutExpired as error:
+        output, errors, status = error.stdout or b"", b"", 0
+        ending = f"it took more than {_SECONDS_OF_IMPORTS // 60} minutes"
+    except (OSError, ValueError) as error:
+        return ImportRun([], str(error))
+    else:
+        lines = errors.decode("utf-8", "replace").strip().splitlines()
+        ending = _ending(status, lines[-1] if lines else "")
+    rows = []
+    for line in output.decode("utf-8", "replace").splitlines():
+        try:
+            rows.append(dict(json.loads(line)))
+        except (ValueError, TypeError):
+            continue  # the process died while it wrote
+    return ImportRun(rows, ending)
+
+
+def _ending(status: int, last: str) -> str:
+    if status < 0:
+        try:
+            name = signal.Signals(-status).name
+        except ValueError:
+            name = str(-status)
+        return f"killed by {name}" + (f": {last}" if last else "")
+    return last or f"exit status {status}"
+
+
+def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[str], *, on_npu: bool) -> Group:
+    """Each module of the lock's list: whether it can be imported, and whether it is this environment's.
+
+    Without an NPU (on_npu), as where an image is built, a machine can lack libraries of
+    CANN or its driver; a module that wants one of them could then not be tried.
+    """
+    homes = [os.path.realpath(path) for path in paths]
+    homes += [os.path.realpath(one.source) for one in found.values() if one.source]
+    left = list(asked.lock.imports)
+    findings: list[Finding] = []
+    while left:
+        run = run_python(asked, _IMPORT, json.dumps(left))
+        ended: dict[str, dict[str, Any]] = {row["name"]: row for row in run.rows if "name" in row}
+        for name in left:
+            values = {"name": name, "command": shown_command(asked, f"import {name}")}
+            row = ended.get(name)
+            if row is None:
+                findings.append(Finding("import-died", {**values, "error": run.error}))
+                break
+            if "error" in row:
+                findings.append(_failure(asked, values, _first_line(str(row["error"])), on_npu=on_npu))
+                break
+            if row["path"] and not _within(str(row["path"]), homes):
+                findings.append(Finding("import-elsewhere", {**values, "found": str(row["path"])}))
+        left = left[left.index(name) + 1 :]
+    return Group("imports", tuple(findings), "imports", {"list": ", ".join(asked.lock.imports)})
+
+
+def _failure(asked: Asked, values: dict[str, str], error: str, *, on_npu: bool) -> Finding:
+    missing = _MISSING_LIBRARY.search(error)
+    if missing is None:
+        return Finding("import-failed", {**values, "error": error})
+    code = "import-without-cann" if on_npu or _is_on_disk(asked, missing[1]) else "import-untried"
+    return Finding(code, {**values, "library": missing[1]})
+
+
+def _is_on_disk(asked: Asked, library: str) -> bool:
+    """Whether CANN or the driver has it where programs load it from (`devlib` has stand-ins for compilers)."""
+    home = glob.escape(asked.environ.get("ASCEND_HOME_PATH", ""))
+    driver = f"{glob.escape(asked.ascend)}/driver/lib64"
+    folders = [driver, f"{driver}/*", *([f"{home}/lib64", f"{home}/*/lib64"] if home else [])]
+    return any(glob.glob(f"{folder}/{library}") for folder in folders)
+
+
+def _within(path: str, homes: list[str]) -> bool:
+    real = os.path.realpath(path)
+    return any(real.startswith(home.rstrip("/") + "/") for home in homes)
+
+
+def _first_line(text: str) -> str:
+    return text.strip().splitlines()[0] if text.strip() else ""
+
+
+def shown_command(asked: Asked, code: str) -> str:
+    """The command that runs code as `run_python` does, for a person to try."""
+    variables = [f"{key}={shlex.quote(value)}" for key, value in sorted(asked.lock.import_env.items())]
+    return " ".join([*(["env", *variables] if variables else []), asked.python, "-c", shlex.quote(code)])
+
+
+# --- npu
+#
+# What npu-smi says, the SoC, and a tensor on the NPU.
+#
+# npu-smi is asked for what it calls Software Version, and for the chip's names:
+# an A2 has a Chip Type and a Chip Name (`Ascend`, `910B4`), an A3 a Chip Name and
+# an NPU Name (`Ascend910`, `9392`). Numbers of cards need not be consecutive.
+
+# vllm_ascend/device/hardware.py: ascend910b1 to b4-1; ascend910_9391 and so on; ascend310p1 and so on; ascend950
+_FAMILIES = (("A2", r"910b"), ("A3", r"910_9[0-9]{3}"), ("310P", r"310p"), ("A5", r"950"))
+
+_TENSOR = """
+import torch, torch_npu
+ones = torch.ones(2, 2).npu()
+tell({"sum": float((ones + ones).sum().cpu()), "count": torch.npu.device_count(), "name": torch.npu.get_device_name(0)})
+"""
+
+
+class NpuTool(NamedTuple):
+    """What npu-smi says: of the driver, of the first chip, and how many NPUs there are. Empty where it says nothing."""
+
+    driver: str = ""
+    chip: str = ""
+    npus: int = 0
+
+
+def ask_npu_smi(asked: Asked) -> NpuTool | None:
+    """The answers of npu-smi; None where there is none that answers."""
+    folders = [*asked.environ.get("PATH", "").split(os.pathsep), "/usr/local/bin", "/usr/local/sbin"]
+    tool = shutil.which("npu-smi", path=os.pathsep.join(filter(os.path.isabs, folders)))  # none of the current folder
+    chips = answer([tool, "info", "-m"], asked.environ) if tool else None
+    if tool is None or chips is None:
+        return None
+    rows = re.findall(r"^\s*(\d+)\s+(\d+)\s+(\d+)\s+\S", chips, re.MULTILINE)
+    if not rows:
+        return NpuTool()
+    card, chip = rows[0][:2]
+    board = assignments(answer([tool, "info", "-t", "board", "-i", card], asked.environ) or "")
+    about = assignments(answer([tool, "info", "-t", "board", "-i", card, "-c", chip], asked.environ) or "")
+    name, npu = about.get("chip name", ""), about.get("npu name", "")
+    if npu and npu.upper() != "NA":
+        name = f"{name}_{npu}"
+    elif not name.lower().startswith("ascend"):
+        name = about.get("chip type", "") + name
+    return NpuTool(board.get("software version", ""), name, len(rows))
+
+
+def has_npu(tool: NpuTool | None) -> bool:
+    """Whether this machine, or the container, has an NPU: by npu-smi or by its devices."""
+    return bool(tool and tool.npus) or bool(glob.glob("/dev/davinci[0-9]*"))
+
+
+def soc_family(name: str) -> str:
+    """`A2` for Ascend910B4, `A3` for Ascend910_9392; nothing for a name that is not known."""
+    return next((family for family, form in _FAMILIES if re.search(form, name, re.IGNORECASE)), "")
+
+
+def told_soc(tool: NpuTool | None) -> str:
+    """A line such as `A2 (Ascend910B4)`, for install.sh; nothing where the family is not known."""
+    family = soc_family(tool.chip) if tool else ""
+    return f"{family} ({tool.chip})\n" if tool and family else ""
+
+
+def check_soc(asked: Asked, tool: NpuTool | None) -> Group:
+    """Whether the chips are of the family that the lock's binaries and CANN's operators are for."""
+    wanted = asked.lock.system["soc"]
+    chip = tool.chip if tool else ""
+    family = soc_family(chip)
+    values = {"wanted": wanted, "found": family, "chip": chip or "-"}
+    findings: tuple[Finding, ...] = ()
+    if not family:
+        findings = (Finding("soc-unnamed" if chip else "soc-unknown", values),)
+    elif family.upper() != wanted.upper():
+        findings = (Finding("soc-differs", values),)
+    return Group("soc", findings, "soc", values)
+
+
+def check_npu(asked: Asked, tool: NpuTool | None) -> Group:
+    """Whether torch_npu computes two and two on the first NPU."""
+    values = {"count": "0", "name": "-"}
+    if not has_npu(tool):
+        return Group("npu", (Finding("npu-absent", values),), "", values)
+    run = run_python(asked, _TENSOR)
+    found = _tensor(run)
+    if found is None:
+        code = "import torch, torch_npu; print(torch.ones(2, 2).npu())"
+        told = {"error": run.error, "command": shown_command(asked, code)}
+        return Group("npu", (Finding("npu-failed", told),), "", values)
+    total, count, name = found
+    values = {"count": str(count), "name": name}
+    findings: list[Finding] = []
+    if total != 8.0:
+        findings.append(Finding("npu-wrong", {"found": str(total)}))
+    wanted, family = asked.lock.system.get("soc", ""), soc_family(name)
+    if wanted and family and family.upper() != wanted.upper() and not (tool and soc_family(tool.chip)):
+        findings.append(Finding("soc-differs", {"wanted": wanted, "found": family, "chip": name}))
+    return Group("npu", tuple(findings), "npu", values)
+
+
+def _tensor(run: ImportRun) -> tuple[float, int, str] | None:
+    for row in run.rows:
+        if "sum" in row:
+            return float(row["sum"]), int(row["count"]), str(row["name"])
+    return None
+
+
+# --- driver
+#
+# Driver (HDK): at least the one that the lock's target states, and what else the lock asks of it.
+#
+# It is read from the driver's version.info, or where that is not to be seen, as in a
+# container that has the devices alone, from npu-smi.
+
+def check_hdk(asked: Asked, tool: NpuTool | None) -> Group:
+    """Whether the driver is no older than the target's, and meets what else the lock asks of it."""
+    wanted = asked.lock.system.get("hdk", "")
+    needs = asked.lock.driver
+    path = f"{asked.ascend}/driver/version.info"
+    running = tool.driver if tool else ""
+    told = ", ".join([*([f"hdk >= {wanted}"] if wanted else []), *(f"{need.by}: {need.wanted}" for need in needs)])
+    values = {"wanted": wanted, "found": "", "path": path, "running": running, "asked": told}
+    findings: list[Finding] = []
+    version = None
+    try:
+        text = read_text(path)
+        if text is not None:
+            rows = assignments(text)
+            values["found"] = rows.get("version") or rows.get("package_version") or ""
+            version = _parsed(values["found"], path)
+    except UnreadableError as error:
+        findings.append(Finding("hdk-unreadable" if wanted else "hdk-file-unreadable", {**values, **error.values}))
+        return Group("hdk", tuple(findings), "", values)
+    if version is None and running:
+        values["found"], values["path"] = running, "npu-smi"
+        try:
+            version = _parsed(running, "npu-smi")
+        except UnreadableError as error:
+            findings.append(Finding("hdk-unreadable" if wanted else "hdk-file-unreadable", {**values, **error.values}))
+    elif running and version is not None:
+        try:
+            if not _parsed(running, "npu-smi").same_release(version):
+                findings.append(Finding("hdk-not-running", values))
+        except UnreadableError:
+            pass  # a form that only npu-smi uses; the file is what counts
+    if version is None:
+        if wanted and not findings:
+            findings.append(Finding("hdk-missing", values))
+        return Group("hdk", tuple(findings), "hdk-unseen" if needs else "hdk-none", values)
+    findings = [*_unmet(needs, version, values["found"], values["path"]), *findings]
+    if wanted and version.before(SystemVersion.parse(wanted)):
+        findings.insert(0, Finding("hdk-old", values))
+    return Group("hdk", tuple(findings), "hdk-met" if told else "hdk-any", values)
+
+
+def _unmet(needs: tuple[DriverNeed, ...], version: SystemVersion, found: str, path: str) -> Iterator[Finding]:
+    """What is asked of the driver and this one does not meet, what must be met first."""
+    for need in sorted(needs, key=lambda need: not need.binding):
+        if not any(all(_holds(version, sign, text) for sign, text in clauses) for clauses in need.ranges):
+            values = {
+                "found": found,
+                "path": path,
+                "by": need.by,
+                "asked": need.wanted,
+                "strength": need.strength,
+                "source": need.source,
+            }
+            yield Finding("hdk-refused" if need.binding else "hdk-unmet", values, reason=need.reason)
+
+
+def _holds(version: SystemVersion, sign: str, text: str) -> bool:
+    """One comparison; `== 25.5.*` is about the release line."""
+    if not text.endswith(".*"):
+        return version.holds(sign, SystemVersion.parse(text))
+    line = tuple(map(int, text[:-2].split(".")))
+    return (version.line[: len(line)] == line) == (sign == "==")
+
+
+def _parsed(text: str, where: str) -> SystemVersion:
+    try:
+        return SystemVersion.parse(text)
+    except ValueError as error:
+        raise UnreadableError(where, str(error) if text else "it has no line `Version=`") from None
+
+
+# --- record
+#
+# RECORD: every file that an installer put there, with hash and size, against what is on disk now.
+#
+# Without `--full` every file must be there in its size, and the content is
+# compared of all files of small distributions and of some Python files of
+# others: the same ones on every run, by the hash of their paths.
+
+_SMALL_FILES = 40
+_SMALL_BYTES = 1 << 18
+_SAMPLE = 12
+_SAMPLE_BYTES = 1 << 18
+_CHUNK = 1 << 20
+_SIZE = re.compile(r"[0-9]{1,18}")
+
+
+class RecordRow(NamedTuple):
+    """A file of a distribution. `digest` is as in RECORD, `sha256=…`; a size of -1 is not told."""
+
+    path: str
+    digest: str
+    size: int
+
+
+def read_record(one: Installed) -> list[RecordRow] | None:
+    """The rows of RECORD with absolute paths, without compiled files; None where there is no RECORD."""
+    path = os.path.join(one.info, "RECORD")
+    try:
+        if not os.path.isfile(path) and os.path.exists(path):
+            raise UnreadableError(path, "it is not a regular file")
+        with open(path, encoding="utf-8", newline="") as handle:
+            rows = list(csv.reader(handle, strict=True))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise UnreadableError(path, error.strerror or str(error)) from None
+    except (ValueError, csv.Error) as error:
+        raise UnreadableError(path, str(error)) from None
+    found = []
+    for number, row in enumerate(rows, 1):
+        if len(row) != 3 or not row[0] or not (row[2] == "" or _SIZE.fullmatch(row[2])) or "\0" in row[0]:
+            raise UnreadableError(path, f"line {number} is not path, hash and size")
+        name, digest, size = row
+        if not name.endswith(".pyc"):  # Python writes these anew as it likes
+            found.append(RecordRow(_absolute(one.root, name), digest, int(size) if size else -1))
+    if not any(row.path == path for row in found):
+        raise UnreadableError(path, "it has no row for itself, so it is truncated")
+    return found
+
+
+def _absolute(root: str, name: str) -> str:
+    # normpath costs more than all the rest, and few paths need it
+    path = f"{root}/{name}"
+    return os.path.normpath(path) if ".." in name or name.startswith("/") or "./" in name else path
+
+
+def file_digest(path: str, kind: str) -> str:
+    """The hash of a file as RECORD writes it, `sha256=…` without padding. OSError where it cannot be read."""
+    digest = hashlib.new(kind)
+    with open(path, "rb") as handle:
+        chunk = handle.read(_CHUNK)
+        while chunk:
+            digest.update(chunk)
+            chunk = handle.read(_CHUNK)
+    return f"{kind}={base64.urlsafe_b64encode(digest.digest()).rstrip(b'=').decode()}"
+
+
+class _Files(NamedTuple):
+    """What became of a distribution's files; `compared` counts contents."""
+
+    compared: int
+    missing: list[str]
+    changed: list[str]
+    unreadable: list[str]
+
+
+def check_files(
+    asked: Asked,
+    found: Mapping[str, Installed],
+    records: Mapping[str, list[RecordRow] | None],
+    broken: Mapping[str, UnreadableError],
+    excused: Set[tuple[str, str]],
+) -> Group:
+    """Every locked distribution's files. `excused` are those that belong to another distribution now."""
+    findings: list[Finding] = []
+    compared = files = 0
+    fresh = asked.fresh if is_shared() else ""  # a system's own packages are not to be taken away by hand
+    kept = sorted(name for name in asked.lock.rewritten if name in found)
+    for name in sorted(asked.lock.pins):
+        one = found.get(name)
+        if one is None or name in asked.lock.rewritten or one.installer == "conda":
+            continue
+        if not one.version:  # its METADATA is broken: told already, with what mends all of it
+            continue
+        values = {"name": name, "version": one.version, "again": asked.again(name), "install": asked.install}
+        values["folder"] = one.info
+        record = records.get(name)
+        if name in broken:
+            findings.append(Finding("record-broken", {**values, **broken[name].values}, fresh))
+        elif record is None:
+            if not one.source:
+                findings.append(Finding("record-missing", values, fresh))
+        else:
+            rows = [row for row in record if (name, row.path) not in excused]
+            done = _compare(rows, full=asked.full)
+            files += len(rows)
+            compared += done.compared
+            for code, paths in (
+                ("file-missing", done.missing),
+                ("file-changed", done.changed),
+                ("file-unreadable", done.unreadable),
+            ):
+                if paths:
+                    shown = [os.path.relpath(path, one.root) for path in paths]
+                    findings.append(Finding(code, {**values, **some(shown)}))
+    note = {"files": str(files), "compared": str(compared), "kept": ", ".join(kept)}
+    return Group("files", tuple(findings), "files-kept" if kept else "files", note)
+
+
+def _compare(rows: list[RecordRow], *, full: bool) -> _Files:
+    done = _Files(0, [], [], [])
+    compared = 0
+    wanted = {row.path for row in (rows if full else _sample(rows))}
+    for row in rows:
+        try:
+            there = os.stat(row.path)
+            size = there.st_size
+            if row.size not in (-1, size):
+                done.changed.append(row.path)
+            elif not stat.S_ISREG(there.st_mode):
+                done.unreadable.append(row.path)
+            elif row.digest and row.path in wanted:
+                kind = row.digest.partition("=")[0]
+                compared += 1
+                if file_digest(row.path, kind) != row.digest.rstrip("="):
+                    done.changed.append(row.path)
+        except (FileNotFoundError, NotADirectoryError):
+            done.missing.append(row.path)
+        except (OSError, ValueError, TypeError):  # a hash that this Python does not know, or of no length of its own
+            done.unreadable.append(row.path)
+    return done._replace(compared=compared)
+
+
+def _sample(rows: list[RecordRow]) -> list[RecordRow]:
+    hashed = [row for row in rows if row.digest]
+    if len(hashed) <= _SMALL_FILES and sum(max(row.size, 0) for row in hashed) <= _SMALL_BYTES:
+        return hashed
+    modules = [row for row in hashed if row.path.endswith(".py") and row.size <= _SAMPLE_BYTES]
+    return sorted(modules, key=lambda row: hashlib.sha256(row.path.rpartition("site-packages")[2].encode()).digest())[
+        :_SAMPLE
+    ]
+
+
+def read_records(
+    found: Mapping[str, Installed],
+) -> tuple[dict[str, list[RecordRow] | None], dict[str, UnreadableError]]:
+    """Every distribution's RECORD, and those that cannot be read."""
+    records: dict[str, list[RecordRow] | None] = {}
+    broken: dict[str, UnreadableError] = {}
+    for name, one in found.items():
+        try:
+            records[name] = read_record(one)
+        except UnreadableError as error:
+            broken[name] = error
+    return records, broken
+
+
+# --- collisions
+#
+# Two distributions that own the same file, with different contents: whose is on disk now.
+
+class _Pair(NamedTuple):
+    """`owner` must have the files, `other` also claims them. None of both must where the lock has no order."""
+
+    owner: str
+    other: str
+    ordered: bool
+
+
+def check_collisions(
+    asked: Asked, found: Mapping[str, Installed], records: Mapping[str, list[RecordRow] | None]
+) -> tuple[Group, set[tuple[str, str]]]:
+    """The collisions, and the files whose RECORD need not hold for a distribution, as another one's are there."""
+    findings: list[Finding] = []
+    excused: set[tuple[str, str]] = set()
+    shared = _shared(asked, records)
+    for pair, rows in sorted(shared.items()):
+        ours = theirs = 0
+        for mine, other in rows:
+            now = _now(mine)
+            if now == mine.digest:
+                ours += 1
+                excused.add((pair.other, other.path))
+            elif now == other.digest:
+                theirs += 1
+                excused.add((pair.owner, mine.path))
+        strange = pair.other not in asked.lock.pins
+        if strange or (pair.ordered and theirs):
+            values = {
+                "owner": pair.owner,
+                "other": pair.other,
+                "module": _module(found[pair.owner], rows),
+                "count": str(len(rows)),
+                "ours": str(ours),
+                "theirs": str(theirs),
+            }
+            command = asked.again(pair.other, pair.owner)
+            findings.append(Finding("collision" if strange else "collision-order", values, command))
+    return Group("collisions", tuple(findings), "collisions", {}), excused
+
+
+def _shared(
+    asked: Asked, records: Mapping[str, list[RecordRow] | None]
+) -> dict[_Pair, list[tuple[RecordRow, RecordRow]]]:
+    owners: dict[str, list[tuple[str, RecordRow]]] = {}
+    for name in sorted(records):
+        for row in records[name] or ():
+            if row.digest:
+                owners.setdefault(row.path, []).append((name, row))
+    pairs: dict[_Pair, list[tuple[RecordRow, RecordRow]]] = {}
+    for claims in owners.values():
+        for at, (one, row) in enumerate(claims):
+            for other, other_row in claims[at + 1 :]:
+                pair = _pair(asked, one, other)
+                if row.digest != other_row.digest and pair is not None:
+                    rows = (row, other_row) if pair.owner == one else (other_row, row)
+                    pairs.setdefault(pair, []).append(rows)
+    return pairs
+
+
+def _pair(asked: Asked, one: str, other: str) -> _Pair | None:
+    """Who must own what both have: what is locked, and of two such what is installed later."""
+    first, second = asked.lock.pins.get(one), asked.lock.pins.get(other)
+    if first is None and second is None:
+        return None
+    if first is None:
+        return _Pair(other, one, True)
+    if second is None:
+        return _Pair(one, other, True)
+    return _Pair(one, other, first.stage != second.stage) if first.stage >= second.stage else _Pair(other, one, True)
+
+
+def _now(row: RecordRow) -> str:
+    try:
+        return file_digest(row.path, row.digest.partition("=")[0])
+    except (OSError, ValueError):
+        return ""
+
+
+def _module(owner: Installed, rows: list[tuple[RecordRow, RecordRow]]) -> str:
+    """What both own, as it is imported where it is a package."""
+    path = os.path.relpath(rows[0][0].path, owner.root)
+    return path.split("/")[0] if not path.startswith("..") else os.path.basename(path)
+
+
+# --- requirements
+#
+# `pip check`, without the complaints that the lock's facts expect.
+
+_SECONDS_OF_PIP = 300
+_COMPLAINT = re.compile(r"(\S+) (\S+) (?:requires ([A-Za-z0-9._-]+)|has requirement ([A-Za-z0-9._-]+))")
+
+
+def check_requirements(asked: Asked) -> Group:
+    """Whether every distribution has what it asks for.
+
+    Without PYTHONPATH, on which CANN puts distributions of its own that pip cannot judge.
+    """
+    environ = {key: value for key, value in asked.environ.items() if not key.startswith("PIP_")}
+    command = [sys.executable, "-I", "-m", "pip", "--disable-pip-version-check", "check"]
+    try:
+        done = subprocess.run(  # noqa: S603  the environment's own pip
+            command,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SECONDS_OF_PIP,
+            check=False,
+        )
+        complaints = done.stdout.decode("utf-8", "replace").splitlines()
+        errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    except (OSError, subprocess.SubprocessError) as error:
+        return _failed(asked, str(error))
+    if any(line.endswith("No module named pip") for line in errors):
+        return Group("requirements", (Finding("pip-missing", {"python": asked.python}),), "", {})
+    findings: list[Finding] = []
+    expected = 0
+    for line in complaints:
+        if _expected(asked, line):
+            expected += 1
+        elif line.strip() and not line.startswith("No broken requirements found"):
+            findings.append(Finding("requirement-broken", {"complaint": line.strip(), "install": asked.install}))
+    if done.returncode not in (0, 1) or (done.returncode == 1 and not complaints):
+        return _failed(asked, errors[-1] if errors else f"exit status {done.returncode}")
+    note = "requirements-but" if expected else "requirements"
+    return Group("requirements", tuple(findings), note, {"count": str(expected)})
+
+
+def _failed(asked: Asked, error: str) -> Group:
+    return Group("requirements", (Finding("pip-failed", {"error": error, "python": asked.python}),), "", {})
+
+
+def _expected(asked: Asked, line: str) -> bool:
+    match = _COMPLAINT.match(line)
+    if match is None:
+        return False
+    package, version, name = canonical_name(match[1]), canonical_version(match[2]), canonical_name(match[3] or match[4])
+    return any((package, name) == (row[0], row[2]) and same_version(version, row[1]) for row in asked.lock.overrides)
+
+
+# --- report
+#
+# What is printed: a line for each group while the checks run, then what differs; or one JSON object.
+
+_ENDS = ("system-differs", "processor-differs", "python-differs", "environment-other")
+_SYSTEM = ("machine", "cann", "hdk", "soc")
+
+
+class UnwritableError(Exception):
+    """Standard output takes no more; the reason as the system tells it, empty where only the reader has gone."""
+
+
+class Report:
+    """Collects groups. `lenient` makes warnings of what is wrong with the machine, as `--skip-system-checks` asks."""
+
+    def __init__(self, asked: Asked, language: str, *, as_json: bool, lenient: bool) -> None:
+        self._asked = asked
+        self._language = 1 if language == "zh" else 0
+        self._as_json = as_json
+        self._lenient = lenient
+        self._groups: list[Group] = []
+
+    def begin(self) -> None:
+        """The line above all."""
+        lock = self._asked.lock
+        self._say(self._fill(LABELS["head"], {"stack": lock.stack, "target": lock.target}))
+
+    def add(self, group: Group) -> None:
+        """A group that was checked."""
+        self._groups.append(group)
+        state = self._state(group)
+        note = self._fill(NOTES[group.note], group.values) if not group.findings else self._counted(group)
+        cells = [_padded(TITLES[group.name][self._language], 13), _padded(STATES[state][self._language], 7), note]
+        self._say("  " + "  ".join(cells).rstrip())
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether all that is still to be looked at would follow from what was found."""
+        group = self._groups[-1]
+        return any(finding.code in _ENDS and not self._is_warning(group, finding) for finding in group.findings)
+
+    def told(self, group: Group) -> str:
+        """A line for each finding, for install.sh: its state, what differs and why, and what mends it, between tabs."""
+        rows = []
+        for finding in group.findings:
+            what, why, mend = self._sentences(finding)
+            state = "warning" if self._is_warning(group, finding) else "wrong"
+            said = self._fill(LABELS["because"], {"what": what, "why": why})
+            rows.append("\t".join(map(printable, (state, said, mend))) + "\n")
+        return "".join(rows)
+
+    def end(self) -> int:
+        """Everything that differs, and the exit status."""
+        found = [(group, finding) for group in self._groups for finding in group.findings]
+        wrong = [finding for group, finding in found if not self._is_warning(group, finding)]
+        counts = {"wrong": str(len(wrong)), "warnings": str(len(found) - len(wrong))}
+        if self._as_json:
+            self._write(_json(self._object(counts)))
+        for group, finding in sorted(found, key=lambda pair: self._is_warning(*pair)):
+            what, why, mend = self._sentences(finding)
+            label = "warning" if self._is_warning(group, finding) else "wrong"
+            self._say("")
+            self._say(self._fill(LABELS[label], {"what": what}) + f"  [{finding.code}]")
+            self._say(self._fill(LABELS["why"], {"why": why}))
+            self._say(self._fill(LABELS["mend"], {"mend": mend}))
+        self._say("")
+        if self.is_hopeless:
+            self._say(self._fill(LABELS["ended"], {}))
+        self._say(self._fill(LABELS["differs" if wrong else "as-locked"], counts))
+        return 1 if wrong else 0
+
+    def _object(self, counts: Mapping[str, str]) -> dict[str, Any]:
+        lock = self._asked.lock
+        return {
+            "schema": 1,
+            "language": "zh" if self._language else "en",
+            "status": "differs" if int(counts["wrong"]) else "as-locked",
+            "stack": lock.stack,
+            "target": lock.target,
+            "python": sys.executable,
+            "wrong": int(counts["wrong"]),
+            "warnings": int(counts["warnings"]),
+            "ended": self.is_hopeless,
+            "groups": [
+                {
+                    "name": group.name,
+                    "state": self._state(group),
+                    "values": dict(group.values),
+                    "findings": [self._finding(group, finding) for finding in group.findings],
+                }
+                for group in self._groups
+            ],
+        }
+
+    def _finding(self, group: Group, finding: Finding) -> dict[str, Any]:
+        what, why, mend = self._sentences(finding)
+        state = "warning" if self._is_warning(group, finding) else "wrong"
+        values = dict(finding.values)
+        return {"code": finding.code, "state": state, "what": what, "why": why, "mend": mend, "values": values}
+
+    def _sentences(self, finding: Finding) -> tuple[str, str, str]:
+        case = CASES[finding.code]
+        values = {**finding.values, "reason": finding.reason[self._language]}
+        return (
+            self._fill(case.what, values),
+            self._fill(case.why, values),
+            finding.mend or self._fill(case.mend, values),
+        )
+
+    def _is_warning(self, group: Group, finding: Finding) -> bool:
+        return CASES[finding.code].warning or (self._lenient and group.name in _SYSTEM)
+
+    def _state(self, group: Group) -> str:
+        warnings = [self._is_warning(group, finding) for finding in group.findings]
+        return "ok" if not warnings else "warning" if all(warnings) else "wrong"
+
+    def _counted(self, group: Group) -> str:
+        """The codes of a group's findings, each with how often."""
+        codes = [finding.code for finding in group.findings]
+        return ", ".join(code if codes.count(code) == 1 else f"{code} ({codes.count(code)})" for code in _once(codes))
+
+    def _fill(self, pair: tuple[str, str], values: Mapping[str, str]) -> str:
+        return pair[self._language].format(**values)
+
+    def _say(self, line: str) -> None:
+        if not self._as_json:
+            self._write(printable(line))
+
+    def _write(self, text: str) -> None:
+        try:
+            sys.stdout.write(text + "\n")
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise UnwritableError from None
+        except OSError as error:
+            raise UnwritableError(error.strerror or str(error)) from None
+
+
+def printable(text: str) -> str:
+    """The text on one line, what a terminal would act on as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(ch if ch.isprintable() else ch.encode("unicode_escape", "surrogatepass").decode() for ch in text)
+
+
+def _json(value: dict[str, Any]) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=True)
+
+
+def _once(items: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(items))
+
+
+def _padded(text: str, width: int) -> str:
+    taken = sum(2 if unicodedata.east_asian_width(ch) in "WF" else 1 for ch in text)
+    return text + " " * max(width - taken, 0)
+
+
+# --- main
+#
+# The command line of verify.py.
+
+_USAGE = 2
+_INTERRUPTED = 130
+_TERMINATED = 143
+_WORD = "python"
+
+
+def run(text: str, file: str, arguments: Sequence[str]) -> int:
+    """Check this machine and environment against the lock in `text`; the exit status.
+
+    0: as locked; 1: something differs; 2: the command is wrong.
+    """
+    if sys.stdout is None:  # it is closed: the exit status tells, and no other file may get its number
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.stdout = os.fdopen(1, "w", closefd=False)
+    given = _arguments(arguments)
+    if given.python and os.path.abspath(given.python) != os.path.abspath(sys.executable):
+        why = _no_python(given.python)
+        return _refuse(given.python, why) if why else _become(given.python, file, arguments)
+    if not sys.flags.isolated:  # what stands on PYTHONPATH or in the user's folder is not installed here
+        return _become(sys.executable, file, arguments)
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))  # what was begun here ends, too
+    folder = os.path.dirname(os.path.abspath(file))
+    asked = Asked(
+        LockedStack.parse(text),
+        folder,
+        dict(os.environ),
+        ascend=given.ascend,
+        wheelhouse=os.path.abspath(given.wheelhouse) if given.wheelhouse else _bundle(folder),
+        full=given.full,
+    )
+    if given.soc:
+        sys.stdout.write(told_soc(ask_npu_smi(asked)))
+        return 0
+    report = Report(asked, _language(given.lang), as_json=given.json, lenient=given.skip_system_checks)
+    if given.cann:
+        group = check_cann(asked) if "cann" in asked.lock.system else Group("cann", (), "", {"found": ""})
+        sys.stdout.write(f"found\t{printable(group.values['found'])}\n{report.told(group)}")
+        return 0
+    if given.hdk:
+        sys.stdout.write(report.told(check_hdk(asked, ask_npu_smi(asked))))
+        return 0
+    try:
+        report.begin()
+        for group in checks(asked):
+            report.add(group)
+            if report.is_hopeless:
+                break
+        return report.end()
+    except UnwritableError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if str(error):
+            sys.stderr.write(f"error: the report cannot be written: {error}\n")
+            return _USAGE
+        return 1  # `verify.py | head`: what is left to say has no reader
+    except MemoryError:
+        sys.stderr.write("error: out of memory\nhint: check `ulimit -v`, or a container's limit of memory\n")
+        return _USAGE
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted; nothing was changed\n")
+        return _INTERRUPTED
+
+
+def _bundle(folder: str) -> str:
+    """The bundle (`ascend-lock bundle`) that holds this lock's folder as `locks/STACK/TARGET`; nothing elsewhere."""
+    top = os.path.dirname(os.path.dirname(os.path.dirname(folder)))
+    return top if os.path.isfile(os.path.join(top, "bundle.json")) else ""
+
+
+def checks(asked: Asked) -> Iterator[Group]:
+    """Every check that the lock gives a reason for, the cheap ones first."""
+    system = asked.lock.system
+    yield check_machine(asked)
+    paths = [path for path in sys.path if os.path.isdir(path)]
+    found, trouble = installed_distributions(paths)
+    yield check_python(asked, found)
+    if "cann" in system:
+        yield check_cann(asked)
+    on_npu = "torch-npu" in asked.lock.pins
+    tool = ask_npu_smi(asked) if on_npu or system or asked.lock.driver else None
+    if on_npu or "hdk" in system or asked.lock.driver:
+        yield check_hdk(asked, tool)
+    if "soc" in system:
+        yield check_soc(asked, tool)
+    records, broken = read_records(found)
+    collisions, excused = check_collisions(asked, found, records)
+    colliding = {finding.values["other"] for finding in collisions.findings}
+    yield check_distributions(asked, found, trouble, colliding)
+    yield check_files(asked, found, records, broken, excused)
+    yield collisions
+    yield check_requirements(asked)
+    if asked.lock.imports:
+        yield check_imports(asked, found, paths, on_npu=has_npu(tool))
+    if on_npu:
+        yield check_npu(asked, tool)
+
+
+def _become(python: str, file: str, arguments: Sequence[str]) -> int:
+    """Go on as that Python, isolated; returns only where there is none that runs."""
+    path = os.path.abspath(python)
+    rest = [word for at, word in enumerate(arguments) if not _is_python(arguments, at)]
+    try:
+        sys.stdout.flush()
+        os.execv(path, [path, "-I", os.path.abspath(file), *rest])  # noqa: S606
+    except OSError as error:
+        return _refuse(python, error.strerror or str(error))
+
+
+def _no_python(path: str) -> str:
+    """Why a program is no Python; empty where it is one. Another might end without a word, as if all were well."""
+    try:
+        told = subprocess.run(  # noqa: S603
+            [os.path.abspath(path), "-I", "-c", f"print({_WORD!r})"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+    except (OSError, ValueError) as error:
+        return getattr(error, "strerror", None) or str(error)
+    return "" if told.stdout.split() == [_WORD.encode()] else "it does not run as Python"
+
+
+def _refuse(python: str, why: str) -> int:
+    sys.stderr.write(f"error: {os.path.abspath(python)} cannot be run: {why}\n")
+    sys.stderr.write("hint: pass --python PATH of an environment\n")
+    return _USAGE
+
+
+def _is_python(arguments: Sequence[str], at: int) -> bool:
+    return arguments[at].startswith("--python=") or "--python" in arguments[max(at - 1, 0) : at + 1]
+
+
+def _language(wanted: str | None) -> str:
+    for value in (wanted, *map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG"))):
+        if value:
+            return "zh" if value.lower().startswith("zh") else "en"
+    return "en"
+
+
+def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="verify.py",
+        description="Check whether this machine and environment match the lock. Changes nothing.",
+        epilog="Exit status: 0 matches, 1 something differs, 2 invalid command.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--python", metavar="PATH", help="the environment's Python (default: the one that runs this)")
+    parser.add_argument("--full", action="store_true", help="compare the content of every file, not just of a sample")
+    parser.add_argument("--soc", action="store_true", help="print this machine's SoC, if it is known, and nothing else")
+    parser.add_argument(
+        "--cann", action="store_true", help="print the active CANN and what is wrong with it, a line each, nothing else"
+    )
+    parser.add_argument(
+        "--hdk", action="store_true", help="print what is wrong with the driver, a line each, and nothing else"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.add_argument("--lang", choices=("en", "zh"), help="the language (default: by locale)")
+    parser.add_argument(
+        "--skip-system-checks", action="store_true", help="only warn if the machine does not match the lock"
+    )
+    parser.add_argument("--wheelhouse", metavar="DIR", help="use this folder in the commands that fix things")
+    parser.add_argument(
+        "--ascend",
+        metavar="DIR",
+        default=os.environ.get("ASCEND_LOCK_ROOT") or "/usr/local/Ascend",
+        help="where driver and CANN are installed (default: $ASCEND_LOCK_ROOT, else /usr/local/Ascend)",
+    )
+    return parser.parse_args(arguments)
+
+
+# --- what the lock says
+
+LOCK = r"""
+{
+"stack": "vllm-serve",
+"target": "linux-x86_64-py311-cann8.5.1-a2",
+"platform": "linux-x86_64",
+"python": "3.11",
+"glibc": "2.35",
+"system": {"cann": "8.5.1", "soc": "A2"},
+"overrides": [["vllm", "0.18.0", "opencv-python-headless"], ["xgrammar", "0.2.8", "triton"]],
+"imports": ["torch", "vllm", "transformers"],
+"import_env": {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
+"rewritten": [],
+"absent": {"triton": "triton and triton-ascend both install a package named `triton`. triton's file triton/_C/libtriton.cpython-*.so hides triton-ascend's package of that name, and uninstalling either one deletes files of both. Up to triton-ascend 3.2.0 they must therefore not be in the same environment. On x86_64, torch from PyPI and xgrammar require triton; the guides uninstall it by hand."},
+"driver": [{"by": "CANN 8.5.1", "wanted": "hdk >= 25.0.rc1", "ranges": [[[">=", "25.0.rc1"]]], "binding": false, "strength": "vendor", "source": "hiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html; gitcode.com/cann/release-management 9.1.0/release-notes.md; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.5.0.json", "reason": ["CANN 8.5.X needs HDK (driver and firmware) 25.0.X, 25.2.X, 25.3.X, 25.5.X or newer. The stack's target does not state such a driver; install.sh checks the machine's. (vendor: hiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html; gitcode.com/cann/release-management 9.1.0/release-notes.md; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.5.0.json)", "CANN 8.5.X \u9700\u8981 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.0.X\u300125.2.X\u300125.3.X\u300125.5.X \u6216\u66f4\u65b0\u7684\u7248\u672c\u3002\u8f6f\u4ef6\u6808\u7684\u76ee\u6807\u6ca1\u6709\u8bf4\u660e\u8fd9\u6837\u7684\u9a71\u52a8\uff1binstall.sh \u4f1a\u68c0\u67e5\u673a\u5668\u4e0a\u7684\u9a71\u52a8\u3002\uff08\u5382\u5546\uff1ahiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html; gitcode.com/cann/release-management 9.1.0/release-notes.md; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.5.0.json\uff09"]}],
+"pins": [
+{"name": "agent-detector", "version": "2.0.0", "stage": 4, "sha256": ["22c6a1c9c23894a12f55aea625f060b8d3330fba774de72d02d5442bb580417f"]},
+{"name": "aiofiles", "version": "25.1.0", "stage": 4, "sha256": ["abe311e527c862958650f9438e859c1fa7568a141b22abcd015e120e86a85695"]},
+{"name": "aiohappyeyeballs", "version": "2.7.1", "stage": 4, "sha256": ["9243213661e29250eb41368e5daa826fc017156c3b8a11440826b2e3ed376472"]},
+{"name": "aiohttp", "version": "3.14.5", "stage": 4, "sha256": ["50a195903119008fe9cc68710535eb37f556ffffd6a7759afe70a2c145587045", "efc21a454892828368b11c2c780de0ff8bc991f73f6b99c6b66e56205470929b"]},
+{"name": "aiosignal", "version": "1.4.0", "stage": 4, "sha256": ["053243f8b92b990551949e63930a839ff0cf0b0ebbe0597b0f3fb19e1a0fe82e"]},
+{"name": "annotated-doc", "version": "0.0.7", "stage": 4, "sha256": ["6bc31bbbec6dfaaedc1676dbc11dbda96fe22a2b5c400e9ebad113fec44a9dc6"]},
+{"name": "annotated-types", "version": "0.8.0", "stage": 4, "sha256": ["f072f4d804ea359e4eaf198b1af7a8b0943881a87f31bb764f8bf219bb9419e0"]},
+{"name": "anthropic", "version": "2.13.0", "stage": 4, "sha256": ["b9f61dc45a9630108f96135ecb726ffe1a6fd1f70dd2c9db5621eaaca62c16ec"]},
+{"name": "anyio", "version": "4.16.0", "stage": 4, "sha256": ["c66ae634e0b8228396b801741beb3294326d4b6102f7bba4041c0dfb58c29026"]},
+{"name": "apache-tvm-ffi", "version": "0.1.15.post2", "stage": 4, "sha256": ["8ecebe749834f6ac0f2693d5964acf9ac75d0bc26e6ba64c46eb7ab00ea50fac"]},
+{"name": "arctic-inference", "version": "0.1.1", "stage": 5, "built": true, "sha256": ["36857e2fbe3ead34821a04be98dfab95086050c1e38199c8fdfe308234fdcf63"]},
+{"name": "astor", "version": "0.8.1", "stage": 4, "sha256": ["070a54e890cefb5b3739d19f30f5a5ec840ffc9c50ffa7d23cc9fc1a38ebbfc5"]},
+{"name": "attrs", "version": "26.1.0", "stage": 4, "sha256": ["c647aa4a12dfbad9333ca4e71fe62ddc36f4e63b2d260a37a8b83d2f043ac309"]},
+{"name": "blake3", "version": "1.0.11", "stage": 4, "sha256": ["fe624bb87ee53d9770bec087631d7fd8f01eab0128693b8fe6b884d8c2cf0989"]},
+{"name": "blinker", "version": "1.9.0", "stage": 4, "sha256": ["ba0efaa9080b619ff2f3459d1d500c57bddea4a6b424b60a91141db6fd2f08bc"]},
+{"name": "cachetools", "version": "8.0.2", "stage": 4, "sha256": ["502bf3c17c6e35d78ccdaa70da8c7001b28634541f5cde0dee33c93bb252277d"]},
+{"name": "cbor2", "version": "6.3.0", "stage": 4, "sha256": ["ebe634e9fe6ae36b3fe1c42d280c4ecb368397efbcd497f8d5826d48e9093f1b"]},
+{"name": "certifi", "version": "2026.10.19.post1", "stage": 4, "sha256": ["1324c476b4811eff41a8bc2122cd0bbd4d9c7234c725446d99ab1612b3a7fdd2"]},
+{"name": "cffi", "version": "2.1.1", "stage": 4, "sha256": ["34e261f78cb6ceaaa36f42f2613f4380d94d9c759a9c73c769ee6e0247364632"]},
+{"name": "charset-normalizer", "version": "3.5.2", "stage": 4, "sha256": ["211d5a3eb6af8f513b8d4ca19a8c1b7accab1b5f0d3175f9826b03c1a920dc1f", "1c50fe28bbc2ced33386f298650d91218076c05420e6cbd790b913adc41659e7", "b6b751274acb69d77b3323d6b7dbaa3c7fdfc1eb829b7eb61d262f32e1af9685"]},
+{"name": "click", "version": "8.5.1", "stage": 4, "sha256": ["8bb5376d2006950386f8c6427613334a2acadc5f559cb80e638d00b4df957e37"]},
+{"name": "cloudpickle", "version": "3.1.3", "stage": 4, "sha256": ["1654f4f18e416447210a63c5c25a135d65a292156aa5fa519dfa4baf7726dddb"]},
+{"name": "cmake", "version": "4.4.5", "stage": 4, "sha256": ["85625a9b6d5e88ff99c7eb79123d85570844e77ac076366cf75c609cc0b1b579"]},
+{"name": "compressed-tensors", "version": "0.13.0", "stage": 4, "sha256": ["3518799c9baf034eb642efb551db6b0537b8713d45a64fe4def26f7f8d6cabec"]},
+{"name": "cryptography", "version": "50.0.2", "stage": 4, "sha256": ["9dab55f57c74c3cad24c323bacbbd04be4705ba6eb0d92e920b1fc4837ed5079", "4061c0079120205fb760c58acab6443e217307dcf05e3702cf970e0689972856", "630ebfea3bf689d075f82316324ff7433dc447fe6bc1bfc76524b74b4a9567d2", "1981f1db4630889b9ef7803fadef12b056f428cb6b85c27ba57b774793b6093c", "f21e8a22c8605750c7af886bab299a363721264061b4ac0a30efb73cfd58efc5", "ee247f5c245c9a2fe7c8e2214e295918838e44e00a45a6718451e4004219e767"]},
+{"name": "decorator", "version": "5.3.1", "stage": 4, "sha256": ["f47fe6fdbd2edd623ecfe36875d37aba411624e2670dd395dddae1358689bb3c"]},
+{"name": "depyf", "version": "0.20.0", "stage": 4, "sha256": ["d31effad4261cebecb58955d832e448ace88f432328f95f82fd99c30fd9308d4"]},
+{"name": "detect-installer", "version": "0.2.1", "stage": 4, "sha256": ["87e2ce7d05cb108b178f8e45bb80d3d88c0cb4b397983345c18ad6562e02e620"]},
+{"name": "dill", "version": "0.4.1", "stage": 4, "sha256": ["1e1ce33e978ae97fcfcff5638477032b801c46c7c65cf717f95fbc2248f79a9d"]},
+{"name": "diskcache", "version": "5.6.3", "stage": 4, "sha256": ["5e31b2d5fbad117cc363ebaf6b689474db18a1f6438bc82358b024abd4c2ca19"]},
+{"name": "distro", "version": "1.9.0", "stage": 4, "sha256": ["7bffd925d65168f85027d8da9af6bddab658135b840670a223589bc0c8ef02b2"]},
+{"name": "dnspython", "version": "2.9.2", "stage": 4, "sha256": ["af15f7d385a6ae2fb35a796fde2138004c8c42c7389090e2addc83e3b3340fd8"]},
+{"name": "docstring-parser", "version": "0.18.0", "stage": 4, "sha256": ["b3fcbed555c47d8479be0796ef7e19c2670d428d72e96da63f3a40122860374b"]},
+{"name": "einops", "version": "0.8.2", "stage": 4, "sha256": ["54058201ac7087911181bfec4af6091bb59380360f069276601256a76af08193"]},
+{"name": "email-validator", "version": "2.4.0", "stage": 4, "sha256": ["4454e41c4e1c6b6caee34a1dc71d5e736791562be8fd179b02e298f796522684"]},
+{"name": "fastapi", "version": "0.123.10", "stage": 4, "sha256": ["0503b7b7bc71bc98f7c90c9117d21fdf6147c0d74703011b87936becc86985c1"]},
+{"name": "fastapi-cli", "version": "0.0.34", "stage": 4, "sha256": ["4a1185b66308c7543e98957426a8ecd205d58853514cb9a68c78066f2e6e467b"]},
+{"name": "fastapi-cloud-cli", "version": "0.28.0", "stage": 4, "sha256": ["e1409bc42017a86f8092fdf1dd64ead129698936cfeb151a6c3e023f611fd620"]},
+{"name": "fastar", "version": "0.12.0", "stage": 4, "sha256": ["471a2f3c7295c296252463ae2eadd87f258dec33a7fec053a553c90930e03392"]},
+{"name": "filelock", "version": "4.2.12", "stage": 4, "sha256": ["21decfec02f116ed4c954433cdb31f28c3b346b784543177b6d7059da2702ee9"]},
+{"name": "flask", "version": "3.1.3", "stage": 4, "sha256": ["f4bcbefc124291925f1a26446da31a5178f9483862233b23c0c96a20701f670c"]},
+{"name": "frozenlist", "version": "1.8.0", "stage": 4, "sha256": ["2552f44204b744fba866e573be4c1f9048d6a324dfe14475103fd51613eb1d1f", "0c18a16eab41e82c295618a77502e17b195883241c563b00f0aa5106fc4eaa0d"]},
+{"name": "fsspec", "version": "2026.9.0", "stage": 4, "sha256": ["8dd6e646e99ea382bd85f97a45e6b526a442d79423a7dc673f1e2756d05fcb5f"]},
+{"name": "gguf", "version": "0.19.0", "stage": 4, "sha256": ["70bcd10edfe697fb2dad6e40af2234b9d8ece9a41a99761405121ebda1c3c1cd"]},
+{"name": "googleapis-common-protos", "version": "1.76.0", "stage": 4, "sha256": ["59e13344a9f3651aa201a03e2bee815a3bf43a4baf1f9ff8a9b62a840ce25fac"]},
+{"name": "grpcio", "version": "1.85.3", "stage": 4, "sha256": ["f2948333a1f462c0e559b5ea436655ed36822fa448f5713d6de2d483bed6e03f"]},
+{"name": "h11", "version": "0.16.0", "stage": 4, "sha256": ["63cf8bbe7522de3bf65932fda1d9c2772064ffb3dae62d55932da54b31cb6c86"]},
+{"name": "h2", "version": "4.4.1", "stage": 4, "sha256": ["0e25f1462b23c9cb82d9eb02e28bc706dac2a68cb457c6a0d74d63c8a2a5d0e6"]},
+{"name": "hf-xet", "version": "1.8.0", "stage": 4, "sha256": ["29dab7c904cd1914a0439c6e1306c12c7497c8bd32290fbe563ebf51ca4b6d6d"]},
+{"name": "hpack", "version": "4.2.0", "stage": 4, "sha256": ["858ac0b02280fa582b5080d68db0899c62a80375e0e5413a74970c5e518b6986"]},
+{"name": "httpcore", "version": "1.0.9", "stage": 4, "sha256": ["2d400746a40668fc9dec9810239072b40b4484b640a8c38fd654a024c7a1bf55"]},
+{"name": "httpcore2", "version": "2.16.2", "stage": 4, "sha256": ["16051ae2a42f776007543f32de9349a317b23d2cbb4e1456b4bac0e88b87419a"]},
+{"name": "httptools", "version": "0.9.0", "stage": 4, "sha256": ["b68fb053b37c258a473ab67f4965c3b439500dc160fe364667035a6833eaf50a"]},
+{"name": "httpx", "version": "0.28.1", "stage": 4, "sha256": ["d909fcccc110f8c7faf814ca82a9a4d816bc5a6dbfea25d6591d6985b8ba59ad"]},
+{"name": "httpx2", "version": "2.16.2", "stage": 4, "sha256": ["f05c13aade4c45dbf1c9060647a1058f0acad62398fad96e741269edb33d46f5"]},
+{"name": "huggingface-hub", "version": "0.36.2", "stage": 4, "sha256": ["48f0c8eac16145dfce371e9d2d7772854a4f591bcb56c9cf548accf531d54270"]},
+{"name": "hypercorn", "version": "0.18.0", "stage": 4, "sha256": ["225e268f2c1c2f28f6d8f6db8f40cb8c992963610c5725e13ccfcddccb24b1cd"]},
+{"name": "hyperframe", "version": "6.1.0", "stage": 4, "sha256": ["b03380493a519fce58ea5af42e4a42317bf9bd425596f7a0835ffce80f1a42e5"]},
+{"name": "idna", "version": "3.20", "stage": 4, "sha256": ["ab7ae7122974553370f0bdb919e1a960b2cd1bc1ef0276416d896db81c14582c"]},
+{"name": "ijson", "version": "3.6.0", "stage": 4, "sha256": ["fa09fa38307b66c43efc98077f21e18e0af2fd192ff42130834cdcf4720424a6"]},
+{"name": "interegular", "version": "0.3.3", "stage": 4, "sha256": ["b0c07007d48c89d6d19f7204972d369b2a77222722e126b6aa63aa721dc3b19c"]},
+{"name": "itsdangerous", "version": "2.2.0", "stage": 4, "sha256": ["c6242fc49e35958c8b15141343aa660db5fc54d4f13a1db01a3f5891b98700ef"]},
+{"name": "jinja2", "version": "3.1.6", "stage": 4, "sha256": ["85ece4451f492d0c13c5dd7c13a64681a86afae63a5f347908daf103ce6d2f67"]},
+{"name": "jiter", "version": "0.19.0", "stage": 4, "sha256": ["cc4a2b70ecd4f102583344c1f8cc5dc11618665b1889286bb3b4279c19b337dd"]},
+{"name": "jmespath", "version": "1.1.0", "stage": 4, "sha256": ["a5663118de4908c91729bea0acadca56526eb2698e83de10cd116ae0f4e97c64"]},
+{"name": "jsonschema", "version": "4.26.0", "stage": 4, "sha256": ["d489f15263b8d200f8387e64b4c3a75f06629559fb73deb8fdfb525f2dab50ce"]},
+{"name": "jsonschema-specifications", "version": "2025.9.1", "stage": 4, "sha256": ["98802fee3a11ee76ecaca44429fda8a41bff98b00a0f2838151b113f210cc6fe"]},
+{"name": "lark", "version": "1.2.2", "stage": 4, "sha256": ["c2276486b02f0f1b90be155f2c8ba4a8e194d42775786db622faccd652d8e80c"]},
+{"name": "llguidance", "version": "1.3.0", "stage": 4, "sha256": ["bc17e9dd602c3879bf91664a64bf72f54c74dbfbeb24ccfab6a5fe435b12f7aa"]},
+{"name": "llvmlite", "version": "0.50.0", "stage": 4, "sha256": ["a6ffde00d4be8772a24e3e8b3af6bf86a79e7cf066d944ef56136b3957d707dc"]},
+{"name": "lm-format-enforcer", "version": "0.11.3", "stage": 4, "sha256": ["cf586350875def1ae7a8fba84fcbbfc8371424b6c9d05c1fcba70aa233fbf06f"]},
+{"name": "loguru", "version": "0.7.3", "stage": 4, "sha256": ["31a33c10c8e1e10422bfd431aeb5d351c7cf7fa671e3c4df004162264b28220c"]},
+{"name": "markdown-it-py", "version": "4.3.0", "stage": 4, "sha256": ["7aa1511a46c39138de78d9eba92ce47e63124d8003fc98b3a351909e04239efa"]},
+{"name": "markupsafe", "version": "3.0.4", "stage": 4, "sha256": ["6da83a088f8ef93b2d483a8232a4dbf4d69d3d8496b568a03c56becac43e1808"]},
+{"name": "mcp", "version": "2.3.0", "stage": 4, "sha256": ["dd0c44c089d16453e8ae31a3877a0054d7a2314caaa81f5e0541b9b1734b2377"]},
+{"name": "mcp-types", "version": "2.3.0", "stage": 4, "sha256": ["968efdbdaedfab06adae40d378a34395f1090c5921d4be3c9cde283aaf76d91d"]},
+{"name": "mdurl", "version": "0.1.2", "stage": 4, "sha256": ["84008a41e51615a49fc9966191ff91509e3c40b939176e643fd50a5c2196b8f8"]},
+{"name": "memcache-hybrid", "version": "1.0.4", "stage": 4, "sha256": ["c6c7c47a41c69910802b05e955a73ac4edb5c16f4eb086fc573f5884f831f027"]},
+{"name": "memfabric-hybrid", "version": "1.0.8", "stage": 4, "sha256": ["b1b5b63536ba81aa50be2fec66dc3868329106beb023118c7ed408e6974bee35"]},
+{"name": "mistral-common", "version": "1.13.1", "stage": 4, "sha256": ["98b4d0755b8d90bf4691fa8f1b70cb3b4a8cd4dc1653c4ed08ef3d1c7d2c29af"]},
+{"name": "model-hosting-container-standards", "version": "0.1.16", "stage": 4, "sha256": ["47f4f65713120bc3a69feb022981a38db9e557aedf88dbd72077f20588caa12b"]},
+{"name": "mpmath", "version": "1.3.0", "stage": 4, "sha256": ["a0b2b9fe80bbcd81a6647ff13108738cfb482d481d826cc0e02f5b35e5c88d2c"]},
+{"name": "msgpack", "version": "1.2.4", "stage": 4, "sha256": ["a45ceb5f199d5e388f28b550ba881096a3740d4bda10e661d77f59d9a2e8187a"]},
+{"name": "msgspec", "version": "0.22.0", "stage": 4, "sha256": ["a6db3806b3b76ca78064255eac6fa101a8a64fe6f698d80fbaf81fdfa21217d4"]},
+{"name": "multidict", "version": "7.2.1", "stage": 4, "sha256": ["3b7542fad2706595c1b1853b46f2c3c4ae5cc5a6252b7225f294d607a29e1bdf", "08ea94663d9e7c25d14d78222f7aee906c472d4837766bec62477c38f6e419dc"]},
+{"name": "networkx", "version": "3.6.1", "stage": 4, "sha256": ["d47fbf302e7d9cbbb9e2555a0d267983d2aa476bac30e90dfbe5669bd57f3762"]},
+{"name": "ninja", "version": "1.13.2", "stage": 4, "sha256": ["65a24341b5ac09fcadcc37082660be40a94174e51a937fabf6e2cae26225fa2c"]},
+{"name": "numba", "version": "0.68.1", "stage": 4, "sha256": ["58fe7a3810261cf13797d8aa94c018cfe91e1e8adf634df60eb60ef834f9367b"]},
+{"name": "numpy", "version": "1.26.4", "stage": 4, "sha256": ["666dbfb6ec68962c033a450943ded891bed2d54e6755e35e5835d63f4f6931d5"]},
+{"name": "openai", "version": "2.24.0", "stage": 4, "sha256": ["fed30480d7d6c884303287bde864980a4b137b60553ffbcf9ab4a233b7a73d94"]},
+{"name": "openai-harmony", "version": "0.0.8", "stage": 4, "sha256": ["c007d277218a50db8839e599ed78e0fffe5130f614c3f6d93ae257f282071a29"]},
+{"name": "opencv-python-headless", "version": "4.11.0.86", "stage": 4, "sha256": ["0e0a27c19dd1f40ddff94976cfe43066fbbe9dfbb2ec1907d66c19caef42a57b"]},
+{"name": "opentelemetry-api", "version": "1.45.2", "stage": 4, "sha256": ["2cbd737377e710ee740d261c94e93fa0f08e6d037c18f17513cc0a2d94479a34"]},
+{"name": "opentelemetry-exporter-http-transport", "version": "0.66b2", "stage": 4, "sha256": ["fd5f5b490c099acda1cd7b909d5e8981436bf18cc8c6098d302d114c271720e9"]},
+{"name": "opentelemetry-exporter-otlp", "version": "1.45.2", "stage": 4, "sha256": ["52c8b9f268289c92c08b3a97f48c63d6e5c037f25ca1f6f29ef162fb78974afc"]},
+{"name": "opentelemetry-exporter-otlp-common", "version": "0.66b2", "stage": 4, "sha256": ["ace86efb75489f925f1ef809856ae5f0c7db534e4afdc624530222228b1236a5"]},
+{"name": "opentelemetry-exporter-otlp-proto-common", "version": "1.45.2", "stage": 4, "sha256": ["af483b24217028892f017096731b794b196b785025d2e6808874720fd0b05a80"]},
+{"name": "opentelemetry-exporter-otlp-proto-grpc", "version": "1.45.2", "stage": 4, "sha256": ["8a48d60835e90536846bd82de487bfbd81bccb5a1b3d0fb82edeea17db07395c"]},
+{"name": "opentelemetry-exporter-otlp-proto-http", "version": "1.45.2", "stage": 4, "sha256": ["6e4d025138829d0ee57946930c2ccad6491ad4d92a958e9c7eea69278fe60cfc"]},
+{"name": "opentelemetry-proto", "version": "1.45.2", "stage": 4, "sha256": ["03a7ca1b43f89fd5b965d5975902bb2515c0c86e2428b456836e9a6149c6235a"]},
+{"name": "opentelemetry-sdk", "version": "1.45.2", "stage": 4, "sha256": ["ff974ea70ee4f1d51e2ec152db37c2b626c7bf82bb3f7d86114fd8704e7199c6"]},
+{"name": "opentelemetry-semantic-conventions", "version": "0.66b2", "stage": 4, "sha256": ["4cbe61e5f9275d57ab31708446e7938ef4291ebbe6a7fca6f7a629c5acae87d8"]},
+{"name": "opentelemetry-semantic-conventions-ai", "version": "0.5.1", "stage": 4, "sha256": ["25aeb22bd261543b4898a73824026d96770e5351209c7d07a0b1314762b1f6e4"]},
+{"name": "outlines-core", "version": "0.2.11", "stage": 4, "sha256": ["132605b8dd1e3d1369da6a851992dd357f6376068292f6bd47caa7a28b794d19"]},
+{"name": "packaging", "version": "26.3", "stage": 4, "sha256": ["d7193f7c8e4e93f444fde0262bf90af30e16fa0ad0ad44cb553c87339b23cd1c"]},
+{"name": "pandas", "version": "3.0.6", "stage": 4, "sha256": ["47121f9571503f724c9b93e297ab6254ac99c77adf5e9ed085ea419fd585c258"]},
+{"name": "pandas-stubs", "version": "3.1.0.261029", "stage": 4, "sha256": ["70f631f2d0781c4500b1cd5f84cab7d7279a3d114674d69655536a4a99a3a67f"]},
+{"name": "partial-json-parser", "version": "0.2.1.1.post7", "stage": 4, "sha256": ["145119e5eabcf80cbb13844a6b50a85c68bf99d376f8ed771e2a3c3b03e653ae"]},
+{"name": "pillow", "version": "13.0.0", "stage": 4, "sha256": ["a625df9a2a5597fa5e5266e01aefc82604bb85d291e3547981e863560d75da6c"]},
+{"name": "pip", "version": "26.3", "stage": 4, "sha256": ["f3b60b20ffaadd4415ed7957212a38ac63fa4c5fa375bd0f4a797777940fad13"]},
+{"name": "priority", "version": "2.0.0", "stage": 4, "sha256": ["6f8eefce5f3ad59baf2c080a664037bb4725cd0a790d53d59ab4059288faf6aa"]},
+{"name": "prometheus-client", "version": "0.26.0", "stage": 4, "sha256": ["fa93d06737aa02bacd05794768508bb97d2fbee28cb3bca04eaae92f0ca953d6"]},
+{"name": "prometheus-fastapi-instrumentator", "version": "7.1.0", "stage": 4, "sha256": ["978130f3c0bb7b8ebcc90d35516a6fe13e02d2eb358c8f83887cdef7020c31e9"]},
+{"name": "propcache", "version": "0.5.4", "stage": 4, "sha256": ["6e9368e87a3efc285e559131092c5db643eb8e56de4ee42064d5baec22ef2bb5", "62c60aec739ed00124573cce1178138fd690c7676352d67a37328c1cf51d7468"]},
+{"name": "protobuf", "version": "7.36.2", "stage": 4, "sha256": ["89f23aa53c24553a2416fd4fd1ec06f74fa42b14b546d8883128813f775bbfd2", "bdb3a345d48db958e6ce1f18e508beb0cc981d64f24088427549c866cd039f1e"]},
+{"name": "psutil", "version": "7.2.2", "stage": 4, "sha256": ["076a2d2f923fd4821644f5ba89f059523da90dc9014e85f8e45a5774ca5bc6f9"]},
+{"name": "py-cpuinfo", "version": "9.0.0", "stage": 4, "sha256": ["859625bc251f64e21f077d099d4162689c762b5d6a4c3c97553d56241c9674d5"]},
+{"name": "pybase64", "version": "1.5.1", "stage": 4, "sha256": ["13cfb64d2a0a8e15b9196c8b1ad61d8adfd8ee68bf4ce749cbb3a313239fef3b"]},
+{"name": "pybind11", "version": "3.1.0", "stage": 4, "sha256": ["b8488090f8acffbcb6b5d6a85571a6827a0a2981ffb75e5a0b27b87c4a6b7dd0"]},
+{"name": "pycountry", "version": "26.2.16", "stage": 4, "sha256": ["115c4baf7cceaa30f59a4694d79483c9167dbce7a9de4d3d571c5f3ea77c305a"]},
+{"name": "pycparser", "version": "3.12", "stage": 4, "sha256": ["a076f3f489b39b43ed13563a1dafe42447445bec2e294154ec5c57fcdda4c85e"]},
+{"name": "pydantic", "version": "2.14.4", "stage": 4, "sha256": ["653a2ad9f6d8858529c77c72717d0ea991d6c6837fe683246b2f4b2bbfc3fadc"]},
+{"name": "pydantic-core", "version": "2.50.5", "stage": 4, "sha256": ["488319076ec92908b91fc6265ce761f1d78748f69f85518564fd16bf333e1b70"]},
+{"name": "pydantic-extra-types", "version": "2.11.1", "stage": 4, "sha256": ["1722ea2bddae5628ace25f2aa685b69978ef533123e5638cfbddb999e0100ec1"]},
+{"name": "pygments", "version": "2.21.0", "stage": 4, "sha256": ["2363c69b61c4a97c838da3b130dcd6468f4848992b21a82f2a63ec34377137d9"]},
+{"name": "pyjwt", "version": "2.15.1", "stage": 4, "sha256": ["42d59d631f7768a1028a64c7ff581a9bf7519804daf91fc5b6c56e30eec5e193"]},
+{"name": "python-dateutil", "version": "4.0.0", "stage": 4, "sha256": ["a5e246f79eb80475e691bf93862cead98decd8a498cf53ba0516fcdc0f50dc1c"]},
+{"name": "python-dotenv", "version": "1.2.4", "stage": 4, "sha256": ["42269a8a5b3fd54ffa6f3d84b18abed50064717576b4ecf03dc4a55d8aa04fdc"]},
+{"name": "python-json-logger", "version": "4.2.0", "stage": 4, "sha256": ["158a52126fcd6869e09574d2b66272666f3dc8f468c62637ef9a1fa883719cb9"]},
+{"name": "python-multipart", "version": "0.0.34", "stage": 4, "sha256": ["ebacd224bd686eee2f9aa1066a657affe07435a185834e05e5235e2e59173e91"]},
+{"name": "pyyaml", "version": "6.0.4", "stage": 4, "sha256": ["622aa875fa6533f25fedcffe23079357d65a690d462200afed5d8e9d0e01ebee"]},
+{"name": "pyzmq", "version": "27.3.0", "stage": 4, "sha256": ["477b8ad30d66fc905c5388351e83b9ac25824b00e82c0d052b72ea6392636dfd"]},
+{"name": "quart", "version": "0.22.0", "stage": 4, "sha256": ["bb659545f1a8a287a14df9434b9225a3d4738362a3ed170744d0e03bb9447b50"]},
+{"name": "referencing", "version": "0.37.0", "stage": 4, "sha256": ["381329a9f99628c9069361716891d34ad94af76e461dcb0335825aecc7692231"]},
+{"name": "regex", "version": "2026.11.19", "stage": 4, "sha256": ["86d3b2ea69b3c56df3e8ddbac6cd98eaf5a8c5b5e7e006897ebdf7a28d6818e6", "e4c605ee49b0fd1e609cf87bce68c5c9b03bf1c075f991313835e2570d8f9b36"]},
+{"name": "requests", "version": "2.34.2", "stage": 4, "sha256": ["2a0d60c172f83ac6ab31e4554906c0f3b3588d37b5cb939b1c061f4907e278e0"]},
+{"name": "rich", "version": "15.0.0", "stage": 4, "sha256": ["33bd4ef74232fb73fe9279a257718407f169c09b78a87ad3d296f548e27de0bb"]},
+{"name": "rich-toolkit", "version": "0.20.6", "stage": 4, "sha256": ["465453ba6f94f99401f59f79fb562827ba5f6b4d4759015d40019f5c67750262"]},
+{"name": "rignore", "version": "0.8.1", "stage": 4, "sha256": ["9869b618dc28104003292f26cad26a2d54f6a3941684f16fe9ff435b5df1b0c0"]},
+{"name": "rpds-py", "version": "2026.9.1", "stage": 4, "sha256": ["136a1c3fe4402b7008bc81cb62ee538481795b61a7e83df88dff3b3f02b726ff"]},
+{"name": "safetensors", "version": "0.8.0", "stage": 4, "sha256": ["fd6f3f93c9a0a7cc2788ee63fb763353d4bd2e89b0751bc78fcf7dda00bea774"]},
+{"name": "scipy", "version": "1.17.1", "stage": 4, "sha256": ["43af8d1f3bea642559019edfe64e9b11192a8978efbd1539d7bc2aaa23d92de4"]},
+{"name": "sentencepiece", "version": "0.2.3", "stage": 4, "sha256": ["141dc0bef1e28a5cf7e41c8354ad6cc14525758278045286dcb5429b9906d39f"]},
+{"name": "sentry-sdk", "version": "2.75.0", "stage": 4, "sha256": ["9a10e97de2cbd42ad7e4a6e02a0d5af19de9811eb02445077d41ba14c08e170c"]},
+{"name": "setproctitle", "version": "1.3.8", "stage": 4, "sha256": ["1a6f6a3b2920f4362e8d924f9e5b084f0b2692a2c140e348abd2e3a07a1def73"]},
+{"name": "setuptools", "version": "80.10.2", "stage": 4, "sha256": ["95b30ddfb717250edb492926c92b5221f7ef3fbcc2b07579bcd4a27da21d0173"]},
+{"name": "setuptools-scm", "version": "10.3.4", "stage": 4, "sha256": ["82f34c3e3084fc2b57d397200637cc13f2338004052d2fee47baa5f0e902464e"]},
+{"name": "shellingham", "version": "1.5.4", "stage": 4, "sha256": ["7ecfff8f2fd72616f7481040475a65b2bf8af90a56c89140852d1120324e8686"]},
+{"name": "sniffio", "version": "1.3.1", "stage": 4, "sha256": ["2f6da418d1f1e0fddd844478f41680e794e6051915791a034ff65e5f100525a2"]},
+{"name": "sse-starlette", "version": "3.7.0", "stage": 4, "sha256": ["f1d3136caa12d129284fca3d2ded79bc9af943320b6472712955fea52a6d3eea"]},
+{"name": "starlette", "version": "0.50.0", "stage": 4, "sha256": ["9e5391843ec9b6e472eed1365a78c8098cfceb7a74bfd4d6b1c0c0095efb3bca"]},
+{"name": "supervisor", "version": "4.3.0", "stage": 4, "sha256": ["0bcb763fddafba410f35cbde226aa7f8514b9fb82eb05a0c85f6588d1c13f8db"]},
+{"name": "sympy", "version": "1.14.0", "stage": 4, "sha256": ["e091cc3e99d2141a0ba2847328f5479b05d94a6635cb96148ccb3f34671bd8f5"]},
+{"name": "tiktoken", "version": "0.14.0", "stage": 4, "sha256": ["f5e7665f6624e052e5e7f6a36919ab69279decdc976d7b16b4fa15e1897d0513"]},
+{"name": "tokenizers", "version": "0.22.2", "stage": 4, "sha256": ["369cc9fc8cc10cb24143873a0d95438bb8ee257bb80c71989e3ee290e8d72c67"]},
+{"name": "torch", "version": "2.9.0+cpu", "stage": 1, "sha256": ["add3e93ecc1eeaa6853f6a973ce60ffb3cb14ed2e80f5055e139b09385dce0a7"]},
+{"name": "torch-npu", "version": "2.9.0", "stage": 2, "sha256": ["afe075e10593b3a7e5414322bff7ff54e6d5a8836e9af8f00bc3e4466dadf6bb"]},
+{"name": "torchaudio", "version": "2.9.0+cpu", "stage": 4, "sha256": ["bd47fa5f76602b30b7b7278be3536899e12e66a26658beb5bac72c49b32f6f65"]},
+{"name": "torchvision", "version": "0.24.0+cpu", "stage": 4, "sha256": ["51fe8d72ddcc88a50ff27c50dd4987d82fba8b0dfd591898ee1f60e2902d18d1"]},
+{"name": "tqdm", "version": "4.70.1", "stage": 4, "sha256": ["c293e525e6fef9c20e8728fd4612df02a0aa31bb5fe91ecd93e123b1b7bffa73"]},
+{"name": "transformers", "version": "4.57.6", "stage": 4, "sha256": ["4c9e9de11333ddfe5114bc872c9f370509198acf0b87a832a0ab9458e2bd0550"]},
+{"name": "triton-ascend", "version": "3.2.0", "stage": 3, "sha256": ["17c8d7161eed1e96a286281963fe04d3113ee85affaa5d82c7dd0c35803962f0"]},
+{"name": "truststore", "version": "0.10.5", "stage": 4, "sha256": ["9aaaedaefaf06d8b206278cf8b5012bc897f485a874503501e12d776df78951c"]},
+{"name": "typer", "version": "0.29.2", "stage": 4, "sha256": ["f30731f8ca758368b836b3714872e58e395cef8fcaff918c853b1969ed5274e7"]},
+{"name": "typing-extensions", "version": "4.16.0", "stage": 4, "sha256": ["481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8"]},
+{"name": "typing-inspection", "version": "0.4.5", "stage": 4, "sha256": ["bc210535442b39e1bf2805e0c7a17dfd6a4ace760c84c7f7d16245d23a6b1c39"]},
+{"name": "tzdata", "version": "2026.6", "stage": 4, "sha256": ["0a10eec6e13ef16b627fabed9a5f2ba61a62b1c67f327305f4e7e412a70b4aec"]},
+{"name": "urllib3", "version": "2.8.0", "stage": 4, "sha256": ["0cf3cae568d36aa9576b28dfb35f11328f1cb974ca7647d9475ebb86c75ac6e3"]},
+{"name": "uvicorn", "version": "0.54.0", "stage": 4, "sha256": ["505bdb0f318731d45f1f712071fc781a8981f6847a31c902c9f5e652d4f67faf"]},
+{"name": "uvloop", "version": "0.23.0", "stage": 4, "sha256": ["ab17b3a8aa754be0de0e397f7b95f13b14e56f077a4c6ae295e3d4afd199b325"]},
+{"name": "vcs-versioning", "version": "2.6.0", "stage": 4, "sha256": ["f8bebd1302ebc12e67ceb30fc7dd698ec969414b6fa43b30c3f14ac9b1e72c41"]},
+{"name": "vllm", "version": "0.18.0", "stage": 6, "built": true, "sha256": ["9a1bee091db8dbb4664a2a09cd9c61912e9912a44af1ce12b8593a231d05971c"]},
+{"name": "vllm-ascend", "version": "0.18.0", "stage": 7, "sha256": ["4d5f4cc392a6c4f4ccf209008823d6ae615473d665596cf3d042cb5a755271bd"]},
+{"name": "watchfiles", "version": "1.3.0", "stage": 4, "sha256": ["b5768b49e426fd5b550b012c866db347cdf15c398ef98dc557b6e6b72fa74cd1"]},
+{"name": "websockets", "version": "17.4", "stage": 4, "sha256": ["cebad8f4796248b91fc2168515e507e5cb6b663a32befd09f3b1e7920acdcb1a", "c6bd2c9781915592b209160d0f017d4c7c82ad53075e6b0c24d2a89299e7f9e9"]},
+{"name": "werkzeug", "version": "3.1.9", "stage": 4, "sha256": ["6392e50c78460ba618e5b21f08a71f59c99ce99cdc6cf6e3dd7e6ccca8754fab"]},
+{"name": "wheel", "version": "0.48.0", "stage": 4, "sha256": ["3217dcc807155e45db462d7ef2431f5ddda0d7273b700d05a67b271ceb1287ab"]},
+{"name": "wsproto", "version": "1.3.2", "stage": 4, "sha256": ["61eea322cdf56e8cc904bd3ad7573359a242ba65688716b0710a5eb12beab584"]},
+{"name": "xgrammar", "version": "0.2.8", "stage": 4, "sha256": ["885d7468636a8ca829513b9740fef21cbb438239fa3f91cce06e95e31973b8c6"]},
+{"name": "yarl", "version": "1.25.1", "stage": 4, "sha256": ["d5add7b4ca7afeea91d52e4d4e4db3b1fe9885b71f07054560d8c4296b7441a2", "681c758b0490f9e96b78e5fa8e8dc6e648e9185bb6eaebe73183c33ea0c445f3"]}
+]
+}
+"""
+
+if __name__ == "__main__":
+    sys.exit(run(LOCK, __file__, sys.argv[1:]))
