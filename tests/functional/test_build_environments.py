@@ -74,9 +74,9 @@ def test_all_that_an_installation_fetches_is_named_by_the_lock(
 
     assert (run.status, run.stderr) == (0, "")
     assert [line.partition(": ")[2] for line in lines(run.stdout, "stage")] == [
-        "base and tinybuild",
         "old, built from source in a separate environment",
         "young, built from source in a separate environment",
+        "base and tinybuild",
         "here, built from source in this environment",
     ]
     expected = dict.fromkeys(("base", "old", "young", "here"), "1.0")

@@ -268,12 +268,16 @@ sources_of() { # requirements file
 }
 
 # Runs a command; a dry run shows it so that it can be pasted. What functions of this file do, it names.
+shown=no
 run() {
     local word line=''
     if [ "$dry_run" = no ]; then "$@"; return; fi
+    case "$*" in *'$scratch'*)
+        if [ "$shown" = no ]; then say 'would run: scratch=$(mktemp -d)' '将执行：scratch=$(mktemp -d)'; fi
+        shown=yes
+    esac
     for word in "$@"; do
         printf -v word %q "$word"
-        # a dry run makes no folder, and finds no files in it
         case $word in *'\$scratch'*) word=${word//'\$scratch'/'"$scratch"'} word=${word//'\*'/'*'} ;; esac
         line+=" $word"
     done
@@ -378,9 +382,8 @@ print(", ".join(missing), end="")
 unnamed_tool="see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact"
 unnamed_tool_zh="见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
 
-scratch='$scratch'
 if [ "$dry_run" = yes ]; then
-    say 'would run: scratch=$(mktemp -d)' '将执行：scratch=$(mktemp -d)'
+    scratch='$scratch' # no such folder is made, and no files are found in it
 else
     scratch=$(mktemp -d) ||
         fail "there is no folder for temporary files" "set TMPDIR to a folder with free space that you can write to" \
