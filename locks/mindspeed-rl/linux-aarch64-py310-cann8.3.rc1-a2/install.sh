@@ -737,7 +737,7 @@ if stage 6 'verl, from git' 'verl，来自 git' "$here/stages/6.txt"; then
     run record verl 0.5.0.dev0 9e5d81541a5841520be87335d4fd412d '{"url": "https://github.com/volcengine/verl.git", "vcs_info": {"commit_id": "796871d7d092f7cbc6a64e7f4a3796f7a2217f5e", "vcs": "git"}}'
 fi
 
-# torch-npu after torch: From torch 2.5 on, `import torch` also loads torch_npu. If torch_npu is installed before the torch it needs (or CANN is not active), every `import torch` fails until then. (matrices/facts/torch-npu.toml:420)
+# torch-npu after torch: From torch 2.5 on, `import torch` also loads torch_npu. If torch_npu is installed before the torch it needs (or CANN is not active), every `import torch` fails until then. (matrices/facts/torch-npu.toml:428)
 if stage 7 torch-npu torch-npu "$here/stages/7.txt"; then
     install_wheels "$python" stages/7.txt
 fi
@@ -758,7 +758,7 @@ if stage 9 '214 distributions' '214 个软件包' "$here/stages/9.txt"; then
     install_wheels "$python" stages/9.txt
 fi
 
-# vllm after torch: vllm's setup.py imports torch at the top, so torch must be installed before vllm is built, which happens in this environment (without isolation). (matrices/facts/vllm.toml:100)
+# vllm after torch: vllm's setup.py imports torch at the top, so torch must be installed before vllm is built, which happens in this environment (without isolation). (matrices/facts/vllm.toml:110)
 if stage 10 'vllm, from git' 'vllm，来自 git' "$here/stages/10.txt"; then
     builder=$(dirname "$(dirname "$python")")
     with=$python
@@ -771,7 +771,7 @@ if stage 10 'vllm, from git' 'vllm，来自 git' "$here/stages/10.txt"; then
     run record vllm 0.10.1.dev0+g38217877a.empty 59bf1fdbd964a0a3ff9bb1e542442b96 '{"url": "https://github.com/vllm-project/vllm.git", "vcs_info": {"commit_id": "38217877aa70041c0115ee367b75197af9cbc5ad", "vcs": "git"}}'
 fi
 
-# vllm-ascend after torch, torch-npu and vllm: vllm-ascend's images install vllm (built for no device) first and then vllm-ascend, so that the versions pinned by vllm-ascend are the ones that stay. It patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:319)
+# vllm-ascend after torch, torch-npu and vllm: vllm-ascend's images install vllm (built for no device) first and then vllm-ascend, so that the versions pinned by vllm-ascend are the ones that stay. It patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:503)
 if stage 11 'vllm-ascend, from git' 'vllm-ascend，来自 git' "$here/stages/11.txt"; then
     builder=$(dirname "$(dirname "$python")")
     with=$python

@@ -694,7 +694,7 @@ if stage 4 torch torch "$here/stages/4.txt"; then
     install_wheels "$python" stages/4.txt
 fi
 
-# torch-npu after torch: From torch 2.5 on, `import torch` also loads torch_npu. If torch_npu is installed before the torch it needs (or CANN is not active), every `import torch` fails until then. (matrices/facts/torch-npu.toml:420)
+# torch-npu after torch: From torch 2.5 on, `import torch` also loads torch_npu. If torch_npu is installed before the torch it needs (or CANN is not active), every `import torch` fails until then. (matrices/facts/torch-npu.toml:428)
 if stage 5 torch-npu torch-npu "$here/stages/5.txt"; then
     install_wheels "$python" stages/5.txt
 fi
@@ -708,7 +708,7 @@ if stage 7 '198 distributions' '198 个软件包' "$here/stages/7.txt"; then
     install_wheels "$python" stages/7.txt
 fi
 
-# vllm after torch: vllm's setup.py imports torch at the top, so torch must be installed before vllm is built, which happens in this environment (without isolation). (matrices/facts/vllm.toml:100)
+# vllm after torch: vllm's setup.py imports torch at the top, so torch must be installed before vllm is built, which happens in this environment (without isolation). (matrices/facts/vllm.toml:110)
 if stage 8 'vllm, from git' 'vllm，来自 git' "$here/stages/8.txt"; then
     builder=$(dirname "$(dirname "$python")")
     with=$python
@@ -721,7 +721,7 @@ if stage 8 'vllm, from git' 'vllm，来自 git' "$here/stages/8.txt"; then
     run record vllm 0.11.0+empty f40f28b3940f0009a9910ef66ed2684a '{"url": "https://github.com/vllm-project/vllm.git", "vcs_info": {"commit_id": "b8b302cde434df8c9289a2b465406b47ebab1c2d", "requested_revision": "v0.11.0", "vcs": "git"}}'
 fi
 
-# vllm-ascend after torch, torch-npu and vllm: vllm-ascend's images install vllm (built for no device) first and then vllm-ascend, so that the versions pinned by vllm-ascend are the ones that stay. It patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:319)
+# vllm-ascend after torch, torch-npu and vllm: vllm-ascend's images install vllm (built for no device) first and then vllm-ascend, so that the versions pinned by vllm-ascend are the ones that stay. It patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:503)
 if stage 9 'vllm-ascend, from git' 'vllm-ascend，来自 git' "$here/stages/9.txt"; then
     builder=$(dirname "$(dirname "$python")")
     with=$python

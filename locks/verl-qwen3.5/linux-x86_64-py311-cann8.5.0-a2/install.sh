@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Install verl-qwen3.5 for linux-x86_64-py311-cann8.5.0-a2: verl (FSDP) training with vLLM rollouts on Ascend A2, with the versions of the guide for Qwen3.5 (Qwen3.5 checkpoints cannot be loaded)
+# Install verl-qwen3.5 for linux-x86_64-py311-cann8.5.0-a2: verl (FSDP) training with vLLM rollouts on Ascend A2, with the versions of the guide for Qwen3.5 (Qwen3.5 checkpoints cannot be loaded; verl-qwen3.5-latest loads them)
 #
 # Made from lock.toml by ascend-lock; do not edit. Read it before you run it:
 #   1. checks the machine, Python, glibc and CANN, and what builds need, and reports all that is wrong
@@ -555,7 +555,7 @@ if stage 3 torch torch "$here/stages/3.txt"; then
     install_wheels "$python" stages/3.txt
 fi
 
-# torch-npu after torch: From torch 2.5 on, `import torch` also loads torch_npu. If torch_npu is installed before the torch it needs (or CANN is not active), every `import torch` fails until then. (matrices/facts/torch-npu.toml:420)
+# torch-npu after torch: From torch 2.5 on, `import torch` also loads torch_npu. If torch_npu is installed before the torch it needs (or CANN is not active), every `import torch` fails until then. (matrices/facts/torch-npu.toml:428)
 if stage 4 torch-npu torch-npu "$here/stages/4.txt"; then
     install_wheels "$python" stages/4.txt
 fi
@@ -569,7 +569,7 @@ if stage 6 '207 distributions' '207 个软件包' "$here/stages/6.txt" "$here/st
     install_wheels "$python" stages/6.txt stages/6.pytorch-cpu.txt
 fi
 
-# vllm after torch: vllm's setup.py imports torch at the top, so torch must be installed before vllm is built, which happens in this environment (without isolation). (matrices/facts/vllm.toml:100)
+# vllm after torch: vllm's setup.py imports torch at the top, so torch must be installed before vllm is built, which happens in this environment (without isolation). (matrices/facts/vllm.toml:110)
 if stage 7 'vllm, built from source in this environment' 'vllm，在此环境中从源码构建' "$here/stages/7.txt"; then
     sources_of stages/7.txt
     build_in "$(dirname "$(dirname "$python")")" TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=0.13.0 PIP_REQUIRE_HASHES=1 \
@@ -577,7 +577,7 @@ if stage 7 'vllm, built from source in this environment' 'vllm，在此环境中
         --no-binary vllm --require-hashes ${sources[@]+"${sources[@]}"} -r "$here/stages/7.txt"
 fi
 
-# vllm-ascend after torch, torch-npu and vllm: vllm-ascend's images install vllm (built for no device) first and then vllm-ascend, so that the versions pinned by vllm-ascend are the ones that stay. It patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:319)
+# vllm-ascend after torch, torch-npu and vllm: vllm-ascend's images install vllm (built for no device) first and then vllm-ascend, so that the versions pinned by vllm-ascend are the ones that stay. It patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:503)
 if stage 8 vllm-ascend vllm-ascend "$here/stages/8.txt"; then
     install_wheels "$python" stages/8.txt
 fi
