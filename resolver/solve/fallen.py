@@ -135,7 +135,7 @@ def _kept_out(universe: Universe, pin: Pin) -> tuple[Statement, ...]:
         statements = dict.fromkeys(tell(clauses, clauses.minimal(newer)).values())
     finally:
         clauses.close()
-    return tuple(one for one in statements if not isinstance(one, Asks))
+    return tuple(one for one in statements if one != Asks(text=line, where=problem.stack.where))
 
 
 def _is_final(release: object) -> bool:
