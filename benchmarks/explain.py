@@ -1,6 +1,8 @@
-"""How long an explanation takes: the first core, three ways out, all; with an empty and a warm cache, and offline.
+"""How long an explanation takes: the first core, the first way out, three, all; with an empty and a warm cache, offline.
 
-    .venv/bin/python benchmarks/explain.py [STACK] [--rounds N]
+    .venv/bin/python benchmarks/explain.py [STACK ...] [--rounds N]
+
+Without a stack: `trl-vllm-train`, and those of benchmarks/stacks, in which newer releases fail for several reasons.
 
 Each round is a process of its own. Times are wall seconds since the process
 knew its stack: imports and reading the matrices come before (they are told apart).
@@ -19,6 +21,7 @@ import time
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+STACKS = Path(__file__).with_name("stacks")
 
 
 def child(stack: str, *, offline: bool) -> None:
@@ -65,6 +68,7 @@ def child(stack: str, *, offline: bool) -> None:
             {
                 "start": began - start,
                 "core": core,
+                "first": locked[0] if locked else None,
                 "three": locked[2] if len(locked) > 2 else None,
                 "all": whole,
                 "fixes": len(explanation.fixes),
@@ -85,29 +89,35 @@ def run(stack: str, cache: str, *how: str) -> dict[str, float]:
 
 
 def main() -> None:
-    """Print a table."""
+    """Print a table for each stack."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("stack", nargs="?", default="trl-vllm-train")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("stack", nargs="*", default=["trl-vllm-train", *map(str, sorted(STACKS.glob("*.toml")))])
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--child", action="store_true")
     parser.add_argument("--offline", action="store_true")
     arguments = parser.parse_args()
     if arguments.child:
-        child(arguments.stack, offline=arguments.offline)
+        child(arguments.stack[0], offline=arguments.offline)
         return
+    for stack in arguments.stack:
+        table(stack, arguments.rounds)
+
+
+def table(stack: str, rounds: int) -> None:
+    """The times of one stack."""
     rows: dict[str, list[dict[str, float]]] = {"empty": [], "warm": [], "offline": []}
-    for _ in range(arguments.rounds):
+    for _ in range(rounds):
         with tempfile.TemporaryDirectory() as cache:
-            rows["empty"].append(run(arguments.stack, cache))
-            rows["warm"].append(run(arguments.stack, cache))
-            rows["offline"].append(run(arguments.stack, cache, "--offline"))
-    title = f"explain {arguments.stack}, {arguments.rounds} rounds, load {os.getloadavg()[0]:.1f}"
+            rows["empty"].append(run(stack, cache))
+            rows["warm"].append(run(stack, cache))
+            rows["offline"].append(run(stack, cache, "--offline"))
+    title = f"explain {Path(stack).stem}, {rounds} rounds, load {os.getloadavg()[0]:.1f}"
     print(f"{title}; wall s, median (min..max)")
-    print("| cache | start | first core | three ways out | all |")
-    print("|---|---|---|---|---|")
+    print("| cache | start | first core | first way out | three | all |")
+    print("|---|---|---|---|---|---|")
     for name, found in rows.items():
         cells = []
-        for key in ("start", "core", "three", "all"):
+        for key in ("start", "core", "first", "three", "all"):
             values = [row[key] for row in found if row[key] is not None]
             told = f"{statistics.median(values):.2f} ({min(values):.2f}..{max(values):.2f})" if values else "none"
             cells.append(told)

@@ -13,6 +13,7 @@ from resolver.catalog.waiting import looking
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
+from resolver.explain.changes import Changed
 from resolver.explain.everywhere import Everywhere
 from resolver.explain.explain import draft, lettered
 from resolver.explain.trial import Clock
@@ -23,6 +24,7 @@ from resolver.model.explanation import Explanation
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
 from resolver.render import words
+from resolver.render.explanation.changes import changes_sentence
 from resolver.render.explanation.report import report_files
 from resolver.solve.solver import Refutation, decide
 from resolver.solve.universe import Universe
@@ -40,8 +42,14 @@ def explanation_of(
     Its ways out have no letters yet, and hold for its own target only.
     """
     problem = refutation.engine.clauses.universe.problem
-    progress.label(words.WAYS_OUT(progress.language, stack=problem.stack.name, target=problem.target.name))
-    return draft(refutation, inputs, clock, cutoff=cutoff, tell=page.why)
+    of = {"stack": problem.stack.name, "target": problem.target.name}
+
+    def tell_way(changed: Changed) -> None:
+        way = changes_sentence(changed.changes, progress.language)
+        progress.label(words.FIRST_WAY_OUT(progress.language, way=way, **of))
+
+    progress.label(words.WAYS_OUT(progress.language, **of))
+    return draft(refutation, inputs, clock, cutoff=cutoff, tell=page.why, tell_way=tell_way)
 
 
 @dataclass

@@ -243,7 +243,7 @@ def _lock(
             return explain(answer)
         answer = replace(answer, passed_over=passed_over(universe, answer, passed))
         answer = replace(answer, lost_extras=lost_extras(universe, answer))
-        fallen = fallen_back(universe, answer, progress.solving)
+        fallen = fallen_back(universe, answer)
         answer = replace(answer, fell_back=tuple(replace(row, why=_sentences(row.because)) for row in fallen))
         builds = solve_builds(answer, catalog, preferred=keep_builds, tick=progress.solving)
         lock = build.build(answer, [(one.archives, _told(one.answer)) for one in builds], catalog)

@@ -44,11 +44,13 @@ def draft(
     *,
     cutoff: datetime | None = None,
     tell: Callable[[Problem, tuple[Contradiction, ...], tuple[Awaited, ...]], None] | None = None,
+    tell_way: Callable[[Changed], None] | None = None,
 ) -> Explanation:
     """The explanation of a refuted problem, with its ways out as they were found, still without letters.
 
     `tell` is called with the contradictions, and what is awaited, as soon as they are known, as the ways out take
-    longer. The search for these may reveal further contradictions, which come last.
+    longer, and `tell_way` with the first of these. The search for them may reveal further contradictions, which come
+    last.
     Anything not found within the clock's limit is left out, and the explanation says so.
     """
     clauses = refutation.engine.clauses
@@ -64,7 +66,7 @@ def draft(
         tell(problem, contradictions, waiting)
     trials = Trials(inputs, problem, clauses.universe, clock, cutoff)
     with looking(clock.look):
-        found = find(clauses, found_cores, trials)
+        found = find(clauses, found_cores, trials, tell_way)
     known = [set(one.statements) for one in contradictions]
     contradictions += tuple(told for _, told in found.further if set(told.statements) not in known)
     all_cores = [*found_cores, *(core for core, _ in found.further)]

@@ -11,7 +11,7 @@ the last resort.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from math import inf
@@ -31,9 +31,14 @@ _STEPS = 240  # in all
 _LATE = 300  # how much dearer what takes long is held to be: what goes against no fact still comes before what does
 
 
-def find(clauses: Clauses, cores: Sequence[Sequence[Ground]], trials: Trials) -> Found:
-    """Fixes in the order in which they were found, and attempts that failed."""
-    found = Found()
+def find(
+    clauses: Clauses,
+    cores: Sequence[Sequence[Ground]],
+    trials: Trials,
+    tell: Callable[[Changed], None] | None = None,
+) -> Found:
+    """Fixes in the order in which they were found, and attempts that failed. For `tell` see `Found`."""
+    found = Found(tell=tell)
     wish = Repairs(clauses, cores, trials, found)
     search = [wish]
     try:

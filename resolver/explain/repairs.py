@@ -63,6 +63,7 @@ class Found(msgspec.Struct):
     was about an archive without static metadata, `unstated_in_wish` if it was a core of the original stack.
     `further` contradictions were found on the way. `late` are stacks that take long and may be tried
     again. `useless` are stacks that lock, but something in them does not work without a line that was dropped.
+    `tell` is called with the first fix that goes against nothing, as soon as it is found.
     """
 
     fixes: list[tuple[Changed, Resolution]] = msgspec.field(default_factory=list)
@@ -73,6 +74,13 @@ class Found(msgspec.Struct):
     unstated_in_wish: bool = False
     further: list[tuple[Sequence[Ground], Contradiction]] = msgspec.field(default_factory=list)
     late: list[Late] = msgspec.field(default_factory=list)
+    tell: Callable[[Changed], None] | None = None
+
+    def add(self, changed: Changed, resolution: Resolution) -> None:
+        """One more fix."""
+        if self.tell is not None and not changed.risky and not self.safe:
+            self.tell(changed)
+        self.fixes.append((changed, resolution))
 
     def next_late(self) -> Late | None:
         """The cheapest of those, as long as it costs less than what was found."""
@@ -343,7 +351,7 @@ class Repairs:
         for _ in range(_DAYS):
             answer = self._trials.lock(later.text, strictly=True)
             if isinstance(answer, Resolution) and day is not None:
-                self._found.fixes.append((changed.until(day, later.text), answer))
+                self._found.add(changed.until(day, later.text), answer)
             if not isinstance(answer, Refutation) or self._trials.clock.expired():
                 return
             day = first_day(answer.engine.clauses, answer.core)
@@ -365,7 +373,7 @@ class Repairs:
             if _is_useless(changed, answer):
                 self._found.useless.append((changed, answer))
             elif not self._is_needless(changed) and not self._is_lesser(changed, answer):
-                self._found.fixes.append((self._priced_as(changed, answer), answer))
+                self._found.add(self._priced_as(changed, answer), answer)
                 if changed.lifted is not None:
                     self._try_days(changed)
             return None

@@ -185,6 +185,10 @@ SOLVING: Final = Words("solving {stack} for {target}", "正在求解 {stack}，�
 WAYS_OUT: Final = Words(
     "looking for ways out for {stack}, target {target}", "正在为 {stack} 查找解决办法，目标 {target}"
 )
+FIRST_WAY_OUT: Final = Words(
+    "looking for more ways out for {stack}, target {target}; a first one is: {way}",
+    "正在为 {stack} 查找更多解决办法，目标 {target}；第一个是：{way}",
+)
 ASKING: Final = Words("looking up the file addresses of {stack}", "正在查询 {stack} 各文件的地址")
 COMPARING: Final = Words("checking the files already in {folder}", "正在核对 {folder} 中已有的文件")
 LOOKING_UP: Final = Words("looking up {files}", "正在查找 {files}")

@@ -1,12 +1,13 @@
 """Wishes without an upper bound that got a release far older than the newest, and what keeps the newer ones out.
 
 `vllm-ascend` on a CANN of last winter gives a release of last winter, and nobody asked for that. What keeps newer ones
-out is a proof: that of the stack with the wish for something newer.
+out is a core of the clauses about what the stack names: that takes a fraction of a proof, and requests next to nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from msgspec.structs import replace
@@ -14,18 +15,17 @@ from msgspec.structs import replace
 from resolver.catalog.parse.uploaded import moment
 from resolver.errors import ResolverError
 from resolver.model import text
-from resolver.model.candidate import Release
+from resolver.model.candidate import Candidate, Release
 from resolver.model.component import ComponentRequirement
 from resolver.model.fact import Requires
 from resolver.model.origin import StackLine
+from resolver.model.package import Kind, Package
 from resolver.model.problem import Ask, Problem
 from resolver.model.release import Reason, SetAside
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import FellBack, Pin, Resolution
 from resolver.model.statement import Asks, Statement
 from resolver.solve.project import Project
-from resolver.solve.provider import Tick
-from resolver.solve.solver import prove
 from resolver.solve.universe import Universe
 
 _MINORS = 3  # minor releases that a wish may be behind without a word
@@ -33,7 +33,7 @@ _AGE = timedelta(days=183)
 _BOUNDS = ("==", "===", "~=", "<", "<=")
 
 
-def fallen_back(universe: Universe, resolution: Resolution, tick: Tick | None = None) -> tuple[FellBack, ...]:
+def fallen_back(universe: Universe, resolution: Resolution) -> tuple[FellBack, ...]:
     """Those of the lines; the first has the reasons, as far as nothing newer is possible at all.
 
     First is what tables bind to the machine, and of that what needs the others: their releases follow from its.
@@ -46,7 +46,7 @@ def fallen_back(universe: Universe, resolution: Resolution, tick: Tick | None = 
             project=pin.name,
             version=pin.version,
             newest=newest,
-            because=() if at else _kept_out(universe, pin, tick),
+            because=() if at else _kept_out(universe, pin),
         )
         for at, (pin, newest) in enumerate(rows)
     )
@@ -101,19 +101,42 @@ def _is_bound(problem: Problem, pin: Pin) -> bool:
     )
 
 
-def _kept_out(universe: Universe, pin: Pin, tick: Tick | None) -> tuple[Statement, ...]:
-    """What rules out everything newer; empty if something newer is possible, or if that cannot be told here."""
-    from resolver.solve.tell import tell  # needs PySAT, as the proof does
+def _kept_out(universe: Universe, pin: Pin) -> tuple[Statement, ...]:
+    """What rules out every newer final release, as far as the releases of the stack's own projects tell.
+
+    Empty if they do not. Whatever is unread can only forbid more.
+    """
+    from resolver.solve.clauses import Clauses  # they need PySAT
+    from resolver.solve.tell import tell
 
     problem = universe.problem
     line = f"{pin.name}>{pin.version.public}"
     ask = Ask(need=text.requirement(line), origin=StackLine(line, problem.stack.where))
-    changed = replace(problem, stack=replace(problem.stack, asks=(*problem.stack.asks, ask)))
+    # without what a lock prefers, so that locking again tells the same
+    clauses = Clauses(universe.variant(replace(problem, stack=replace(problem.stack, asks=(*problem.stack.asks, ask)))))
+    package = Package(pin.name)
     try:
-        answer = prove(universe.variant(changed), tick)
-    except ResolverError:
-        return ()
-    if isinstance(answer, Resolution):
-        return ()
-    statements = dict.fromkeys(tell(answer.engine.clauses, answer.core).values())
-    return tuple(one for one in statements if not isinstance(one, Asks))
+        for edge in universe.roots():
+            if edge.package.kind is Kind.PROJECT:
+                clauses.introduce(edge.package)
+        final = [one for one in clauses.packages[package] if _is_final(one.chosen) and one.version > pin.version]
+        newer = [clauses.any_of(final)]
+        named = {ask.need.name for ask in problem.stack.asks if isinstance(ask.need, Requirement)}
+        tried: set[Candidate] = set()
+        while clauses.holds(newer):
+            chosen = (one for one in clauses.chosen().values() if isinstance(one.chosen, Release))
+            unread = [one for one in chosen if one.package.name in named and one not in tried]
+            if not unread:
+                return ()
+            tried.update(unread)
+            for one in unread:
+                with suppress(ResolverError):  # what was read of it counts all the same
+                    clauses.open(one)
+        statements = dict.fromkeys(tell(clauses, clauses.minimal(newer)).values())
+    finally:
+        clauses.close()
+    return tuple(one for one in statements if one != Asks(text=line, where=problem.stack.where))
+
+
+def _is_final(release: object) -> bool:
+    return isinstance(release, Release) and not release.version.is_prerelease and not release.yanked
