@@ -29,9 +29,8 @@ def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catal
     ones about projects that the stack names.
     """
     named = {ask.need.name for ask in resolution.problem.stack.asks if isinstance(ask.need, Requirement)}
-    for component, near in resolution.problem.unknown.items():
-        value = resolution.problem.target.system[component]
-        yield phrases.UNKNOWN(component=component.upper(), value=value, near=" / ".join(near))
+    if near := resolution.problem.unknown.get("cann"):
+        yield phrases.UNKNOWN(value=resolution.problem.target.system["cann"], near=" / ".join(near))
     yield from _lost_extras(resolution, catalog)
     for pin in resolution.pins:
         if pin.name in named:

@@ -440,7 +440,7 @@ if stage 1 torch torch "$here/stages/1.txt"; then
     install_wheels "$python" stages/1.txt
 fi
 
-# torch-npu after torch: From torch 2.5 on, `import torch` also loads torch_npu. If torch_npu is installed before the torch it needs (or CANN is not active), every `import torch` fails until then. (matrices/facts/torch-npu.toml:420)
+# torch-npu after torch: From torch 2.5 on, `import torch` also loads torch_npu. If torch_npu is installed before the torch it needs (or CANN is not active), every `import torch` fails until then. (matrices/facts/torch-npu.toml:428)
 if stage 2 torch-npu torch-npu "$here/stages/2.txt"; then
     install_wheels "$python" stages/2.txt
 fi
