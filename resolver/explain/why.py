@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
@@ -28,6 +29,7 @@ from resolver.solve.universe import Universe
 from resolver.suggestions import did_you_mean
 
 _PLACE = "--package"
+_LATER = 4  # newer releases that come after the pin, each with the facts that say so
 
 
 def why(resolution: Resolution, universe: Universe, wanted: Requirement, clock: Clock) -> Why:
@@ -73,7 +75,7 @@ def why(resolution: Resolution, universe: Universe, wanted: Requirement, clock: 
         moves=moves,
         unreachable=tuple(project.unreachable),
         untried=untried,
-        later=tuple(_later(project, pin, newer)),
+        later=tuple(islice(_later(project, pin, newer), _LATER)),
     )
 
 
@@ -81,8 +83,10 @@ def _later(project: Project, pin: Pin, newer: tuple[str, ...]) -> Iterator[tuple
     """The newer releases that facts put after the pin, where nothing else says which is taken."""
     for version in newer:
         position = project.position(Version(version))
-        if position is not None and project.precedes(pin.release.position, position):
-            yield version, tuple(project.put_last(position))
+        if position is None or not project.precedes(pin.release.position, position):
+            continue
+        if because := project.put_last(position):
+            yield version, tuple(because)
 
 
 def _newer(project: Project, version: Version) -> Iterator[str]:

@@ -35,9 +35,8 @@ def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catal
     yield from map(_fell_back, resolution.fell_back)
     for practice in resolution.practices:
         yield from (_warning(told) for told in (warning_of(practice),) if told is not None)
-    for component, near in resolution.problem.unknown.items():
-        value = resolution.problem.target.system[component]
-        yield phrases.UNKNOWN(component=component.upper(), value=value, near=" / ".join(near))
+    if near := resolution.problem.unknown.get("cann"):
+        yield phrases.UNKNOWN(value=resolution.problem.target.system["cann"], near=" / ".join(near))
     yield from _lost_extras(resolution, catalog)
     for pin in resolution.pins:
         if pin.name in named:

@@ -49,9 +49,9 @@ PRACTICE_NEEDLESS: Final = Phrase(
     "惯例 `{practice}` 在此不起作用：请从软件栈的 `practices` 中删除",
 )
 UNKNOWN: Final = Phrase(
-    "the target has {component} {value}, which is in no list of releases (systems.toml); the nearest known: {near}. "
+    "the target has CANN {value}, which is in no list of releases (systems.toml); the nearest known: {near}. "
     "Facts that name releases do not apply to it, those about ranges do: check the number, or add it to `known`",
-    "目标机器的 {component} 为 {value}，不在任何版本列表中（systems.toml）；最接近的已知版本：{near}。"
+    "目标机器的 CANN 为 {value}，不在任何版本列表中（systems.toml）；最接近的已知版本：{near}。"
     "写明具体版本的事实对它不起作用，按范围写的事实仍然有效：请核对版本号，或将它加入 `known`",
 )
 UNCHECKED_FACT: Final = Phrase(

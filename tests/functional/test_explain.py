@@ -587,7 +587,7 @@ def test_a_newer_post_that_a_fact_puts_last_is_explained(workspace: Workspace, i
     assert (run.status, run.stderr) == (0, "")
     assert run.stdout.endswith("""\
 Newer: 1.0.post1 (1 release)
-1.0.post1 ranks after 1.0, another post of the same release, according to matrices/facts/a.toml:6 (vendor)
+1.0.post1 ranks after 1.0 on this target, according to matrices/facts/a.toml:6 (vendor)
    it is made for another CANN
 
 a 1.0.post1 is possible; no other pin changes.

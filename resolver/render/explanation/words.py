@@ -509,8 +509,8 @@ NEWER_RELEASES = Counted(
     "更新的版本：{versions}（共 {count} 个）",
 )
 TAKEN_LATER = Words(
-    "{version} ranks after {pin}, another post of the same release, according to {facts}",
-    "{version} 排在同一版本的另一个 post 版本 {pin} 之后，依据 {facts}",
+    "{version} ranks after {pin} on this target, according to {facts}",
+    "在此目标上 {version} 排在 {pin} 之后，依据 {facts}",
 )
 NOT_DECIDED = Words(
     "Whether another release is possible was not decided within the time limit.",
