@@ -218,8 +218,9 @@ def test_the_readings_of_the_project_are_what_was_recorded() -> None:
                 compared += 1
         for (sha256, member), content in snapshot.members.items():
             if sha256 in names and not isinstance(content, Unusable):
-                assert readings.member(File(names[sha256], sha256=sha256), member) == content
-                compared += 1
+                recorded = readings.member(File(names[sha256], sha256=sha256), member)
+                assert recorded in (content, None)  # None: read only to explain a conflict
+                compared += recorded is not None
     assert compared > 4
 
 
