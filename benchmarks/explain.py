@@ -1,4 +1,4 @@
-"""How long an explanation takes: the first core, the first way out, three, all; with an empty and a warm cache, offline.
+"""How long an explanation takes: the first core, the first way out, three, all; with an empty and a warm cache.
 
     .venv/bin/python benchmarks/explain.py [STACK ...] [--rounds N]
 

@@ -685,7 +685,7 @@ if stage 9 'vllm, from git' 'vllm，来自 git' "$here/stages/9.txt"; then
     run record vllm 0.10.1.dev0+g38217877a.empty 59bf1fdbd964a0a3ff9bb1e542442b96 '{"url": "https://github.com/vllm-project/vllm.git", "vcs_info": {"commit_id": "38217877aa70041c0115ee367b75197af9cbc5ad", "vcs": "git"}}'
 fi
 
-# vllm-ascend after torch, torch-npu and vllm: vllm-ascend's images install vllm (built for no device) first and then vllm-ascend, so that the versions pinned by vllm-ascend are the ones that stay. It patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:319)
+# vllm-ascend after torch, torch-npu and vllm: vllm-ascend's images install vllm (built for no device) first and then vllm-ascend, so that the versions pinned by vllm-ascend are the ones that stay. It patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:345)
 if stage 10 'vllm-ascend, from git' 'vllm-ascend，来自 git' "$here/stages/10.txt"; then
     builder=$(dirname "$(dirname "$python")")
     with=$python

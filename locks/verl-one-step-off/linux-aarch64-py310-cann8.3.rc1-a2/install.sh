@@ -637,7 +637,7 @@ if stage 7 'vllm, from git' 'vllm，来自 git' "$here/stages/7.txt"; then
     run record vllm 0.11.0+empty f40f28b3940f0009a9910ef66ed2684a '{"url": "https://github.com/vllm-project/vllm.git", "vcs_info": {"commit_id": "b8b302cde434df8c9289a2b465406b47ebab1c2d", "requested_revision": "v0.11.0", "vcs": "git"}}'
 fi
 
-# vllm-ascend after torch, torch-npu and vllm: vllm-ascend's images install vllm (built for no device) first and then vllm-ascend, so that the versions pinned by vllm-ascend are the ones that stay. It patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:319)
+# vllm-ascend after torch, torch-npu and vllm: vllm-ascend's images install vllm (built for no device) first and then vllm-ascend, so that the versions pinned by vllm-ascend are the ones that stay. It patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:345)
 if stage 8 'vllm-ascend, from git' 'vllm-ascend，来自 git' "$here/stages/8.txt"; then
     builder=$(dirname "$(dirname "$python")")
     with=$python

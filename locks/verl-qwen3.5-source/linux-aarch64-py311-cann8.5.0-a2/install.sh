@@ -491,7 +491,7 @@ if stage 6 'vllm, built from source in this environment' 'vllm，在此环境中
         --no-binary vllm --require-hashes ${sources[@]+"${sources[@]}"} -r "$here/stages/6.txt"
 fi
 
-# vllm-ascend after torch, torch-npu and vllm: vllm-ascend's images install vllm (built for no device) first and then vllm-ascend, so that the versions pinned by vllm-ascend are the ones that stay. It patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:319)
+# vllm-ascend after torch, torch-npu and vllm: vllm-ascend's images install vllm (built for no device) first and then vllm-ascend, so that the versions pinned by vllm-ascend are the ones that stay. It patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:345)
 if stage 7 'vllm-ascend, built from source in a separate environment' 'vllm-ascend，在独立的环境中从源码构建' "$here/stages/7.txt"; then
     prepare_builder build-requirements.txt
     # with PIP_REQUIRE_HASHES or PIP_NO_INDEX set, a pip that a build calls downloads nothing either
