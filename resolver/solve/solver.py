@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 # resolvelib jumps back over several decisions at once in the first tenth of the rounds that it may take, which is far
 # better than one at a time.
 _ROUNDS = 20_000
-_CONFLICTS = 50  # in one start; stacks of 200 projects have up to 40, and the complete engine knows sooner what clashes
-_STARTS = 2
+_CONFLICTS = 100  # in one start; stacks of 200 projects have up to 40
+_STARTS = 3
 
 
 class Refutation(msgspec.Struct, frozen=True):

@@ -309,7 +309,8 @@ while True:
         there = {}
         for found in metadata.distributions():
             try:
-                there[re.sub(r"[-_.]+", "-", found.metadata["Name"]).lower()] = found.version
+                if found.read_text("INSTALLER"):  # which pip writes last
+                    there[re.sub(r"[-_.]+", "-", found.metadata["Name"]).lower()] = found.version
             except Exception:  # half written
                 pass
         done = sum(there.get(name) == version for name, version in pins.items())
