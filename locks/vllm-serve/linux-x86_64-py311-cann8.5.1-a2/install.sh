@@ -2,8 +2,8 @@
 # Install vllm-serve for linux-x86_64-py311-cann8.5.1-a2: Serving with vLLM on Ascend A2, with the newest final vllm-ascend for CANN 8.5.1 and 9.1.0
 #
 # Made from lock.toml by ascend-lock; do not edit. Read it before you run it:
-#   1. checks the machine, Python, glibc and CANN, and reports what is wrong
-#   2. installs in 7 stages, every file checked against its sha256
+#   1. checks the machine, Python, glibc and CANN, and what builds need, and reports all that is wrong
+#   2. installs in 8 stages, every file checked against its sha256
 #   3. checks what was installed (with verify.py, which can be run at any time)
 # It can be run again after a failure: a stage whose distributions are all
 # installed is skipped.
@@ -24,7 +24,7 @@ usage() {
   --wheelhouse 目录     所有文件取自该目录，不使用网络
   --python 路径         目标环境的 Python（默认为当前激活的环境的 Python）
   --system              安装到不在虚拟环境中的 Python
-  --skip-system-checks  机器与锁文件不符时只警告，不停止
+  --skip-system-checks  处理器、glibc、CANN、驱动、SoC 或构建工具与锁文件不符时只警告，不停止
   --lang en|zh          消息的语言（默认取决于系统语言环境）
 EOF
         return
@@ -36,7 +36,7 @@ usage: install.sh [--dry-run] [--wheelhouse DIR] [--python PATH] [--system] [--s
   --wheelhouse DIR      take all files from DIR, without network access
   --python PATH         the environment's Python (default: the active environment's)
   --system              install into a Python outside a virtual environment
-  --skip-system-checks  only warn if the machine does not match the lock
+  --skip-system-checks  only warn if processor, glibc, CANN, driver, SoC or build tools do not match the lock
   --lang en|zh          language of messages (default: by locale)
 EOF
 }
@@ -93,11 +93,13 @@ fi
 
 # --- 1. the machine
 
-mismatches=0
-mismatch() { # message, hint, the same in Chinese
-    if [ "$strict" = yes ] && [ "$dry_run" = no ]; then fail "$@"; fi
-    tell warning 警告 "$@"
-    mismatches=$((mismatches + 1))
+wrong=0
+refuse() { # message, hint, the same in Chinese: what stops the installation, once all has been checked
+    tell error 错误 "$@"
+    wrong=$((wrong + 1))
+}
+mismatch() { # likewise, but with --skip-system-checks it is a warning
+    if [ "$strict" = yes ]; then refuse "$@"; else tell warning 警告 "$@"; fi
 }
 
 [ "$(uname -s)" = Linux ] ||
@@ -105,6 +107,15 @@ mismatch() { # message, hint, the same in Chinese
 [ "$(uname -m)" = x86_64 ] ||
     mismatch "this machine is $(uname -m), but the lock is for x86_64" "lock the stack for this machine's platform" \
         "本机处理器架构是 $(uname -m)，而锁文件面向 x86_64" "请为本机的平台锁定该软件栈"
+
+glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | cut -d' ' -f2 || true)
+if [ -z "$glibc" ]; then
+    mismatch "the C library is not glibc, but the lock's wheels need glibc 2.35" "" \
+        "C 库不是 glibc，而锁文件中的 wheel 需要 glibc 2.35"
+elif [ "$(printf '%s\n' 2.35 "$glibc" | sort -V | head -n 1)" != 2.35 ]; then
+    mismatch "glibc is $glibc, but the lock needs 2.35 or newer" "set glibc = \"$glibc\" in the stack's target and lock again" \
+        "glibc 是 ${glibc}，而锁文件需要 2.35 或更新版本" "在软件栈的目标中设置 glibc = \"$glibc\" 并重新锁定"
+fi
 
 if [ -z "$python" ]; then
     if [ -n "${VIRTUAL_ENV-}" ]; then python=$VIRTUAL_ENV/bin/python
@@ -121,7 +132,7 @@ found=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/
         "$python 不是 Python" "请激活一个环境，或用 --python 路径 指定该环境的 Python"
 python=$("$python" -c 'import sys; print(sys.executable)')  # absolute, as builds need it
 [ "$found" = 3.11 ] ||
-    fail "$python is Python $found, but the lock is for 3.11" \
+    refuse "$python is Python $found, but the lock is for 3.11" \
         "create one: python3.11 -m venv env && . env/bin/activate" \
         "$python 是 Python ${found}，而锁文件面向 3.11" \
         "请建立环境：python3.11 -m venv env && . env/bin/activate"
@@ -129,7 +140,7 @@ if [ "$system" = no ] && ! "$python" -c '
 import os, sys
 sys.exit(sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.prefix, "conda-meta")))
 '; then
-    fail "$python is not in a virtual or conda environment" \
+    refuse "$python is not in a virtual or conda environment" \
         "create one: $python -m venv env && . env/bin/activate; or pass --system" \
         "$python 不在虚拟环境或 conda 环境中" \
         "请建立环境：$python -m venv env && . env/bin/activate；或加上 --system"
@@ -139,27 +150,19 @@ unset PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLATFO
     PIP_IMPLEMENTATION PIP_CONSTRAINT PIP_REQUIREMENT PIP_TARGET PIP_PREFIX PIP_ROOT PIP_USER PIP_NO_BINARY \
     PIP_ONLY_BINARY PIP_PRE PIP_REQUIRE_HASHES PIP_DRY_RUN PIP_REPORT PIP_IGNORE_INSTALLED
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
-"$python" -I -c 'import pip' 2>/dev/null ||
-    fail "$python has no pip" "$python -m ensurepip" "$python 没有 pip" "$python -m ensurepip"
-settings=$("$python" -I -m pip config list) ||
-    fail "pip of $python does not run" "see above; $python -m pip config debug lists its configuration files" \
+if ! "$python" -I -c 'import pip' 2>/dev/null; then
+    refuse "$python has no pip" "$python -m ensurepip" "$python 没有 pip" "$python -m ensurepip"
+elif ! settings=$("$python" -I -m pip config list); then
+    refuse "pip of $python does not run" "see above; $python -m pip config debug lists its configuration files" \
         "$python 的 pip 无法运行" "见上文；$python -m pip config debug 会列出它的配置文件"
-elsewhere=$(sed -n "s/^\(\(global\|install\)\.\(target\|prefix\|root\|python\)\)=.*/\1/p; \
+else
+    elsewhere=$(sed -n "s/^\(\(global\|install\)\.\(target\|prefix\|root\|python\)\)=.*/\1/p; \
 s/^\(\(global\|install\)\.\(user\|dry-run\)\)='\(1\|y\|yes\|t\|true\|on\)'$/\1/Ip" <<<"$settings")
-if [ -n "$elsewhere" ]; then
-    fail "a setting in pip's own configuration would install packages somewhere else: ${elsewhere//$'\n'/, }" \
-        "remove it: $python -m pip config unset ${elsewhere%%$'\n'*}; $python -m pip config debug lists the configuration files" \
-        "pip 自身的配置中有一项设置，会使软件包不安装到这里：${elsewhere//$'\n'/、}" \
-        "请去掉它：$python -m pip config unset ${elsewhere%%$'\n'*}；$python -m pip config debug 会列出配置文件"
-fi
-
-glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | cut -d' ' -f2 || true)
-if [ -z "$glibc" ]; then
-    mismatch "the C library is not glibc, but the lock's wheels need glibc 2.35" "" \
-        "C 库不是 glibc，而锁文件中的 wheel 需要 glibc 2.35"
-elif [ "$(printf '%s\n' 2.35 "$glibc" | sort -V | head -n 1)" != 2.35 ]; then
-    mismatch "glibc is $glibc, but the lock needs 2.35 or newer" "set glibc = \"$glibc\" in the stack's target and lock again" \
-        "glibc 是 ${glibc}，而锁文件需要 2.35 或更新版本" "在软件栈的目标中设置 glibc = \"$glibc\" 并重新锁定"
+    [ -z "$elsewhere" ] ||
+        refuse "a setting in pip's own configuration would install packages somewhere else: ${elsewhere//$'\n'/, }" \
+            "remove it: $python -m pip config unset ${elsewhere%%$'\n'*}; $python -m pip config debug lists the configuration files" \
+            "pip 自身的配置中有一项设置，会使软件包不安装到这里：${elsewhere//$'\n'/、}" \
+            "请去掉它：$python -m pip config unset ${elsewhere%%$'\n'*}；$python -m pip config debug 会列出配置文件"
 fi
 
 # As verify.py tells it at the end: the release that is active, and a line for each thing that is wrong with it
@@ -171,8 +174,9 @@ while IFS=$'\t' read -r state what mend; do
         warning) tell warning 警告 "$what" "$mend" "$what" "$mend" ;;
     esac
 done < <("$python" -I "$here/verify.py" --cann --lang "$lang" || true)
-[ "$cann" != '?' ] || fail "verify.py next to install.sh does not run" "copy the lock's whole folder" \
-    "install.sh 旁的 verify.py 无法运行" "请复制锁文件的整个目录"
+[ "$cann" != '?' ] || [ "$found" != 3.11 ] ||
+    refuse "verify.py next to install.sh does not run" "copy the lock's whole folder" \
+        "install.sh 旁的 verify.py 无法运行" "请复制锁文件的整个目录"
 
 # What verify.py would report of the driver (HDK): one line per finding
 while IFS=$'\t' read -r state what mend; do
@@ -188,30 +192,6 @@ if [ -n "$soc" ] && [ "${soc%% *}" != A2 ]; then
     mismatch "the SoC is $soc, but the lock is for A2" "set soc = \"${soc%% *}\" in the stack's target and lock again" \
         "SoC 是 ${soc}，而锁文件面向 A2" "在软件栈的目标中设置 soc = \"${soc%% *}\" 并重新锁定"
 fi
-if [ -n "$wheelhouse" ]; then
-    [ -d "$wheelhouse" ] ||
-        fail "the --wheelhouse folder $wheelhouse does not exist" "" "--wheelhouse 指定的目录 $wheelhouse 不存在"
-    wheelhouse=$(CDPATH='' builtin cd -- "$wheelhouse" >/dev/null && pwd) ||
-        fail "the --wheelhouse folder cannot be entered" "" "无法进入 --wheelhouse 指定的目录"
-fi
-say "machine: $(uname -m), Python $found ($python), glibc ${glibc:-none}, CANN ${cann:-unknown}" \
-    "机器：$(uname -m)，Python ${found}（${python}），glibc ${glibc:-无}，CANN ${cann:-未知}"
-
-# --- 2. the stages
-
-# Where pip finds the files of a requirements file: only in the wheelhouse, otherwise on its own index, and on another one
-# only for what comes from there
-sources_of() { # requirements file
-    sources=()
-    if [ -n "$wheelhouse" ]; then
-        sources=(--no-index --find-links "$wheelhouse")
-        return
-    fi
-    case $1 in
-        # pytorch-cpu
-        stages/1.txt | stages/4.pytorch-cpu.txt | stages/build-requirements.pytorch-cpu.txt) sources=(--extra-index-url https://download.pytorch.org/whl/cpu/) ;;
-    esac
-}
 
 # The distributions of a requirements file that are not installed in the pinned version
 missing() {
@@ -241,18 +221,114 @@ for path in sys.argv[1:]:
 EOF
 }
 
+# What builds from source need of the machine: what is missing is told before anything is downloaded
+compiles() { # language, header, compilers: true if one of them works
+    local compiler
+    for compiler in "${@:3}"; do
+        if printf '#include %s\n' "$2" | "$compiler" -x "$1" -fsyntax-only - 2>/dev/null; then return 0; fi
+    done
+    return 1
+}
+on_machine() { # what is needed
+    # shellcheck disable=SC2086  # several words: either the variable's command, or the usual names
+    case $1 in
+        c) compiles c '<stdlib.h>' ${CC:-cc gcc clang} ;;
+        c++) compiles c++ '<string>' ${CXX:-c++ g++ clang++} ;;
+        python-headers) "$python" -I -c 'import os, sys, sysconfig
+sys.exit(not os.path.isfile(os.path.join(sysconfig.get_path("include"), "Python.h")))' ;;
+        *) command -v "$1" >/dev/null ;;
+    esac
+}
+on_machine c++ || [ -z "$(missing "$here/stages/2.txt" 2>/dev/null || echo unknown)" ] ||
+    mismatch 'building arctic-inference needs a C++ compiler, and this machine has none that works' 'apt-get install g++, or dnf install gcc-c++; or set CXX' \
+        '构建 arctic-inference 需要 C++ 编译器，而本机没有可用的' 'apt-get install g++，或 dnf install gcc-c++；也可用变量 CXX 指定'
+on_machine python-headers || [ -z "$(missing "$here/stages/2.txt" 2>/dev/null || echo unknown)" ] ||
+    mismatch 'building arctic-inference needs the header files of Python, and this machine has none that works' 'apt-get install python3.11-dev, or dnf install python3-devel' \
+        '构建 arctic-inference 需要 Python 的头文件，而本机没有可用的' 'apt-get install python3.11-dev，或 dnf install python3-devel'
+if [ -n "$wheelhouse" ]; then
+    if [ ! -d "$wheelhouse" ]; then
+        refuse "the --wheelhouse folder $wheelhouse does not exist" "" "--wheelhouse 指定的目录 $wheelhouse 不存在"
+    else
+        wheelhouse=$(CDPATH='' builtin cd -- "$wheelhouse" >/dev/null && pwd) ||
+            fail "the --wheelhouse folder cannot be entered" "" "无法进入 --wheelhouse 指定的目录"
+    fi
+fi
+if [ "$wrong" -gt 0 ] && [ "$dry_run" = no ]; then exit 1; fi
+say "machine: $(uname -m), Python $found ($python), glibc ${glibc:-none}, CANN ${cann:-unknown}, SoC ${soc:-not checked (no npu-smi that names a known chip)}" \
+    "机器：$(uname -m)，Python ${found}（${python}），glibc ${glibc:-无}，CANN ${cann:-未知}，SoC ${soc:-未检查（没有可报告已知芯片的 npu-smi）}"
+
+# --- 2. the stages
+
+# Where pip finds the files of a requirements file: only in the wheelhouse, otherwise on its own index, and on another one
+# only for what comes from there
+sources_of() { # requirements file
+    sources=()
+    if [ -n "$wheelhouse" ]; then
+        sources=(--no-index --find-links "$wheelhouse")
+        return
+    fi
+    case $1 in
+        # pytorch-cpu
+        stages/3.txt | stages/6.pytorch-cpu.txt | stages/build-requirements.pytorch-cpu.txt) sources=(--extra-index-url https://download.pytorch.org/whl/cpu/) ;;
+    esac
+}
+
+# Runs a command; a dry run shows it so that it can be pasted. What functions of this file do, it names.
+shown=no
 run() {
+    local word line=''
     if [ "$dry_run" = no ]; then "$@"; return; fi
-    if [ "$lang" = zh ]; then printf '将执行：'; else printf 'would run:'; fi
-    printf ' %q' "$@"
-    printf '\n'
+    case "$*" in *'$scratch'*)
+        if [ "$shown" = no ]; then say 'would run: scratch=$(mktemp -d)' '将执行：scratch=$(mktemp -d)'; fi
+        shown=yes
+    esac
+    for word in "$@"; do
+        printf -v word %q "$word"
+        case $word in *'\$scratch'*) word=${word//'\$scratch'/'"$scratch"'} word=${word//'\*'/'*'} ;; esac
+        line+=" $word"
+    done
+    if [ "$(type -t "$1")" = function ]; then say "would do:$line" "将进行：$line"; else say "would run:$line" "将执行：$line"; fi
+}
+
+# pip says nothing while it unpacks what it has downloaded, so this says how far it is
+watched() { # requirements file, Python, its arguments
+    if [ "$dry_run" = yes ]; then run "${@:2}"; return; fi
+    "$2" -I - "$here/$1" \
+        "$(say "pip downloads and installs %d distributions: a few minutes, or half an hour on a slow network or disk" \
+            "pip 下载并安装 %d 个软件包：需要几分钟；网络或磁盘慢时可能要半小时")" \
+        "$(say "%d of %d installed after %d s" "已安装 %d / %d，用时 %d 秒")" "${@:2}" <<'EOF'
+import re, signal, subprocess, sys, time
+from importlib import metadata
+
+path, at_first, then, *command = sys.argv[1:]
+with open(path, encoding="utf-8") as file:
+    pins = dict(re.findall(r"(?m)^([a-z0-9][a-z0-9-]*)==(\S+)", file.read()))
+begun = time.monotonic()
+if len(pins) > 20:
+    print(at_first % len(pins), flush=True)
+signal.signal(signal.SIGINT, lambda *_: None)  # pip gets it, too, and ends in its own way
+pip = subprocess.Popen(command, close_fds=False)
+while True:
+    try:
+        sys.exit(abs(pip.wait(timeout=30)))
+    except subprocess.TimeoutExpired:
+        there = {}
+        for found in metadata.distributions():
+            try:
+                if found.read_text("INSTALLER"):  # which pip writes last
+                    there[re.sub(r"[-_.]+", "-", found.metadata["Name"]).lower()] = found.version
+            except Exception:  # half written
+                pass
+        done = sum(there.get(name) == version for name, version in pins.items())
+        print(then % (done, len(pins), time.monotonic() - begun), flush=True)
+EOF
 }
 
 install_wheels() { # Python, requirements files: a pip for each
     local file
     for file in "${@:2}"; do
         sources_of "$file"
-        run "$1" -I -m pip install --no-deps --only-binary :all: --require-hashes \
+        watched "$file" "$1" -I -m pip install --no-deps --only-binary :all: --require-hashes \
             ${sources[@]+"${sources[@]}"} -r "$here/$file"
     done
 }
@@ -313,10 +389,14 @@ print(", ".join(missing), end="")
 unnamed_tool="see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact"
 unnamed_tool_zh="见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
 
-scratch=$(mktemp -d) ||
-    fail "there is no folder for temporary files" "set TMPDIR to a folder with free space that you can write to" \
-        "没有可以存放临时文件的目录" "请将 TMPDIR 设为有剩余空间且可写的目录"
-trap 'rm -rf "$scratch"' EXIT
+if [ "$dry_run" = yes ]; then
+    scratch='$scratch' # no such folder is made, and no files are found in it
+else
+    scratch=$(mktemp -d) ||
+        fail "there is no folder for temporary files" "set TMPDIR to a folder with free space that you can write to" \
+            "没有可以存放临时文件的目录" "请将 TMPDIR 设为有剩余空间且可写的目录"
+    trap 'rm -rf "$scratch"' EXIT
+fi
 
 # Where source builds find their tools. pip does not check hashes of what an isolated build downloads, so the tools
 # are installed by hash into a separate environment, and nothing is downloaded during the build.
@@ -395,10 +475,10 @@ stage() { # number, title, the same in Chinese, requirements files: true where s
         fail "cannot determine what is already installed of stage $1" "see the message above" \
             "无法判断第 $1 阶段已安装了什么" "消息见上文"
     if [ -z "$left" ]; then
-        say "stage $1 of 7: $title: already installed" "第 $1 阶段，共 7 个：${title}：已安装"
+        say "stage $1 of 8: $title: already installed" "第 $1 阶段，共 8 个：${title}：已安装"
         return 1
     fi
-    say "stage $1 of 7: $title" "第 $1 阶段，共 7 个：$title"
+    say "stage $1 of 8: $title" "第 $1 阶段，共 8 个：$title"
 }
 
 # One install.sh at a time in an environment. Whatever this one starts holds the lock too, so a pip that goes on after
@@ -436,41 +516,29 @@ EOF
 if [ "$dry_run" = no ]; then
     trap 'say "interrupted; run install.sh again to continue" "已中断；重新运行 install.sh 即可继续" >&2; exit 130' INT
     reserve
-    sweep "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" "$here/stages/4.pytorch-cpu.txt" "$here/stages/5.txt" "$here/stages/6.txt" "$here/stages/7.txt"
+    sweep "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" "$here/stages/5.txt" "$here/stages/6.txt" "$here/stages/6.pytorch-cpu.txt" "$here/stages/7.txt" "$here/stages/8.txt"
 fi
 
 # triton must not be installed: triton and triton-ascend both install a package named `triton`. triton's file triton/_C/libtriton.cpython-*.so hides triton-ascend's package of that name, and uninstalling either one deletes files of both. Up to triton-ascend 3.2.0 they must therefore not be in the same environment. On x86_64, torch from PyPI and xgrammar require triton; the guides uninstall it by hand. (triton-ascend-owns-triton)
 remove triton
 
-if stage 1 torch torch "$here/stages/1.txt"; then
+# pip comes first: it installs everything else, and must not replace itself halfway
+if stage 1 'pip and setuptools' 'pip、setuptools' "$here/stages/1.txt"; then
     install_wheels "$python" stages/1.txt
 fi
 
-# torch-npu after torch: From torch 2.5 on, `import torch` also loads torch_npu. If torch_npu is installed before the torch it needs (or CANN is not active), every `import torch` fails until then. (matrices/facts/torch-npu.toml:420)
-if stage 2 torch-npu torch-npu "$here/stages/2.txt"; then
-    install_wheels "$python" stages/2.txt
-fi
-
-# triton-ascend after torch-npu: vllm-ascend's images and the guides install triton-ascend after torch and torch-npu; nothing that is installed before it uses the module. (matrices/facts/triton-ascend.toml:83)
-if stage 3 triton-ascend triton-ascend "$here/stages/3.txt"; then
-    install_wheels "$python" stages/3.txt
-fi
-
-if stage 4 '174 distributions' '174 个软件包' "$here/stages/4.txt" "$here/stages/4.pytorch-cpu.txt"; then
-    install_wheels "$python" stages/4.txt stages/4.pytorch-cpu.txt
-fi
-
-if stage 5 'arctic-inference, built from source in a separate environment' 'arctic-inference，在独立的环境中从源码构建' "$here/stages/5.txt"; then
+# built before the rest is downloaded: the build needs nothing of this environment, and if it fails, it fails early
+if stage 2 'arctic-inference, built from source in a separate environment' 'arctic-inference，在独立的环境中从源码构建' "$here/stages/2.txt"; then
     prepare_builder build-requirements.txt stages/build-requirements.pytorch-cpu.txt
     # with PIP_REQUIRE_HASHES or PIP_NO_INDEX set, a pip that a build calls downloads nothing either
-    sources_of stages/5.txt
+    sources_of stages/2.txt
     build_in "$builder" PIP_REQUIRE_HASHES=1 "$with" -I -m pip download --no-deps \
-        --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-5" \
-        ${sources[@]+"${sources[@]}"} -r "$here/stages/5.txt" ||
-        fail "the source archives of stage 5 could not be downloaded, or their metadata could not be read" "$unnamed_tool" \
-            "第 5 阶段的源码包无法取得，或无法读出它们是什么" "$unnamed_tool_zh"
+        --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-2" \
+        ${sources[@]+"${sources[@]}"} -r "$here/stages/2.txt" ||
+        fail "the source archives of stage 2 could not be downloaded, or their metadata could not be read" "$unnamed_tool" \
+            "第 2 阶段的源码包无法取得，或无法读出它们是什么" "$unnamed_tool_zh"
     if [ "$dry_run" = no ]; then
-        for archive in "$scratch/archives-5"/*; do
+        for archive in "$scratch/archives-2"/*; do
             asked=$(build_in "$builder" PIP_NO_INDEX=1 "$with" -I -c "$asks_beyond" "$archive") ||
                 fail "cannot determine what the build of ${archive##*/} requires" "$unnamed_tool" \
                     "无法得知构建 ${archive##*/} 需要什么" "$unnamed_tool_zh"
@@ -480,36 +548,47 @@ if stage 5 'arctic-inference, built from source in a separate environment' 'arct
         done
     fi
     build_in "$builder" PIP_NO_INDEX=1 "$with" -I -m pip wheel --no-deps \
-        --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --wheel-dir "$scratch/wheels-5" "$scratch/archives-5"/*
-    if [ "$dry_run" = yes ]; then
-        say "would run: $python -m pip install --no-deps --no-index the wheels just built" \
-            "将执行：$python -m pip install --no-deps --no-index 构建好的 wheel"
-    else
-        "$python" -I -m pip install --no-deps --no-index "$scratch/wheels-5"/*.whl
-    fi
+        --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --wheel-dir "$scratch/wheels-2" "$scratch/archives-2"/*
+    run "$python" -I -m pip install --no-deps --no-index "$scratch/wheels-2"/*.whl
+fi
+
+if stage 3 torch torch "$here/stages/3.txt"; then
+    install_wheels "$python" stages/3.txt
+fi
+
+# torch-npu after torch: From torch 2.5 on, `import torch` also loads torch_npu. If torch_npu is installed before the torch it needs (or CANN is not active), every `import torch` fails until then. (matrices/facts/torch-npu.toml:428)
+if stage 4 torch-npu torch-npu "$here/stages/4.txt"; then
+    install_wheels "$python" stages/4.txt
+fi
+
+# triton-ascend after torch-npu: vllm-ascend's images and the guides install triton-ascend after torch and torch-npu; nothing that is installed before it uses the module. (matrices/facts/triton-ascend.toml:83)
+if stage 5 triton-ascend triton-ascend "$here/stages/5.txt"; then
+    install_wheels "$python" stages/5.txt
+fi
+
+if stage 6 '172 distributions' '172 个软件包' "$here/stages/6.txt" "$here/stages/6.pytorch-cpu.txt"; then
+    install_wheels "$python" stages/6.txt stages/6.pytorch-cpu.txt
 fi
 
 # vllm after torch: vllm's setup.py imports torch at the top, so torch must be installed before vllm is built, which happens in this environment (without isolation). (matrices/facts/vllm.toml:110)
-if stage 6 'vllm, built from source in this environment' 'vllm，在此环境中从源码构建' "$here/stages/6.txt"; then
-    sources_of stages/6.txt
+if stage 7 'vllm, built from source in this environment' 'vllm，在此环境中从源码构建' "$here/stages/7.txt"; then
+    sources_of stages/7.txt
     build_in "$(dirname "$(dirname "$python")")" TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=0.18.0 PIP_REQUIRE_HASHES=1 \
         "$python" -I -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir \
-        --no-binary vllm --require-hashes ${sources[@]+"${sources[@]}"} -r "$here/stages/6.txt"
+        --no-binary vllm --require-hashes ${sources[@]+"${sources[@]}"} -r "$here/stages/7.txt"
 fi
 
-# vllm-ascend after torch, torch-npu and vllm: vllm-ascend's images install vllm (built for no device) first and then vllm-ascend, so that the versions pinned by vllm-ascend are the ones that stay. It patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:477)
-if stage 7 vllm-ascend vllm-ascend "$here/stages/7.txt"; then
-    install_wheels "$python" stages/7.txt
+# vllm-ascend after torch, torch-npu and vllm: vllm-ascend's images install vllm (built for no device) first and then vllm-ascend, so that the versions pinned by vllm-ascend are the ones that stay. It patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:503)
+if stage 8 vllm-ascend vllm-ascend "$here/stages/8.txt"; then
+    install_wheels "$python" stages/8.txt
 fi
 
 # --- 3. what was installed
 
 if [ "$dry_run" = yes ]; then
     say "dry run: nothing was changed" "试运行：没有改动任何东西"
-    if [ "$mismatches" -gt 0 ] && [ "$strict" = yes ]; then
-        fail "install.sh would stop: $mismatches of the checks above failed, so this machine does not match the lock" "" \
-            "install.sh 会停止：以上检查有 $mismatches 项未通过，本机与锁文件不符"
-    fi
+    [ "$wrong" = 0 ] ||
+        fail "install.sh would stop: $wrong of the checks above failed" "" "install.sh 会停止：以上检查有 $wrong 项未通过"
     exit 0
 fi
 
