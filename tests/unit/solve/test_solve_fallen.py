@@ -46,7 +46,7 @@ def test_a_wish_more_than_three_minor_releases_behind_is_told_with_what_keeps_ne
         (
             "app 0.1",
             "0.5",
-            ["app 0.2 to 0.5 (4 releases) need base==2", "low 1 needs base==1"],
+            ["the stack asks for low", "app 0.2 to 0.5 (4 releases) need base==2", "low 1 needs base==1"],
         )
     ]
 
