@@ -62,7 +62,8 @@ def the_fact(rows: str) -> Callable[[Workspace], None]:
             the_text(f'{HEAD}sumary = "x"\nrequires = []\n{ANYWHERE}'),
             "error: unknown key `sumary`\n"
             "  at matrices/stacks/demo.toml:4: stack.sumary\n"
-            "hint: did you mean `summary`? known keys are name, summary, summary-zh, source, requires, facts, practices\n",
+            "hint: did you mean `summary`? known keys are name, summary, summary-zh, source, requires, facts, "
+            "practices\n",
             id="unknown key of a stack",
         ),
         pytest.param(
