@@ -26,7 +26,7 @@ _SIMILAR = 0.8  # a letter wrong, missing or too many in a name of five or more
 def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catalog) -> Iterator[str]:
     """The warnings of a resolution, with those of the facts `about` it.
 
-    First what its stack did not ask for in so many words: a CANN that nobody knows, releases far from today's, practices
+    First what its stack did not ask for in so many words: a CANN that nobody knows, releases far behind, practices
     that it rests on. Then what the stack itself asks for and does not get: extras, and newer releases of projects that
     it names. Then grave facts, then facts set aside, then other facts; of these, first the ones about projects that the
     stack names.
