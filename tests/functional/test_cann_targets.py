@@ -39,8 +39,7 @@ def builds(workspace: Workspace, index: LoopbackIndex) -> Workspace:
         workspace.facts("torch-npu", rows) if at == 0 else path.write_text(path.read_text() + rows)
     for name in ("triton", "nvidia-cublas"):
         index.add_wheel(name, "3.0")
-    for name in ("torch", "triton"):  # as shipped
-        shutil.copy(REPOSITORY / "matrices" / "facts" / f"{name}.toml", workspace.matrices / "facts")
+    shutil.copy(REPOSITORY / "matrices" / "facts" / "torch.toml", workspace.matrices / "facts")  # as shipped
     return workspace
 
 
