@@ -128,7 +128,7 @@ def test_the_statements_of_a_contradiction_cannot_hold_together(world: World) ->
 def test_without_any_one_of_its_statements_the_others_can(world: World) -> None:
     case = conflict(world)
     known: list[Contradiction] = []
-    found = draft(case.refutation, case.inputs, Clock(_SECONDS), tell=lambda _, first, __: known.extend(first))
+    found = draft(case.refutation, case.inputs, Clock(_SECONDS), tell=lambda *told: known.extend(told[1]))
     assert list(found.contradictions[: len(known)]) == known
     for one in (*case.contradictions, *found.contradictions[len(known) :]):
         for number in range(len(one.statements)):
