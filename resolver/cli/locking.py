@@ -40,8 +40,6 @@ from resolver.render.quoted import caution
 if TYPE_CHECKING:  # a remembered lock needs no explaining
     from resolver.cli.explaining import Explaining
     from resolver.model.explanation import Explanation
-    from resolver.model.resolution import Conflict, Resolution
-    from resolver.model.statement import Statement
     from resolver.solve.solver import Refutation
 
 _Result = TypeVar("_Result")
@@ -228,25 +226,16 @@ def _lock(
         catalog.expect([(name, SpecifierSet()) for name in _certain(job.problem)])
         if previous is None:  # otherwise most rendered files are likely to be unchanged, and known
             prepare()
-        from resolver.lock import build
-        from resolver.solve.builds import solve_builds
-        from resolver.solve.extras import lost_extras
-        from resolver.solve.fallen import fallen_back
-        from resolver.solve.passed import passed_over
-        from resolver.solve.solver import Refutation, decide
+        from resolver.cli.solving import solved
+        from resolver.solve.solver import Refutation
         from resolver.solve.universe import Universe
 
         universe = Universe(job.problem, catalog, keep)
-        answer = decide(universe, hints=hints, tick=progress.solving, wheels=True)
+        answer = solved(universe, keep_builds, progress, passed=passed, hints=hints)
         if isinstance(answer, Refutation):
             require_an_index(universe, address_of)
             return explain(answer)
-        answer = replace(answer, passed_over=passed_over(universe, answer, passed))
-        answer = replace(answer, lost_extras=lost_extras(universe, answer))
-        fallen = fallen_back(universe, answer)
-        answer = replace(answer, fell_back=tuple(replace(row, why=_sentences(row.because)) for row in fallen))
-        builds = solve_builds(answer, catalog, preferred=keep_builds, tick=progress.solving)
-        lock = build.build(answer, [(one.archives, _told(one.answer)) for one in builds], catalog)
+        lock = answer
         remembered.keep(catalog, lock, keep, keep_builds, passed)
         # A lock is a fixed point: solving with its own pins preferred gives it again.
         itself = Wishes(upgrade=False, upgrade_packages=frozenset())
@@ -273,24 +262,6 @@ def _certain(problem: Problem) -> list[NormalizedName]:
     """The projects that the stack's lines need from an index whatever the target: those without address and marker."""
     needs = [ask.need for ask in problem.stack.asks]
     return [need.name for need in needs if isinstance(need, Requirement) and not need.url and need.marker is None]
-
-
-def _told(answer: Resolution | Conflict) -> Resolution | str:
-    from resolver.model.resolution import Conflict
-
-    return _sentences(answer.statements) if isinstance(answer, Conflict) else answer
-
-
-def _sentences(statements: Sequence[Statement]) -> str:
-    """Statements in one line, those with one cause together; empty if there are none."""
-    if not statements:
-        return ""
-    from resolver.model.explanation import Contradiction
-    from resolver.render.explanation.grouping import grouped
-    from resolver.render.explanation.sentences import explanation_sentence
-
-    together = grouped(Contradiction(statements=tuple(statements), closing=None)).statements
-    return "; ".join(explanation_sentence(statement, "en") for statement in together)
 
 
 class _OvertakenError(Exception):

@@ -18,17 +18,14 @@ from resolver.cli.explaining import explanation_of
 from resolver.cli.named import named
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
+from resolver.cli.solving import solved
 from resolver.cli.wishes import Wishes
 from resolver.errors import InputError
 from resolver.explain.trial import Clock
-from resolver.lock import build as lock_build
 from resolver.lock import file as lock_file
 from resolver.matrix.compile import compile_problems
 from resolver.matrix.load import find_stack, load
-from resolver.model.resolution import Resolution
-from resolver.solve.builds import solve_builds
-from resolver.solve.extras import lost_extras
-from resolver.solve.solver import decide
+from resolver.solve.solver import Refutation
 from resolver.solve.universe import Universe
 
 _KEEP = Wishes(upgrade=False, upgrade_packages=frozenset())
@@ -65,15 +62,11 @@ def _record(stack: str, matrices: Path, locks: Path) -> None:
                 catalog = RecordingCatalog(asked)
                 previous = lock_file.read_own(locks / problem.stack.name / problem.target.name)
                 for keep, keep_builds in [({}, {})] if previous is None else [({}, {}), _KEEP.keep(previous)]:
-                    answer = decide(Universe(problem, catalog, keep), tick=progress.solving)
-                    if not isinstance(answer, Resolution):
+                    answer = solved(Universe(problem, catalog, keep), keep_builds, progress)
+                    if isinstance(answer, Refutation):
                         clock = Clock(_SECONDS, progress.solving)
                         explanation_of(answer, inputs, None, clock, progress, Page(None, "en", progress))
                         break
-                    lost_extras(Universe(problem, catalog), answer)  # what it reads is recorded
-                    builds = solve_builds(answer, catalog, preferred=keep_builds, tick=progress.solving)
-                    told = [(one.archives, one.answer) for one in builds if isinstance(one.answer, Resolution)]
-                    lock_build.build(answer, told, catalog)
                 recorded = catalog.snapshot(date=today, stack=problem.stack.name, target=problem.target)
             whole = recorded if whole is None else whole.merged(recorded)
     progress.clear()

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from resolver.catalog.parse.uploaded import moment
 from resolver.errors import ResolverError
 from resolver.model import text
-from resolver.model.candidate import Candidate, Release
+from resolver.model.candidate import Release
 from resolver.model.component import ComponentRequirement
 from resolver.model.fact import Requires
 from resolver.model.origin import StackLine
@@ -25,6 +25,7 @@ from resolver.model.release import Reason, SetAside
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import FellBack, Pin, Resolution
 from resolver.model.statement import Asks, Statement
+from resolver.solve.ground import Component, Ground, Line
 from resolver.solve.project import Project
 from resolver.solve.universe import Universe
 
@@ -121,8 +122,11 @@ def _kept_out(universe: Universe, pin: Pin) -> tuple[Statement, ...]:
                 clauses.introduce(edge.package)
         final = [one for one in clauses.packages[package] if _is_final(one.chosen) and one.version > pin.version]
         newer = [clauses.any_of(final)]
+        for one in final:
+            with suppress(ResolverError):  # what was read of it counts all the same
+                clauses.open(one)
         named = {ask.need.name for ask in problem.stack.asks if isinstance(ask.need, Requirement)}
-        tried: set[Candidate] = set()
+        tried = set(final)
         while clauses.holds(newer):
             chosen = (one for one in clauses.chosen().values() if isinstance(one.chosen, Release))
             unread = [one for one in chosen if one.package.name in named and one not in tried]
@@ -130,12 +134,18 @@ def _kept_out(universe: Universe, pin: Pin) -> tuple[Statement, ...]:
                 return ()
             tried.update(unread)
             for one in unread:
-                with suppress(ResolverError):  # what was read of it counts all the same
+                with suppress(ResolverError):
                     clauses.open(one)
-        statements = dict.fromkeys(tell(clauses, clauses.minimal(newer)).values())
+        core = clauses.preferred(newer, sorted(clauses.known, key=_order))
+        statements = dict.fromkeys(tell(clauses, core).values())
     finally:
         clauses.close()
     return tuple(one for one in statements if one != Asks(text=line, where=problem.stack.where))
+
+
+def _order(ground: Ground) -> tuple[int, str]:
+    """What people can change comes first, and nothing hangs on when it became known: a lock tells of it."""
+    return 0 if isinstance(ground, Line) else 1 if isinstance(ground, Component) else 2, repr(ground)
 
 
 def _is_final(release: object) -> bool:

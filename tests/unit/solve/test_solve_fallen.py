@@ -51,6 +51,20 @@ def test_a_wish_more_than_three_minor_releases_behind_is_told_with_what_keeps_ne
     ]
 
 
+def test_the_reasons_are_the_same_whatever_else_is_on_the_indexes_or_was_read() -> None:
+    """A lock tells them: of several that would do, the first by name of what people can change."""
+    for seed in range(20):
+        catalog = held_back(6)
+        for number in range(seed):
+            catalog.add_wheel(f"other{number}", "1", ["base"])
+            catalog.add_wheel("base", f"0.{number}")
+            catalog.add_wheel("lower", f"1.{number}", ["base<2"])
+        catalog.add_wheel("lower", "2", ["base<2"])
+        others = [f"other{number}" for number in range(seed)]
+        (row,) = fallen(catalog, *others, "app", "lower", "low", "base<2")
+        assert row[2] == ["the stack asks for base<2", "app 0.2 to 0.6 (5 releases) need base==2"]
+
+
 def test_so_is_one_half_a_year_behind() -> None:
     assert fallen(held_back(2, "2026-06-01T00:00:00Z"), "app", "low") == []
     assert [row[:2] for row in fallen(held_back(2, "2026-09-01T00:00:00Z"), "app", "low")] == [("app 0.1", "0.2")]
