@@ -53,7 +53,7 @@ def states(stack: str, targets: frozenset[str], matrices: Path, locks: Path) -> 
             (problem,) = chosen(again, frozenset({problem.target.name}))
         current = "current"
         if lock is None and not why and reported:
-            current = "no solution, as its report says"
+            current = "no lock, as its report says"
             why = (
                 ""
                 if reported == problem.digest

@@ -90,7 +90,7 @@ HINT: Final = Words("hint: {command}", "提示：{command}")
 # What `check` finds; the English is also in its JSON.
 STATES: Final = (
     Words("current", "是最新的"),
-    Words("no solution, as its report says", "无解，与其报告一致"),
+    Words("no lock, as its report says", "没有锁，与其报告一致"),
     Words("the stack or the facts have changed since the conflict was reported", "自报告冲突以来，软件栈或事实有变化"),
     Words("there is no lock", "没有锁文件"),
     Words("the stack or the facts have changed since the lock was made", "自锁定以来，软件栈或事实有变化"),
