@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from resolver.catalog.parse.uploaded import moment
 from resolver.explain.prices import UNLISTED, UNSURE
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
@@ -125,7 +123,7 @@ class Offers:
         if not project.mask(need.specifier):
             return 0
         at = _wished(need.specifier, project)
-        wished, uploaded = _uploaded(project, at), _uploaded(project, position)
+        wished, uploaded = project.uploaded(at), project.uploaded(position)
         if wished is None or uploaded is None:
             return 0
         newer = position < at
@@ -222,12 +220,6 @@ def _wished(wish: SpecifierSet, project: Project) -> int:
     if highest is None:
         return 0
     return sum(1 for version in project.versions if version > highest)
-
-
-def _uploaded(project: Project, position: int) -> datetime | None:
-    """When the first file of a release was uploaded."""
-    files = [file for offer in project.ordered.offers(position) for file in offer.page.releases[offer.version]]
-    return min(filter(None, (moment(file.uploaded) for file in files)), default=None)
 
 
 def _position(candidate: Candidate) -> int:

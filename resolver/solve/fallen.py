@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from msgspec.structs import replace
 
-from resolver.catalog.parse.uploaded import moment
 from resolver.errors import ResolverError
 from resolver.model import text
 from resolver.model.candidate import Release
@@ -83,13 +82,8 @@ def _is_far(project: Project, newer: Sequence[int], pin: Pin) -> bool:
     minors = {project.versions[at].release[:2] for at in newer} - {old.release[:2]}
     if len(minors) > _MINORS or (new.major == old.major and new.minor - old.minor > _MINORS):
         return True
-    late, early = _uploaded(project, newer[0]), _uploaded(project, pin.release.position)
+    late, early = project.uploaded(newer[0]), project.uploaded(pin.release.position)
     return late is not None and early is not None and late - early > _AGE
-
-
-def _uploaded(project: Project, position: int) -> datetime | None:
-    files = [file for offer in project.ordered.offers(position) for file in offer.page.releases[offer.version]]
-    return min(filter(None, (moment(file.uploaded) for file in files)), default=None)
 
 
 def _is_bound(problem: Problem, pin: Pin) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from itertools import groupby
 from types import MappingProxyType
 from typing import Any
@@ -12,6 +13,7 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.catalog.parse.screen import Screen
+from resolver.catalog.parse.uploaded import moment
 from resolver.catalog.protocol import Lookup
 from resolver.model.candidate import Release
 from resolver.model.component import Value
@@ -164,6 +166,11 @@ class Project:
             return ()
         rows = [self._screen(one.page.releases[one.version]).set_aside for one in self.ordered.offers(position)]
         return tuple(row for aside in rows for row in aside if row.filename.endswith(".whl"))
+
+    def uploaded(self, position: int) -> datetime | None:
+        """When the first file of a release was uploaded, if an index says so."""
+        files = [file for one in self.ordered.offers(position) for file in one.page.releases[one.version]]
+        return min(filter(None, (moment(file.uploaded) for file in files)), default=None)
 
     def _look(self, position: int) -> Release | tuple[SetAside, ...]:
         """The release from the first index that has a usable file of it, preferably one that is not yanked."""
