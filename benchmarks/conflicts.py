@@ -26,7 +26,7 @@ import tomli
 from bench import load
 from sides import BIN, HERE, PROJECT, index_address
 
-from resolver.catalog.net.pipconfig import read_pip_config
+from resolver.index.net.pipconfig import read_pip_config
 
 SCENARIOS = PROJECT / "tests" / "scenarios" / "conflicts"
 NAMES = (

@@ -29,17 +29,17 @@ def child(stack: str, *, offline: bool) -> None:
     start = time.perf_counter()
     from contextlib import closing
 
-    from resolver.catalog.live import LiveCatalog
-    from resolver.catalog.store.cache import Cache, default_folder
+    from resolver.config.compile import compile_problems
+    from resolver.config.load import load
     from resolver.explain import trial
     from resolver.explain.contradictions import contradiction
     from resolver.explain.explain import draft, lettered
     from resolver.explain.smallest import smallest
-    from resolver.matrix.compile import compile_problems
-    from resolver.matrix.load import load
+    from resolver.index.live import LiveCatalog
+    from resolver.index.store.cache import Cache, default_folder
     from resolver.model.resolution import Resolution
-    from resolver.solve.solver import decide
-    from resolver.solve.universe import Universe
+    from resolver.resolve.solver import decide
+    from resolver.resolve.universe import Universe
 
     inputs = load(stack, REPOSITORY / "matrices")
     problem = compile_problems(inputs)[0]

@@ -20,9 +20,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from resolver.catalog import snapshot_file
-from resolver.catalog.snapshot import Snapshot
-from resolver.catalog.store.cache import Cache
+from resolver.index import snapshot_file
+from resolver.index.snapshot import Snapshot
+from resolver.index.store.cache import Cache
 from tests.functional.test_flagship import COMMITTED, STACK, lock, without_history
 from tests.functional.workspace import REPOSITORY, Workspace
 from tests.loopback import Fault, LoopbackIndex, Response, delayed, reset, status

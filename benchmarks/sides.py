@@ -269,7 +269,7 @@ def index_address() -> str:
 
     A process of its own, because ru_maxrss of a child counts from the size of the process that forked it.
     """
-    code = "from resolver.catalog.net.pipconfig import read_pip_config as r; print(r().index_url, end='')"
+    code = "from resolver.index.net.pipconfig import read_pip_config as r; print(r().index_url, end='')"
     return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from resolver.catalog.parse.listing import Listing, zstd
-from resolver.catalog.store.cache import FILE
+from resolver.index.parse.listing import Listing, zstd
+from resolver.index.store.cache import FILE
 
 
 def entries(folder: Path, kind: str = "") -> dict[int, bytes]:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName, canonicalize_name
 
-from resolver.catalog.protocol import Follow, Lookup, UnusableFile
+from resolver.index.protocol import Follow, Lookup, UnusableFile
 from resolver.model.index import PYPI, Binding, Index, Indexes
 from resolver.model.release import ACTIVE, Archive, File, Metadata, Page, SetAside, Standing
 

@@ -33,7 +33,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from packaging.utils import canonicalize_name
 
-from resolver.catalog.snapshot import Snapshot
+from resolver.index.snapshot import Snapshot
 from resolver.model.release import File, Metadata
 from tests.builders import Built, Extras, build_archive, build_wheel
 

@@ -15,7 +15,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from resolver.catalog.protocol import Catalog
+from resolver.index.protocol import Catalog
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.component import ComponentRequirement, parse_value
@@ -26,10 +26,10 @@ from resolver.model.recipe import Recipe
 from resolver.model.resolution import Conflict, Resolution
 from resolver.model.source import Source
 from resolver.model.target import Target
-from resolver.render.explanation.places import place_of
-from resolver.render.explanation.sentences import explanation_sentence, statement_details
-from resolver.solve.check import check
-from resolver.solve.solver import solve
+from resolver.report.explanation.places import place_of
+from resolver.report.explanation.sentences import explanation_sentence, statement_details
+from resolver.resolve.check import check
+from resolver.resolve.solver import solve
 
 CHECKED = dt.date(2026, 11, 20)
 PYPI_ONLY = Indexes(indexes={PYPI: Index(name=PYPI)}, bindings=(), own=True)  # own: a fact may match no release

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from resolver.catalog.meter import Meter
-from resolver.catalog.snapshot import Snapshot, Unusable
-from resolver.catalog.store.cache import Cache
-from resolver.catalog.store.stored import NoMember, Stored, Told
+from resolver.index.meter import Meter
+from resolver.index.snapshot import Snapshot, Unusable
+from resolver.index.store.cache import Cache
+from resolver.index.store.stored import NoMember, Stored, Told
 from resolver.model.release import File
 
 

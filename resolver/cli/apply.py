@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Sequence
 from pathlib import Path
 
-from resolver import disk
+from resolver import files
 from resolver.errors import InputError
 from resolver.model.explanation import Explanation, Fix
 
@@ -35,23 +35,23 @@ def named_fix(letter: str, found: Sequence[Explanation]) -> Fix:
 
 def write_fix(fix: Fix, stack: Path) -> list[Path]:
     """Write the changed stacks beside the original; never over a file with other content."""
-    files = [(stack.with_name(f"{name}.toml"), content) for name, content in fix.files]
-    for path, content in files:
+    stacks = [(stack.with_name(f"{name}.toml"), content) for name, content in fix.files]
+    for path, content in stacks:
         if _is_other(path, content):
             raise InputError(
                 f"`{path}` already exists and differs; nothing was written",
                 where=str(path),
                 hint="move it out of the way first",
             )
-    for path, content in files:
-        disk.write(path, content.encode())
-    return [path for path, _ in files]
+    for path, content in stacks:
+        files.write(path, content.encode())
+    return [path for path, _ in stacks]
 
 
 def _is_other(path: Path, content: str) -> bool:
     """Whether there is anything else at the path."""
     try:
-        return disk.read_text(path, len(content.encode()) + disk.MIB) != content
+        return files.read_text(path, len(content.encode()) + files.MIB) != content
     except (FileNotFoundError, NotADirectoryError):
         return False
     except (OSError, UnicodeDecodeError):

@@ -11,25 +11,25 @@ from pathlib import Path
 import click
 import msgspec
 
-from resolver import disk
+from resolver import files
 from resolver.cli import options
 from resolver.cli.bundling import Gathered, gather, kept_texts, parts_of, refuse_unknown
 from resolver.cli.called import as_called, command_line
 from resolver.cli.language import language_of
 from resolver.cli.named import ALL, locked, named
 from resolver.cli.progress import Progress
+from resolver.config.compile import compile_problems
+from resolver.config.load import load
+from resolver.config.names import stack_names
 from resolver.errors import InputError, StaleLock, shown
 from resolver.json_text import json_text
 from resolver.lock import bundle, phrases
 from resolver.lock.bundle import Manifest
 from resolver.lock.file import NAME
-from resolver.matrix.compile import compile_problems
-from resolver.matrix.load import load
-from resolver.matrix.names import stack_names
 from resolver.model.language import Language
-from resolver.render import words
-from resolver.render.files import render
-from resolver.render.script import bundle_script
+from resolver.report import words
+from resolver.report.files import render
+from resolver.report.script import bundle_script
 
 
 @click.command("bundle", short_help="Download every file of locks into one folder.")
@@ -83,11 +83,11 @@ def command(
     progress = Progress(tongue, enabled=False if as_json else None)
     _refuse_locks(folder, locks)
     try:
-        disk.make_folder(folder)
+        files.make_folder(folder)
     except OSError as error:
-        raise disk.refusal(error, "the bundle folder cannot be created", folder, "choose another folder") from None
+        raise files.refusal(error, "the bundle folder cannot be created", folder, "choose another folder") from None
     busy = InputError("another run is writing this bundle", where=str(folder), hint="wait until it has finished")
-    with disk.alone(folder, busy):
+    with files.alone(folder, busy):
         old = bundle.read(folder)
         got = gather(parts, old, folder, matrices, progress, prune=prune)
         served = got.served

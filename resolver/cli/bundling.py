@@ -12,20 +12,20 @@ import msgspec
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from resolver.catalog.git import NoSuchCommit, Repositories
-from resolver.catalog.store.cache import default_folder
-from resolver.catalog.wheelhouse import save_sources
 from resolver.cli.called import command_line
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.progress import Progress
 from resolver.errors import IndexFailure, InputError, ResolverError, StaleLock
+from resolver.index.git import NoSuchCommit, Repositories
+from resolver.index.store.cache import default_folder
+from resolver.index.wheelhouse import save_sources
 from resolver.lock import bundle
 from resolver.lock import file as lock_file
 from resolver.lock.bundle import Entry, Manifest, Served
 from resolver.model.lock import Lock, LockedPin
 from resolver.model.problem import Problem
 from resolver.model.release import File
-from resolver.render import words
+from resolver.report import words
 
 
 class Part(msgspec.Struct, frozen=True):

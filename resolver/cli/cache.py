@@ -9,13 +9,13 @@ from pathlib import Path
 
 import click
 
-from resolver.catalog.git import Repositories
-from resolver.catalog.store.cache import Cache, default_folder
 from resolver.cli import options
 from resolver.cli.language import language_of
 from resolver.cli.progress import Progress
 from resolver.errors import InputError
-from resolver.render import words
+from resolver.index.git import Repositories
+from resolver.index.store.cache import Cache, default_folder
+from resolver.report import words
 
 
 @click.group("cache", invoke_without_command=True)

@@ -11,26 +11,26 @@ from typing import TYPE_CHECKING, TypeVar
 
 from packaging.utils import NormalizedName
 
-from resolver.catalog.git import Repositories
-from resolver.catalog.live import LiveCatalog
-from resolver.catalog.parse.address import has_password
-from resolver.catalog.pool import Pool
-from resolver.catalog.protocol import Catalog, MarkedCatalog
-from resolver.catalog.store.cache import Cache, default_folder
-from resolver.catalog.store.readings import Readings
 from resolver.cli.progress import Progress
+from resolver.config.load import readings_folder
 from resolver.errors import IndexFailure, without_secrets
-from resolver.matrix.load import readings_folder
+from resolver.index.git import Repositories
+from resolver.index.live import LiveCatalog
+from resolver.index.parse.address import has_password
+from resolver.index.pool import Pool
+from resolver.index.protocol import Catalog, MarkedCatalog
+from resolver.index.store.cache import Cache, default_folder
+from resolver.index.store.readings import Readings
 from resolver.model import text
 from resolver.model.index import PYPI
 from resolver.model.package import Kind
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
-from resolver.render import words
+from resolver.report import words
 
 if TYPE_CHECKING:
-    from resolver.catalog.snapshot import Snapshot
-    from resolver.solve.universe import Universe
+    from resolver.index.snapshot import Snapshot
+    from resolver.resolve.universe import Universe
 
 _Answer = TypeVar("_Answer")
 
@@ -47,7 +47,7 @@ def with_sources(problems: Sequence[Problem], *, offline: bool, progress: Progre
     """The problems with their direct references resolved. Asks git only if a stack has such lines."""
     if not any(isinstance(ask.need, Requirement) and ask.need.url for one in problems for ask in one.stack.asks):
         return tuple(problems)
-    from resolver.catalog.sources import settled
+    from resolver.index.sources import settled
 
     return settled(problems, Repositories(default_folder(), offline=offline, warn=progress.warn))
 
@@ -159,7 +159,7 @@ class Catalogs:
         live = self.live(problem)
         if self._offline or not problem.stack.recorded:
             return live
-        from resolver.catalog.recorded import RecordedCatalog
+        from resolver.index.recorded import RecordedCatalog
 
         return RecordedCatalog(live, problem.stack.recorded, problem.indexes, problem.target.platform)
 
@@ -167,14 +167,14 @@ class Catalogs:
         yield self.asking(problem)
         path = snapshot_path(problem.stack.name, self._matrices)
         if self._offline and not problem.indexes.own and path.exists():
-            from resolver.catalog.snapshot_catalog import SnapshotCatalog
+            from resolver.index.snapshot_catalog import SnapshotCatalog
 
             yield SnapshotCatalog(self._snapshot(path), problem.target.platform)
 
     def _snapshot(self, path: Path) -> Snapshot:
         """The snapshot of a stack, read once for all its targets. Tells the user that it is used."""
         if self._last is None or self._last[0] != path:
-            from resolver.catalog import snapshot_file
+            from resolver.index import snapshot_file
 
             self._last = path, snapshot_file.read(path)
             self._progress.clear()

@@ -20,7 +20,7 @@ from resolver.cli.state import states
 from resolver.errors import ChangedUpstream, IndexFailure, InputError, StaleLock, shown
 from resolver.json_text import json_text
 from resolver.model.language import Language
-from resolver.render import words
+from resolver.report import words
 
 if TYPE_CHECKING:
     from resolver.cli.upstream import Since

@@ -15,7 +15,6 @@ import click
 from packaging.requirements import InvalidRequirement
 from packaging.utils import canonicalize_name
 
-from resolver.catalog.protocol import Catalog
 from resolver.cli import options
 from resolver.cli.apply import difference, named_fix, write_fix
 from resolver.cli.called import as_called
@@ -25,14 +24,15 @@ from resolver.cli.language import language_of
 from resolver.cli.named import chosen
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
+from resolver.config.compile import compile_problems
+from resolver.config.load import find_stack, load
 from resolver.errors import InputError
 from resolver.explain.trial import Clock
 from resolver.explain.why import why
+from resolver.index.protocol import Catalog
 from resolver.json_text import json_text
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
-from resolver.matrix.compile import compile_problems
-from resolver.matrix.load import find_stack, load
 from resolver.model import text
 from resolver.model.explanation import Explanation, Why
 from resolver.model.language import Language
@@ -40,14 +40,14 @@ from resolver.model.lock import Lock
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
-from resolver.render import words as lock_words
-from resolver.render.explanation import words
-from resolver.render.explanation.json import explanation_json
-from resolver.render.explanation.sentences import target_line
-from resolver.render.explanation.why import why_json, why_text
-from resolver.solve.solver import decide
-from resolver.solve.tell import cutoff_text
-from resolver.solve.universe import Universe
+from resolver.report import words as lock_words
+from resolver.report.explanation import words
+from resolver.report.explanation.json import explanation_json
+from resolver.report.explanation.sentences import target_line
+from resolver.report.explanation.why import why_json, why_text
+from resolver.resolve.solver import decide
+from resolver.resolve.tell import cutoff_text
+from resolver.resolve.universe import Universe
 
 _CONFLICT = 1
 _UNDECIDED = 3  # as for a failure of an index, since it depends on one

@@ -8,26 +8,26 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
-from resolver.catalog.protocol import Catalog
-from resolver.catalog.waiting import looking
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
+from resolver.config.compile import compile_problems
+from resolver.config.load import Inputs
 from resolver.explain.changes import Changed
 from resolver.explain.everywhere import Everywhere
 from resolver.explain.explain import draft, lettered
 from resolver.explain.trial import Clock
+from resolver.index.protocol import Catalog
+from resolver.index.waiting import looking
 from resolver.lock import folder as lock_folder
-from resolver.matrix.compile import compile_problems
-from resolver.matrix.load import Inputs
 from resolver.model.explanation import Explanation
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
-from resolver.render import words
-from resolver.render.explanation.changes import changes_sentence
-from resolver.render.explanation.report import report_files
-from resolver.solve.solver import Refutation, decide
-from resolver.solve.universe import Universe
+from resolver.report import words
+from resolver.report.explanation.changes import changes_sentence
+from resolver.report.explanation.report import report_files
+from resolver.resolve.solver import Refutation, decide
+from resolver.resolve.universe import Universe
 
 _Told = TypeVar("_Told")
 

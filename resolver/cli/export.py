@@ -12,26 +12,26 @@ from typing import NamedTuple
 import click
 from packaging.pylock import is_valid_pylock_path
 
-from resolver import disk
-from resolver.catalog.live import LiveCatalog
-from resolver.catalog.offered import offered
-from resolver.catalog.store.cache import Cache, default_folder
+from resolver import files
 from resolver.cli import options
 from resolver.cli.called import command_line
 from resolver.cli.language import language_of
 from resolver.cli.named import chosen
 from resolver.cli.progress import Progress
+from resolver.config.compile import compile_problems
+from resolver.config.images import load_images
+from resolver.config.load import load
 from resolver.errors import InputError, StaleLock
+from resolver.index.live import LiveCatalog
+from resolver.index.offered import offered
+from resolver.index.store.cache import Cache, default_folder
 from resolver.lock import file as lock_file
-from resolver.matrix.compile import compile_problems
-from resolver.matrix.images import load_images
-from resolver.matrix.load import load
 from resolver.model.lock import Lock
 from resolver.model.problem import Problem
-from resolver.render import words
-from resolver.render.export import containerfile as containers
-from resolver.render.export import pylock as pylocks
-from resolver.render.requirements import by_hash, by_script
+from resolver.report import words
+from resolver.report.export import containerfile as containers
+from resolver.report.export import pylock as pylocks
+from resolver.report.requirements import by_hash, by_script
 
 _FORMATS = ("pylock", "sbom", "containerfile")
 
@@ -159,7 +159,7 @@ def _pylock(chosen: _Chosen, progress: Progress, *, offline: bool) -> str:
 
 def _sbom(lock: Lock) -> str:
     try:
-        from resolver.render.export.sbom import sbom
+        from resolver.report.export.sbom import sbom
     except ModuleNotFoundError as error:
         raise InputError(
             "an SBOM needs cyclonedx-python-lib", why=str(error), hint="pip install 'ascend-lock[sbom]'"
@@ -183,8 +183,8 @@ def _write(output: Path, text: str) -> None:
         if _is_device(output):
             output.write_text(text, encoding="utf-8", newline="\n")
         else:
-            disk.write(output, text.encode())
+            files.write(output, text.encode())
     except OSError as error:
-        raise disk.refusal(
+        raise files.refusal(
             error, "the export could not be written", output, "name another file with --output"
         ) from None

@@ -11,32 +11,32 @@ from pathlib import Path
 
 import click
 
-from resolver import disk
-from resolver.catalog.git import Repositories
-from resolver.catalog.store import readings
-from resolver.catalog.store.cache import default_folder
+from resolver import files
+from resolver.audit.change import DAYS, is_to_come
+from resolver.audit.facts import judge, projects_of
+from resolver.audit.offers import Offers
+from resolver.audit.reading import archives_of, read_all
+from resolver.audit.verdict import Judged, Saying, Verdict
 from resolver.cli import options
 from resolver.cli.called import as_called
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.language import language_of
 from resolver.cli.named import ALL
 from resolver.cli.progress import Progress
+from resolver.config.compile import compile_problems
+from resolver.config.load import load, readings_folder
+from resolver.config.names import stack_names
 from resolver.errors import ChangedUpstream, IndexFailure, InputError
+from resolver.index.git import Repositories
+from resolver.index.store import readings
+from resolver.index.store.cache import default_folder
 from resolver.json_text import json_text
-from resolver.matrix.compile import compile_problems
-from resolver.matrix.load import load, readings_folder
-from resolver.matrix.names import stack_names
 from resolver.model import text
 from resolver.model.fact import Fact, Sources
 from resolver.model.problem import Problem
-from resolver.render import words
-from resolver.render.upstream import facts as told
+from resolver.report import words
+from resolver.report.upstream import facts as told
 from resolver.suggestions import did_you_mean
-from resolver.upstream.change import DAYS, is_to_come
-from resolver.upstream.facts import judge, projects_of
-from resolver.upstream.offers import Offers
-from resolver.upstream.reading import archives_of, read_all
-from resolver.upstream.verdict import Judged, Saying, Verdict
 
 _STATUS = {0: "held", IndexFailure.exit_status: "out-of-reach", ChangedUpstream.exit_status: "contradicted"}
 
@@ -151,7 +151,7 @@ def read(projects: tuple[str, ...], matrices: Path | None, anew: bool) -> int:
                     readings.write(rows, folder, name)
                 except OSError as error:
                     instead = "name another folder of facts with --matrices DIR"
-                    raise disk.refusal(error, f"the readings of {name} cannot be written", folder, instead) from None
+                    raise files.refusal(error, f"the readings of {name} cannot be written", folder, instead) from None
             if rows or projects:
                 sys.stdout.write(f"{name}: {len(rows)} of {len(found)} archives that facts refer to\n")
     return 0

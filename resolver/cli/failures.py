@@ -6,8 +6,8 @@ import os
 
 import click
 
-from resolver.disk import advice, is_limit
 from resolver.errors import InputError, ResolverError
+from resolver.files import advice, is_limit
 
 _BUG = 70  # EX_SOFTWARE of sysexits.h
 

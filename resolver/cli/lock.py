@@ -27,9 +27,9 @@ from resolver.json_text import json_text
 from resolver.lock import diff
 from resolver.model.language import Language
 from resolver.model.lock import Lock
-from resolver.render import words
-from resolver.render.summary import Row, closing_line, lock_json, summary, table
-from resolver.render.text import COLUMNS
+from resolver.report import words
+from resolver.report.summary import Row, closing_line, lock_json, summary, table
+from resolver.report.text import COLUMNS
 
 _CONFLICT = 1
 _UNDECIDED = 3  # as for a failure of an index, since it depends on one
@@ -159,7 +159,7 @@ def _one_json(outcome: Outcome, language: Language) -> dict[str, Any]:
             who = {"stack": outcome.stack, "target": outcome.target}
             return {"status": "error", **who, **told.parts()}
         case explanation:
-            from resolver.render.explanation.json import explanation_json  # loaded where there is a conflict
+            from resolver.report.explanation.json import explanation_json  # loaded where there is a conflict
 
             return explanation_json(explanation, language)
 
@@ -195,7 +195,7 @@ def _tell_failures(outcomes: Sequence[Outcome], language: Language) -> None:
                 who = words.FAILURE_OF(language, stack=outcome.stack, target=outcome.target)
             sys.stderr.write(as_called(f"{who}: error: {outcome.found.told}\n"))
         elif not isinstance(outcome.found, Lock):
-            from resolver.render.explanation.words import REPORT_IN
+            from resolver.report.explanation.words import REPORT_IN
 
             sys.stderr.write(REPORT_IN(language, folder=_job(outcome).folder) + "\n")
     sys.stderr.flush()

@@ -14,8 +14,6 @@ from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName, canonicalize_name
 
-from resolver.catalog.protocol import Catalog
-from resolver.catalog.store.cache import Cache
 from resolver.cli.catalogs import Catalogs, require_an_index, with_sources
 from resolver.cli.failures import failure
 from resolver.cli.named import chosen
@@ -23,24 +21,26 @@ from resolver.cli.page import Page
 from resolver.cli.progress import Progress
 from resolver.cli.rendered import prepare, rendered
 from resolver.cli.wishes import Wishes
+from resolver.config.compile import compile_problems
+from resolver.config.load import Inputs, load
 from resolver.errors import InputError, NothingToLock, ResolverError
+from resolver.index.protocol import Catalog
+from resolver.index.store.cache import Cache
 from resolver.lock import diff
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
 from resolver.lock.remembered import RememberedLock
-from resolver.matrix.compile import compile_problems
-from resolver.matrix.load import Inputs, load
 from resolver.model.language import Language
 from resolver.model.lock import Lock
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
-from resolver.render import words
-from resolver.render.quoted import caution
+from resolver.report import words
+from resolver.report.quoted import caution
 
 if TYPE_CHECKING:  # a remembered lock needs no explaining
     from resolver.cli.explaining import Explaining
     from resolver.model.explanation import Explanation
-    from resolver.solve.solver import Refutation
+    from resolver.resolve.solver import Refutation
 
 _Result = TypeVar("_Result")
 
@@ -227,8 +227,8 @@ def _lock(
         if previous is None:  # otherwise most rendered files are likely to be unchanged, and known
             prepare()
         from resolver.cli.solving import solved
-        from resolver.solve.solver import Refutation
-        from resolver.solve.universe import Universe
+        from resolver.resolve.solver import Refutation
+        from resolver.resolve.universe import Universe
 
         universe = Universe(job.problem, catalog, keep)
         answer = solved(universe, keep_builds, progress, passed=passed, hints=hints)

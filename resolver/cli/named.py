@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from resolver.config.names import stack_names
 from resolver.errors import InputError
-from resolver.matrix.names import stack_names
 
 if TYPE_CHECKING:  # completion in a shell needs none
     from resolver.model.problem import Problem

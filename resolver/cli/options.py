@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from resolver.cli.named import ALL
+from resolver.config.names import stack_names
 from resolver.errors import InputError
-from resolver.matrix.names import stack_names
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -64,7 +64,7 @@ def again(matrices: Path | None, locks: Path, *, offline: bool) -> tuple[str, ..
 
 
 def _read_moment(_context: click.Context, _parameter: click.Parameter, value: str | None) -> dt.datetime | None:
-    from resolver.matrix.compile import moment  # most runs have none
+    from resolver.config.compile import moment  # most runs have none
 
     if value is None:
         return None

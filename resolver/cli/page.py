@@ -12,7 +12,7 @@ from resolver.cli.called import as_called
 from resolver.cli.progress import Progress, columns
 from resolver.model.language import Language
 from resolver.model.problem import Problem
-from resolver.render import words
+from resolver.report import words
 
 if TYPE_CHECKING:  # loaded where there is a conflict
     from resolver.model.explanation import Awaited, Contradiction, Explanation
@@ -36,7 +36,7 @@ class Page:
         self, problem: Problem, contradictions: tuple[Contradiction, ...], awaited: tuple[Awaited, ...] = ()
     ) -> None:
         """Write the first part, which is known long before the ways out."""
-        from resolver.render.explanation.text import why_text  # loaded where there is a conflict
+        from resolver.report.explanation.text import why_text  # loaded where there is a conflict
 
         self._told = len(contradictions)
         text = why_text(problem, contradictions, self.language, self.width(), awaited)
@@ -45,8 +45,8 @@ class Page:
 
     def ways(self, explanation: Explanation) -> None:
         """Write the second part, after contradictions that were found since the first."""
-        from resolver.render.explanation.sentences import shown
-        from resolver.render.explanation.text import further_text, ways_text
+        from resolver.report.explanation.sentences import shown
+        from resolver.report.explanation.text import further_text, ways_text
 
         further = shown(explanation.contradictions)[self._told :]
         if further:
@@ -57,13 +57,13 @@ class Page:
 
     def width(self) -> int:
         """The width of the page."""
-        from resolver.render.explanation.text import WIDTH
+        from resolver.report.explanation.text import WIDTH
 
         return WIDTH if self.out is None else columns(self.out, WIDTH)
 
     def _not_followed(self, contradictions: tuple[Contradiction, ...]) -> None:
         """If no index has a project: a note that pip on this machine would have asked others as well."""
-        from resolver.catalog.net.pipconfig import read_pip_config
+        from resolver.index.net.pipconfig import read_pip_config
         from resolver.model.statement import Lack, Lacks
 
         every = (one for each in contradictions for one in each.statements)

@@ -9,14 +9,14 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
-from resolver.catalog.meter import Traffic
 from resolver.errors import shown
+from resolver.index.meter import Traffic
 from resolver.model.language import Language
-from resolver.render import words
-from resolver.render.text import cut, width
+from resolver.report import words
+from resolver.report.text import cut, width
 
 if TYPE_CHECKING:
-    from resolver.catalog.net.transfer import Copied
+    from resolver.index.net.transfer import Copied
 
 _EVERY = 0.1  # seconds between redraws
 _SHORTEST = 16  # columns that are left of a label
@@ -89,7 +89,7 @@ class Progress:
             return
         self._warned.add(text)
         self.clear()
-        from resolver.render.quoted import heard  # most runs have no warnings
+        from resolver.report.quoted import heard  # most runs have no warnings
 
         told = heard(text, self.language)
         sys.stderr.write(words.WARNING(self.language, message="\n".join(map(shown, told.split("\n")))) + "\n")

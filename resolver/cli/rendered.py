@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from resolver.catalog.store.cache import Cache
+from resolver.index.store.cache import Cache
 from resolver.model.lock import Lock
 from resolver.program import program
 
@@ -20,7 +20,7 @@ _FILES: Final = msgspec.msgpack.Decoder(dict[str, str])
 
 def prepare() -> None:
     """Load the renderer while there is time, as a new lock will be made."""
-    import_module("resolver.render.files")
+    import_module("resolver.report.files")
 
 
 def rendered(lock: Lock, store: Cache) -> dict[str, str]:
@@ -30,7 +30,7 @@ def rendered(lock: Lock, store: Cache) -> dict[str, str]:
     key = digest.hexdigest()
     files = store.load(_KIND, key, _FILES)
     if files is None:
-        from resolver.render.files import render
+        from resolver.report.files import render
 
         files = render(lock)
         store.save(_KIND, key, files)

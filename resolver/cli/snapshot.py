@@ -9,9 +9,6 @@ from pathlib import Path
 
 import click
 
-from resolver.catalog import snapshot_file
-from resolver.catalog.recording import RecordingCatalog
-from resolver.catalog.snapshot import Snapshot
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs, snapshot_path, with_sources
 from resolver.cli.explaining import explanation_of
@@ -20,13 +17,16 @@ from resolver.cli.page import Page
 from resolver.cli.progress import Progress
 from resolver.cli.solving import solved
 from resolver.cli.wishes import Wishes
+from resolver.config.compile import compile_problems
+from resolver.config.load import find_stack, load
 from resolver.errors import InputError
 from resolver.explain.trial import Clock
+from resolver.index import snapshot_file
+from resolver.index.recording import RecordingCatalog
+from resolver.index.snapshot import Snapshot
 from resolver.lock import file as lock_file
-from resolver.matrix.compile import compile_problems
-from resolver.matrix.load import find_stack, load
-from resolver.solve.solver import Refutation
-from resolver.solve.universe import Universe
+from resolver.resolve.solver import Refutation
+from resolver.resolve.universe import Universe
 
 _KEEP = Wishes(upgrade=False, upgrade_packages=frozenset())
 _SECONDS = 600.0  # for the ways out of a conflict, all of which are to be recorded

@@ -13,12 +13,12 @@ from resolver.lock import build
 from resolver.model.lock import Lock
 from resolver.model.resolution import Conflict, PassedOver, Resolution
 from resolver.model.statement import Statement
-from resolver.solve.builds import solve_builds
-from resolver.solve.extras import lost_extras
-from resolver.solve.fallen import fallen_back
-from resolver.solve.passed import passed_over
-from resolver.solve.solver import Refutation, decide
-from resolver.solve.universe import Universe
+from resolver.resolve.builds import solve_builds
+from resolver.resolve.extras import lost_extras
+from resolver.resolve.fallen import fallen_back
+from resolver.resolve.passed import passed_over
+from resolver.resolve.solver import Refutation, decide
+from resolver.resolve.universe import Universe
 
 
 def solved(
@@ -57,8 +57,8 @@ def _sentences(statements: Sequence[Statement]) -> str:
     if not statements:
         return ""
     from resolver.model.explanation import Contradiction  # few locks have something to explain
-    from resolver.render.explanation.grouping import grouped
-    from resolver.render.explanation.sentences import explanation_sentence
+    from resolver.report.explanation.grouping import grouped
+    from resolver.report.explanation.sentences import explanation_sentence
 
     together = grouped(Contradiction(statements=tuple(statements), closing=None)).statements
     return "; ".join(explanation_sentence(statement, "en") for statement in together)

@@ -9,9 +9,9 @@ import click
 
 from resolver.cli import options
 from resolver.cli.language import language_of
+from resolver.config.load import read_stack
+from resolver.config.names import stack_names
 from resolver.errors import shown
-from resolver.matrix.load import read_stack
-from resolver.matrix.names import stack_names
 
 
 @click.command("stacks")

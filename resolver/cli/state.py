@@ -9,14 +9,14 @@ from pathlib import Path
 import msgspec
 
 from resolver.cli.named import chosen
+from resolver.config.compile import compile_problems
+from resolver.config.load import load
 from resolver.errors import InputError
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
-from resolver.matrix.compile import compile_problems
-from resolver.matrix.load import load
 from resolver.model.lock import Lock
 from resolver.model.problem import Problem
-from resolver.render.files import render
+from resolver.report.files import render
 
 
 class State(msgspec.Struct, frozen=True):

@@ -10,17 +10,17 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from resolver.audit.change import DAYS, is_grave, older
+from resolver.audit.compare import as_locked, compare
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.language import language_of
 from resolver.cli.progress import Progress
 from resolver.errors import ChangedUpstream, IndexFailure
 from resolver.model.lock import Lock
 from resolver.model.problem import Problem
-from resolver.render import words
-from resolver.render.upstream import changes
-from resolver.render.upstream.changes import old_facts
-from resolver.upstream.change import DAYS, is_grave, older
-from resolver.upstream.compare import as_locked, compare
+from resolver.report import words
+from resolver.report.upstream import changes
+from resolver.report.upstream.changes import old_facts
 
 
 class Seen(msgspec.Struct, frozen=True):

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import click
 
-from resolver import disk
+from resolver import files
 from resolver.cli import options
 from resolver.cli.called import command_line
+from resolver.config.load import read_stack
+from resolver.config.names import stack_names
 from resolver.errors import InputError
 from resolver.lock import file as lock_file
-from resolver.matrix.load import read_stack
-from resolver.matrix.names import stack_names
-from resolver.render.verify import FILE
+from resolver.report.verify import FILE
 from resolver.suggestions import did_you_mean
 
 _WORD = "python"
@@ -76,7 +76,7 @@ def _require_python(interpreter: str) -> None:
         why = "" if told.stdout.split() == [_WORD.encode()] else "It does not run as Python."
     except OSError as error:
         why = error.strerror or str(error)
-        hint = disk.advice(error.errno) or hint
+        hint = files.advice(error.errno) or hint
     if why:
         raise InputError(f"no working Python was found at {interpreter}", where="--python", why=why, hint=hint)
 

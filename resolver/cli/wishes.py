@@ -15,7 +15,7 @@ from resolver.model.resolution import PassedOver
 from resolver.suggestions import did_you_mean
 
 if TYPE_CHECKING:  # a remembered lock needs no solver
-    from resolver.solve.builds import Kept
+    from resolver.resolve.builds import Kept
 
 
 class Wishes(msgspec.Struct, frozen=True):

@@ -16,9 +16,9 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.catalog.recorded import RecordedCatalog
 from resolver.errors import ResolverError
 from resolver.explain.trial import Expired
+from resolver.index.recorded import RecordedCatalog
 from resolver.model import text
 from resolver.model.explanation import Awaited
 from resolver.model.origin import StackLine
@@ -26,10 +26,10 @@ from resolver.model.package import Kind
 from resolver.model.problem import Recorded
 from resolver.model.resolution import Pin, Resolution
 from resolver.model.statement import Lack
-from resolver.solve.ground import Ground, Lacking
-from resolver.solve.project import Project
-from resolver.solve.solver import Refutation, decide
-from resolver.solve.universe import Universe
+from resolver.resolve.ground import Ground, Lacking
+from resolver.resolve.project import Project
+from resolver.resolve.solver import Refutation, decide
+from resolver.resolve.universe import Universe
 
 _ROUNDS = 12
 _BASES = 20  # releases on the index that a supposed one may be another build of

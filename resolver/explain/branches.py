@@ -10,9 +10,9 @@ from resolver.model import text
 from resolver.model.candidate import Candidate, Release
 from resolver.model.explanation import Branch, Closing
 from resolver.model.package import Kind, Package
-from resolver.solve.clauses import Clauses
-from resolver.solve.ground import Component, Ground, Lacking, Line, Module, Said, Taken
-from resolver.solve.tell import spans
+from resolver.resolve.clauses import Clauses
+from resolver.resolve.ground import Component, Ground, Lacking, Line, Module, Said, Taken
+from resolver.resolve.tell import spans
 
 _DEEPEST = 4
 

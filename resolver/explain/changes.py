@@ -23,8 +23,8 @@ from resolver.model.package import Package
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.statement import Lack
-from resolver.solve.clauses import Clauses
-from resolver.solve.ground import Component, Ground, Lacking, Line, Said, Taken
+from resolver.resolve.clauses import Clauses
+from resolver.resolve.ground import Component, Ground, Lacking, Line, Said, Taken
 
 CUTOFF = "exclude-newer"
 

@@ -7,8 +7,8 @@ from contextlib import suppress
 
 from resolver.errors import ResolverError
 from resolver.model.candidate import Candidate
-from resolver.solve.clauses import Clauses
-from resolver.solve.ground import Ground
+from resolver.resolve.clauses import Clauses
+from resolver.resolve.ground import Ground
 
 _AHEAD = {0: 4, 4: 12, 16: 16, 32: 16, 48: 16}  # after so many candidates -> how many are requested at once
 

@@ -13,9 +13,9 @@ from resolver.explain.wishes import Wish, clashing, explore, wish_of, wishes
 from resolver.model.explanation import Contradiction
 from resolver.model.fact import Warns
 from resolver.model.statement import Lack, Needs, Statement
-from resolver.solve.clauses import Clauses
-from resolver.solve.ground import Ground, Lacking
-from resolver.solve.tell import tell
+from resolver.resolve.clauses import Clauses
+from resolver.resolve.ground import Ground, Lacking
+from resolver.resolve.tell import tell
 
 _MOST = 12
 _SAME_WISHES = 4  # contradictions reported about the same lines

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pysat.examples.rc2 import RC2
 from pysat.formula import WCNF
 
-from resolver.solve.ground import Ground, Line
+from resolver.resolve.ground import Ground, Line
 
 
 class Corrections:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import date
 
-from resolver.catalog.parse.uploaded import moment
+from resolver.index.parse.uploaded import moment
 from resolver.model import text
 from resolver.model.release import Reason
 from resolver.model.statement import Lack
-from resolver.solve.clauses import Clauses
-from resolver.solve.ground import Ground, Lacking
+from resolver.resolve.clauses import Clauses
+from resolver.resolve.ground import Ground, Lacking
 
 
 def first_day(clauses: Clauses, core: Sequence[Ground]) -> date | None:

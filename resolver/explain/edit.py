@@ -18,7 +18,7 @@ import tomli
 import tomli_w
 from packaging.requirements import InvalidRequirement
 
-from resolver.matrix.lines import Lines
+from resolver.config.lines import Lines
 from resolver.model import text as texts
 from resolver.model.component import parse_value
 from resolver.model.requirement import Requirement

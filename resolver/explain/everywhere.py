@@ -15,6 +15,10 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from msgspec.structs import replace
 
+from resolver.config import schema
+from resolver.config.compile import compile_problems
+from resolver.config.document import read_text
+from resolver.config.load import Inputs, with_stack
 from resolver.errors import ResolverError
 from resolver.explain.changes import Changed
 from resolver.explain.contradictions import cores
@@ -23,14 +27,10 @@ from resolver.explain.explain import fix_of, what_matters
 from resolver.explain.fixes import find
 from resolver.explain.prices import cost, saved
 from resolver.explain.trial import Clock, Expired, Trials
-from resolver.matrix import schema
-from resolver.matrix.compile import compile_problems
-from resolver.matrix.document import read_text
-from resolver.matrix.load import Inputs, with_stack
 from resolver.model.explanation import Attempt, Change, ChangeKind, Explanation, Fix, Outcome
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
-from resolver.solve.solver import Refutation
+from resolver.resolve.solver import Refutation
 
 _FIXES = 6  # after which no further changes for other targets are looked for
 _CONTINUED = 6  # changed stacks to which changes are added

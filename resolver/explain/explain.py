@@ -11,7 +11,7 @@ from string import ascii_uppercase
 from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 
-from resolver.catalog.waiting import looking
+from resolver.config.load import Inputs
 from resolver.explain.awaited import awaited, is_open
 from resolver.explain.changes import Changed
 from resolver.explain.contradictions import contradiction, cores
@@ -21,7 +21,7 @@ from resolver.explain.prices import SPLIT, cost, named, no_longer_needed, spares
 from resolver.explain.split import split
 from resolver.explain.trial import Clock, Expired, Trials, environment
 from resolver.explain.wishes import wish_of
-from resolver.matrix.load import Inputs
+from resolver.index.waiting import looking
 from resolver.model.component import COMPONENTS
 from resolver.model.explanation import Awaited, Change, ChangeKind, Contradiction, Explanation, Fix
 from resolver.model.package import Kind
@@ -29,10 +29,10 @@ from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.model.statement import Lacks, Needs
-from resolver.solve.ground import Ground
-from resolver.solve.solver import Refutation
-from resolver.solve.tell import cutoff_text
-from resolver.solve.universe import Universe
+from resolver.resolve.ground import Ground
+from resolver.resolve.solver import Refutation
+from resolver.resolve.tell import cutoff_text
+from resolver.resolve.universe import Universe
 
 _SHARE = 1 / 3  # of the time, at most, for what clashes: the rest is for ways out
 

@@ -20,8 +20,8 @@ from resolver.explain.changes import Changed
 from resolver.explain.prices import spares
 from resolver.explain.repairs import Found, Repairs
 from resolver.explain.trial import Expired, Trials
-from resolver.solve.clauses import Clauses
-from resolver.solve.ground import Ground
+from resolver.resolve.clauses import Clauses
+from resolver.resolve.ground import Ground
 
 _FIXES = 6
 _RISKY = 2  # fixes that go against a fact or metadata and spare some of the wish

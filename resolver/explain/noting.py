@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from packaging.requirements import InvalidRequirement
 from packaging.utils import NormalizedName
 
-from resolver.catalog.parse.filename import archive_version
-from resolver.catalog.parse.noted import Noted, noted_in
-from resolver.catalog.protocol import Catalog, UnusableFile
 from resolver.errors import ResolverError
+from resolver.index.parse.filename import archive_version
+from resolver.index.parse.noted import Noted, noted_in
+from resolver.index.protocol import Catalog, UnusableFile
 from resolver.model import text
 from resolver.model.fact import Builds, Fact
 from resolver.model.fact import Metadata as MetadataFact

@@ -18,10 +18,10 @@ from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.model.statement import Lack
-from resolver.solve.clauses import Clauses
-from resolver.solve.demand import names_prerelease
-from resolver.solve.ground import Component, Ground, Lacking, Line
-from resolver.solve.project import Project
+from resolver.resolve.clauses import Clauses
+from resolver.resolve.demand import names_prerelease
+from resolver.resolve.ground import Component, Ground, Lacking, Line
+from resolver.resolve.project import Project
 
 _YEAR = 365  # days
 

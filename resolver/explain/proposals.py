@@ -12,15 +12,15 @@ from itertools import chain, islice, repeat
 from pathlib import PurePosixPath
 from typing import TypeGuard
 
-from resolver.catalog.parse.noted import Noted
-from resolver.catalog.protocol import UnusableFile
+from resolver.config.document import Document
+from resolver.config.schema import FactFile
 from resolver.errors import ResolverError
 from resolver.explain.changes import Changed, Changes, practices_on, proposed
 from resolver.explain.edit import StackText
 from resolver.explain.prices import ADD, NOTE, OVERRIDE, PRACTICE, named
 from resolver.explain.trial import Trials
-from resolver.matrix.document import Document
-from resolver.matrix.schema import FactFile
+from resolver.index.parse.noted import Noted
+from resolver.index.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
 from resolver.model.component import ComponentRequirement, parse_value
@@ -31,10 +31,10 @@ from resolver.model.release import File
 from resolver.model.resolution import Pin
 from resolver.model.statement import Lack, Source
 from resolver.model.tags import machine_of, newer_glibc
-from resolver.solve.clauses import Clauses
-from resolver.solve.ground import Component, Ground, Lacking, Said
-from resolver.solve.needs import DYNAMIC
-from resolver.solve.tell import meant
+from resolver.resolve.clauses import Clauses
+from resolver.resolve.ground import Component, Ground, Lacking, Said
+from resolver.resolve.needs import DYNAMIC
+from resolver.resolve.tell import meant
 
 _REQUIREMENTS_FILES = ("requirements/common.txt", "requirements-common.txt")
 _MARKED = 3  # releases with the same requirement whose metadata is searched for markers

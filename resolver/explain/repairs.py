@@ -37,10 +37,10 @@ from resolver.model.candidate import Candidate
 from resolver.model.explanation import Attempt, Change, ChangeKind, Contradiction, Outcome
 from resolver.model.resolution import Resolution
 from resolver.model.statement import Lack, Statement
-from resolver.solve.clauses import Clauses
-from resolver.solve.ground import Component, Ground, Lacking, Line
-from resolver.solve.solver import Refutation
-from resolver.solve.tell import tell
+from resolver.resolve.clauses import Clauses
+from resolver.resolve.ground import Component, Ground, Lacking, Line
+from resolver.resolve.solver import Refutation
+from resolver.resolve.tell import tell
 
 WHOLE = 2  # fixes that go against nothing, after which dropping lines is no longer considered
 _SETS = 24  # sets of changes for which releases are looked for

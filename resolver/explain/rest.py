@@ -12,10 +12,10 @@ from resolver.explain.wishes import wish_of
 from resolver.model.explanation import Contradiction
 from resolver.model.origin import BuildLine, StackLine
 from resolver.model.problem import Problem
-from resolver.solve.clauses import Clauses
-from resolver.solve.complete import MOST_UNREAD
-from resolver.solve.ground import Ground, Lacking, Line, Module, Said, Taken
-from resolver.solve.solver import Refutation
+from resolver.resolve.clauses import Clauses
+from resolver.resolve.complete import MOST_UNREAD
+from resolver.resolve.ground import Ground, Lacking, Line, Module, Said, Taken
+from resolver.resolve.solver import Refutation
 
 _Origins = Mapping[StackLine | BuildLine, StackLine | BuildLine]
 

@@ -14,8 +14,8 @@ from collections.abc import Callable, Collection, Sequence
 
 from pysat.examples.hitman import Hitman
 
-from resolver.solve.clauses import Clauses
-from resolver.solve.ground import Ground
+from resolver.resolve.clauses import Clauses
+from resolver.resolve.ground import Ground
 
 _QUESTIONS = 300
 _IN_VAIN = 4  # grounds in a row that cannot be restored: perhaps none of the rest can

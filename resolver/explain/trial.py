@@ -8,26 +8,26 @@ from datetime import datetime
 
 import msgspec
 
-from resolver.catalog.protocol import Catalog
-from resolver.catalog.waiting import looking
+from resolver.config import schema
+from resolver.config.compile import compile_problems
+from resolver.config.document import read_text
+from resolver.config.load import Inputs, with_stack
 from resolver.errors import ResolverError
 from resolver.explain.noting import NotingCatalog
+from resolver.index.protocol import Catalog
+from resolver.index.waiting import looking
 from resolver.lock.build import applied
-from resolver.matrix import schema
-from resolver.matrix.compile import compile_problems
-from resolver.matrix.document import read_text
-from resolver.matrix.load import Inputs, with_stack
 from resolver.model.component import ComponentRequirement
 from resolver.model.explanation import Environment, PinOf
 from resolver.model.fact import Warns, as_warning
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
-from resolver.solve.builds import solve_builds
-from resolver.solve.demand import pins
-from resolver.solve.lookahead import Lookahead
-from resolver.solve.solver import Refutation, prove, search
-from resolver.solve.universe import Universe
+from resolver.resolve.builds import solve_builds
+from resolver.resolve.demand import pins
+from resolver.resolve.lookahead import Lookahead
+from resolver.resolve.solver import Refutation, prove, search
+from resolver.resolve.universe import Universe
 
 _BRIEF_SHARE = 1 / 12  # of the time for all, at first: what takes longer waits until the rest has been tried
 _TRIAL_SHARE = 1 / 6

@@ -11,9 +11,9 @@ from resolver.model.candidate import Candidate
 from resolver.model.edge import Edge
 from resolver.model.origin import BuildLine, StackLine
 from resolver.model.package import Kind, Package
-from resolver.solve.clauses import Clauses
-from resolver.solve.ground import Component, Ground, Line
-from resolver.solve.universe import Universe
+from resolver.resolve.clauses import Clauses
+from resolver.resolve.ground import Component, Ground, Line
+from resolver.resolve.universe import Universe
 
 Wish = StackLine | BuildLine | Component
 

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from msgspec.structs import asdict
 from packaging.requirements import InvalidRequirement
 
-from resolver.catalog.parse.address import read_root
-from resolver.catalog.protocol import Catalog, UnusableFile
 from resolver.errors import InputError, WrongRelease
+from resolver.index.parse.address import read_root
+from resolver.index.protocol import Catalog, UnusableFile
 from resolver.lock import cautions
 from resolver.lock.driver import drivers
 from resolver.lock.order import stages

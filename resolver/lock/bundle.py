@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from resolver import disk
+from resolver import files
 from resolver.errors import InputError
 from resolver.json_text import json_text
 from resolver.lock import phrases
@@ -27,7 +27,7 @@ SUMS = "SHA256SUMS"
 FORMAT = 1
 
 _CHUNK = 1 << 20
-_LARGEST = 64 * disk.MIB
+_LARGEST = 64 * files.MIB
 _AGAIN = "remove it and bundle again; existing files are not downloaded again"
 _LONGEST_NAME = 255  # bytes, the limit of file systems
 _LONGEST_PATH = 1000  # characters
@@ -77,12 +77,12 @@ def read(folder: Path) -> Manifest | None:
     """The manifest of a bundle; None if there is none. Raises InputError if it cannot be read."""
     path = folder / MANIFEST
     try:
-        manifest = msgspec.json.decode(disk.read(path, _LARGEST), type=Manifest)
+        manifest = msgspec.json.decode(files.read(path, _LARGEST), type=Manifest)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        hint = disk.advice(getattr(error, "errno", None)) or _AGAIN
+        hint = files.advice(getattr(error, "errno", None)) or _AGAIN
         raise InputError("the bundle's manifest cannot be read", where=str(path), why=why, hint=hint) from None
     if manifest.format != FORMAT:
         told = f"the bundle has format {manifest.format}, but this program reads {FORMAT}"
@@ -144,27 +144,27 @@ def rows_of(manifest: Manifest) -> tuple[Text, ...]:
 
 
 def write(
-    folder: Path, locks: Iterable[Served], files: Iterable[Entry], texts: Mapping[str, str], left: Iterable[str]
+    folder: Path, locks: Iterable[Served], entries: Iterable[Entry], texts: Mapping[str, str], left: Iterable[str]
 ) -> Manifest:
     """Write the texts, the manifest and the sums, each atomically, and the manifest after the files that it names.
 
     Raises InputError if the disk refuses.
     """
-    files = tuple(files)
+    entries = tuple(entries)
     told = [
         Text(path=path, sha256=hashlib.sha256(text.encode()).hexdigest(), size=len(text.encode()))
         for path, text in sorted(texts.items())
     ]
-    manifest = Manifest(format=FORMAT, locks=tuple(locks), files=files, texts=tuple(told), left=tuple(left))
+    manifest = Manifest(format=FORMAT, locks=tuple(locks), files=entries, texts=tuple(told), left=tuple(left))
     content = json_text(msgspec.to_builtins(manifest), sort_keys=False) + "\n"
     try:
         for path, text in texts.items():
             _write(folder / path, text)
-        for parent in sorted({(folder / path).parent for path in (*texts, *(row.path for row in files))}):
-            disk.sync_folder(parent)
+        for parent in sorted({(folder / path).parent for path in (*texts, *(row.path for row in entries))}):
+            files.sync_folder(parent)
         _write(folder / MANIFEST, content)
         _write(folder / SUMS, _sums(manifest, hashlib.sha256(content.encode()).hexdigest()))
-        disk.sync_folder(folder)
+        files.sync_folder(folder)
     except OSError as error:
         raise InputError(
             "the bundle could not be written",
@@ -202,7 +202,7 @@ def faults(folder: Path, manifest: Manifest) -> list[str]:
     """What differs from the manifest, and where the manifest differs from the sums; a sentence each."""
     found = []
     try:
-        sums = disk.read_text(folder / SUMS, _LARGEST)
+        sums = files.read_text(folder / SUMS, _LARGEST)
     except OSError as error:
         found.append(phrases.SUMS_UNREADABLE(file=SUMS, why=error.strerror or error))
     except UnicodeDecodeError:
@@ -226,7 +226,7 @@ def faults(folder: Path, manifest: Manifest) -> list[str]:
 
 def sha256_of(path: Path) -> str:
     """The sha256 of a file; empty if there is no such file, or a pipe or device, which would be waited for."""
-    if disk.is_special(path):
+    if files.is_special(path):
         return ""
     digest = hashlib.sha256()
     try:
@@ -239,6 +239,6 @@ def sha256_of(path: Path) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    disk.make_folder(path.parent)
-    disk.write(path, text.encode())
+    files.make_folder(path.parent)
+    files.write(path, text.encode())
     path.chmod(0o755 if path.suffix == ".sh" else 0o644)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from resolver.catalog.protocol import Catalog
+from resolver.index.protocol import Catalog
 from resolver.lock import phrases
 from resolver.lock.driver import is_left_open
 from resolver.model import fact as facts

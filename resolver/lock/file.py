@@ -11,7 +11,7 @@ import msgspec
 import tomli
 import tomli_w
 
-from resolver import disk
+from resolver import files
 from resolver.errors import InputError
 from resolver.lock.sound import require_sound
 from resolver.model.lock import FORMAT, Lock
@@ -19,7 +19,7 @@ from resolver.model.lock import FORMAT, Lock
 NAME = "lock.toml"
 
 _HINT = "restore it from version control, or lock with --upgrade, which ignores it"
-_LARGEST = 64 * disk.MIB
+_LARGEST = 64 * files.MIB
 
 MERGED = "the lock has the conflict markers of a merge"
 _MARKER = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
@@ -72,7 +72,7 @@ def read(folder: Path) -> Lock | None:
     """The lock in a folder; None if there is none. Raises InputError if it cannot be read, `Withheld` if not at all."""
     path, text = folder / NAME, ""
     try:
-        text = disk.read_text(path, _LARGEST)
+        text = files.read_text(path, _LARGEST)
         raw = tomli.loads(text)
         version = raw.get("format")
         if version != FORMAT:
@@ -89,7 +89,7 @@ def read(folder: Path) -> Lock | None:
             "the lock cannot be read",
             where=str(path),
             why=error.strerror or str(error),
-            hint=disk.advice(error.errno)
+            hint=files.advice(error.errno)
             or "move what is there out of the way, or choose another folder with --locks DIR",
         ) from None
     except tomli.TOMLDecodeError as error:

@@ -18,10 +18,10 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from resolver import disk
+from resolver import files
 from resolver.lock.sound import cutoff
 
-_LARGEST = 64 * disk.MIB
+_LARGEST = 64 * files.MIB
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 _ELSEWHERE = "choose another folder with --locks DIR"
@@ -41,49 +41,49 @@ def replace(folders: Mapping[Path, Mapping[str, str]], require: Callable[[Path],
     with contextlib.ExitStack() as stack:
         try:
             for parent in sorted({folder.parent for folder in folders}):
-                disk.make_folder(parent)
-                stack.enter_context(disk.alone(parent))
+                files.make_folder(parent)
+                stack.enter_context(files.alone(parent))
                 for left in (*parent.glob(".*.new"), *parent.glob(".*.old")):  # also of targets that no longer exist
                     _recover(parent / left.name[1:-4])
-            for folder, files in folders.items():
+            for folder, contents in folders.items():
                 require(folder)
                 fresh = _fresh(folder)
                 stack.callback(_remove, fresh)
-                _fill(fresh, files)
-                _keep_others(folder, fresh, files)
-                disk.sync_tree(fresh)
+                _fill(fresh, contents)
+                _keep_others(folder, fresh, contents)
+                files.sync_tree(fresh)
             for folder in folders:
                 _swap(folder, _fresh(folder))
             _settle(folders)
         except OSError as error:
             what = "the lock could not be written; what was there before is untouched"
-            raise disk.refusal(error, what, folder, _ELSEWHERE) from None
+            raise files.refusal(error, what, folder, _ELSEWHERE) from None
 
 
-def add(folder: Path, files: Mapping[str, str]) -> None:
+def add(folder: Path, contents: Mapping[str, str]) -> None:
     """Add texts to the folder, each atomically."""
     try:
-        disk.make_folder(folder.parent)
-        with disk.alone(folder.parent):
+        files.make_folder(folder.parent)
+        with files.alone(folder.parent):
             _recover(folder)
-            disk.make_folder(folder)
-            for name, text in files.items():
-                disk.write(folder / name, text.encode())
+            files.make_folder(folder)
+            for name, text in contents.items():
+                files.write(folder / name, text.encode())
     except OSError as error:
-        raise disk.refusal(error, "the report could not be written", folder, _ELSEWHERE) from None
+        raise files.refusal(error, "the report could not be written", folder, _ELSEWHERE) from None
 
 
 def tidy(folder: Path) -> None:
     """Finish or undo what a killed run left, before the folder is read."""
     if _old(folder).exists() or _fresh(folder).exists():
-        with contextlib.suppress(OSError), disk.alone(folder.parent):
+        with contextlib.suppress(OSError), files.alone(folder.parent):
             _recover(folder)
 
 
-def current(files: Mapping[str, str], folder: Path) -> bool:
+def current(contents: Mapping[str, str], folder: Path) -> bool:
     """Whether `folder` already has exactly these texts."""
     try:
-        return all(disk.read(folder / name, _LARGEST) == text.encode() for name, text in files.items())
+        return all(files.read(folder / name, _LARGEST) == text.encode() for name, text in contents.items())
     except OSError:
         return False
 
@@ -96,7 +96,7 @@ def has_report(folder: Path) -> bool:
 def reported(folder: Path) -> tuple[str, str]:
     """The digest of the inputs and the cut-off of the conflict report; empty if it is missing or unreadable."""
     try:
-        told = json.loads(disk.read(folder / "conflict.json", _LARGEST))
+        told = json.loads(files.read(folder / "conflict.json", _LARGEST))
         if told["exclude_newer"]:
             cutoff(told["exclude_newer"])
         return str(told["inputs"]), str(told["exclude_newer"])
@@ -130,8 +130,8 @@ def _old(folder: Path) -> Path:
     return folder.with_name(f".{folder.name}.old")
 
 
-def _fill(fresh: Path, files: Mapping[str, str]) -> None:
-    for name, text in files.items():
+def _fill(fresh: Path, contents: Mapping[str, str]) -> None:
+    for name, text in contents.items():
         path = fresh / name
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8", newline="\n") as handle:
@@ -139,11 +139,11 @@ def _fill(fresh: Path, files: Mapping[str, str]) -> None:
         path.chmod(0o755 if path.suffix in _EXECUTABLE else 0o644)
 
 
-def _keep_others(folder: Path, fresh: Path, files: Mapping[str, str]) -> None:
+def _keep_others(folder: Path, fresh: Path, contents: Mapping[str, str]) -> None:
     """Carry over what somebody else put beside the lock, but not what earlier locks wrote."""
     if not folder.is_dir():
         return
-    ours = {name.split("/")[0] for name in files} | {"stages", *_REPORT, *(f".{name}.partial" for name in _REPORT)}
+    ours = {name.split("/")[0] for name in contents} | {"stages", *_REPORT, *(f".{name}.partial" for name in _REPORT)}
     for path in folder.iterdir():
         if path.name not in ours and not _SOMETIMES.match(path.name):
             if path.is_dir() and not path.is_symlink():
@@ -166,7 +166,7 @@ def _settle(folders: Iterable[Path]) -> None:
     """Have the disk keep the exchange before anything of the old folders goes: all are exchanged, nothing fails now."""
     for parent in sorted({folder.parent for folder in folders}):
         with contextlib.suppress(OSError):
-            disk.sync_folder(parent)
+            files.sync_folder(parent)
     for folder in folders:
         _remove(_old(folder))
 

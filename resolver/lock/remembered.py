@@ -16,9 +16,9 @@ import msgspec
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.catalog.protocol import Marked
-from resolver.catalog.store.cache import Cache
 from resolver.errors import IndexFailure
+from resolver.index.protocol import Marked
+from resolver.index.store.cache import Cache
 from resolver.model.lock import Lock
 from resolver.model.problem import Problem
 from resolver.model.resolution import PassedOver

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Set
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.catalog.parse.filename import archive_version, is_readable, wheel_release
+from resolver.index.parse.filename import archive_version, is_readable, wheel_release
 from resolver.model import direct, text
 from resolver.model.component import ComponentRequirement, parse_value
 from resolver.model.lock import Lock, LockedDriver, LockedGit, LockedPin, LockedTarget

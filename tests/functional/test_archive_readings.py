@@ -202,9 +202,9 @@ def test_a_hash_that_the_archive_does_not_have_is_still_met(workspace: Workspace
 
 def test_the_readings_of_the_project_are_what_was_recorded() -> None:
     """Of each archive that a snapshot knows, both say the same; the snapshots were made from the archives."""
-    from resolver.catalog.snapshot import Unusable
-    from resolver.catalog.snapshot_file import read
-    from resolver.catalog.store.readings import Readings
+    from resolver.index.snapshot import Unusable
+    from resolver.index.snapshot_file import read
+    from resolver.index.store.readings import Readings
     from resolver.model.release import File
 
     readings = Readings(REPOSITORY / "matrices/archives")

@@ -166,7 +166,7 @@ def test_a_manifest_that_no_bundle_has_is_refused_before_a_script_is_made_of_it(
     assert tree(workspace.root / "out") == before
 
 
-# --- what goes wrong on the way (how a file is gone on with: tests/unit/catalog/test_transfer.py)
+# --- what goes wrong on the way (how a file is gone on with: tests/unit/index/test_transfer.py)
 
 
 def test_files_that_are_gone_are_all_named(workspace: Workspace, index: LoopbackIndex, base: Built) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from resolver.catalog.store.cache import FILE
+from resolver.index.store.cache import FILE
 from tests.functional.workspace import Workspace
 from tests.loopback import LoopbackIndex
 

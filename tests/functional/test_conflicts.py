@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from resolver.catalog.snapshot import Snapshot
+from resolver.index.snapshot import Snapshot
 from resolver.model.resolution import Resolution
-from resolver.render.explanation.sentences import explanation_sentence
-from resolver.solve.solver import decide
-from resolver.solve.universe import Universe
+from resolver.report.explanation.sentences import explanation_sentence
+from resolver.resolve.solver import decide
+from resolver.resolve.universe import Universe
 from tests.scenarios.conflicts import Scenario, contradictions, replayed, scenarios
 
 ALL = list(scenarios())

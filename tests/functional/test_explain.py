@@ -18,7 +18,7 @@ from tests.functional.conftest import Setup
 from tests.functional.sources import add_backend
 from tests.functional.workspace import Run, Workspace, tree, wait_until
 from tests.loopback import LoopbackIndex, Response, delayed, status
-from tests.unit.render.test_render_json import SCHEMA, faults
+from tests.unit.report.test_report_json import SCHEMA, faults
 
 NAME = "linux-aarch64-py311-cann8.5.0-a2"
 ASCEND = """\

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from resolver.catalog.store.cache import DAMAGED, FILE
+from resolver.index.store.cache import DAMAGED, FILE
 from tests.cached import damage, require_sound_cache
 from tests.faults.kills import kill_bundles, kill_installs, kill_locks
 from tests.faults.room import fill_disks, limited

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 import tomli
 
-from resolver.catalog import snapshot_file
-from resolver.catalog.snapshot import Snapshot
-from resolver.catalog.store.cache import Cache
+from resolver.index import snapshot_file
+from resolver.index.snapshot import Snapshot
+from resolver.index.store.cache import Cache
 from tests.functional.workspace import REPOSITORY, Run, Tree, Workspace, tree
 from tests.loopback import LoopbackIndex
 from tests.seeded import seed_cache

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import tomli
 
-from resolver.render.text import one_line
+from resolver.report.text import one_line
 from tests.functional.workspace import REPOSITORY
 
 COMMITS = {

@@ -11,7 +11,7 @@ import pytest
 
 from resolver.lock import file as lock_file
 from resolver.lock import phrases
-from resolver.render.quoted import caution
+from resolver.report.quoted import caution
 from tests.functional.workspace import COMMAND, REPOSITORY, Workspace, tree
 from tests.loopback import LoopbackIndex
 

@@ -31,13 +31,13 @@ def loaded(workspace: Workspace, *arguments: str, **environment: str) -> set[str
 
 def solves(workspace: Workspace, *arguments: str, **environment: str) -> bool:
     """Whether a run of `lock` solved, or knew the answer."""
-    return "resolver.solve.solver" in loaded(workspace, "lock", "demo", *arguments, **environment)
+    return "resolver.resolve.solver" in loaded(workspace, "lock", "demo", *arguments, **environment)
 
 
 def test_a_lock_that_is_known_loads_nothing_that_makes_one(workspace: Workspace, index: LoopbackIndex) -> None:
     index.add_wheel("a", "1.0")
     workspace.stack("a")
-    makers = {"networkx", "resolver.solve.solver"}
+    makers = {"networkx", "resolver.resolve.solver"}
     assert makers <= loaded(workspace, "lock", "demo")
     assert not makers & loaded(workspace, "lock", "demo")
     assert not makers & loaded(workspace, "check", "demo")

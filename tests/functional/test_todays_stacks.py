@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import tomli
 
-from resolver.catalog import snapshot_file
-from resolver.catalog.store.cache import Cache
+from resolver.index import snapshot_file
+from resolver.index.store.cache import Cache
 from tests.functional.workspace import REPOSITORY, Workspace, tree
 from tests.loopback import LoopbackIndex
 from tests.seeded import seed_cache

@@ -27,7 +27,7 @@ import gc, importlib, json, os, pkgutil, runpy, socket, sys
 from pathlib import Path
 
 import resolver
-from resolver.render.template import environment
+from resolver.report.template import environment
 
 for name in sys.argv[2:]:
     importlib.import_module(name)

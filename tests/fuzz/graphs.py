@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 
-from resolver.solve.complete import CompleteEngine, Unsatisfiable
-from resolver.solve.gather import gather
-from resolver.solve.universe import Universe
+from resolver.resolve.complete import CompleteEngine, Unsatisfiable
+from resolver.resolve.gather import gather
+from resolver.resolve.universe import Universe
 from tests.property.bruteforce import BruteForce
 from tests.property.worlds import policy_world, random_world
 

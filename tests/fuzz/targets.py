@@ -30,33 +30,33 @@ from packaging.requirements import InvalidRequirement
 from packaging.utils import InvalidWheelFilename, NormalizedName, canonicalize_name, parse_wheel_filename
 from packaging.version import Version
 
-from resolver.catalog import snapshot_file
-from resolver.catalog.meter import Meter
-from resolver.catalog.net.pipconfig import read_pip_config
-from resolver.catalog.net.range_file import MissingSpanError, RangeFile
-from resolver.catalog.net.retries import _seconds
-from resolver.catalog.parse import metadata, pyproject, simple
-from resolver.catalog.parse.address import NOWHERE, origin, read_root
-from resolver.catalog.parse.archive import read_archive
-from resolver.catalog.parse.filename import is_readable, wheel_parts
-from resolver.catalog.parse.listing import Listing
-from resolver.catalog.parse.metadata import Release, check_texts
-from resolver.catalog.parse.noted import noted_in
-from resolver.catalog.parse.screen import Screen
-from resolver.catalog.parse.wheel import Wheel
-from resolver.catalog.protocol import UnusableFile
-from resolver.catalog.snapshot_catalog import SnapshotCatalog
-from resolver.catalog.store import cache as cache_module
-from resolver.catalog.store.cache import Cache
-from resolver.catalog.store.page_cache import Answer, PageCache, place_of
-from resolver.catalog.store.stored import Stored, release_of
+from resolver.config import schema
+from resolver.config.compile import compile_problems
+from resolver.config.document import Document, read_text
+from resolver.config.load import Inputs
 from resolver.errors import IndexFailure, InputError, WrongRelease
+from resolver.index import snapshot_file
+from resolver.index.meter import Meter
+from resolver.index.net.pipconfig import read_pip_config
+from resolver.index.net.range_file import MissingSpanError, RangeFile
+from resolver.index.net.retries import _seconds
+from resolver.index.parse import metadata, pyproject, simple
+from resolver.index.parse.address import NOWHERE, origin, read_root
+from resolver.index.parse.archive import read_archive
+from resolver.index.parse.filename import is_readable, wheel_parts
+from resolver.index.parse.listing import Listing
+from resolver.index.parse.metadata import Release, check_texts
+from resolver.index.parse.noted import noted_in
+from resolver.index.parse.screen import Screen
+from resolver.index.parse.wheel import Wheel
+from resolver.index.protocol import UnusableFile
+from resolver.index.snapshot_catalog import SnapshotCatalog
+from resolver.index.store import cache as cache_module
+from resolver.index.store.cache import Cache
+from resolver.index.store.page_cache import Answer, PageCache, place_of
+from resolver.index.store.stored import Stored, release_of
 from resolver.lock import bundle, folder
 from resolver.lock import file as lock_file
-from resolver.matrix import schema
-from resolver.matrix.compile import compile_problems
-from resolver.matrix.document import Document, read_text
-from resolver.matrix.load import Inputs
 from resolver.model import text
 from resolver.model.component import ComponentRequirement
 from resolver.model.direct import Direct
@@ -64,8 +64,8 @@ from resolver.model.index import Binding, Indexes
 from resolver.model.release import File, Metadata
 from resolver.model.system import SystemVersion
 from resolver.model.target import Target as Machine
-from resolver.render.files import render
-from resolver.solve.needs import requirements_file
+from resolver.report.files import render
+from resolver.resolve.needs import requirements_file
 from tests.datacatalog import DataCatalog
 from tests.fuzz import tokens
 

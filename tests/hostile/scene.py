@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from resolver.catalog.net import pages
-from resolver.catalog.net.client import Client
-from resolver.catalog.net.retries import BRIEF, Patience
 from resolver.cli.commands import status
+from resolver.index.net import pages
+from resolver.index.net.client import Client
+from resolver.index.net.retries import BRIEF, Patience
 from tests.cached import require_sound_cache
 from tests.functional.workspace import Run, Workspace, tree
 from tests.loopback import LoopbackIndex, Response

@@ -1,7 +1,7 @@
 """What is true in a world, found by trying everything.
 
 Written with `packaging` alone and as simply as possible: the solver, its engines and its check are compared with
-this. Nothing here is from `resolver.solve`.
+this. Nothing here is from `resolver.resolve`.
 """
 
 from __future__ import annotations

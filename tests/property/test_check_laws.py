@@ -11,8 +11,8 @@ from packaging.version import Version
 
 from resolver.model.candidate import Release
 from resolver.model.resolution import Pin, Resolution
-from resolver.solve.check import check
-from resolver.solve.solver import solve
+from resolver.resolve.check import check
+from resolver.resolve.solver import solve
 from tests.datacatalog import DataCatalog
 from tests.property.bruteforce import BruteForce
 from tests.property.worlds import World, worlds

@@ -15,19 +15,19 @@ from hypothesis import example, given, reject, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from resolver.catalog.protocol import Catalog
+from resolver.config import schema
+from resolver.config.compile import compile_problems
+from resolver.config.document import read_text
+from resolver.config.load import Inputs, with_stack
 from resolver.explain.everywhere import Everywhere
 from resolver.explain.explain import draft, lettered
 from resolver.explain.trial import Clock
-from resolver.matrix import schema
-from resolver.matrix.compile import compile_problems
-from resolver.matrix.document import read_text
-from resolver.matrix.load import Inputs, with_stack
+from resolver.index.protocol import Catalog
 from resolver.model.explanation import ChangeKind, Explanation
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
-from resolver.solve.solver import Refutation, decide
-from resolver.solve.universe import Universe
+from resolver.resolve.solver import Refutation, decide
+from resolver.resolve.universe import Universe
 from tests.property.bruteforce import BruteForce
 from tests.property.worlds import KNOWN, World, machine_world
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from resolver.model.resolution import Conflict, Resolution
-from resolver.solve.complete import CompleteEngine, Unsatisfiable
-from resolver.solve.gather import gather
-from resolver.solve.solver import solve
-from resolver.solve.universe import Universe
+from resolver.resolve.complete import CompleteEngine, Unsatisfiable
+from resolver.resolve.gather import gather
+from resolver.resolve.solver import solve
+from resolver.resolve.universe import Universe
 from tests.fuzz import graphs
 from tests.property.bruteforce import BruteForce
 from tests.property.worlds import Version, World

@@ -13,10 +13,10 @@ from resolvelib.resolvers.resolution import Resolution
 from resolver.model.candidate import Candidate
 from resolver.model.edge import Edge
 from resolver.model.package import Package
-from resolver.solve.incremental import IncrementalResolution
-from resolver.solve.lookahead import Lookahead
-from resolver.solve.provider import Provider, Reporter
-from resolver.solve.universe import Universe
+from resolver.resolve.incremental import IncrementalResolution
+from resolver.resolve.lookahead import Lookahead
+from resolver.resolve.provider import Provider, Reporter
+from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.problems import problem
 from tests.property.worlds import World, worlds

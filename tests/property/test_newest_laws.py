@@ -8,8 +8,8 @@ from packaging.version import Version
 
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
-from resolver.solve.solver import prove, solve
-from resolver.solve.universe import Universe
+from resolver.resolve.solver import prove, solve
+from resolver.resolve.universe import Universe
 from tests.property.bruteforce import BruteForce, Pins
 from tests.property.worlds import World, worlds
 

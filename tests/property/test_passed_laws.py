@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from resolver.errors import InputError
 from resolver.model.resolution import PassedOver, Resolution
-from resolver.solve.passed import passed_over
-from resolver.solve.solver import decide
-from resolver.solve.universe import Universe
+from resolver.resolve.passed import passed_over
+from resolver.resolve.solver import decide
+from resolver.resolve.universe import Universe
 from tests import problems
 from tests.datacatalog import DataCatalog
 

@@ -24,11 +24,11 @@ from resolver.model.recipe import Recipe
 from resolver.model.requirement import Requirement as Need
 from resolver.model.resolution import Resolution
 from resolver.model.source import Source
-from resolver.solve.check import check
-from resolver.solve.complete import CompleteEngine, Unsatisfiable
-from resolver.solve.gather import gather
-from resolver.solve.solver import solve
-from resolver.solve.universe import Universe
+from resolver.resolve.check import check
+from resolver.resolve.complete import CompleteEngine, Unsatisfiable
+from resolver.resolve.gather import gather
+from resolver.resolve.solver import solve
+from resolver.resolve.universe import Universe
 from tests import problems
 from tests.property.bruteforce import BruteForce
 from tests.property.worlds import Version, World, worlds

@@ -14,9 +14,9 @@ import msgspec
 import tomli_w
 from hypothesis import strategies as st
 
-from resolver.matrix import schema
-from resolver.matrix.document import read_text
-from resolver.matrix.load import Inputs
+from resolver.config import schema
+from resolver.config.document import read_text
+from resolver.config.load import Inputs
 from resolver.model import fact as facts
 from resolver.model.problem import Prereleases, Problem
 from tests import problems

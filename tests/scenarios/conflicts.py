@@ -17,23 +17,23 @@ import tomli
 import tomli_w
 from msgspec.structs import replace
 
-from resolver.catalog import snapshot_file
-from resolver.catalog.live import LiveCatalog
-from resolver.catalog.protocol import Catalog
-from resolver.catalog.recording import RecordingCatalog
-from resolver.catalog.snapshot import Snapshot
-from resolver.catalog.snapshot_catalog import SnapshotCatalog
-from resolver.catalog.store.cache import Cache, default_folder
+from resolver.config import schema
+from resolver.config.compile import compile_problems
+from resolver.config.document import read_text
+from resolver.config.load import Inputs, load
 from resolver.explain.contradictions import contradiction, cores
-from resolver.matrix import schema
-from resolver.matrix.compile import compile_problems
-from resolver.matrix.document import read_text
-from resolver.matrix.load import Inputs, load
+from resolver.index import snapshot_file
+from resolver.index.live import LiveCatalog
+from resolver.index.protocol import Catalog
+from resolver.index.recording import RecordingCatalog
+from resolver.index.snapshot import Snapshot
+from resolver.index.snapshot_catalog import SnapshotCatalog
+from resolver.index.store.cache import Cache, default_folder
 from resolver.model.explanation import Contradiction
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
-from resolver.solve.solver import decide
-from resolver.solve.universe import Universe
+from resolver.resolve.solver import decide
+from resolver.resolve.universe import Universe
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 FOLDER = Path(__file__).with_name("conflicts")

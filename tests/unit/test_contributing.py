@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = sorted(path.name for path in (ROOT / "resolver").iterdir() if (path / "__init__.py").exists())
-# `solve/edges`, `solve/check.py`, `lock/build.applied`, `catalog.store.readings`, `render/`, `render/*words`
+# `resolve/edges`, `resolve/check.py`, `lock/build.applied`, `index.store.readings`, `report/`, `report/*words`
 NAMED = re.compile(rf"`(?:resolver/)?((?:{'|'.join(PACKAGES)})[/.][\w./*]*)`")
 TEXTS = (
     ROOT / "CONTRIBUTING.md",
@@ -18,7 +18,7 @@ TEXTS = (
     *(ROOT / "docs").glob("*.md"),
     *(ROOT / "resolver").rglob("*.py"),
 )
-FILES = ("lock.toml",)  # not of the program
+FILES = ("lock.toml", "report.md", "report.zh.md")  # not of the program
 
 
 def _found() -> dict[str, str]:
@@ -48,8 +48,8 @@ def _exists(name: str) -> bool:
 
 
 def test_there_is_something_to_look_at() -> None:
-    assert {"matrix/schema", "lock/build.applied", "render/*words", "catalog/net"} <= set(_found())
-    assert not _exists("solve/no_such_module")
+    assert {"config/schema", "lock/build.applied", "report/*words", "index/net"} <= set(_found())
+    assert not _exists("resolve/no_such_module")
     assert not _exists("lock/build.no_such_function")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from resolver import disk
+from resolver import files
 from resolver.lock import bundle, folder
 
 LOCK = {"lock.toml": "format = 1\n", "install.sh": "#!/bin/bash\n", "stages/1.txt": "demo==1.0\n"}
@@ -108,7 +108,7 @@ def test_a_report_beside_a_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_file_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = Disk(monkeypatch)
-    disk.write(tmp_path / "stack.toml", b"[stack]\n")
+    files.write(tmp_path / "stack.toml", b"[stack]\n")
     kept.require(tmp_path, tmp_path / "stack.toml")
 
 
@@ -129,12 +129,12 @@ def test_a_file_system_that_cannot_sync_folders(
     def refuse(path: Path) -> None:
         raise OSError(getattr(errno, number), "refused")
 
-    monkeypatch.setattr(disk, "_sync", refuse)
+    monkeypatch.setattr(files, "_sync", refuse)
     if raised:
         with pytest.raises(OSError, match="refused"):
-            disk.write(tmp_path / "a", b"1")
+            files.write(tmp_path / "a", b"1")
     else:
-        disk.write(tmp_path / "a", b"1")
+        files.write(tmp_path / "a", b"1")
     assert (tmp_path / "a").read_bytes() == b"1"
 
 

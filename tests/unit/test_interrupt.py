@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from resolver.catalog.net import worker
-from resolver.catalog.net.worker import Worker
+from resolver.index.net import worker
+from resolver.index.net.worker import Worker
 
 LOST = """
 import os, signal, sys
@@ -67,7 +67,7 @@ def test_other_failures_of_the_kind_are_told_as_ever() -> None:
 
 HANGING = """
 import threading
-from resolver.catalog.net import worker
+from resolver.index.net import worker
 worker._PATIENCE = 0.2
 held = threading.Lock()
 held.acquire()

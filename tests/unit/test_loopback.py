@@ -16,14 +16,14 @@ import pytest
 from packaging.metadata import parse_email
 from packaging.utils import NormalizedName, parse_wheel_filename
 
-from resolver.catalog import snapshot_file
-from resolver.catalog.live import LiveCatalog
-from resolver.catalog.net.pipconfig import PipConfig
-from resolver.catalog.parse import simple
-from resolver.catalog.protocol import Catalog, UnusableFile
-from resolver.catalog.recording import RecordingCatalog
-from resolver.catalog.snapshot_catalog import SnapshotCatalog
-from resolver.catalog.store.cache import Cache
+from resolver.index import snapshot_file
+from resolver.index.live import LiveCatalog
+from resolver.index.net.pipconfig import PipConfig
+from resolver.index.parse import simple
+from resolver.index.protocol import Catalog, UnusableFile
+from resolver.index.recording import RecordingCatalog
+from resolver.index.snapshot_catalog import SnapshotCatalog
+from resolver.index.store.cache import Cache
 from resolver.model.index import Index, Indexes
 from resolver.model.release import Archive, File
 from resolver.model.target import Target

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from resolver.catalog.meter import Traffic
-from resolver.catalog.net.transfer import Copied
 from resolver.cli import progress
 from resolver.cli.progress import Progress
-from resolver.render.text import width
+from resolver.index.meter import Traffic
+from resolver.index.net.transfer import Copied
+from resolver.report.text import width
 
 
 def drawn(capsys: pytest.CaptureFixture[str]) -> str:

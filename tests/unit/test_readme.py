@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from resolver.cli import commands
-from resolver.matrix import schema
+from resolver.config import schema
 from tests import versions_table
 from tests.functional.workspace import REPOSITORY
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from resolver.catalog.store.cache import Cache
 from resolver.cli.rendered import rendered
+from resolver.index.store.cache import Cache
 from resolver.lock import file
 from resolver.model.lock import Lock
-from resolver.render import files
+from resolver.report import files
 
 FOLDER = Path(__file__).parents[2] / "locks" / "trl-train" / "linux-aarch64-py311-cann8.5.0-a2"
 

@@ -16,13 +16,13 @@ import msgspec
 import pytest
 from packaging.utils import NormalizedName, canonicalize_name
 
-from resolver.catalog import snapshot_file
-from resolver.catalog.parse.uploaded import in_whole_seconds
-from resolver.catalog.protocol import Catalog, Lookup, UnusableFile
-from resolver.catalog.recording import RecordingCatalog, without_addresses
-from resolver.catalog.snapshot import Snapshot, Unusable
-from resolver.catalog.snapshot_catalog import SnapshotCatalog
 from resolver.errors import IndexFailure, InputError
+from resolver.index import snapshot_file
+from resolver.index.parse.uploaded import in_whole_seconds
+from resolver.index.protocol import Catalog, Lookup, UnusableFile
+from resolver.index.recording import RecordingCatalog, without_addresses
+from resolver.index.snapshot import Snapshot, Unusable
+from resolver.index.snapshot_catalog import SnapshotCatalog
 from resolver.model.release import Archive, File, Metadata, Page, Reason, SetAside
 from resolver.model.target import Target
 

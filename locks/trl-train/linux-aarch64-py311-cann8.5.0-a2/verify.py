@@ -828,7 +828,7 @@ class LockedStack:
 
     @classmethod
     def parse(cls, text: str) -> LockedStack:
-        """Read what `render/verify.py` wrote."""
+        """Read the lock's data, which is the last text of this file."""
         raw: dict[str, Any] = json.loads(text)
         pins = [LockedDistribution(**{**pin, "sha256": tuple(pin.get("sha256", ()))}) for pin in raw["pins"]]
         return cls(

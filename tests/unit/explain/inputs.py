@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from resolver.matrix import schema
-from resolver.matrix.document import read_text
-from resolver.matrix.load import Inputs
+from resolver.config import schema
+from resolver.config.document import read_text
+from resolver.config.load import Inputs
 
 
 def inputs_of(stack: str, systems: str = "[component]") -> Inputs:

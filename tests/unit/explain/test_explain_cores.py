@@ -12,14 +12,14 @@ from resolver.explain.smallest import smallest
 from resolver.model import fact as facts
 from resolver.model.explanation import Branch, Contradiction
 from resolver.model.statement import Lacks, Needs, Source
-from resolver.render.explanation.sentences import (
+from resolver.report.explanation.sentences import (
     branch_sentence,
     closing_sentence,
     explanation_sentence,
     statement_details,
 )
-from resolver.solve.solver import Refutation, decide
-from resolver.solve.universe import Universe
+from resolver.resolve.solver import Refutation, decide
+from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.problems import collides, excludes, metadata, problem, requires
 

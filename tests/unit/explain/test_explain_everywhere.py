@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from resolver.config import schema
+from resolver.config.compile import compile_problems
+from resolver.config.document import read_text
+from resolver.config.load import with_stack
 from resolver.errors import IndexFailure
 from resolver.explain.everywhere import Everywhere
 from resolver.explain.explain import draft, lettered
 from resolver.explain.trial import Clock
-from resolver.matrix import schema
-from resolver.matrix.compile import compile_problems
-from resolver.matrix.document import read_text
-from resolver.matrix.load import with_stack
 from resolver.model.explanation import Change, Explanation, Fix
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
-from resolver.render.explanation.changes import change_sentence, change_sentences, outcome_sentence
-from resolver.solve.solver import Refutation, decide
-from resolver.solve.universe import Universe
+from resolver.report.explanation.changes import change_sentence, change_sentences, outcome_sentence
+from resolver.resolve.solver import Refutation, decide
+from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.unit.explain.inputs import inputs_of
 

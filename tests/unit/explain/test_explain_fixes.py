@@ -9,16 +9,16 @@ from msgspec.structs import replace
 
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
+from resolver.config.compile import compile_problems
 from resolver.explain.explain import draft, lettered
 from resolver.explain.prices import cost
 from resolver.explain.trial import Clock
-from resolver.matrix.compile import compile_problems
 from resolver.model.explanation import ChangeKind, Explanation, Fix
-from resolver.solve.solver import Refutation, decide
-from resolver.solve.universe import Universe
+from resolver.resolve.solver import Refutation, decide
+from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.unit.explain.inputs import inputs_of
-from tests.unit.render import samples
+from tests.unit.report import samples
 
 STACK = """\
 index = []

@@ -6,15 +6,15 @@ from types import SimpleNamespace
 
 import pytest
 
+from resolver.config.compile import compile_problems
+from resolver.config.load import Inputs
 from resolver.explain import trial
 from resolver.explain.explain import draft
 from resolver.explain.trial import Clock
-from resolver.matrix.compile import compile_problems
-from resolver.matrix.load import Inputs
 from resolver.model.explanation import Explanation
 from resolver.model.release import File, Metadata
-from resolver.solve.solver import Refutation, decide
-from resolver.solve.universe import Universe
+from resolver.resolve.solver import Refutation, decide
+from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.unit.explain.inputs import inputs_of
 

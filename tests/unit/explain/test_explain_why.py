@@ -9,8 +9,8 @@ from resolver.explain.why import why
 from resolver.model import text
 from resolver.model.resolution import Resolution
 from resolver.model.statement import Needs
-from resolver.solve.solver import decide
-from resolver.solve.universe import Universe
+from resolver.resolve.solver import decide
+from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.problems import problem
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from resolver.catalog.parse.screen import Screen
+from resolver.index.parse.screen import Screen
 from resolver.model.release import File
 from resolver.model.tags import lacking, machine_of
 from resolver.model.target import Target

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from resolver.lock import file as lock_file
-from resolver.render.verify import verify
+from resolver.report.verify import verify
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 LINE = f"{sys.version_info[0]}.{sys.version_info[1]}"

@@ -16,7 +16,7 @@ from packaging.version import Version
 
 from resolver.lock import file as lock_file
 from resolver.model.system import SystemVersion
-from resolver.render.verify import MODULES, verify
+from resolver.report.verify import MODULES, verify
 from resolver.verify import words
 from resolver.verify.locked import LockedStack
 from resolver.verify.versions import canonical_name, canonical_version, same_version

@@ -1,0 +1,127 @@
+"""A lock compared with what its indexes offer today."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+
+import msgspec
+from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName, canonicalize_name
+
+from resolver.audit.change import Change, Gone, Marked, Pin, Rehashed, Restored, Scope, Twofold, Yanked
+from resolver.errors import ResolverError
+from resolver.index.protocol import Catalog
+from resolver.model import text
+from resolver.model.index import Binding, Indexes
+from resolver.model.lock import Lock, LockedPin
+from resolver.model.release import ACTIVE, File, Page
+
+
+class OutOfReach(msgspec.Struct, frozen=True):
+    """An index that did not answer for these projects, and why."""
+
+    index: str
+    projects: tuple[NormalizedName, ...]
+    why: str
+
+
+class Compared(msgspec.Struct, frozen=True, kw_only=True):
+    """The result. `files` were looked up, `unhashed` of them have no hash on their page, `sources` are from git."""
+
+    changes: tuple[Change, ...]
+    files: int
+    unhashed: int
+    sources: tuple[NormalizedName, ...]
+    out_of_reach: tuple[OutOfReach, ...]
+
+
+def pins_of(lock: Lock) -> tuple[LockedPin, ...]:
+    """The pins that are installed and those that build them, each file once."""
+    seen: dict[tuple[str, str, str], LockedPin] = {}
+    for pin in (*lock.pin, *lock.build_pin):
+        seen.setdefault((pin.name, pin.version, pin.file[0].name if pin.file else ""), pin)
+    return tuple(seen.values())
+
+
+def as_locked(lock: Lock, indexes: Indexes) -> Indexes:
+    """The same indexes, with each project bound only to those that the lock names for it."""
+    named: dict[str, list[str]] = {}
+    for pin in pins_of(lock):
+        if pin.file and pin.index not in named.setdefault(canonicalize_name(pin.name), []):
+            named[canonicalize_name(pin.name)].append(pin.index)
+    bindings = (
+        Binding(packages=(name,), indexes=tuple(rows), take="all", unreachable="fail") for name, rows in named.items()
+    )
+    return Indexes(indexes=indexes.indexes, bindings=tuple(bindings), own=True)
+
+
+def compare(lock: Lock, catalog: Catalog) -> Compared:
+    """Compare every file of a lock with its index; `catalog` must have the bindings of `as_locked`."""
+    pins = pins_of(lock)
+    served = [pin for pin in pins if pin.file]
+    catalog.expect((canonicalize_name(pin.name), SpecifierSet()) for pin in served)
+    changes: list[Change] = []
+    failed: dict[tuple[str, str], list[NormalizedName]] = {}
+    files = unhashed = 0
+    for pin in served:
+        name = canonicalize_name(pin.name)
+        try:
+            pages = catalog.lookup(name).pages
+        except ResolverError as error:
+            failed.setdefault((pin.index, error.why or error.message), []).append(name)
+            continue
+        page = next((page for page in pages if page.index == pin.index), None)
+        offered = _offered(page)
+        files += len(pin.file)
+        unhashed += sum(offered[file.name][-1].sha256 == "" for file in pin.file if file.name in offered)
+        changes += _changes(pin, page, offered)
+    return Compared(
+        changes=tuple(dict.fromkeys(changes)),
+        files=files,
+        unhashed=unhashed,
+        sources=tuple(canonicalize_name(pin.name) for pin in pins if not pin.file),
+        out_of_reach=tuple(
+            OutOfReach(index, tuple(dict.fromkeys(names)), why) for (index, why), names in failed.items()
+        ),
+    )
+
+
+def _offered(page: Page | None) -> Mapping[str, Sequence[File]]:
+    """The files of each name; a page may list several, and the last one counts."""
+    offered: dict[str, list[File]] = {}
+    for file in chain.from_iterable(page.releases.values() if page is not None else ()):
+        offered.setdefault(file.filename, []).append(file)
+    return offered
+
+
+def _changes(pin: LockedPin, page: Page | None, offered: Mapping[str, Sequence[File]]) -> Iterator[Change]:
+    of = Pin(canonicalize_name(pin.name), pin.version, pin.index)
+    if page is not None and page.standing.status != ACTIVE.status:
+        yield Marked(pin=of, status=page.standing.status, reason=page.standing.reason)
+    lost = tuple(file.name for file in pin.file if file.name not in offered)
+    if lost:
+        yield Gone(pin=of, scope=_scope(pin, page), files=lost, needed=pin.file[0].name in lost)
+    for file in pin.file:
+        known = {one.sha256 for one in offered.get(file.name, ())} or {file.sha256}
+        if len(known) > 1 and file.sha256 in known:
+            yield Twofold(pin=of, file=file.name)
+        elif not known & {"", file.sha256}:
+            yield Rehashed(pin=of, file=file.name, locked=file.sha256, offered=min(known))
+    yanked = {
+        file.name: reason
+        for file in pin.file
+        if file.name in offered and (reason := offered[file.name][-1].yanked) is not None
+    }
+    if yanked and pin.yanked is None:
+        yield Yanked(pin=of, files=tuple(yanked), reason=next((reason for reason in yanked.values() if reason), ""))
+    elif pin.yanked is not None and not yanked and not lost:
+        yield Restored(pin=of)
+
+
+def _scope(pin: LockedPin, page: Page | None) -> Scope:
+    """How much is gone with a file: its project, its release, or only the file."""
+    if page is None:
+        return Scope.PROJECT
+    there = any(text.version(version) == text.version(pin.version) for version in page.releases)
+    return Scope.FILE if there else Scope.RELEASE

@@ -1,0 +1,160 @@
+"""What the indexes offer today of projects, for one target: releases, files and their metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
+from packaging.requirements import InvalidRequirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName
+from packaging.version import Version
+
+from resolver.errors import IndexFailure, InputError
+from resolver.index.parse.noted import noted_in
+from resolver.index.parse.screen import Screen
+from resolver.index.protocol import Catalog, Lookup, UnusableFile
+from resolver.model import text
+from resolver.model.candidate import Release
+from resolver.model.fact import Builds, Fact, Replaces, Requires, Sources, kept_of
+from resolver.model.problem import Problem
+from resolver.model.release import File
+from resolver.model.requirement import Requirement
+from resolver.resolve.needs import Lines, requirement_lines
+from resolver.resolve.ordered import Ordered
+from resolver.resolve.project import Project
+
+_FEW = 5
+
+
+def some(versions: Sequence[Version]) -> str:
+    """The first few, for a remark."""
+    return ", ".join(map(str, versions[:_FEW])) + (", …" if len(versions) > _FEW else "")
+
+
+class Unreadable(Exception):
+    """The metadata of a release cannot be read; the text is the reason."""
+
+
+class Said(msgspec.Struct, frozen=True):
+    """What a release says it needs; `where` is the file that says so, `python` the one with its Requires-Python."""
+
+    where: str
+    python: str
+    lines: Lines
+
+
+class Offers:
+    """Answers from a catalog.
+
+    Of `facts`, only those matter by which a release is built, those about a commit, and those that practices replace.
+    """
+
+    def __init__(self, problem: Problem, catalog: Catalog, facts: Iterable[Fact]) -> None:
+        self.catalog = catalog
+        self._problem = problem
+        self._screen = Screen(problem.target, None)
+        self._builds: dict[NormalizedName, list[Fact]] = {}
+        self._required: dict[NormalizedName, list[Requires]] = {}
+        self._commits: dict[NormalizedName, list[Version]] = {}
+        for fact in facts:
+            if isinstance(fact, Builds):
+                self._builds.setdefault(fact.package, []).append(fact)
+            elif isinstance(fact, Requires):
+                self._required.setdefault(fact.package, []).append(fact)
+            elif isinstance(fact, Sources):
+                self._commits.setdefault(fact.package, []).append(fact.recipe.version)
+        self._projects: dict[NormalizedName, Project] = {}
+
+    def lookup(self, name: NormalizedName) -> Lookup:
+        """The answer of the indexes bound to a project. Raises IndexFailure."""
+        return self.catalog.lookup(name)
+
+    def versions(self, name: NormalizedName) -> Sequence[Version]:
+        """All releases, newest first."""
+        return self._project(name).versions
+
+    def matching(self, name: NormalizedName, wanted: SpecifierSet) -> list[Version]:
+        """The releases that a specifier set admits, pre-releases too, newest first."""
+        return [version for version in self.versions(name) if wanted.contains(version, prereleases=True)]
+
+    def at_commits(self, name: NormalizedName, wanted: SpecifierSet) -> list[Version]:
+        """The versions of commits that a specifier set admits; they exist although no index has them."""
+        return [version for version in self._commits.get(name, ()) if wanted.contains(version, prereleases=True)]
+
+    def files(self, name: NormalizedName, version: Version) -> list[File]:
+        """All files of a release, usable on the target or not."""
+        return [
+            file
+            for page in self.lookup(name).pages
+            for spelling, files in page.releases.items()
+            if text.version(spelling) == version
+            for file in files
+        ]
+
+    def file(self, name: NormalizedName, version: Version) -> File:
+        """The file for the target, otherwise any wheel, otherwise an archive."""
+        release = self._release(name, version)
+        return release.file
+
+    def said(self, name: NormalizedName, version: Version) -> Said:
+        """What a release says it needs. Raises Unreadable and IndexFailure."""
+        release = self._release(name, version)
+        try:
+            where = f"{release.file.filename}: METADATA" if release.file.is_wheel else release.file.filename
+            return Said(where, where, requirement_lines(self.catalog, release, ()))
+        except UnusableFile as error:
+            raise Unreadable(str(error)) from None
+        except InputError as error:  # an archive without static metadata
+            noted = noted_in(release.file, self.catalog)
+            if noted is None:
+                raise Unreadable(error.why or error.message) from None
+            return Said(noted.where, release.file.filename, Lines(noted.lines, release.file.requires_python, (), ()))
+
+    def counting(self, said: Said, names: Iterable[NormalizedName]) -> list[Requirement]:
+        """The requirements on these projects that apply on the target without any extra."""
+        wanted = set(names)
+        found = []
+        for line in said.lines.requires:
+            try:
+                need = text.requirement(line)
+                if need.name in wanted and (need.marker is None or need.marker.evaluate(self._problem.target.markers)):
+                    found.append(need)
+            except (InvalidRequirement, UndefinedComparison, UndefinedEnvironmentName):
+                raise Unreadable(f"{said.where} has the invalid requirement `{line}`") from None
+        return found
+
+    def stated(self, practice: Replaces, version: Version) -> list[Requirement]:
+        """The requirements in other facts that a practice replaces."""
+        return [
+            need
+            for fact in self._required.get(practice.package, ())
+            if fact.speaks_of(version)
+            for need in fact.needs
+            if isinstance(need, Requirement) and need not in kept_of(fact, [practice])
+        ]
+
+    def expect(self, names: Sequence[NormalizedName]) -> None:
+        """A hint that these projects will be needed."""
+        self.catalog.expect((name, SpecifierSet()) for name in names)
+
+    def _project(self, name: NormalizedName) -> Project:
+        if name not in self._projects:
+            builds = tuple(self._builds.get(name, ()))
+            self._projects[name] = Project(name, Ordered(self.lookup(name)), self._screen, builds)
+        return self._projects[name]
+
+    def _release(self, name: NormalizedName, version: Version) -> Release:
+        """The release as usable on the target, otherwise as it is."""
+        project = self._project(name)
+        position = project.position(version)
+        found = project.release(position) if position is not None else ()
+        if isinstance(found, Release):
+            return found
+        files = sorted(self.files(name, version), key=lambda file: (file.is_wheel, file.filename))
+        if not files:
+            raise IndexFailure(f"{name} {version} has no file")
+        return Release(
+            version=version, file=files[-1], others=(), index="", builds=None, yanked=False, position=position or 0
+        )

@@ -1,0 +1,297 @@
+"""Git repositories as they are asked while locking: commits by name, files at a commit, a commit as one file.
+
+Nothing is checked out: no hook, filter or submodule of a repository counts, and no code of it runs. What is
+fetched stays in the cache, as a bare repository for each commit. Git checks every object against its name
+(transfer.fsckObjects), so what is read at a commit is what the commit has.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from hashlib import blake2b
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal, NamedTuple
+from urllib.parse import urlsplit
+
+from resolver import files
+from resolver.errors import InputError
+
+_PREFIX = ".ascend-lock-"
+_ASK_SECONDS = 20
+_FETCH_SECONDS = 600
+_LARGEST = 8 * 1024 * 1024
+_SETTINGS = {
+    "core.hooksPath": os.devnull,
+    "core.fsmonitor": "false",
+    "credential.interactive": "false",
+    "fetch.recurseSubmodules": "false",
+    "gc.auto": "0",
+    "http.lowSpeedLimit": "1000",
+    "http.lowSpeedTime": "20",
+    "maintenance.auto": "false",
+    "transfer.fsckObjects": "true",
+}
+# What git, curl and ssh say where no server was reached
+_NO_NETWORK = re.compile("resolve host|connect|timed out|no answer within|SSL|TLS|reset by peer|too slow", re.I)
+_NO_REASON = "fatal: Could not read from remote repository."
+# Variables that would make git look at another repository than the one it is told of.
+_FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE", "GIT_COMMON_DIR")
+
+
+class UnreadRepository(Exception):
+    """A repository cannot be read now; the text says why, without an address."""
+
+
+class NoSuchCommit(InputError):
+    """A repository that can be read does not have the commit. `where` is the line that names it, if it is known."""
+
+    def __init__(self, url: str, commit: str, where: str = "") -> None:
+        super().__init__(
+            "the repository does not have the commit",
+            where=where or url,
+            why=f"{url} does not give {commit}" if where else commit,
+            hint="check the hash: a commit that a force push removed, or that only another copy has, cannot be fetched",
+        )
+        self.url = url
+        self.commit = commit
+
+
+class Named(NamedTuple):
+    """What a repository calls by a name."""
+
+    commit: str
+    sort: Literal["tag", "branch"]
+
+
+class Repositories:
+    """Asks repositories. One that cannot be reached is asked once, and so is its host. `warn` is told of it.
+
+    With `offline` only what the cache in `folder` has is there.
+    """
+
+    def __init__(self, folder: Path, *, offline: bool = False, warn: Callable[[str], None]) -> None:
+        self._folder = folder / "git"
+        self._offline = offline
+        self._warn = warn
+        self._lost: dict[str, str] = {}  # hosts (or paths) that could not be reached, and why
+        self._met: set[str] = set()  # those that answered
+
+    def clear(self) -> None:
+        """Remove all repositories from the cache."""
+        for pattern in (f"{'[0-9a-f]' * 32}-{'[0-9a-f]' * 40}.git", f"{_PREFIX}*"):
+            for folder in self._folder.glob(pattern):
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def named(self, url: str, name: str) -> Named | None:
+        """The commit that a tag or branch names; None where there is neither. Raises UnreadRepository."""
+        refs = (f"refs/tags/{name}", f"refs/tags/{name}^{{}}", f"refs/heads/{name}")
+        with self._asking(url):
+            answer = _git("ls-remote", "--", url, *refs, seconds=_ASK_SECONDS)
+        found = {ref: commit for commit, _, ref in (line.partition("\t") for line in answer.decode().splitlines())}
+        tag = found.get(refs[1]) or found.get(refs[0])  # the commit that an annotated tag stands for, else the tag
+        if tag is not None:
+            return Named(tag, "tag")
+        return Named(found[refs[2]], "branch") if refs[2] in found else None
+
+    def require(self, url: str, commit: str) -> None:
+        """Raise NoSuchCommit if the repository does not have the commit, UnreadRepository if nobody can tell."""
+        self._fetched(url, commit)
+
+    def read(self, url: str, commit: str, path: str) -> bytes | None:
+        """A file at a commit; None if there is none. Raises UnreadRepository; NoSuchCommit."""
+        listed = self._of(url, commit, "ls-tree", "-l", "-z", commit, "--", path).decode("utf-8", "replace")
+        match = re.match(r"100(?:644|755) blob [0-9a-f]+ +(\d+)\t", listed)
+        if match is None:  # nothing, a folder, a link or a submodule
+            return None
+        if int(match[1]) > _LARGEST:
+            raise InputError(
+                f"`{path}` is larger than {_LARGEST >> 20} MiB, which is the most that is read of a file",
+                where=f"{url}@{commit}",
+                hint="state what it says in a [[sources]] fact, without the file in `requires-from`",
+            )
+        return self._of(url, commit, "cat-file", "blob", f"{commit}:{path}")
+
+    def submodule(self, url: str, commit: str, path: str) -> str | None:
+        """The commit of the submodule at a path; None if there is none. Raises as `read` does."""
+        listed = self._of(url, commit, "ls-tree", "-z", commit, "--", path).decode("utf-8", "replace")
+        match = re.match(r"160000 commit ([0-9a-f]{40})\t", listed)
+        return match[1] if match is not None else None
+
+    def save(self, url: str, commit: str, path: Path) -> None:
+        """Write the commit with its tree as a bundle that install.sh takes. Raises UnreadRepository."""
+        partial = path.with_name(f".{path.name}.partial")
+        files.make_folder(partial.parent)
+        try:
+            self._of(url, commit, "bundle", "create", "--quiet", str(partial), _ref(commit))
+            files.sync([partial])
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def holds(self, path: Path, commit: str) -> bool:
+        """Whether a file is a bundle from which the commit comes out whole, checked as install.sh does."""
+        if not path.is_file():
+            return False
+        with TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as temporary:
+            folder = Path(temporary)
+            try:
+                _git("init", "--quiet", "--bare", "--template=", "--", str(folder))
+                (folder / "shallow").write_text(f"{commit}\n")
+                ref = _ref(commit)
+                _git(f"--git-dir={folder}", "fetch", "--quiet", "--no-tags", str(path.resolve()), f"+{ref}:{ref}")
+            except _GitError:
+                return False
+            return _has(folder, commit)
+
+    def _of(self, url: str, commit: str, *arguments: str) -> bytes:
+        """What git answers of a commit. Where the repository in the cache is damaged, it is fetched anew, once."""
+        repository = self._fetched(url, commit)
+        try:
+            return _here(repository, *arguments)
+        except UnreadRepository:
+            if self._offline:
+                raise
+            shutil.rmtree(repository, ignore_errors=True)
+            return _here(self._fetched(url, commit), *arguments)
+
+    def _fetched(self, url: str, commit: str) -> Path:
+        """The bare repository that has the commit, and no other.
+
+        It is fetched apart and put in place when it is whole: git, broken off, leaves locks that nobody takes away.
+        """
+        repository = self._folder / f"{blake2b(url.encode(), digest_size=16).hexdigest()}-{commit}.git"
+        if _has(repository, commit):
+            return repository
+        try:
+            with self._asking(url, commit):
+                self._folder.mkdir(parents=True, exist_ok=True)
+                if _host(url) not in self._met:  # a host that never answers is given up much sooner than a slow fetch
+                    _git("ls-remote", "--", url, "HEAD", seconds=_ASK_SECONDS)
+                with TemporaryDirectory(prefix=_PREFIX, dir=self._folder, ignore_cleanup_errors=True) as temporary:
+                    fresh = Path(temporary, "git")
+                    _git("init", "--quiet", "--bare", "--template=", "--", str(fresh))
+                    _git(
+                        f"--git-dir={fresh}",
+                        *("fetch", "--quiet", "--depth=1", "--no-tags", "--no-write-fetch-head"),
+                        *("--", url, f"+{commit}:{_ref(commit)}"),
+                        seconds=_FETCH_SECONDS,
+                    )
+                    shutil.rmtree(repository, ignore_errors=True)  # it had not the commit
+                    with suppress(OSError):  # another run was faster, or what comes next tells
+                        fresh.rename(repository)
+        except OSError as error:
+            raise UnreadRepository(error.strerror or str(error)) from None
+        if not _has(repository, commit):
+            raise UnreadRepository("the fetched commit is not the requested one")
+        return repository
+
+    @contextmanager
+    def _asking(self, url: str, commit: str = "") -> Iterator[None]:
+        """Around what needs the network."""
+        host = _host(url)
+        if self._offline:
+            raise UnreadRepository("the network is not used")
+        if host in self._lost:
+            raise UnreadRepository(self._lost[host])
+        try:
+            yield
+            self._met.add(host)
+        except _GitError as error:
+            if re.search(r"not our ref|couldn't find remote ref|no such remote ref", error.said):
+                raise NoSuchCommit(url, commit) from None
+            self._lost[host] = error.why
+            self._warn(f"{url} could not be read: {error.why}{_mirror_hint(url, error.why)}")
+            raise UnreadRepository(error.why) from None
+
+
+def _host(url: str) -> str:
+    """The host of an address, or its path on this machine: once that cannot be reached, it is not asked again."""
+    parts = urlsplit(url)
+    return parts.hostname or parts.path
+
+
+def _mirror_hint(url: str, why: str) -> str:
+    """What to do about a host that the network does not reach; empty for one that answered, and for a path."""
+    parts = urlsplit(url)
+    if not parts.hostname or not _NO_NETWORK.search(why):
+        return ""
+    base = f"{parts.scheme}://{parts.netloc}/"
+    return f"\nhint: git can use a mirror or a copy instead: git config --global url.https://MIRROR/.insteadOf {base}"
+
+
+def _ref(commit: str) -> str:
+    return f"refs/ascend-lock/{commit}"
+
+
+def _has(repository: Path, commit: str) -> bool:
+    try:
+        found = _git(f"--git-dir={repository}", "rev-parse", "--verify", "--quiet", f"{_ref(commit)}^{{commit}}")
+    except _GitError:
+        return False
+    return found.decode().strip() == commit
+
+
+def _here(repository: Path, *arguments: str) -> bytes:
+    """The output of a git command in a repository of the cache. Raises UnreadRepository if git fails: it is damaged."""
+    try:
+        return _git(f"--git-dir={repository}", *arguments)
+    except _GitError as error:
+        raise UnreadRepository(f"{error.why} (in {repository})") from None
+
+
+class _GitError(Exception):
+    """Git failed. `said` is all that it said, `why` its last line without addresses."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(said)
+        self.said = said
+        lines = [line for line in said.splitlines() if line.strip()]
+        fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
+        last = (fatal or lines or ["git printed no message"])[-1]
+        if last == _NO_REASON and lines.index(last):  # what ssh, or git on the other side, said before it
+            last = lines[lines.index(last) - 1]
+        self.why = re.sub(r"^(fatal|error): (unable to access '[^']*': )?| *'[a-z+]+://[^']*'", "", last).strip()
+
+
+def _git(*arguments: str, seconds: float = 60) -> bytes:
+    """What git answers; raises _GitError."""
+    environment = {key: value for key, value in os.environ.items() if key not in _FOREIGN}
+    environment |= {
+        "GIT_ALLOW_PROTOCOL": "https:ssh:file",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_ASKPASS": "",
+        "SSH_ASKPASS": "",
+        "LC_ALL": "C",
+    }
+    environment.setdefault("GIT_SSH_COMMAND", "ssh -o BatchMode=yes -o ConnectTimeout=15")
+    settings = [word for key, value in _SETTINGS.items() for word in ("-c", f"{key}={value}")]
+    try:
+        process = subprocess.Popen(  # noqa: S603  no shell; addresses and names are checked where they are parsed
+            ["git", *settings, *arguments],  # noqa: S607  the git that people have
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # what git begins to reach the network ends with it
+        )
+    except FileNotFoundError:
+        raise _GitError("git is not installed") from None
+    with process:
+        try:
+            answer, said = process.communicate(timeout=seconds)
+        except BaseException as error:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise _GitError(f"no answer within {seconds:.0f} seconds") from None
+            raise
+    if process.returncode:
+        raise _GitError(said.decode("utf-8", "replace"))
+    return answer

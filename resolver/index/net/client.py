@@ -1,0 +1,295 @@
+"""Requests by httpx: retried, with limits for size and time, redirected by our own rules."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from io import BytesIO
+from typing import Final, NamedTuple, TypeVar
+
+import httpx
+
+from resolver.errors import IndexFailure, Unreachable
+from resolver.index.meter import Meter
+from resolver.index.net import redirects
+from resolver.index.net.credentials import Credentials
+from resolver.index.net.failures import ERRORS, NoAnswerError, no_answer
+from resolver.index.net.pipconfig import PipConfig
+from resolver.index.net.retries import BRIEF, BUSY, Host, Patience
+from resolver.index.net.transport import Transport
+from resolver.index.parse.address import Origin, Root, origin, without_credentials
+
+if sys.version_info >= (3, 11):
+    from asyncio import timeout
+else:  # which aiohttp brings there
+    from async_timeout import timeout  # type: ignore[import-not-found]
+
+T = TypeVar("T")
+
+# Concurrent requests to all servers: 50 connections to a mirror were ten times slower than 16.
+PAGES: Final = 16
+FILES: Final = 8  # whole files, which take long and must not hold up pages
+_SLOWEST: Final = 100  # bytes a second; a proxy that scans a file before passing it on sends little for a while
+_WINDOW: Final = 4  # in read time limits: the window over which pace is measured, and the time for a head
+_WHOLE: Final = 40  # in read time limits: when an answer held in memory must be complete
+_PIECE: Final = 256 << 10  # bytes unpacked at once
+_PACKED: Final = "gzip"
+PLAIN: Final = {"Accept-Encoding": "identity"}  # a file's bytes unchanged; packing would hide ranges and lengths
+
+
+class Reply(NamedTuple):
+    """A whole answer. `url` is the last one of any redirects, without credentials."""
+
+    status: int
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Client:
+    """Lives on one event loop; `close` must be awaited there. Tests pass a `transport` of their own."""
+
+    def __init__(
+        self,
+        pip: PipConfig,
+        meter: Meter,
+        *,
+        patience: Patience | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self.patience = patience or Patience()
+        self._timeout = pip.timeout
+        self._meter = meter
+        self._hosts: dict[Origin, Host] = {}
+        self._credentials = Credentials()
+        self._transport = transport or Transport(pip, PAGES + FILES)
+        self._http = httpx.AsyncClient(
+            transport=self._transport,
+            headers={"User-Agent": "ascend-lock", "Accept-Encoding": _PACKED},
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+            trust_env=False,
+        )
+        self._few = {long: asyncio.Semaphore(FILES if long else PAGES) for long in (False, True)}
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._http.aclose()
+
+    def remember(self, root: Root) -> None:
+        """Send the credentials of an index to its own origin; see `Credentials`."""
+        self._credentials.remember(root)
+
+    async def get(self, url: str, *, headers: Mapping[str, str], limit: int, patience: Patience | None = None) -> Reply:
+        """A whole answer with any status. Raises Unreachable, or IndexFailure for more than `limit` bytes."""
+
+        async def whole(response: httpx.Response) -> Reply:
+            body = await self.body(response, limit) if response.status_code == 200 else b""
+            return Reply(response.status_code, response.extensions["address"], response.headers, body)
+
+        return await self.request(url, whole, headers=headers, patience=patience)
+
+    async def request(
+        self,
+        url: str,
+        consume: Callable[[httpx.Response], Awaitable[T]],
+        *,
+        headers: Mapping[str, str],
+        patience: Patience | None = None,
+        long: bool = False,
+    ) -> T:
+        """Send a GET, follow redirects, pass the answer to `consume`; retry all of that if the network fails.
+
+        The answer's extension `address` is where it came from. `headers` may change between tries. `long` is for whole
+        files.
+        Raises Unreachable after the last try, and what `consume` raises.
+        """
+        patience = patience or self.patience
+        host = self._hosts.setdefault(redirects.allowed([url])[1], Host())
+        await host.begin(patience)
+        try:
+            async with self._few[long]:
+                return await self._tries(url, consume, headers, patience, host)
+        finally:
+            host.end()
+
+    async def body(self, response: httpx.Response, limit: int) -> bytes:
+        """The body of an answer. Raises IndexFailure if it is longer than `limit` bytes or takes for ever."""
+        body = BytesIO()
+        where = redirects.shown(response.extensions["address"])
+        now = asyncio.get_running_loop().time
+        until = now() + _WHOLE * self._timeout
+
+        def take(piece: bytes) -> None:
+            body.write(piece)
+            if body.tell() > limit:
+                raise IndexFailure(
+                    "An index sent far more data than such an answer can contain.",
+                    where=where,
+                    why=f"The download was stopped after {limit >> 20} MiB.",
+                    hint="check the address of the index; a proxy may have answered in its place",
+                )
+            if now() > until:
+                raise IndexFailure(
+                    "An index did not finish its answer.",
+                    where=where,
+                    why=f"It was not complete after {_WHOLE * self._timeout:.0f} seconds.",
+                    hint="on a slow connection, increase pip's timeout, which also applies here: "
+                    "`pip config set global.timeout SECONDS`",
+                )
+
+        await self.into(response, take)
+        return body.getvalue()  # without copying
+
+    async def into(self, response: httpx.Response, take: Callable[[bytes], None]) -> None:
+        """Pass the body to `take` as it arrives, decompressed if that was asked for.
+
+        Raises NoAnswerError, IndexFailure if it cannot be decompressed, and what `take` raises.
+        """
+        packed = response.request.headers["Accept-Encoding"] == _PACKED
+        encoding = response.headers.get("content-encoding", "identity").strip().lower() if packed else "identity"
+        if encoding in ("", "identity"):
+            await self._receive(response, take)
+            return
+        if encoding not in (_PACKED, f"x-{_PACKED}"):
+            raise _unpackable(response, f"`{encoding[:40].rstrip(', ')}` was not asked for")
+        unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
+
+        def unpack(piece: bytes) -> None:
+            while piece and not unpacker.eof:
+                try:
+                    content = unpacker.decompress(piece, _PIECE)
+                except zlib.error as error:
+                    raise _unpackable(response, str(error).rpartition(": ")[2].capitalize()) from None
+                take(content)
+                piece = unpacker.unconsumed_tail
+            if piece or unpacker.unused_data:
+                raise _unpackable(response, "It continues after its end")
+
+        await self._receive(response, unpack)
+        if not unpacker.eof:
+            raise _unpackable(response, "It ends too early")
+
+    async def _receive(self, response: httpx.Response, take: Callable[[bytes], None]) -> None:
+        """The body as sent. A time limit for each read would let a server send a byte now and then for ever."""
+        now = asyncio.get_running_loop().time
+        window = _WINDOW * self._timeout
+        pieces = response.aiter_raw()
+        while True:
+            until, recent = now() + window, 0
+            # aiohttp's own limit ends with a connection that is closed because of what it sent, but the wait may go on.
+            async with _limit(2 * window, "It stopped answering"):
+                while now() < until:
+                    try:
+                        piece = await anext(pieces, b"")
+                    except ERRORS as error:
+                        raise no_answer(error) from None
+                    if not piece:
+                        return
+                    recent += len(piece)
+                    self._meter.add(received=len(piece))
+                    take(piece)
+            if recent < _SLOWEST * window:
+                raise NoAnswerError(f"It sends less than {_SLOWEST} bytes a second")
+
+    async def _tries(
+        self,
+        url: str,
+        consume: Callable[[httpx.Response], Awaitable[T]],
+        headers: Mapping[str, str],
+        patience: Patience,
+        host: Host,
+    ) -> T:
+        for number in range(1, patience.tries + 1):
+            hops = [url]
+            wait = patience.wait(number)
+            try:
+                response = await self._send(hops, headers, patience, host)
+                try:
+                    if response.status_code not in BUSY:
+                        return await consume(response)
+                finally:
+                    await response.aclose()
+                why = f"It answered {response.status_code} {response.reason_phrase}".rstrip()
+                wait = patience.wait(number, response.headers.get("retry-after", ""))
+                failure = self._unreachable(hops, why, number)
+            except NoAnswerError as error:
+                failure = self._unreachable(hops, str(error), number, certificate=error.certificate)
+                if error.certificate or (error.unknown_name and patience.tries <= BRIEF.tries):
+                    break
+            if number < patience.tries:
+                await asyncio.sleep(wait)
+        host.give_up(patience, failure)
+        raise failure
+
+    async def _send(
+        self, hops: list[str], headers: Mapping[str, str], patience: Patience, host: Host
+    ) -> httpx.Response:
+        """One request with its redirects, which are added to `hops`. The caller must close the answer."""
+        times = httpx.Timeout(self._timeout, connect=patience.connect, pool=patience.connect)
+        time = patience.connect + _WINDOW * self._timeout
+        while True:
+            url, where = redirects.allowed(hops)
+            given = {**headers, **self._credentials.header(where)}
+            fields = {name: value for name, value in given.items() if value.isascii()}  # validators may have any letter
+            self._meter.add(requests=1)
+            async with _limit(time, f"Its answer did not begin within {time:.0f} seconds"):
+                try:
+                    request = self._http.build_request("GET", url, headers=fields, timeout=times)
+                    response = await self._http.send(request, stream=True)
+                except ERRORS as error:
+                    raise no_answer(error) from None
+            response.extensions["address"] = without_credentials(hops[-1])
+            if response.status_code < 200:
+                await response.aclose()
+                raise NoAnswerError(f"It sent the unexpected answer {response.status_code}")
+            host.answered()
+            location = response.headers.get("location")
+            if response.status_code not in redirects.STATUSES or not location:
+                return response
+            await response.aclose()
+            hops.append(redirects.target(hops, location))
+
+    def _unreachable(self, hops: list[str], why: str, tries: int, *, certificate: bool = False) -> Unreachable:
+        """The failure of an address, or of the last of its redirects."""
+        proxy = self._transport.proxy(hops[-1]) if isinstance(self._transport, Transport) else ""
+        return Unreachable(
+            f"{origin(hops[-1]).host} cannot be reached.",
+            where=redirects.way(hops),
+            why=f"{why.removesuffix('.')} ({f'through the proxy {proxy}, ' if proxy else ''}"
+            f"{tries} {'try' if tries == 1 else 'tries'}).",
+            hint=_advice(why, certificate=certificate, proxied=bool(proxy)),
+        )
+
+
+@asynccontextmanager
+async def _limit(seconds: float, why: str) -> AsyncIterator[None]:
+    """A limit of time. Raises NoAnswerError."""
+    try:
+        async with timeout(seconds):
+            yield
+    except asyncio.TimeoutError:
+        raise NoAnswerError(why) from None
+
+
+def _unpackable(response: httpx.Response, why: str) -> IndexFailure:
+    return IndexFailure(
+        "An index sent data that cannot be decompressed.",
+        where=redirects.shown(response.extensions["address"]),
+        why=f"{why}.",
+        hint="a proxy or mirror may declare the wrong compression; try again or use another index",
+    )
+
+
+def _advice(why: str, *, certificate: bool, proxied: bool) -> str:
+    """What to do if an address cannot be reached."""
+    if proxied and "answered 407" in why:
+        return "the proxy requires a login: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT (write `@` in them as %40)"
+    if certificate and "mismatch" in why:
+        return "the server's certificate is for another host: check the address, or what answers in its place"
+    if certificate:
+        return "if your proxy re-signs TLS connections, set its certificate: `pip config set global.cert FILE`"
+    return "check the network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline"

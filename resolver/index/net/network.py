@@ -1,0 +1,180 @@
+"""The part of a live catalog that runs on the background thread: look-ups, files, look-ahead.
+
+Of it the catalogs of one run share a `Connection`: one thread, one client, each page requested once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Sequence
+from typing import Any, Final, TypeVar
+
+from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName
+
+from resolver.errors import Unreachable
+from resolver.files import require_spare
+from resolver.index.meter import Meter
+from resolver.index.net.client import Client
+from resolver.index.net.downloads import Downloads
+from resolver.index.net.files import Files
+from resolver.index.net.pages import Pages
+from resolver.index.net.pipconfig import PipConfig
+from resolver.index.net.worker import Once, Worker
+from resolver.index.parse.metadata import Release
+from resolver.index.protocol import NOBODY, Follow, Lookup
+from resolver.index.store.page_cache import PageCache
+from resolver.index.store.stored import Stored
+from resolver.model.release import File, Metadata
+
+T = TypeVar("T")
+
+# Concurrent look-aheads. More gained nothing on the mirror measured, and holds more pages in memory.
+AHEAD: Final = 32
+_FILES: Final = 40  # descriptors: for connections, and files read and written meanwhile
+
+
+class Connection:
+    """Started by the first use of the network. Everything but `worker` and `close` is for its event loop.
+
+    Raises OSError if too few files can be opened, InputError for settings that cannot be used.
+    """
+
+    def __init__(self, pip: PipConfig, meter: Meter) -> None:
+        require_spare(_FILES)
+        self.client = Client(pip, meter)
+        self.downloads = Downloads(self.client)
+        self.pages = Once(again=True)  # what failed for one stack may work for the next
+        self.ahead = asyncio.Semaphore(AHEAD)
+        self.worker = Worker()
+
+    def close(self) -> None:
+        """Cancel everything, close connections, remove downloaded files."""
+        try:
+            self.worker.close(self.client.close)
+        finally:
+            self.downloads.close()
+
+
+class Network:
+    """Blocking calls for other threads; each waits for work on the event loop."""
+
+    def __init__(
+        self,
+        cache: PageCache,
+        connection: Connection,
+        stored: Stored,
+        meter: Meter,
+        warn: Callable[[str], None],
+        release: Callable[[File], Release],
+    ) -> None:
+        self._connection = connection
+        self._worker = connection.worker
+        self._files = Files(stored, connection.client, connection.downloads, warn)
+        self._pages = Pages(cache, connection.pages, connection.client, meter, warn)
+        self._release = release
+        self._once = Once()
+        self._expected: set[tuple[NormalizedName, str, Hashable]] = set()
+        self._opened: set[NormalizedName] = set()  # projects for which an archive was opened ahead
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def lookup(self, project: NormalizedName) -> Lookup:
+        """All pages of a project."""
+        if (known := self._once.known(project)) is not None:
+            found: Lookup = known
+            return found
+
+        return self._worker.wait(lambda: self._lookup(project))
+
+    def marks(self, projects: Sequence[NormalizedName]) -> list[str]:
+        """The marks of what `lookup` would answer for each, requested concurrently."""
+
+        async def ask() -> list[str]:
+            return await asyncio.gather(*(self._mark(project) for project in projects))
+
+        return self._worker.wait(ask)
+
+    def read(self, work: Callable[[Files], Coroutine[Any, Any, T]]) -> T:
+        """What `work` reads of a file."""
+        return self._worker.wait(lambda: work(self._files))
+
+    def expect(self, wanted: Sequence[tuple[NormalizedName, SpecifierSet]], follow: Follow | None) -> None:
+        """Start to look ahead, without waiting."""
+        self._worker.tell(lambda: self._expect(wanted, follow))
+
+    def expect_metadata(self, files: Sequence[tuple[File, Release]]) -> None:
+        """Start to read these wheels, without waiting."""
+        left = iter(files)
+
+        async def read() -> None:
+            for file, release in left:
+                with contextlib.suppress(Exception):  # whoever really needs it will meet the failure again
+                    async with self._connection.ahead:
+                        await self._files.metadata(file, release)
+
+        def begin() -> None:
+            for _ in files[:AHEAD]:  # a task for each of a hundred thousand files would take memory and time
+                self._start(read())
+
+        self._worker.tell(begin)
+
+    def close(self) -> None:
+        """Cancel the look-ahead and its reading; the connection is not closed."""
+
+        async def stop() -> None:
+            for task in tuple(self._tasks):
+                task.cancel()
+            self._files.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+        self._worker.wait(stop)
+
+    async def _lookup(self, project: NormalizedName) -> Lookup:
+        return await self._once.do(project, lambda: self._pages.lookup(project))
+
+    async def _mark(self, project: NormalizedName) -> str:
+        try:
+            return await self._pages.mark(project)
+        except Unreachable:
+            return NOBODY
+
+    def _expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None) -> None:
+        """What the search needs: once for each range, since a narrower one may lead to another release."""
+        for project, specifier in wanted:
+            key = project, str(specifier), follow.target if follow is not None else None
+            if key not in self._expected:
+                self._expected.add(key)
+                self._expected.add((project, "", key[2]))
+                self._start(self._look_ahead(project, specifier, follow))
+
+    def _start(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)  # the event loop itself only has weak references
+        task.add_done_callback(self._tasks.discard)
+
+    async def _look_ahead(self, project: NormalizedName, specifier: SpecifierSet, follow: Follow | None) -> None:
+        """Page, likely file, its metadata, and what that requires. Whoever needs the answer will meet failures."""
+        try:
+            lookup = await self._lookup(project)
+            if follow is None:
+                return
+            async with self._connection.ahead:
+                file = follow.pick(project, lookup, specifier)
+                if file is None:
+                    return
+                release = self._release(file)
+                if file.is_wheel:
+                    metadata: Metadata | None = await self._files.metadata(file, release)
+                elif project in self._opened:
+                    return  # tens of megabytes: worth guessing one per project
+                else:
+                    self._opened.add(project)
+                    archive = await self._files.archive(file, release)
+                    metadata = archive.metadata
+                    follow.built(project, archive.build_requires or ())
+            if metadata is not None:
+                likely = follow.then(project, metadata)  # one guess for each project
+                self._expect((one for one in likely if (one[0], "", follow.target) not in self._expected), follow)
+        except Exception:  # noqa: S110 -- a look-ahead never fails; the error stays in the future of the request
+            pass

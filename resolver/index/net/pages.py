@@ -1,0 +1,187 @@
+"""Which index answers for a project, and its answer: bindings, mirrors, revalidation, cache."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Final, NamedTuple
+
+from packaging.utils import NormalizedName
+
+from resolver.errors import IndexFailure, Unreachable
+from resolver.index.meter import Meter
+from resolver.index.net.client import PAGES, Client, Reply
+from resolver.index.net.retries import BRIEF, Patience
+from resolver.index.net.worker import Once
+from resolver.index.parse.address import Root
+from resolver.index.parse.simple import ACCEPT
+from resolver.index.protocol import Lookup
+from resolver.index.store.page_cache import Answer, PageCache, RawPage, mark_of
+from resolver.model.index import PYPI, Binding
+from resolver.model.release import Page
+
+_PAGE_LIMIT: Final = 32 << 20
+
+
+class _Answer(NamedTuple):
+    """The answer of the index `source` about a project: the key of its page in the cache, "" if it has none."""
+
+    root: Root
+    source: str
+    key: str
+
+
+class Pages:
+    """Looks projects up. Lives on an event loop. `fetched` are the pages requested by any catalog of the run."""
+
+    def __init__(
+        self, cache: PageCache, fetched: Once, client: Client, meter: Meter, warn: Callable[[str], None]
+    ) -> None:
+        self._cache = cache
+        self._client = client
+        self._fetched = fetched
+        self._meter = meter
+        self._warn = warn
+        self._down: dict[str, Unreachable] = {}
+        self._few = asyncio.Semaphore(PAGES)  # limits the bodies held in memory
+        self._reading = asyncio.Semaphore(1)  # a page of 5 MB takes 50 MB while it is parsed
+
+    async def lookup(self, project: NormalizedName) -> Lookup:
+        """Ask the indexes bound to a project. Raises IndexFailure and InputError."""
+        answers, passed = await self._answers(project)
+        read = [await self._page(answer, project) if answer.key else (answer, None) for answer in answers]
+        pages = tuple(page for _, page in read if page is not None)
+        return Lookup(pages, passed, _mark((answer for answer, _ in read), passed))
+
+    async def mark(self, project: NormalizedName) -> str:
+        """The mark of what `lookup` would answer. Makes the same requests, but reads no unchanged page."""
+        return _mark(*await self._answers(project))
+
+    async def _answers(self, project: NormalizedName) -> tuple[list[_Answer], tuple[str, ...]]:
+        """The answers of the indexes bound to a project, and the indexes that were skipped."""
+        binding = self._cache.binding(project)
+        lenient = binding.unreachable != "fail"
+        answers = []
+        passed = []
+        failure: Unreachable | None = None
+        if binding.take == "all":
+            asked = [asyncio.ensure_future(self._ask(name, project, binding)) for name in binding.indexes]
+            await asyncio.gather(*asked, return_exceptions=True)
+        for at, name in enumerate(binding.indexes):
+            try:
+                answer = await (asked[at] if binding.take == "all" else self._ask(name, project, binding))
+            except Unreachable as error:
+                if not lenient:
+                    raise
+                failure = failure or error  # the first index is the one that most stacks need
+                passed.append(name)
+                continue
+            answers.append(answer)
+            if answer.key and binding.take == "first":
+                break
+        if failure is not None and len(passed) == len(binding.indexes):
+            raise failure
+        return answers, tuple(passed)
+
+    async def _page(self, answer: _Answer, project: NormalizedName) -> tuple[_Answer, Page]:
+        """The page of an answer; if it is damaged in the cache, it is requested again."""
+        page = self._cache.page(answer.key, answer.root, project, answer.source)
+        if page is None:
+            fetch = partial(self._fetch, answer.root, answer.source, project, None, anew=True)
+            answer = await self._fetched.do((answer.root, answer.source, project, answer.key), fetch)
+            page = self._cache.page(answer.key, answer.root, project, answer.source)
+        if page is None:
+            raise IndexFailure(
+                f"The page of {project} changed or disappeared while it was read.",
+                where=answer.root.page(project),
+                hint="run it again",
+            )
+        return answer, page
+
+    async def _ask(self, name: str, project: NormalizedName, binding: Binding) -> _Answer:
+        """The answer of an index, or of its first mirror that answers."""
+        lenient = binding.unreachable != "fail"
+        if lenient and name in self._down:
+            raise self._down[name]
+        roots = self._cache.roots(name)
+        failure: Unreachable | None = None
+        for at, root in enumerate(roots):
+            # Little time is spent on an index that does not answer if something else can.
+            patience = BRIEF if lenient or at + 1 < len(roots) else None
+            fetch = partial(self._fetch, root, name, project, patience)
+            try:
+                return await self._fetched.do((root, name, project), fetch)
+            except Unreachable as error:
+                failure = error
+        assert failure is not None, "an index has at least one root"  # noqa: S101
+        hint = failure.hint
+        if name != PYPI and not lenient:
+            hint += f"; an address that serves the same files can be added to `mirrors` of [[index]] `{name}`"
+        named = Unreachable(f"Index `{name}` cannot be reached.", where=failure.where, why=failure.why, hint=hint)
+        if lenient and name not in self._down:
+            self._down[name] = named
+            instead = (
+                "Its projects are looked up on the next index bound to them."
+                if binding.unreachable == "next"
+                else "The stack's own records of its files are used instead."
+            )
+            self._warn(f"{named.message} {named.why} {instead}")
+        raise named
+
+    async def _fetch(
+        self, root: Root, name: str, project: NormalizedName, patience: Patience | None, *, anew: bool = False
+    ) -> _Answer:
+        async with self._few:
+            stored = None if anew else self._cache.answer(root, project)
+            return _Answer(root, name, await self._ask_root(root, name, project, patience, stored))
+
+    async def _ask_root(
+        self, root: Root, name: str, project: NormalizedName, patience: Patience | None, stored: Answer | None
+    ) -> str:
+        """The key of the current page, "" for none; the page is in the cache."""
+        if stored is not None and not self._cache.has_page(stored.key, root, project, name):
+            stored = None
+        self._client.remember(root)
+        reply = await self._get(root, project, patience, stored)
+        if reply.status == 304 and stored is not None and reply.url != stored.url:
+            # Redirected to another address than before, so relative links lead elsewhere, too.
+            reply = await self._get(root, project, patience, None)
+        if reply.status == 304 and stored is not None:
+            self._meter.add(hits=1, revalidated=1)
+            return stored.key
+        if reply.status in (404, 410):
+            self._cache.keep(root, project, Answer(reply.url))
+            return ""
+        if reply.status != 200:
+            raise _bad_status(reply.status, name, project, reply.url)
+        headers = reply.headers
+        validators = headers.get("etag", ""), headers.get("last-modified", "")
+        page = RawPage(reply.url, reply.body, headers.get("content-type", ""), *validators)
+        async with self._reading:
+            key = await asyncio.to_thread(self._cache.keep_page, root, project, page, name, stored)
+        if stored is not None and stored.key == key:
+            self._meter.add(hits=1, revalidated=1)
+        return key
+
+    async def _get(
+        self, root: Root, project: NormalizedName, patience: Patience | None, stored: Answer | None
+    ) -> Reply:
+        given = {"If-None-Match": stored.etag, "If-Modified-Since": stored.modified} if stored is not None else {}
+        headers = {"Accept": ACCEPT} | {field: value for field, value in given.items() if value}
+        return await self._client.get(root.page(project), headers=headers, limit=_PAGE_LIMIT, patience=patience)
+
+
+def _mark(answers: Iterable[_Answer], passed: Iterable[str]) -> str:
+    return mark_of(((answer.source, answer.key) for answer in answers), passed)
+
+
+def _bad_status(status: int, name: str, project: str, url: str) -> IndexFailure:
+    message = f"Index `{name}` did not answer for {project}."
+    why = f"It answered {status}."
+    if status in (401, 403):
+        hint = "put `machine HOST login USER password PASSWORD` in ~/.netrc"
+        if name == PYPI:
+            hint += ", or the address with both into pip's settings: `pip config set global.index-url …`"
+        return IndexFailure(message, where=url, why=why, hint=hint)
+    return IndexFailure(message, where=url, why=why, hint="open the address in a browser to see what it serves")

@@ -1,0 +1,75 @@
+"""Which addresses may be requested, at first and after a redirect."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+from urllib.parse import urljoin
+
+import httpx
+
+from resolver.errors import IndexFailure
+from resolver.index.parse.address import Origin, is_allowed, is_local, origin, without_credentials
+
+STATUSES: Final = frozenset({301, 302, 303, 307, 308})
+MOST: Final = 10
+_HOST: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
+
+
+def allowed(hops: list[str]) -> tuple[httpx.URL, Origin]:
+    """The last of these addresses as it is sent, and its origin. Raises IndexFailure if it must not be requested."""
+    first, hop = hops[0], hops[-1]
+    try:
+        where = origin(hop)
+        url = httpx.URL(hop)
+    except httpx.InvalidURL as error:
+        raise refused(hops, f"It cannot be read: {error}.") from None
+    except ValueError as error:
+        raise refused(hops, str(error)) from None
+    sent = url.raw_host.decode("ascii")
+    if len(hops) > 1 and (is_local(where.host) or is_local(sent)) and not is_local(origin(first).host):
+        raise refused(
+            hops,
+            "It is an address on this machine or its local link; only an index on this machine may redirect there.",
+        )
+    if not is_allowed(where):
+        raise refused(hops, "Only https is allowed, and plain http only to this machine.")
+    # In another form of host, a library might see another one than the one that was checked.
+    if url.userinfo or not _HOST.fullmatch(sent) or where.host not in (url.host, sent):
+        raise refused(hops, f"It cannot be read: `{without_credentials(where.host)}` is not a host.")
+    return url, where
+
+
+def target(hops: list[str], location: str) -> str:
+    """The address that a redirect leads to. Raises IndexFailure if it has none, or there are too many."""
+    if len(hops) > MOST:
+        raise IndexFailure(
+            "An index redirects in a loop.",
+            where=shown(hops[0]),
+            why=f"There were more than {MOST} redirects.",
+            hint="check the address of the index; a proxy or mirror may be set up wrongly",
+        )
+    try:
+        return without_credentials(urljoin(hops[-1], location))
+    except ValueError:
+        raise refused([*hops, location], "It cannot be read.") from None
+
+
+def refused(hops: list[str], why: str) -> IndexFailure:
+    """The failure of an address that must not be requested."""
+    return IndexFailure(
+        "The address is not allowed." if len(hops) == 1 else "An index redirects to an address that is not allowed.",
+        where=way(hops),
+        why=why,
+        hint="check the address of the index and what it redirects to",
+    )
+
+
+def way(hops: list[str]) -> str:
+    """The first and the last of these addresses, for people."""
+    return shown(hops[0]) if hops[0] == hops[-1] else f"{shown(hops[0])} -> {shown(hops[-1])}"
+
+
+def shown(url: str) -> str:
+    """An address for people: without credentials and query, which may be a signature."""
+    return without_credentials(url).partition("?")[0]

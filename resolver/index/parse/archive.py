@@ -1,0 +1,201 @@
+"""The static contents of a source archive. Nothing is extracted, no link is followed, no code is run."""
+
+from __future__ import annotations
+
+import re
+import stat
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from io import BufferedReader
+from pathlib import Path
+from typing import IO, Any, Final, NamedTuple
+
+from resolver.index.parse import pyproject
+from resolver.index.parse.guarded import Guarded, TooLargeError, readable, unpacked
+from resolver.index.parse.metadata import Release, read_header
+from resolver.index.protocol import UnusableFile
+from resolver.model import text
+from resolver.model.release import Archive
+
+_Wanted = Callable[[str, int], bool]  # name below the top folder, size
+
+_STATIC = ("PKG-INFO", "pyproject.toml")
+_REQUIREMENTS = re.compile(r"requirements[\w.-]*\.txt|requirements/[\w.-]+\.txt")
+_TEXT_LIMIT: Final = 1 << 20
+_MOST_TEXTS: Final = 64
+_MEMBER_LIMIT: Final = 8 << 20
+_KEPT_LIMIT: Final = 32 << 20  # for all files read, with the names of their top folders
+_MOST_MEMBERS: Final = 100_000
+_UNPACKED_LIMIT: Final = 2 << 30
+_AFTER_END: Final = 1 << 20  # tar fills its last block of 10 KiB
+_CHUNK: Final = 1 << 20
+_HEADER_LIMIT: Final = 16 << 20  # for one of a tar's extended headers, and for a zip's list of members
+_HEADERS_LIMIT: Final = 256 << 10  # for all the headers of a tar's member
+
+# PEP 643: the fields that a lock needs. Not in Dynamic and of version 2.2 or later, they hold for every wheel.
+_NEEDED = {"requires-dist": "Requires-Dist", "requires-python": "Requires-Python", "provides-extra": "Provides-Extra"}
+
+
+class Contents(NamedTuple):
+    """What one pass over a source archive gave: static contents, and the texts of requirements files."""
+
+    archive: Archive
+    texts: Mapping[str, str]
+
+
+def read_archive(path: Path, release: Release, where: str) -> Contents:
+    """Read without running anything; `where` is the address to name in a failure.
+
+    Raises UnusableFile if the archive cannot be read, IndexFailure if it is of another release.
+    """
+    kept: set[str] = set()
+
+    def wanted(name: str, size: int) -> bool:
+        if name in _STATIC:
+            return True
+        if _REQUIREMENTS.fullmatch(name) is None or size > _TEXT_LIMIT or len(kept) >= _MOST_TEXTS:
+            return False
+        kept.add(name)
+        return True
+
+    found = _read_members(path, release, wanted)
+    texts = {}
+    for name in kept & found.keys():
+        with suppress(UnicodeDecodeError):  # reported when it is requested
+            texts[name] = found[name].decode("utf-8-sig")
+    return Contents(_read_static(found, release, where), texts)
+
+
+def _read_static(found: Mapping[str, bytes], release: Release, where: str) -> Archive:
+    """The contents of PKG-INFO and pyproject.toml."""
+    project = pyproject.read(found["pyproject.toml"], release) if "pyproject.toml" in found else None
+    build_requires = project.build_requires if project else None
+    if "PKG-INFO" not in found:
+        why = "it has no PKG-INFO"
+    else:
+        try:
+            header = read_header(found["PKG-INFO"], release, where)
+        except UnusableFile as error:
+            why = str(error)
+        else:
+            dynamic = [title for field, title in _NEEDED.items() if field in header.dynamic]
+            if header.version >= (2, 2) and not dynamic:
+                return Archive(header.metadata, build_requires)
+            if dynamic:
+                why = f"its PKG-INFO calls {' and '.join(dynamic)} dynamic"
+            else:
+                major, minor = header.version
+                why = f"its PKG-INFO is of version {major}.{minor}, and only 2.2 or later says what is static"
+    if project is None:
+        return Archive(None, None, f"{why}, and it has no pyproject.toml")
+    if project.metadata is None:
+        return Archive(None, build_requires, f"{why}, and {project.why_dynamic}")
+    return Archive(project.metadata, build_requires)
+
+
+def read_member(path: Path, release: Release, member: str) -> str:
+    """The text of one file below the archive's top folder. Raises UnusableFile if there is none."""
+    found = _read_members(path, release, lambda name, _: name == member)
+    if member not in found:
+        raise UnusableFile(f"{release.filename} has no file {member}")
+    try:
+        return found[member].decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise UnusableFile(f"{member} in {release.filename} is not UTF-8") from None
+
+
+def _read_members(path: Path, release: Release, wanted: _Wanted) -> dict[str, bytes]:
+    """The wanted files below the top folder. Of several with the same name the last counts, as when unpacking."""
+    found: dict[str, dict[str, bytes]] = {}
+    kept = 0
+    with readable(release.filename, "archive"):
+        for top, rest, content in _members(path, release, wanted):
+            kept += len(top) + len(content)
+            if kept > _KEPT_LIMIT:
+                raise TooLargeError(f"what is read of it is larger than {_KEPT_LIMIT >> 20} MiB")
+            found.setdefault(top, {})[rest] = content
+    if len(found) > 1:
+        # PEP 625: "{name}-{version}"
+        named = [top for top in found if _is_named(top, release)]
+        if len(named) != 1:
+            raise UnusableFile(f"{release.filename} has several top folders: {', '.join(sorted(found))}")
+        return found[named[0]]
+    return next(iter(found.values()), {})
+
+
+def _is_named(top: str, release: Release) -> bool:
+    name, _, version = top.rpartition("-")
+    return text.name(name) == release.project and text.version(version) == text.version(release.version)
+
+
+def _members(path: Path, release: Release, wanted: _Wanted) -> Iterator[tuple[str, str, bytes]]:
+    """Top folder, name below it, and content of each regular file that is wanted."""
+    reader = _zip_members if release.filename.endswith(".zip") else _tar_members
+    with path.open("rb") as file:
+        yield from reader(file, wanted)
+
+
+def _tar_members(file: IO[bytes], wanted: _Wanted) -> Iterator[tuple[str, str, bytes]]:
+    import gzip
+
+    # gzip's own buffer is 8 KiB, and a member's headers and content are mostly small
+    with BufferedReader(gzip.GzipFile(fileobj=file, mode="rb"), _CHUNK) as stream:
+        source = Guarded(stream, one_read=_HEADER_LIMIT, position=_UNPACKED_LIMIT, forward=True)
+        source.allow(_HEADERS_LIMIT, "it has headers")  # opening reads the first one
+        with tarfile.open(fileobj=source, mode="r:") as archive:  # type: ignore[call-overload]
+            count = 0
+            while (info := _next(archive, source)) is not None:
+                count = _count(count)
+                top, rest = _split(info.name)
+                if info.isreg() and wanted(rest, info.size):
+                    _check_size(rest, info.size)
+                    source.allow(info.size, f"its {rest} goes on")
+                    content = archive.extractfile(info)
+                    if content is not None:
+                        yield top, rest, content.read()
+        source.allow(_AFTER_END, "it has data after its end")
+        # Nothing after the last member matters except the checksum at the very end.
+        while source.read(_CHUNK):
+            pass
+
+
+def _next(archive: Any, source: Guarded) -> tarfile.TarInfo | None:
+    """The next member. It may have any number of headers of any length, and tarfile keeps their contents."""
+    source.allow(_HEADERS_LIMIT, "it has headers")
+    info: tarfile.TarInfo | None = archive.next()
+    archive.members.clear()
+    archive.pax_headers.clear()
+    return info
+
+
+def _zip_members(file: IO[bytes], wanted: _Wanted) -> Iterator[tuple[str, str, bytes]]:
+    source = Guarded(file, one_read=_HEADER_LIMIT, position=_UNPACKED_LIMIT)
+    with zipfile.ZipFile(source) as archive:
+        for count, info in enumerate(archive.infolist()):
+            _count(count)
+            top, rest = _split(info.filename)
+            mode = info.external_attr >> 16
+            if not info.filename.endswith("/") and not stat.S_ISLNK(mode) and wanted(rest, info.file_size):
+                _check_size(rest, info.file_size)
+                content = unpacked(archive, info, _MEMBER_LIMIT)
+                _check_size(rest, len(content))
+                yield top, rest, content
+
+
+def _split(name: str) -> tuple[str, str]:
+    """Top folder and the rest of a path; the rest of a path that leads elsewhere is never wanted."""
+    top, _, rest = name.removeprefix("./").partition("/")
+    return (top, rest) if top not in ("", ".", "..") else (top, "")
+
+
+def _count(count: int) -> int:
+    if count >= _MOST_MEMBERS:
+        raise TooLargeError(f"it has more than {_MOST_MEMBERS} members")
+    return count + 1
+
+
+def _check_size(name: str, size: int) -> None:
+    if size > _MEMBER_LIMIT:
+        raise TooLargeError(f"its {name} is larger than {_MEMBER_LIMIT >> 20} MiB")

@@ -1,0 +1,137 @@
+"""Which files of a release a target can use. Every file set aside leaves a reason."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from functools import lru_cache
+from itertools import product
+from typing import NamedTuple
+
+import msgspec
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+
+from resolver.index.parse.address import NOWHERE
+from resolver.index.parse.filename import WheelParts, is_distribution, wheel_parts
+from resolver.index.parse.uploaded import moment
+from resolver.model import text
+from resolver.model.release import File, Reason, SetAside
+from resolver.model.target import Target
+
+_MOST_TAGS = 1000  # tags in a compressed tag set; pip would expand all of them
+
+
+class Screened(msgspec.Struct, frozen=True):
+    """`wheels` best first, as pip prefers them; `archives` .tar.gz before .zip."""
+
+    wheels: tuple[File, ...]
+    archives: tuple[File, ...]
+    set_aside: tuple[SetAside, ...]
+
+
+class Screen:
+    """Checks files against one target and one cut-off."""
+
+    def __init__(self, target: Target, exclude_newer: dt.datetime | None) -> None:
+        self._target = target
+        self._cutoff = exclude_newer
+        self._tagged: dict[str, _Tagged | None] = {}
+        self._pythons: dict[str, tuple[Reason, str] | None] = {}
+
+    def __call__(self, files: tuple[File, ...]) -> Screened:
+        """Sort one release's files into usable and set aside. A yanked file stays usable here."""
+        wheels: list[tuple[int, tuple[int, str], File]] = []
+        archives: list[File] = []
+        set_aside: list[SetAside] = []
+        listed = Counter(file.filename for file in files)
+        contested = {name for name, times in listed.items() if times > 1} if len(listed) < len(files) else set()
+        set_aside += (SetAside(name, Reason.TWICE) for name in sorted(contested))
+        for file in files:
+            if file.filename in contested:
+                continue
+            reason, detail = self._refuse(file)
+            if reason is None and file.is_wheel:
+                tagged = self._tags_of(file.filename)
+                if tagged is not None and tagged.rank is not None:
+                    if _is_valid(file.filename):
+                        wheels.append((tagged.rank, tagged.build, file))
+                    else:
+                        set_aside.append(SetAside(file.filename, Reason.NAME))
+                    continue
+                reason, detail = Reason.TAGS, tagged.text if tagged is not None else ""
+            if reason is None:
+                archives.append(file)
+            else:
+                set_aside.append(SetAside(file.filename, reason, detail))
+        # pip: the best tag wins, then the highest build tag
+        wheels.sort(key=lambda row: (row[1], row[2].filename), reverse=True)
+        wheels.sort(key=lambda row: row[0])
+        archives.sort(key=lambda file: (not file.filename.endswith(".tar.gz"), file.filename))
+        return Screened(tuple(row[2] for row in wheels), tuple(archives), tuple(set_aside))
+
+    def python_refusal(self, requires_python: str) -> tuple[Reason, str] | None:
+        """Why the target's Python is not in `requires_python`, with the specifics; None if it is."""
+        if not requires_python:
+            return None
+        if requires_python not in self._pythons:
+            self._pythons[requires_python] = self._refuse_python(requires_python)
+        return self._pythons[requires_python]
+
+    def _refuse_python(self, requires_python: str) -> tuple[Reason, str] | None:
+        specifiers = text.pythons(requires_python)
+        if specifiers is None:
+            return Reason.PYTHON, f"Requires-Python `{requires_python}` cannot be read"
+        pythons = self._target.pythons(requires_python)
+        admitted = sum(specifiers.contains(python, prereleases=True) for python in pythons)
+        if admitted == len(pythons):
+            return None
+        return Reason.PATCH if admitted else Reason.PYTHON, f"Requires-Python {requires_python}"
+
+    def _refuse(self, file: File) -> tuple[Reason | None, str]:
+        if file.url == NOWHERE:
+            return Reason.ADDRESS, ""
+        if (refusal := self.python_refusal(file.requires_python)) is not None:
+            return refusal
+        if self._cutoff is not None:
+            uploaded = moment(file.uploaded)
+            if uploaded is None:
+                return Reason.NO_DATE, ""
+            if uploaded >= self._cutoff:
+                return Reason.NEWER, file.uploaded
+        return None, ""
+
+    def _tags_of(self, filename: str) -> _Tagged | None:
+        """The tags of a wheel, from the part of its name after the version, which thousands of wheels share."""
+        distribution, _, rest = filename.partition("-")
+        version, _, tail = rest.partition("-")
+        if not version or not is_distribution(distribution):
+            return None
+        if tail not in self._tagged:
+            parts = wheel_parts(filename)
+            self._tagged[tail] = None if parts is None else self._tagged_as(parts)
+        return self._tagged[tail]
+
+    def _tagged_as(self, parts: WheelParts) -> _Tagged:
+        tags = self._target.tags
+        sets = parts.python.split("."), parts.abi.split("."), parts.platform.split(".")
+        few = len(sets[0]) * len(sets[1]) * len(sets[2]) <= _MOST_TAGS
+        ranks = [tags[tag] for one in product(*sets) if (tag := "-".join(one).lower()) in tags] if few else []
+        return _Tagged(min(ranks, default=None), parts.build or (0, ""), "-".join(parts[3:]))
+
+
+class _Tagged(NamedTuple):
+    """The best of a wheel's tags for the target (None for none), its build tag, and all its tags as text."""
+
+    rank: int | None
+    build: tuple[int, str]
+    text: str
+
+
+@lru_cache(1 << 14)
+def _is_valid(filename: str) -> bool:
+    """Whether `packaging` accepts the name, as pip must. Cached, as files are checked for several Pythons."""
+    try:
+        parse_wheel_filename(filename)
+    except InvalidWheelFilename:
+        return False
+    return True

@@ -1,0 +1,104 @@
+"""A recorded piece of the indexes: what they answered on one day while a stack was locked and explained."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Mapping
+
+import msgspec
+from packaging.utils import NormalizedName
+from packaging.version import Version
+
+from resolver.index.protocol import Lookup
+from resolver.model import text
+from resolver.model.release import Archive, File, Metadata, Page, SetAside
+
+
+class Unusable(msgspec.Struct, frozen=True, gc=False):
+    """The answer that a file cannot be used: what `UnusableFile` said."""
+
+    why: str
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """What the indexes answered on one day while a stack was locked and explained.
+
+    Files have no address, no hash of their `.metadata` and upload times in whole
+    seconds. `lookups` are by project and platform; a lookup without pages says
+    that no index has the project. The other answers are keyed as `key_of` does;
+    `hashed` holds sha256 and size where the page left one out.
+    """
+
+    stack: str
+    date: dt.date
+    lookups: Mapping[NormalizedName, Mapping[str, Lookup]]
+    metadata: Mapping[str, Metadata | Unusable]
+    archives: Mapping[str, Archive | Unusable]
+    members: Mapping[tuple[str, str], str | Unusable]
+    hashed: Mapping[str, tuple[str, int | None]]
+
+    def merged(self, other: Snapshot) -> Snapshot:
+        """Both recordings of one stack (its targets) as one; where they differ, the other's answer stays.
+
+        Where both have a page, it has the rows of both. Raises ValueError for
+        recordings of two stacks or days.
+        """
+        if (self.stack, self.date) != (other.stack, other.date):
+            raise ValueError(f"{self.stack} of {self.date} and {other.stack} of {other.date} do not match")
+        return Snapshot(
+            stack=self.stack,
+            date=self.date,
+            lookups={
+                project: _merged_lookups(self.lookups.get(project, {}), other.lookups.get(project, {}))
+                for project in {**self.lookups, **other.lookups}
+            },
+            metadata={**self.metadata, **other.metadata},
+            archives={**self.archives, **other.archives},
+            members={**self.members, **other.members},
+            hashed={**self.hashed, **other.hashed},
+        )
+
+
+def key_of(file: File) -> str:
+    """What answers about a file are remembered by: its sha256, or its name where the page has no hash."""
+    return file.sha256 or file.filename
+
+
+def sorted_page(
+    project: NormalizedName,
+    index: str,
+    releases: Mapping[str, Iterable[File]],
+    set_aside: Iterable[SetAside],
+) -> Page:
+    """A page in the one order that a snapshot keeps."""
+    return Page(
+        project=project,
+        index=index,
+        releases={
+            version: tuple(sorted(releases[version], key=lambda file: file.filename))
+            for version in sorted(releases, key=lambda each: (text.version(each) or Version("0"), each))
+        },
+        set_aside=tuple(sorted(set(set_aside), key=lambda row: (row.filename, row.reason.name, row.detail))),
+    )
+
+
+def _merged_lookups(ours: Mapping[str, Lookup], theirs: Mapping[str, Lookup]) -> dict[str, Lookup]:
+    pages: dict[str, Page] = {}
+    for lookup in (*ours.values(), *theirs.values()):
+        for page in lookup.pages:
+            known = pages.get(page.index)
+            pages[page.index] = page if known is None or known == page else _merged_page(known, page)
+    return {
+        platform: Lookup(tuple(pages[page.index] for page in lookup.pages), lookup.unreachable)
+        for platform, lookup in {**ours, **theirs}.items()
+    }
+
+
+def _merged_page(ours: Page, theirs: Page) -> Page:
+    spelled = {text.version(version): version for version in ours.releases}
+    releases = {version: {file.filename: file for file in files} for version, files in ours.releases.items()}
+    for version, files in theirs.releases.items():
+        key = spelled.get(text.version(version), version)
+        releases.setdefault(key, {}).update((file.filename, file) for file in files)
+    rows = {version: files.values() for version, files in releases.items()}
+    return sorted_page(ours.project, ours.index, rows, (*ours.set_aside, *theirs.set_aside))

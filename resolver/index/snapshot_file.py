@@ -1,0 +1,181 @@
+"""The file of a snapshot: a line with its format, then xz of msgpack. The same snapshot gives the same bytes."""
+
+from __future__ import annotations
+
+import datetime as dt
+import lzma
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, TypeVar
+
+import msgspec
+from packaging.utils import NormalizedName
+
+from resolver import files
+from resolver.errors import InputError
+from resolver.index.protocol import Lookup
+from resolver.index.snapshot import Snapshot, Unusable
+from resolver.index.store.cache import ODD
+from resolver.model.release import Archive, File, Metadata, Page, Reason, SetAside
+
+_MAGIC: Final = b"ascend-lock snapshot "
+_FORMAT: Final = b"2\n"
+_PRESET: Final = 6 | lzma.PRESET_EXTREME  # larger ones have the reader take 64 MiB
+_LARGEST: Final = 1 << 30  # bytes when unpacked; the shipped ones have a hundredth
+
+_sha256 = re.compile(r"[0-9a-f]{64}").fullmatch
+
+_T = TypeVar("_T")
+
+
+def read(path: Path) -> Snapshot:
+    """Read a snapshot's file. Raises InputError if it is missing, damaged or of another format."""
+    try:
+        return _unpack(files.read(path, _LARGEST))
+    except OSError as error:
+        raise InputError(
+            "The snapshot cannot be read.",
+            where=str(path),
+            why=error.strerror or str(error),
+            hint=files.advice(
+                error.errno, f"make it on a machine with network access: make snapshot STACK={path.stem}"
+            ),
+        ) from error
+    except _DamagedError as error:
+        raise InputError(
+            "The snapshot cannot be used.",
+            where=str(path),
+            why=str(error),
+            hint="restore the file, or make it again on a machine with network access: "
+            f"make snapshot STACK={path.stem}",
+        ) from error
+
+
+def write(snapshot: Snapshot, path: Path) -> None:
+    """Write the snapshot's file atomically."""
+    files.write(path, to_bytes(snapshot))
+
+
+class _DamagedError(Exception):
+    """The file is not what was written."""
+
+
+class _Page(msgspec.Struct, frozen=True, array_like=True):
+    """A page without its project; what was set aside has the name of its reason."""
+
+    index: str
+    releases: dict[str, tuple[File, ...]]
+    set_aside: tuple[tuple[str, str, str], ...]
+
+
+class _Answer(msgspec.Struct, frozen=True, array_like=True):
+    """The result of looking a project up on a platform; `pages` are positions."""
+
+    platform: str
+    pages: tuple[int, ...]
+    unreachable: tuple[str, ...]
+
+
+class _Project(msgspec.Struct, frozen=True, array_like=True):
+    pages: tuple[_Page, ...]
+    answers: tuple[_Answer, ...]
+
+
+class _Body(msgspec.Struct, frozen=True, array_like=True):
+    """A refusal is stored as its text, a member as a list of its own."""
+
+    stack: str
+    date: dt.date
+    projects: dict[str, _Project]
+    metadata: dict[str, Metadata | str]
+    archives: dict[str, Archive | str]
+    members: tuple[tuple[str, str, tuple[str] | str], ...]
+    hashed: dict[str, tuple[str, int | None]]
+
+
+def to_bytes(snapshot: Snapshot) -> bytes:
+    """The content of the snapshot's file."""
+    body = _Body(
+        stack=snapshot.stack,
+        date=snapshot.date,
+        projects={name: _packed(snapshot.lookups[name]) for name in sorted(snapshot.lookups)},
+        metadata={key: _told(snapshot.metadata[key]) for key in sorted(snapshot.metadata)},
+        archives={key: _told(snapshot.archives[key]) for key in sorted(snapshot.archives)},
+        members=tuple(
+            (*key, member.why if isinstance(member, Unusable) else (member,))
+            for key, member in sorted(snapshot.members.items(), key=lambda item: item[0])
+        ),
+        hashed=dict(sorted(snapshot.hashed.items())),
+    )
+    return _MAGIC + _FORMAT + lzma.compress(msgspec.msgpack.encode(body), preset=_PRESET)
+
+
+def _unpack(content: bytes) -> Snapshot:
+    if not content.startswith(_MAGIC):
+        raise _DamagedError("It is not a snapshot.")
+    if not content.startswith(_MAGIC + _FORMAT):
+        raise _DamagedError("It was made by another version of ascend-lock.")
+    unpacker = lzma.LZMADecompressor(lzma.FORMAT_XZ)
+    try:
+        packed = unpacker.decompress(content[len(_MAGIC) + len(_FORMAT) :], _LARGEST)
+        if not unpacker.eof or unpacker.unused_data:
+            raise lzma.LZMAError
+    except lzma.LZMAError as error:
+        raise _DamagedError("It was changed or truncated after it was made.") from error
+    try:
+        body = msgspec.msgpack.decode(packed, type=_Body)
+        pages = (page for project in body.projects.values() for page in project.pages)
+        files = (file for page in pages for rows in page.releases.values() for file in rows)
+        hashes = (*(file.sha256 for file in files if file.sha256), *(sha256 for sha256, _ in body.hashed.values()))
+        if not all(map(_sha256, hashes)):
+            raise _DamagedError("It has a hash that is no sha256.")
+        return Snapshot(
+            stack=body.stack,
+            date=body.date,
+            lookups={NormalizedName(name): _unpacked(NormalizedName(name), row) for name, row in body.projects.items()},
+            metadata={key: _meant(answer) for key, answer in body.metadata.items()},
+            archives={key: _meant(answer) for key, answer in body.archives.items()},
+            members={
+                (key, path): Unusable(member) if isinstance(member, str) else member[0]
+                for key, path, member in body.members
+            },
+            hashed=body.hashed,
+        )
+    except (*ODD, LookupError) as error:
+        raise _DamagedError("Its content has a different structure.") from error
+
+
+def _told(answer: _T | Unusable) -> _T | str:
+    return answer.why if isinstance(answer, Unusable) else answer
+
+
+def _meant(answer: _T | str) -> _T | Unusable:
+    return Unusable(answer) if isinstance(answer, str) else answer
+
+
+def _packed(lookups: Mapping[str, Lookup]) -> _Project:
+    pages: list[Page] = []
+    answers: list[_Answer] = []
+    for platform in sorted(lookups):
+        lookup = lookups[platform]
+        pages += [page for page in lookup.pages if page not in pages]
+        answers.append(_Answer(platform, tuple(map(pages.index, lookup.pages)), lookup.unreachable))
+    rows = (tuple((row.filename, row.reason.name, row.detail) for row in page.set_aside) for page in pages)
+    return _Project(
+        tuple(_Page(page.index, dict(page.releases), aside) for page, aside in zip(pages, rows, strict=True)),
+        tuple(answers),
+    )
+
+
+def _unpacked(project: NormalizedName, stored: _Project) -> dict[str, Lookup]:
+    pages = [
+        Page(
+            project=project,
+            index=page.index,
+            releases=page.releases,
+            set_aside=tuple(SetAside(name, Reason[reason], detail) for name, reason, detail in page.set_aside),
+        )
+        for page in stored.pages
+    ]
+    return {one.platform: Lookup(tuple(pages[at] for at in one.pages), one.unreachable) for one in stored.answers}

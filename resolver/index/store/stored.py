@@ -1,0 +1,157 @@
+"""Contents of files in the cache. Imports neither asyncio nor an HTTP client, for offline runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum, auto
+from typing import Final
+
+import msgspec
+
+from resolver.index.meter import Meter
+from resolver.index.parse.filename import ARCHIVE_ENDINGS, wheel_parts
+from resolver.index.parse.metadata import Release, check_release
+from resolver.index.protocol import UnusableFile
+from resolver.index.store.cache import Cache
+from resolver.index.store.readings import Readings
+from resolver.model import text
+from resolver.model.release import Archive, File, Metadata
+
+# A text is the reason why a file cannot be used; only reasons that lie in its bytes are stored.
+_METADATA: Final[msgspec.msgpack.Decoder[Metadata | str]] = msgspec.msgpack.Decoder(Metadata | str)
+_ARCHIVE: Final[msgspec.msgpack.Decoder[Archive | str]] = msgspec.msgpack.Decoder(Archive | str)
+
+
+class NoMember(msgspec.Struct, array_like=True, gc=False):
+    """Why an archive has no such text, a reason that lies in its bytes."""
+
+    why: str
+
+
+_MEMBER: Final[msgspec.msgpack.Decoder[str | NoMember]] = msgspec.msgpack.Decoder(str | NoMember)
+
+
+class Hashed(msgspec.Struct, array_like=True, gc=False):
+    """The hash of a file whose page has no sha256, with the validators of the answer."""
+
+    sha256: str
+    size: int
+    etag: str
+    modified: str
+
+    def fill(self, file: File) -> File:
+        """The file with this sha256 and size filled in."""
+        return msgspec.structs.replace(file, sha256=self.sha256, size=self.size)
+
+
+_HASHED: Final = msgspec.msgpack.Decoder(Hashed)
+
+
+class Told(Enum):
+    """What vouches for the metadata of a wheel. A hash is valid everywhere, a server's word only for that server."""
+
+    FILE = auto()  # the whole wheel, whose sha256 matched the page
+    BESIDE = auto()  # a `.metadata` file whose sha256 matched the page
+    SERVER = auto()  # only the server's word
+
+
+class Stored:
+    """Contents of files in the cache and in `readings`. Does not use the network; may be called from any thread."""
+
+    def __init__(self, cache: Cache, meter: Meter, readings: Readings | None = None) -> None:
+        self._cache = cache
+        self._meter = meter
+        self._readings = readings or Readings()
+        self._read: dict[tuple[str, str], Metadata] = {}  # by address and sha256 of the file
+
+    def metadata(self, file: File, release: Release) -> Metadata | None:
+        """A wheel's metadata. Raises like `Files.metadata`."""
+        if (read := self._read.get((file.url, file.sha256))) is not None:
+            return read
+        known = (self._cache.load("metadata", key, _METADATA) for key in _metadata_keys(file).values())
+        found = next((one for one in known if one is not None), None)
+        if found is None:
+            return None
+        self._meter.add(hits=1)
+        if isinstance(found, str):
+            raise UnusableFile(found)
+        check_release(found.name, found.version, release, file.url)
+        self._read[file.url, file.sha256] = found
+        return found
+
+    def has_metadata(self, file: File) -> bool:
+        """Whether a wheel's metadata is stored, as far as can be told without reading it."""
+        return any(self._cache.has("metadata", key) for key in _metadata_keys(file).values())
+
+    def keep_metadata(self, file: File, told: Told, value: Metadata | str) -> None:
+        """Store the metadata of a wheel, or why there is none, under what vouches for it."""
+        if isinstance(value, Metadata):
+            self._read[file.url, file.sha256] = value
+        self.put("metadata", _metadata_keys(file).get(told, ""), value)
+
+    def archive(self, file: File) -> Archive | None:
+        """The static contents of a source archive. Raises like `Files.archive`."""
+        found = self._cache.load("archive", file.sha256, _ARCHIVE) if file.sha256 else None
+        if found is None:
+            return self._readings.archive(file)
+        self._meter.add(hits=1)
+        if isinstance(found, str):
+            raise UnusableFile(found)
+        return found
+
+    def member(self, file: File, path: str) -> str | None:
+        """The text of a file in a source archive. Raises like `Files.member`."""
+        found = self._cache.load("member", f"{file.sha256}/{path}", _MEMBER) if file.sha256 else None
+        if found is None:
+            return self._readings.member(file, path)
+        self._meter.add(hits=1)
+        if isinstance(found, NoMember):
+            raise UnusableFile(found.why)
+        return found
+
+    def keep_member(self, file: File, path: str, value: str | NoMember) -> None:
+        """Store the text of a file in a source archive, or why there is none."""
+        self.put("member", f"{file.sha256}/{path}" if file.sha256 else "", value)
+
+    def hashed(self, file: File) -> Hashed | None:
+        """The digest, at its last download, of a file whose page has none."""
+        return self._cache.load("hash", file.url, _HASHED)
+
+    def put(self, kind: str, key: str, value: object) -> None:
+        """Store a value, if there is a key for it."""
+        if key:
+            self._cache.save(kind, key, value)
+
+
+def release_of(file: File, is_project: Callable[[str], bool]) -> Release:
+    """The release that a file's name says it is of.
+
+    If a source archive's name can be split in several ways, the first split whose project `is_project` counts,
+    otherwise the first.
+    """
+    if (parts := wheel_parts(file.filename)) is not None:
+        return Release(file.filename, text.name(parts.distribution), parts.version)
+    stem = next((file.filename.removesuffix(end) for end in ARCHIVE_ENDINGS if file.filename.endswith(end)), "")
+    splits = [
+        Release(file.filename, text.name(stem[:at]), stem[at + 1 :])
+        for at, char in enumerate(stem)
+        if char == "-" and at and text.version(stem[at + 1 :]) is not None
+    ]
+    if not splits:
+        raise UnusableFile(f"{file.filename} has no name and version that can be read")
+    return next((split for split in splits if is_project(split.project)), splits[0])
+
+
+def _metadata_keys(file: File) -> dict[Told, str]:
+    """The keys under which a wheel's metadata may be stored, best first.
+
+    What one index says about a file must not be attributed to another, even if both name the same sha256.
+    """
+    keys = {}
+    if file.sha256:
+        keys[Told.FILE] = f"whole {file.sha256}"
+    if file.metadata:
+        keys[Told.BESIDE] = f"{file.sha256 or file.filename}\0{file.metadata}"
+    if file.sha256:
+        keys[Told.SERVER] = f"{file.sha256}\0{file.url.partition('?')[0]}"
+    return keys

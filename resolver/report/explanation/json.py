@@ -1,0 +1,182 @@
+"""An explanation as JSON, for conflict.json and `--json`. docs/conflict-report.md describes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import to_builtins
+from msgspec.structs import replace
+
+from resolver.model.explanation import Attempt, Branch, Change, Closing, Contradiction, Environment, Explanation, Fix
+from resolver.model.fact import Fact, Warns
+from resolver.model.language import Language
+from resolver.model.statement import Asks, Forbids, Has, Lacks, Needs, Shares, Statement
+from resolver.report.explanation import changes, sentences
+from resolver.report.explanation.links import cited, source_line
+from resolver.report.explanation.places import place_of
+from resolver.report.explanation.words import sort_of
+
+VERSION = 1  # of the schema; within a version keys may be added, but none is removed or changes its meaning
+
+
+def explanation_json(explanation: Explanation, language: Language = "en") -> dict[str, Any]:
+    """The explanation of one target. Texts are in the language; everything else is the same in both."""
+    problem = explanation.problem
+    return {
+        "schema": VERSION,
+        "status": "undecided" if explanation.awaited else "conflict",
+        "language": language,
+        "stack": problem.stack.name,
+        "target": problem.target.name,
+        "system": {key: str(value) for key, value in problem.target.system.items()},
+        "inputs": problem.digest,
+        "exclude_newer": problem.policy.exclude_newer.isoformat() if problem.policy.exclude_newer else "",
+        "limited": explanation.limited,
+        "missing": list(explanation.missing),
+        "awaited": to_builtins(explanation.awaited),
+        "contradictions": [contradiction_json(one, language) for one in explanation.contradictions],
+        "fixes": [_fix(fix, language) for fix in explanation.fixes],
+        "attempts": [_attempt(attempt, language) for attempt in explanation.attempts],
+    }
+
+
+def contradiction_json(contradiction: Contradiction, language: Language) -> dict[str, Any]:
+    """Statements that contradict each other, where they meet, and the cases."""
+    return {
+        "claim": sentences.claim(contradiction, language),
+        "statements": [
+            statement_json(number, statement, language) for number, statement in enumerate(contradiction.statements, 1)
+        ],
+        "closing": _closing(contradiction.closing, language),
+        "branches": [_branch(branch, language) for branch in contradiction.branches],
+        "notes": [_warning(note, language) for note in contradiction.notes],
+    }
+
+
+def statement_json(number: int, statement: Statement, language: Language) -> dict[str, Any]:
+    """A statement: its sentence, its origin, and the data behind the sentence."""
+    place = place_of(statement, language)
+    return {
+        "number": number,
+        "kind": type(statement).__name__.lower(),
+        "sort": sort_of(statement),
+        "text": sentences.explanation_sentence(statement, language),
+        "details": list(sentences.statement_details(statement, language)),
+        "where": statement.where,
+        "origin": place.told,
+        "href": source_line(place.where),
+        "fact": None if place.fact is None else _fact(place.fact, language),
+        "data": _data(statement),
+    }
+
+
+def _data(statement: Statement) -> dict[str, Any]:
+    match statement:
+        case Asks():
+            return {"requirement": statement.text}
+        case Has():
+            return {"component": statement.component, "value": statement.value}
+        case Needs():
+            return {
+                "subject": statement.subject,
+                "versions": to_builtins(statement.versions),
+                "requirement": statement.needs,
+                "source": statement.source.value,
+            }
+        case Forbids():
+            return {"subject": statement.subject, "versions": to_builtins(statement.versions)}
+        case Shares(fact=fact):
+            return {"package": fact.package, "other": fact.other, "module": fact.module}
+        case Lacks():
+            return _lacks(statement)
+
+
+def _lacks(statement: Lacks) -> dict[str, Any]:
+    return {
+        "subject": statement.subject,
+        "wanted": statement.wanted,
+        "lack": statement.lack.value,
+        "count": statement.count,
+        "newest": statement.newest,
+        "nearest": list(statement.nearest),
+        "unreachable": list(statement.unreachable),
+        "refusals": [
+            {
+                "version": refusal.version,
+                "files": [
+                    {"name": row.filename, "reason": row.reason.name.lower(), "detail": row.detail}
+                    for row in refusal.files
+                ],
+            }
+            for refusal in statement.refusals
+        ],
+        "unread": [
+            {"reason": row.reason.name.lower(), "count": row.count, "name": row.filename} for row in statement.unread
+        ],
+    }
+
+
+def _fact(fact: Fact, language: Language) -> dict[str, Any]:
+    return {
+        "id": fact.id,
+        "package": fact.package,
+        "strength": fact.strength.value,
+        "reason": sentences.reason_of(fact, language),
+        "source": fact.source,
+        "links": [{"text": piece.text, "href": piece.href} for piece in cited(fact.source) if piece.href],
+        "checked": fact.checked.isoformat(),
+        "where": fact.where,
+        "href": source_line(fact.where),
+    }
+
+
+def _closing(closing: Closing | None, language: Language) -> dict[str, Any] | None:
+    return None if closing is None else {**to_builtins(closing), "text": sentences.closing_sentence(closing, language)}
+
+
+def _branch(branch: Branch, language: Language) -> dict[str, Any]:
+    return {
+        "subject": branch.subject,
+        "versions": to_builtins(branch.versions),
+        "text": sentences.branch_sentence(branch, language),
+        "closing": _closing(branch.closing, language),
+        "branches": [_branch(below, language) for below in branch.branches],
+    }
+
+
+def _warning(warns: Warns, language: Language) -> dict[str, Any]:
+    return {"text": sentences.warning_text(warns, language), "fact": _fact(warns, language)}
+
+
+def _change(change: Change, language: Language) -> dict[str, Any]:
+    row = {**to_builtins(change), "text": changes.change_sentence(change, language)}
+    if not change.target:
+        del row["target"]
+    return row
+
+
+def _environment(environment: Environment, language: Language) -> dict[str, Any]:
+    return {
+        **to_builtins(replace(environment, warnings=())),
+        "warnings": [_warning(warning, language) for warning in environment.warnings],
+        "text": changes.environment_sentence(environment, language),
+    }
+
+
+def _fix(fix: Fix, language: Language) -> dict[str, Any]:
+    return {
+        "name": fix.name,
+        "risky": fix.risky,
+        "changes": [_change(change, language) for change in fix.changes],
+        "environments": [_environment(environment, language) for environment in fix.environments],
+        "files": [{"name": name, "text": text} for name, text in fix.files],
+    }
+
+
+def _attempt(attempt: Attempt, language: Language) -> dict[str, Any]:
+    return {
+        "changes": [_change(change, language) for change in attempt.changes],
+        "outcome": attempt.outcome.value,
+        "text": changes.outcome_sentence(attempt, language),
+        "because": [statement_json(number, statement, language) for number, statement in enumerate(attempt.because, 1)],
+    }

@@ -1,0 +1,104 @@
+"""A `Containerfile` that installs a lock on an Ascend CANN image."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+
+from packaging.version import Version
+
+from resolver.errors import InputError
+from resolver.model.component import ComponentRequirement, parse_value
+from resolver.model.lock import Lock
+from resolver.model.target import Image
+from resolver.report.template import environment
+
+_PLAIN = re.compile(r"[A-Za-z0-9._/:@+-]+\Z")
+_PLATFORMS = {"linux-aarch64": "linux/arm64", "linux-x86_64": "linux/amd64"}
+
+
+def containerfile(lock: Lock, *, folder: str, base: str, wheelhouse: str | None) -> str:
+    """The text of the Containerfile. `folder` and `wheelhouse` are paths in the build context."""
+    _plain("--base-image", base)
+    _plain("the lock's folder", folder)
+    if wheelhouse is not None:
+        _plain("--wheelhouse", wheelhouse)
+        if wheelhouse.startswith("/") or ".." in PurePosixPath(wheelhouse).parts:
+            raise InputError(
+                f"`{wheelhouse}` is not inside the build's context",
+                where="--wheelhouse",
+                why="an image is built only from files inside the build context",
+                hint="name a folder relative to where the build runs: --wheelhouse wheelhouse",
+            )
+    by_path = [pin.name for pin in lock.pin if pin.label]
+    if by_path and wheelhouse is None:
+        raise InputError(
+            f"{', '.join(by_path)} must be installed from a local file, so the image needs a wheelhouse",
+            hint=f"ascend-lock bundle {lock.stack} wheelhouse, then export with --wheelhouse wheelhouse",
+        )
+    return (
+        environment()
+        .get_template("Containerfile.j2")
+        .render(
+            lock=lock,
+            folder=folder,
+            base=base,
+            wheelhouse=wheelhouse or "",
+            python_line=_line(lock),
+            platform=_PLATFORMS.get(lock.target.platform, ""),
+            driver="hdk" in lock.target.system,
+        )
+    )
+
+
+def base_image(lock: Lock, images: Iterable[Image]) -> str:
+    """The first image that fits the lock's target. Raises InputError if none is known."""
+    system = lock.target.system
+    if not {"cann", "soc"} <= set(system):
+        raise InputError(
+            f"no base image can be chosen for {lock.target.name}",
+            why="the target must specify its CANN and its SoC",
+            hint="specify one: --base-image quay.io/ascend/cann:TAG",
+        )
+    known = [image for image in images if _has_cann(image, system["cann"])]
+    fitting = [image for image in known if image.soc.upper() == system["soc"].upper() and _glibc(image, lock)]
+    for image in fitting:
+        if image.python == _line(lock):
+            return image.name
+    if fitting:
+        python, near = _line(lock), fitting[0]
+        raise InputError(
+            f"no base image is known for {lock.target.name}",
+            where="matrices/images.toml",
+            why=f"the nearest is {near.name}, which matches the lock except that it has Python {near.python}",
+            hint=f"build an image on it that has python{python} with venv and headers, and specify it: --base-image "
+            f"NAME",
+        )
+    raise InputError(
+        f"no base image is known for {lock.target.name}",
+        where="matrices/images.toml",
+        why=f"with CANN {system['cann']} it has {', '.join(image.name for image in known) or 'none'}",
+        hint="specify one that has the target's CANN and Python: --base-image NAME",
+    )
+
+
+def _line(lock: Lock) -> str:
+    return ".".join(lock.target.python.split(".")[:2])
+
+
+def _has_cann(image: Image, wanted: str) -> bool:
+    """Whether the image's CANN is that of the lock, or the release of which the lock's is a build."""
+    requirement = ComponentRequirement.parse(f"cann in {image.cann}")
+    return requirement is not None and requirement.allows(parse_value("cann", wanted))
+
+
+def _glibc(image: Image, lock: Lock) -> bool:
+    return Version(image.glibc) >= Version(lock.target.glibc)
+
+
+def _plain(what: str, text: str) -> None:
+    if not _PLAIN.match(text):
+        raise InputError(
+            f"`{text}` cannot be used in a Containerfile", where=what, hint="use letters, digits and ._/:@+-"
+        )

@@ -1,0 +1,24 @@
+"""All files of a lock's folder."""
+
+from __future__ import annotations
+
+from resolver.lock import file
+from resolver.model.lock import Lock
+from resolver.report import activation, report, requirements, script, verify
+
+
+def render(lock: Lock) -> dict[str, str]:
+    """Relative path -> text, in the order in which people read them."""
+    files = {
+        file.NAME: file.dump(lock),
+        requirements.FILE: requirements.requirements(lock),
+        requirements.NO_DEPS_FILE: requirements.no_deps(lock),
+        **requirements.build_requirements(lock),
+        script.FILE: script.script(lock),
+        activation.FILE: activation.activation(lock),
+        verify.FILE: verify.verify(lock),
+        report.FILE: report.report(lock),
+        report.CHINESE_FILE: report.report(lock, "zh"),
+        **script.stage_files(lock),
+    }
+    return {name: text for name, text in files.items() if text is not None}

@@ -1,0 +1,198 @@
+"""Requirements files: every pin with version and hash, for `pip install --require-hashes`."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+
+from resolver.model.lock import Lock, LockedGit, LockedIndex, LockedPin
+from resolver.report.text import one_line
+
+FILE = "requirements.txt"
+NO_DEPS_FILE = "requirements-no-deps.txt"
+BUILD_FILE = "build-requirements.txt"
+STAGES = "stages"
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,60}\Z")
+
+
+def by_hash(lock: Lock) -> tuple[LockedPin, ...]:
+    """The pins that an installer can take by name and hash."""
+    return tuple(pin for pin in lock.pin if pin.mode != "built-here" and pin.git is None)
+
+
+def by_script(lock: Lock) -> tuple[LockedPin, ...]:
+    """The other pins, which install.sh builds."""
+    return tuple(pin for pin in lock.pin if pin.mode == "built-here" or pin.git is not None)
+
+
+def requirements(lock: Lock) -> str:
+    """The file of everything that pip can install by name and hash alone."""
+    pins, here = by_hash(lock), by_script(lock)
+    apart = [pin.name for pin in pins if pin.mode == "built-apart"]
+    lines = [
+        *_title(lock),
+        f"#   pip install {'--no-deps ' if lock.override or here else ''}{_indexes(lock)}--require-hashes -r {FILE}",
+    ]
+    if lock.override:
+        lines.append("# (--no-deps, because requirements were removed that pip would insist on; see report.md)")
+    elif here:
+        lines.append("# (--no-deps, because pip would ask for what is left out here)")
+    if apart:
+        lines += [
+            f"# {', '.join(apart)}: source archives. pip would build them with whatever tools it finds that day;",
+            f"# install.sh builds them with the pinned tools of {BUILD_FILE}.",
+        ]
+    if here:
+        lines.append(f"# {', '.join(pin.name for pin in here)}: see {NO_DEPS_FILE}.")
+    for row in lock.absent:
+        lines.append(f"# {row.name} must not be installed: {one_line(row.reason)}")
+    return "\n".join([*lines, "", *pin_lines(pins, via=_via(lock)), ""])
+
+
+def _via(lock: Lock) -> dict[str, list[str]]:
+    """For each pin what asks for it, as in a file of pip-compile: other projects, and the file of the stack."""
+    needed = lock.needed_by()
+    own = f"-r {lock.stack}.toml"
+    return {pin.name: [own] * pin.is_asked_for + needed.get(pin.name, []) for pin in lock.pin}
+
+
+def no_deps(lock: Lock) -> str | None:
+    """Source builds that use the environment and must not install their own requirements; None if there are none.
+
+    Git sources are described in comments, as pip's hash mode does not support repositories.
+    """
+    left = by_script(lock)
+    if not left:
+        return None
+    pins = [pin for pin in left if pin.git is None]
+    lines = [*_title(lock), f"# To be installed after everything in {FILE}, each with its environment variables:"]
+    for pin in pins:
+        variables = " ".join(f"{key}={shlex.quote(value)}" for key, value in sorted(pin.env.items()))
+        options = "--no-deps --no-build-isolation --no-cache-dir"
+        if pin.label:
+            lines += [
+                (
+                    f"# {pin.name} calls itself {pin.version}+{pin.label}, so pip installs it only by path (and then "
+                    f"does not"
+                ),
+                "# check the hash; compare it first, as install.sh does):",
+                f"#   {variables} pip install {options} ./{pin.file[0].name}",
+            ]
+        else:
+            lines.append(
+                f"#   {variables} pip install {options} --no-binary {pin.name} --require-hashes -r {NO_DEPS_FILE}"
+            )
+    for pin in left:
+        lines += [] if pin.git is None else _from_git(pin, pin.git)
+    return "\n".join([*lines, "", *pin_lines(pins, via=_via(lock)), ""])
+
+
+def _from_git(pin: LockedPin, git: LockedGit) -> Iterator[str]:
+    """Comments on how to install a git source by hand."""
+    called = f" ({one_line(git.ref)})" if git.ref else ""
+    yield f"# {pin.name} {pin.version} comes from git{called}, which a file of hashes cannot contain;"
+    yield "# install.sh checks the commit and builds it with the pinned tools. By hand:"
+    variables = "".join(f"{key}={shlex.quote(value)} " for key, value in sorted(pin.env.items()))
+    options = "--no-deps" + " --no-build-isolation" * (pin.mode == "built-here") + " -e" * git.editable
+    if not git.steps:
+        # not `name @ address`: the pip bundled with Python 3.10 and 3.11 does not accept that after -e
+        place = f"&subdirectory={git.subdirectory}" if git.subdirectory else ""
+        address = f"git+{git.url}@{git.commit}#egg={pin.name}{place}"
+        yield f"#   {variables}pip install {options} {shlex.quote(address)}"
+        return
+    yield f"#   {git.url} at {git.commit}, then in its folder"
+    for one in git.submodules:
+        yield f"#   {one.url} at {one.commit} in {one_line(one.path)}"
+    for step in git.steps:
+        if step.move:
+            yield f"#   mv {shlex.quote(step.move)} {shlex.quote(step.to)}"
+        elif step.comment:
+            yield f"#   comment out the lines of {one_line(step.in_)} that match {one_line(step.comment)}"
+        else:
+            yield f"#   {variables}{one_line(shlex.join(step.run))}"
+            if step.wheels:
+                yield f"#   pip install --no-deps {one_line(step.wheels)}"
+    if not any(step.wheels for step in git.steps):
+        yield f"#   {variables}pip install {options} ./{one_line(git.subdirectory)}"
+
+
+def build_file(lock: Lock, names: Collection[str]) -> str:
+    """The name of the file of the tools that build these projects together; empty if the lock has none."""
+    for number, pins in enumerate(lock.environments(), 1):
+        if not pins[0].builds or set(names) <= set(pins[0].builds):
+            return BUILD_FILE if number == 1 else BUILD_FILE.replace(".txt", f"-{number}.txt")
+    return ""
+
+
+def build_requirements(lock: Lock) -> dict[str, str]:
+    """The isolated environments in which source archives are built, by file name, and the further files of each."""
+    files = {}
+    for pins in lock.environments():
+        names = pins[0].builds or [pin.name for pin in lock.pin if pin.mode == "built-apart"]
+        title = f"# Build requirements of {', '.join(names)}, for a separate environment (install.sh)."
+        for path, group, remarks in files_by_index(lock, build_file(lock, names), pins):
+            files[path] = "\n".join([*_title(lock), title, *remarks, "", *pin_lines(group), ""])
+    return files
+
+
+def files_by_index(
+    lock: Lock, path: str, pins: Collection[LockedPin]
+) -> Iterator[tuple[str, list[LockedPin], list[str]]]:
+    """The pins of a requirements file by index, so that pip asks no index for what it does not serve.
+
+    Each with the path of its file and the comments that distinguish them. The first has `path`; the others are in the
+    folder of the stages, named after it and their index.
+    """
+    known = {index.name: index for index in lock.index}
+    indexes = [known.get(name, LockedIndex(name=name)) for name in sorted({pin.index for pin in pins})]
+    indexes.sort(key=lambda index: index.url != "")  # pip's own first
+    groups = [(index, [pin for pin in pins if pin.index == index.name]) for index in indexes]
+    paths = [path, *(_beside(path, index, number) for number, (index, _) in enumerate(groups[1:], 2))]
+    for (index, group), own in zip(groups, paths, strict=False):
+        remarks = [f"# From the index `{one_line(index.name)}` only."] if len(groups) > 1 or index.url else []
+        remarks += [f"# The rest is in {other}." for other in paths if len(groups) > 1 and other != own]
+        yield own, group, remarks
+
+
+def _beside(path: str, index: LockedIndex, number: int) -> str:
+    name = f".{index.name}" if _PLAIN.match(index.name) else f"-{number}"
+    return f"{STAGES}/{PurePosixPath(path).stem}{name}.txt"
+
+
+def _indexes(lock: Lock) -> str:
+    """The options that point pip to the lock's other indexes, as in install.sh."""
+    own = all(index.url for index in lock.index)
+    urls = [index.url for index in lock.index if index.url]
+    options = ["--index-url" if own and not number else "--extra-index-url" for number in range(len(urls))]
+    return "".join(f"{option} {shlex.quote(url)} " for option, url in zip(options, urls, strict=True))
+
+
+def pin_lines(
+    pins: Iterable[LockedPin], *, labelled: bool = False, via: Mapping[str, Sequence[str]] | None = None
+) -> list[str]:
+    """Lines of a requirements file, sorted by name like the lock, as pip-compile writes them.
+
+    `labelled`: versions as builds name themselves. `via`: what asks for each pin, for a comment.
+    """
+    lines = []
+    for pin in pins:
+        hashes = [f"--hash=sha256:{sha256}" for sha256 in sorted({file.sha256 for file in pin.file})]
+        version = f"{pin.version}+{pin.label}" if labelled and pin.label else pin.version
+        lines.append(" \\\n    ".join([f"{pin.name}=={version}", *hashes]))
+        match via.get(pin.name, ()) if via is not None else ():
+            case []:
+                pass
+            case [one]:
+                lines.append(f"    # via {one}")
+            case several:
+                lines += ["    # via", *(f"    #   {one}" for one in several)]
+    return lines
+
+
+def _title(lock: Lock) -> list[str]:
+    return [
+        f"# {lock.stack} for {lock.target.name}: {one_line(lock.summary)}",
+        "# Made from lock.toml by ascend-lock; do not edit.",
+    ]

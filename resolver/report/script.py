@@ -1,0 +1,205 @@
+"""`install.sh`: the lock as a script that a cautious person can review."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from resolver.json_text import digest, json_text
+from resolver.lock import phrases
+from resolver.lock.bundle import Served
+from resolver.model.lock import Lock, LockedGit, LockedPin, LockedStage, bundle_name
+from resolver.model.recipe import container
+from resolver.report import report_words as words
+from resolver.report.bilingual import Words
+from resolver.report.requirements import STAGES, build_file, files_by_index, pin_lines
+from resolver.report.template import environment
+
+FILE = "install.sh"
+_LACKING = Words(
+    "building {names} needs {what}, and this machine has none that works", "构建 {names} 需要 {what}，而本机没有可用的"
+)
+
+
+def stage_files(lock: Lock) -> dict[str, str]:
+    """The requirements files of all stages, by relative path: one for each index of a stage."""
+    files = {}
+    for number, stage in enumerate(lock.stage, 1):
+        header = f"# Stage {number} of {lock.stack} for {lock.target.name}: {stage.title}"
+        for path, pins, remarks in _files(lock, number, stage):
+            sources = [line for pin in pins if pin.git is not None for line in _source_lines(pin, pin.git)]
+            files[path] = "\n".join([header, *remarks, "", *(sources or pin_lines(pins, labelled=True)), ""])
+    return files
+
+
+def _files(lock: Lock, number: int, stage: LockedStage) -> list[tuple[str, list[LockedPin], list[str]]]:
+    """The files of a stage: path, pins and comments of each."""
+    path = f"{STAGES}/{number}.txt"
+    pins = lock.pins_of(stage)
+    return list(files_by_index(lock, path, pins)) if pins[0].git is None else [(path, list(pins), [])]
+
+
+def _source_lines(pin: LockedPin, git: LockedGit) -> list[str]:
+    """What install.sh compares an environment with: the version, and the source and steps it was built from."""
+    editable = " editable" if git.editable else ""
+    return [f"# {pin.name} @ {git.reference}", f"{pin.name}=={pin.version}  # source {source_key(pin)}{editable}"]
+
+
+def source_key(pin: LockedPin) -> str:
+    """A digest of everything that determines a git pin; install.sh leaves it beside what it installed."""
+    assert pin.git is not None  # noqa: S101  only git pins have one
+    git = msgspec.structs.replace(pin.git, trust="", ref="")
+    return digest([pin.name, pin.version, pin.mode, pin.env, msgspec.to_builtins(git)])[:32]
+
+
+def script(lock: Lock) -> str:
+    """The text of install.sh."""
+    stages = [_stage(lock, number, stage) for number, stage in enumerate(lock.stage, 1)]
+    return (
+        environment()
+        .get_template("install.sh.j2")
+        .render(
+            lock=lock,
+            stages=stages,
+            total=len(stages),
+            machine=lock.target.platform.partition("-")[2],
+            python_line=".".join(lock.target.python.split(".")[:2]),
+            cann=lock.target.system.get("cann", ""),
+            soc=lock.target.system.get("soc", ""),
+            hdk=lock.target.system.get("hdk", ""),
+            by_path=[pin.name for pin in lock.pin if pin.label],
+            git=any(pin.git is not None for pin in lock.pin),
+            external=list(_external(lock)),
+            submodules=any(pin.git is not None and pin.git.submodules for pin in lock.pin),
+            apart=any(pin.mode == "built-apart" for pin in lock.pin),
+            archives=any(pin.mode == "built-apart" and pin.git is None for pin in lock.pin),
+            rewriting=list(_rewriting(lock)),
+            all_files=list(stage_files(lock)),
+            elsewhere=list(_elsewhere(lock)),
+        )
+    )
+
+
+def bundle_script(locks: Sequence[Served]) -> dict[str, str]:
+    """The path and text of the install.sh at the top of a bundle, which installs one of its locks from the bundle."""
+    return {FILE: environment().get_template("bundle.sh.j2").render(locks=locks)}
+
+
+def _elsewhere(lock: Lock) -> Iterator[Mapping[str, object]]:
+    """The indexes other than pip's own, with the files whose pins come from them."""
+    groups = [group for number, stage in enumerate(lock.stage, 1) for group in _files(lock, number, stage)]
+    for tools in lock.environments():
+        groups += files_by_index(lock, build_file(lock, tools[0].builds), tools)
+    option = "--index-url" if all(index.url for index in lock.index) else "--extra-index-url"
+    for index in lock.index:
+        files = [path for path, pins, _ in groups if pins[0].index == index.name]
+        if index.url and files:
+            yield {"name": index.name, "url": index.url, "option": option, "files": files}
+
+
+def _external(lock: Lock) -> Iterator[Mapping[str, object]]:
+    """What builds need of the machine, with the files of the stages that need it, and what to tell who lacks it."""
+    paths = {
+        pin.name: path
+        for number, stage in enumerate(lock.stage, 1)
+        for path, pins, _ in _files(lock, number, stage)
+        for pin in pins
+    }
+    python = ".".join(lock.target.python.split(".")[:2])
+    for need, names in lock.external().items():
+        what, how = words.MACHINE_NEEDS.get(need, (Words(need, need), Words("", "")))
+        yield {
+            "need": need,
+            "files": list(dict.fromkeys(paths[name] for name in names)),
+            "message": _LACKING("en", names=phrases.listed(names), what=what("en")),
+            "message_zh": _LACKING("zh", names="、".join(names), what=what("zh")),
+            "hint": how("en", python=python),
+            "hint_zh": how("zh", python=python),
+        }
+
+
+def _rewriting(lock: Lock) -> Iterator[Mapping[str, object]]:
+    """The pins that modify installed files of others, and which of those others are in the lock."""
+    there = {pin.name for pin in lock.pin}
+    for pin in lock.pin:
+        names = [name for name in pin.git.rewrites if name in there and name != pin.name] if pin.git else []
+        if names:
+            yield {"name": pin.name, "names": names}
+
+
+def _git(pin: LockedPin, rewriting: bool) -> Mapping[str, object] | None:
+    git = pin.git
+    if git is None:
+        return None
+    direct = {
+        "url": git.url,
+        "vcs_info": {"vcs": "git", "commit_id": git.commit, **({"requested_revision": git.ref} if git.ref else {})},
+        **({"subdirectory": git.subdirectory} if git.subdirectory else {}),
+    }
+    return {
+        "name": pin.name,
+        "version": pin.version,
+        "url": git.url,
+        "commit": git.commit,
+        "below": f"/{git.subdirectory}" if git.subdirectory else "",
+        "editable": git.editable,
+        "steps": git.steps,
+        "script": next((step.wheels for step in git.steps if step.wheels), ""),
+        "rewrites": rewriting,
+        "bundle": bundle_name(pin.name, git.commit),
+        "submodules": list(_submodules(pin.name, git)),
+        "env": pin.env,
+        "key": source_key(pin),
+        "direct": json_text(direct, indent=None),
+    }
+
+
+def _submodules(project: str, git: LockedGit) -> Iterator[Mapping[str, str]]:
+    """Each submodule: what it is in, `/a` or nothing for the checkout itself, its path in there, and its source."""
+    for one in git.submodules:
+        around = container(one.path, [other.path for other in git.submodules])
+        yield {
+            "around": f"/{around}" if around else "",
+            "path": one.path[len(around) :].lstrip("/"),
+            "url": one.url,
+            "commit": one.commit,
+            "bundle": bundle_name(project, one.commit),
+        }
+
+
+def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
+    files = _files(lock, number, stage)
+    pins = lock.pins_of(stage)
+    return {
+        "number": number,
+        "title": stage.title,
+        "title_zh": phrases.title(stage.title),
+        "mode": stage.mode,
+        "env": pins[0].env,
+        "build_files": _build_files(lock, stage) if stage.mode == "built-apart" else [],
+        "files": [path for path, _, _ in files],
+        "because": stage.because,
+        "git": _git(pins[0], any(row["name"] == pins[0].name for row in _rewriting(lock))),
+        "builds": [
+            {
+                "file": path,
+                "name": pin.name,
+                "version": pin.version,
+                "label": pin.label,
+                "archive": pin.file[0].name,
+                "sha256": pin.file[0].sha256,
+                "env": pin.env,
+            }
+            for path, group, _ in files
+            for pin in group
+            if pin.git is None
+        ],
+    }
+
+
+def _build_files(lock: Lock, stage: LockedStage) -> list[str]:
+    """The requirements files of the tools that build a stage's source archives."""
+    path = build_file(lock, stage.pins)
+    tools = next((pins for pins in lock.environments() if build_file(lock, pins[0].builds) == path), ())
+    return [own for own, _, _ in files_by_index(lock, path, tools)]

@@ -1,0 +1,140 @@
+"""What `lock` prints at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from resolver.errors import shown
+from resolver.model.language import Language
+from resolver.model.lock import Change, Lock
+from resolver.model.problem import Problem
+from resolver.report import words
+from resolver.report.quoted import caution
+from resolver.report.text import COLUMNS, one_line, padded, width, wrapped
+
+_CHANGES = 10
+
+
+def lock_json(lock: Lock, folder: Path, *, moved: bool) -> dict[str, Any]:
+    """The result of a target for `--json`. `pins` is what scripts need; the rest is in lock.toml.
+
+    `moved` tells whether a pin changed in this run; the lock itself keeps the changes of the last run that had any.
+    """
+    return {
+        "status": "locked",
+        "stack": lock.stack,
+        "target": lock.target.name,
+        "folder": str(folder),
+        "pins": {pin.name: pin.version for pin in lock.pin},
+        "warnings": list(lock.cautions),
+        "changes": [{"name": row.name, "old": row.old, "new": row.new} for row in lock.change if moved],
+    }
+
+
+def summary(
+    lock: Lock,
+    problem: Problem,
+    folder: Path,
+    language: Language,
+    *,
+    written: bool,
+    moved: bool,
+    told: Collection[str] = (),
+    columns: int = COLUMNS,
+) -> str:
+    """The final summary on a terminal: what was locked, what changed, what to do next.
+
+    `moved` tells whether a pin changed in this run; `told` are warnings already shown with another target; `columns` is
+    the longest line of prose.
+    """
+    built = [pin.name for pin in lock.pin if pin.mode != "wheels"]
+    size = words.DISTRIBUTIONS(language, len(lock.pin), stages=words.STAGES(language, len(lock.stage)))
+    sources = words.BUILT(language, count=len(built), names=", ".join(built)) if built else ""
+    lines = [words.LOCKED(language, stack=lock.stack, target=problem.target, size=size, sources=sources)]
+    asked = [ask.need.name for ask in problem.stack.asks if hasattr(ask.need, "name")]
+    lines += wrapped(
+        ", ".join(f"{pin.name} {pin.version}" for pin in lock.pin if pin.name in asked), "  ", "  ", columns
+    )
+    lines += _changed(lock, folder, language, columns, written=written, moved=moved)
+    lines += _cautions(lock, language, told, columns)
+    if lock.notes:
+        lines.append(words.NOTES(language))
+    for note in lock.notes:
+        lines += _item(note, lock, language, columns)
+    lines += [line(language, folder=folder) for line in (words.NEXT, words.READ, words.TRY, words.INSTALL, words.USE)]
+    return "\n".join(lines) + "\n"
+
+
+def _changed(lock: Lock, folder: Path, language: Language, columns: int, *, written: bool, moved: bool) -> list[str]:
+    if not written:
+        return [words.UNCHANGED(language, folder=folder)]
+    if not moved or (not lock.first and not lock.change):
+        return [words.NO_PIN_CHANGED(language, folder=folder)]
+    if lock.first:
+        return [words.FIRST(language, folder=folder)]
+    moves = words.COMMA(language).join(_move(row, language) for row in lock.change[:_CHANGES])
+    if len(lock.change) > _CHANGES:
+        moves += words.MORE_MOVES(language, count=len(lock.change) - _CHANGES)
+    return wrapped(words.MOVED(language, len(lock.change), folder=folder, moves=moves), "", "  ", columns)
+
+
+def _move(change: Change, language: Language) -> str:
+    if not change.old:
+        return words.CAME(language, name=change.name, version=change.new)
+    if not change.new:
+        return words.GONE(language, name=change.name, version=change.old)
+    return words.MOVE(language, name=change.name, old=change.old, new=change.new)
+
+
+def _cautions(lock: Lock, language: Language, told: Collection[str], columns: int) -> Iterator[str]:
+    new = [warning for warning in lock.cautions if warning not in told]
+    if lock.cautions:
+        known = len(lock.cautions) - len(new)
+        some = words.SOME_TOLD(language, count=known) if known and new else ""
+        above = some or (words.ALL_TOLD(language) if known else "")
+        end = words.COLON(language) if new else words.STOP(language)
+        yield f"{words.WARNINGS(language, len(lock.cautions))}{above}{end}"
+    for warning in new:
+        yield from _item(warning, lock, language, columns)
+
+
+def _item(sentence: str, lock: Lock, language: Language, columns: int) -> list[str]:
+    text = caution(sentence, lock.fact) if language == "zh" else sentence
+    return wrapped(one_line(text), "  - ", "    ", columns)
+
+
+class Row(NamedTuple):
+    """The result of one target, a line in the table of several. `kind` is what it is counted as."""
+
+    stack: str
+    target: str
+    seconds: float
+    changes: str
+    outcome: str
+    kind: str
+
+
+def table(rows: Sequence[Row], language: Language) -> str:
+    """A line for each target; the outcome comes last because it may be long."""
+    cells = [tuple(heading(language) for heading in words.HEADINGS)]
+    cells += [
+        (shown(row.stack), shown(row.target or "-"), f"{row.seconds:.1f}", row.changes, shown(row.outcome))
+        for row in rows
+    ]
+    widths = [max(width(row[column]) for row in cells) for column in range(4)]
+    return "".join(
+        f"{padded(stack, widths[0])}  {padded(target, widths[1])}  {' ' * (widths[2] - width(seconds))}{seconds}  "
+        f"{padded(changes, widths[3])}  {outcome}\n"
+        for stack, target, seconds, changes, outcome in cells
+    )
+
+
+def closing_line(rows: Sequence[Row], language: Language) -> str:
+    """The number of each kind."""
+    kinds = {kind: sum(row.kind == kind for row in rows) for kind in words.KINDS}
+    counted = [words.KINDS[kind](language, count=number) for kind, number in kinds.items() if number]
+    stacks = words.STACKS(language, len({row.stack for row in rows}))
+    targets = words.TARGETS(language, sum(bool(row.target) for row in rows))
+    return words.TOTAL(language, stacks=stacks, targets=targets, told=words.COMMA(language).join(counted)) + "\n"

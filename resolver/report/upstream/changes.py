@@ -1,0 +1,122 @@
+"""What has happened to a lock upstream, as lines for people and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from msgspec import to_builtins
+
+from resolver.audit.change import (
+    Change,
+    Gone,
+    Marked,
+    Old,
+    Rehashed,
+    Restored,
+    Scope,
+    Twofold,
+    Yanked,
+    is_grave,
+)
+from resolver.audit.compare import Compared
+from resolver.errors import shown
+from resolver.model.language import Language
+from resolver.report.bilingual import Words
+from resolver.report.explanation.words import COMMA
+from resolver.report.quoted import quoted
+from resolver.report.upstream import words
+
+_MARKS: Final[Mapping[str, Words]] = {
+    "archived": words.ARCHIVED,
+    "deprecated": words.DEPRECATED,
+    "quarantined": words.QUARANTINED,
+}
+_SOME: Final = 8  # names on one line
+
+
+def lines(compared: Compared, old: Sequence[Old], days: int, language: Language) -> Iterator[str]:
+    """A line for each change, grave ones first."""
+    for change in sorted(compared.changes, key=lambda one: not is_grave(one)):
+        yield sentence(change, language)
+    if not compared.changes and compared.files:
+        yield words.NO_CHANGE(language)
+    for missing in compared.out_of_reach:
+        projects = _some(missing.projects, language)
+        yield words.OUT_OF_REACH(
+            language, index=missing.index, projects=projects, why=quoted(shown(missing.why), language)
+        )
+    if compared.sources:
+        yield words.SOURCES(language, projects=_some(compared.sources, language))
+    if old:
+        yield old_facts(old, days, language)
+    told = words.COMPARED(language, compared.files)
+    unhashed = words.UNHASHED(language, compared.unhashed) if compared.unhashed else ""
+    yield COMMA(language).join(filter(None, (told, unhashed)))
+
+
+def old_facts(old: Sequence[Old], days: int, language: Language) -> str:
+    """The facts of a lock that were checked long ago."""
+    return words.OLD_FACTS(language, len(old), days=days, facts=_some([shown(one.id) for one in old], language))
+
+
+def sentence(change: Change, language: Language) -> str:
+    """One change."""
+    pin = change.pin
+    release = f"{pin.project} {pin.version}"
+    match change:
+        case Yanked():
+            if not change.reason.strip():
+                return words.YANKED_SILENTLY(language, release=release, index=pin.index)
+            return words.YANKED(language, release=release, index=pin.index, reason=shown(change.reason))
+        case Restored():
+            return words.RESTORED(language, release=release, index=pin.index)
+        case Rehashed():
+            return words.REHASHED(
+                language, file=change.file, index=pin.index, offered=change.offered, locked=change.locked
+            )
+        case Twofold():
+            return words.TWOFOLD(language, file=change.file, index=pin.index)
+        case Gone():
+            return _gone(change, release, language)
+        case Marked():
+            told = _MARKS.get(change.status, words.OTHERWISE_MARKED)(
+                language, status=shown(change.status), project=pin.project, index=pin.index
+            )
+            return words.BECAUSE(language, text=told, reason=shown(change.reason)) if change.reason.strip() else told
+
+
+def _gone(change: Gone, release: str, language: Language) -> str:
+    pin = change.pin
+    match change.scope:
+        case Scope.PROJECT:
+            return words.PROJECT_GONE(language, project=pin.project, index=pin.index)
+        case Scope.RELEASE:
+            return words.RELEASE_GONE(language, release=release, index=pin.index)
+        case Scope.FILE:
+            word = words.FILE_GONE if change.needed else words.SPARE_GONE
+            return word(language, files=_some(change.files, language), index=pin.index)
+
+
+def _some(names: Sequence[str], language: Language) -> str:
+    told = COMMA(language).join(names[:_SOME])
+    left = len(names) - _SOME
+    return told if left <= 0 else words.AND_MORE(language, text=told, count=left)
+
+
+def compared_json(compared: Compared) -> dict[str, Any]:
+    """The changes for programs; texts are those of the index."""
+    return {
+        "changes": [_change_json(change) for change in compared.changes],
+        "files": compared.files,
+        "files_without_hash": compared.unhashed,
+        "from_git": list(compared.sources),
+        "out_of_reach": [
+            {"index": one.index, "projects": list(one.projects), "why": one.why} for one in compared.out_of_reach
+        ],
+    }
+
+
+def _change_json(change: Change) -> dict[str, Any]:
+    row: dict[str, Any] = {"kind": type(change).__name__.lower(), "grave": is_grave(change), **to_builtins(change)}
+    return {**row.pop("pin"), **row}

@@ -1,0 +1,197 @@
+"""`verify.py`: a program that tells whether a machine and environment match the lock.
+
+It is a single file, so that it can be copied and read alone: the modules of `resolver/verify` one after the other,
+with `model/system.py` so that versions of CANN are compared by the same code; then the data it needs of the
+lock, as JSON, since Python 3.10 cannot read TOML.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from resolver.model.component import Clause, ComponentRequirement
+from resolver.model.language import Language
+from resolver.model.lock import Lock, LockedDriver, LockedFact, LockedPin
+from resolver.report.report_words import STRENGTHS
+from resolver.report.text import one_line
+
+FILE = "verify.py"
+
+# Each after those that it uses; the first and the last are the program's frame.
+MODULES = (
+    "model/system",
+    "verify/finding",
+    "verify/words",
+    "verify/locked",
+    "verify/reading",
+    "verify/versions",
+    "verify/installed",
+    "verify/distributions",
+    "verify/machine",
+    "verify/cann",
+    "verify/imports",
+    "verify/npu",
+    "verify/driver",
+    "verify/record",
+    "verify/collisions",
+    "verify/requirements",
+    "verify/report",
+    "verify/main",
+)
+
+_HEAD = '''\
+#!/usr/bin/env python3
+"""Check whether this machine and environment match the lock: {stack} for {target}: {summary}
+
+Made from lock.toml by ascend-lock; do not edit. Run it with the Python of the environment:
+
+    python verify.py [--full] [--json] [--lang zh] [--soc] [--cann] [--hdk] [--skip-system-checks] [--python PATH]
+
+It changes nothing and needs only Python. Exit status: 0 matches, 1 something
+differs, 2 invalid command. The contents of the lock are at the end of this file.
+"""
+
+from __future__ import annotations
+
+{imports}
+
+if sys.version_info < (3, 8):
+    sys.stderr.write("error: this is Python %d.%d, but the lock is for {python}\\n" % sys.version_info[:2])
+    sys.stderr.write("hint: run verify.py with the Python of the environment, or pass its path\\n")
+    sys.exit(1)
+'''
+
+_FOOT = '''
+
+# --- what the lock says
+
+LOCK = r"""
+{lock}
+"""
+
+if __name__ == "__main__":
+    sys.exit(run(LOCK, __file__, sys.argv[1:]))
+'''
+
+
+def verify(lock: Lock) -> str:
+    """The text of verify.py."""
+    imports, body = _program()
+    head = _HEAD.format(
+        stack=_quiet(lock.stack),
+        target=_quiet(lock.target.name),
+        summary=_quiet(lock.summary),
+        python=".".join(lock.target.python.split(".")[:2]),
+        imports=imports,
+    )
+    return head + body + _FOOT.format(lock=_told(lock))
+
+
+@lru_cache(1)
+def _program() -> tuple[str, str]:
+    """The imports of all modules, and the rest of their code.
+
+    The modules import only the standard library and each other, and no two of them define the same name, as they end up
+    in one file; a test checks that.
+    """
+    imports: dict[str, set[str]] = {}
+    parts: list[str] = []
+    for module in MODULES:
+        text = files("resolver").joinpath(f"{module}.py").read_text(encoding="utf-8")
+        tree = ast.parse(text)
+        own = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]  # below its docstring
+        for node in own:
+            _take(node, imports)
+        rest = "\n".join(text.split("\n")[own[-1].end_lineno :]).strip()
+        title = "".join(f"# {line}".rstrip() + "\n" for line in (ast.get_docstring(tree) or "").splitlines())
+        parts.append(f"\n\n# --- {module.partition('/')[2]}\n#\n{title}\n{rest}\n")
+    lines = [f"import {name}" for name, taken in sorted(imports.items()) if "" in taken]
+    for name, taken in sorted(imports.items()):
+        if taken - {""}:
+            lines.append(f"from {name} import {', '.join(sorted(taken - {''}))}")
+    return "\n".join(lines), "".join(parts)
+
+
+def _take(node: ast.Import | ast.ImportFrom, imports: dict[str, set[str]]) -> None:
+    """Add what is imported from where, with an empty name for a whole module; without imports from the same file."""
+    if isinstance(node, ast.Import):
+        wanted = {alias.name: {""} for alias in node.names}
+    else:
+        wanted = {node.module or "": {alias.name for alias in node.names}}
+    for name, taken in wanted.items():
+        if name != "__future__" and name.removeprefix("resolver.").replace(".", "/") not in MODULES:
+            imports.setdefault(name, set()).update(taken)
+
+
+def _told(lock: Lock) -> str:
+    """The lock's data, one pin a line. JSON never has three quotes in a row, so it cannot end the string early."""
+    stages = {name: number for number, stage in enumerate(lock.stage, 1) for name in stage.pins}
+    pins = [_pin(pin, stages[pin.name]) for pin in lock.pin]
+    rows = {
+        "stack": lock.stack,
+        "target": lock.target.name,
+        "platform": lock.target.platform,
+        "python": lock.target.python,
+        "glibc": lock.target.glibc,
+        "system": dict(sorted(lock.target.system.items())),
+        "overrides": [[row.package, row.version, row.name] for row in lock.override],
+        "imports": list(lock.imports),
+        "import_env": dict(sorted(lock.import_env.items())),
+        "rewritten": sorted({name for pin in lock.pin if pin.git is not None for name in pin.git.rewrites}),
+        "absent": {row.name: row.reason for row in lock.absent},
+        "driver": [_driver(row, lock) for row in lock.driver],
+    }
+    written = json.dumps  # noqa: TID251  ASCII alone, inside of Python's source
+    lines = [f'"{key}": {written(value)},' for key, value in rows.items()]
+    return "\n".join(["{", *lines, '"pins": [', ",\n".join(map(written, pins)), "]", "}"])
+
+
+def _pin(pin: LockedPin, stage: int) -> dict[str, Any]:
+    version = f"{pin.version}+{pin.label}" if pin.label else pin.version
+    row: dict[str, Any] = {"name": pin.name, "version": version, "stage": stage}
+    if pin.mode != "wheels":
+        row["built"] = True
+    if pin.git is not None:
+        row |= {"commit": pin.git.commit, "editable": pin.git.editable}
+    row["sha256"] = [file.sha256 for file in pin.file]
+    return row
+
+
+def _driver(row: LockedDriver, lock: Lock) -> dict[str, Any]:
+    needs = [need for need in map(ComponentRequirement.parse, row.needs) if need is not None]
+    fact = next((fact for fact in lock.fact if fact.id == row.fact), None)
+    return {
+        "by": row.by,
+        "wanted": " | ".join(map(str, needs)),
+        "ranges": [
+            [[clause.operator, _value(clause)] for clause in clauses] for need in needs for clauses in need.alternatives
+        ],
+        "binding": row.binding,
+        "strength": fact.strength if fact is not None else "stack",
+        "source": fact.source if fact is not None else row.fact,
+        "reason": [_evidence(row, fact, "en"), _evidence(row, fact, "zh")],
+    }
+
+
+def _evidence(row: LockedDriver, fact: LockedFact | None, language: Language) -> str:
+    """What a fact, or without one the stack's line, says of the driver, and who says so."""
+    chinese = language == "zh"
+    if fact is None:
+        evidence = row.fact
+    else:
+        strength = STRENGTHS[fact.strength](language) if fact.strength in STRENGTHS else fact.strength
+        evidence = f"{strength}{'：' if chinese else ': '}{fact.source}"
+    return f"{row.text_zh or row.text}（{evidence}）" if chinese else f"{row.text} ({evidence})"
+
+
+def _value(clause: Clause) -> str:
+    return ".".join([*map(str, clause.line), "*"]) if clause.line else str(clause.value)
+
+
+def _quiet(text: str) -> str:
+    """The text, safe inside a docstring."""
+    return one_line(text).replace("\\", "/").replace('"', "'").replace("{", "(").replace("}", ")")

@@ -1,0 +1,495 @@
+"""The independent check: is a resolution valid? Deliberately written separately from the search.
+
+It reads pages, metadata and facts again and evaluates everything with the `packaging` library alone, so that a
+mistake in the universe, the search or the SAT encoding cannot go unnoticed. It shares types with them, but no logic.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from functools import cache, lru_cache
+
+from msgspec.structs import replace
+from packaging.requirements import InvalidRequirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.tags import parse_tag
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+from packaging.version import Version
+
+from resolver.index.protocol import Catalog, UnusableFile
+from resolver.model import fact as facts
+from resolver.model import text
+from resolver.model.component import ComponentRequirement
+from resolver.model.problem import Problem
+from resolver.model.release import File, Page
+from resolver.model.requirement import Requirement
+from resolver.model.resolution import Pin, Resolution
+
+_MOST_TAGS = 1000
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
+_FILENAME = re.compile(r"[A-Za-z0-9._+!-]+")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+# The same texts occur again and again. Their meaning is still determined by packaging.
+_version = lru_cache(None)(Version)
+# A marker of comparisons joined by `and`, the last one `extra == "x"`: it need not be parsed except for x.
+_VALUE = r"""(?:"[^"]*"|'[^']*')"""
+_COMPARED = rf"\(?\s*[a-z_]+\s*(?:[<>=!~]=?=?|not\s+in|in)\s*{_VALUE}\s*\)?"
+_EXTRA = re.compile(rf"\s*(?:{_COMPARED}\s*and\s+)*extra\s*==\s*({_VALUE})\s*")
+_NAMED = re.compile(r"""\bextra\s*[=!]=\s*["']([^"']*)["']|["']([^"']*)["']\s*[=!]=\s*extra\b""")
+_ANY = None  # stands for every extra
+
+
+def check(problem: Problem, resolution: Resolution, catalog: Catalog) -> list[str]:
+    """Every fault of the resolution as a sentence; empty if it is valid."""
+    return list(_Check(problem, resolution, catalog).violations())
+
+
+@lru_cache(maxsize=65536)
+def _only_for(line: str) -> str | None:
+    """The only extra for which the line may apply; None if that is not obvious."""
+    match = _EXTRA.fullmatch(line.partition(";")[2]) if "extra" in line else None
+    return text.name(match[1][1:-1]) if match is not None else None
+
+
+@lru_cache(maxsize=65536)
+def _extras_of(line: str) -> frozenset[str | None]:
+    """The extras that decide whether a line applies. For all others it does if it does without any, written "" here."""
+    only = _only_for(line)
+    if only is not None:
+        return frozenset((only,))
+    marker = line.partition(";")[2]
+    named = [text.name(one or other) for one, other in _NAMED.findall(marker)]
+    unclear = len(re.findall(r"\bextra\b", marker)) > len(named)
+    return frozenset(("", *named, *((_ANY,) if unclear else ())))
+
+
+class _Check:
+    def __init__(self, problem: Problem, resolution: Resolution, catalog: Catalog) -> None:
+        self._problem = problem
+        self._catalog = catalog
+        self._pins = {str(pin.name): pin for pin in resolution.pins}
+        self._asked: dict[str, list[SpecifierSet]] = {}
+        self._wished: dict[str, list[SpecifierSet]] = {}  # of the stack or a fact
+        self._extras: dict[str, set[str]] = {name: set() for name in self._pins}
+        self._facts_of: dict[str, list[facts.Fact]] = {}
+        for fact in problem.facts:
+            self._facts_of.setdefault(str(fact.package), []).append(fact)
+        self._ranks: dict[str, int] = {}  # of wheels' tags, by the end of the name
+        self._by_extra: dict[str, dict[str | None, list[str]]] = {}  # by project: its lines, by extra
+        self._absent = set(self._kept_out())
+
+    def violations(self) -> Iterator[str]:
+        yield from self._requirements()
+        for pin in self._pins.values():
+            if pin.release.source is not None:
+                yield from self._source(pin)
+            else:
+                yield from self._file(pin)
+                yield from self._policy(pin)
+            if pin.name in self._absent:
+                yield f"{pin.name} is pinned, and must be absent"
+            yield from self._facts(pin)
+            if pin.name not in self._asked:
+                yield f"nothing asks for {pin.name}"
+            if set(pin.extras) - self._extras[pin.name]:
+                yield f"nothing asks for the extras of {pin.name}"
+
+    # --- what is not from an index, and what must not be installed
+
+    def _lines_about(self, name: str) -> list[Requirement]:
+        """The stack's lines about a project that apply to the target."""
+        needs = [ask.need for ask in self._problem.stack.asks if isinstance(ask.need, Requirement)]
+        return [need for need in needs if need.name == name and self._counts(need, "")]
+
+    def _kept_out(self) -> Iterator[str]:
+        """What is excluded by the stack; and by facts, if the stack names their project in versions that they cover."""
+        for row in self._problem.stack.absent:
+            yield row.package
+        for fact in self._problem.facts:
+            if isinstance(fact, facts.Absent) and not self._lines_about(fact.other):
+                lines = self._lines_about(fact.package)
+                urls = [line.url for line in lines if line.url]
+                if urls:
+                    known = [self._problem.sources[urls[0]].version]
+                elif lines:
+                    known = [
+                        _version(text_of)
+                        for page in self._catalog.lookup(fact.package).pages
+                        for text_of in page.releases
+                    ]
+                else:
+                    continue
+                wanted = [v for v in known if all(line.specifier.contains(v, prereleases=True) for line in lines)]
+                if wanted and all(any(s.contains(v, prereleases=True) for s in fact.versions) for v in wanted):
+                    yield fact.other
+
+    def _source(self, pin: Pin) -> Iterator[str]:
+        """A pin that is not from an index must be the source that the stack names, in its known version."""
+        source = pin.release.source
+        urls = {line.url for line in self._lines_about(pin.name) if line.url}
+        if len(urls) != 1 or self._problem.sources.get(next(iter(urls), "")) != source or source is None:
+            yield f"{pin.name} is not what the stack's address stands for"
+        elif source.name != pin.name or source.version != pin.version:
+            yield f"{pin.name} {pin.version} is not {source.name} {source.version} of {source.address}"
+        else:
+            yield from self._python(pin.release.file, source.recipe.requires_python)
+
+    # --- requirements
+
+    def _requirements(self) -> Iterator[str]:
+        """Walk from the stack, recording everything met in `_asked` and `_extras`."""
+        todo: list[tuple[str, str]] = []
+        for ask in self._problem.stack.asks:
+            need = ask.need
+            if isinstance(need, Requirement) and need.url in self._problem.sources:
+                need = replace(need, url="")  # `_source` checks that the pin is what the address means
+            yield from self._need(str(ask.origin), need, todo)
+        done: set[tuple[str, str]] = set()
+        while todo:
+            name, extra = todo.pop()
+            if (name, extra) in done or name not in self._pins:
+                continue
+            done.add((name, extra))
+            pin = self._pins[name]
+            who = f"{name}[{extra}]" if extra else name
+            try:
+                needs = [text.requirement(line) for line in self._lines_for(pin, extra)]
+                build_needs = [text.requirement(line) for line in self._build_lines(pin)]
+            except (UnusableFile, InvalidRequirement) as error:
+                yield f"{pin.release.file.filename}: {error}"
+                continue
+            dropped = {gone for fact in self._about(pin, facts.Replaces) for gone in fact.drop}
+            source = pin.release.source
+            stated = bool(self._about(pin, facts.Builds)) if source is None else source.fact is not None
+            for needed in needs:
+                if needed.name not in dropped and self._counts(needed, extra):
+                    yield from self._project_need(f"{who} {pin.version}", needed, todo, wish=stated)
+            if not extra:
+                for needed in build_needs:
+                    if self._counts(needed, ""):
+                        yield from self._project_need(f"building {name} {pin.version}", needed, todo, wish=False)
+                for fact in self._about(pin, facts.Requires):
+                    if fact.wheels and not pin.release.file.filename.endswith(".whl"):
+                        continue
+                    for need in fact.needs:
+                        if not self._is_replaced(pin, fact, need):
+                            yield from self._need(f"{name} {pin.version}", need, todo)
+                for replaced in self._about(pin, facts.Replaces):
+                    for need in replaced.add:
+                        yield from self._need(f"{name} {pin.version}", need, todo)
+
+    def _is_replaced(self, pin: Pin, fact: facts.Requires, need: facts.Need) -> bool:
+        """Whether a practice takes the place of what a fact requires."""
+        if isinstance(need, ComponentRequirement) or fact.strength.value in ("enforced", "practice"):
+            return False
+        replaced = self._about(pin, facts.Replaces)
+        return any(one.strength.value == "practice" and need.name in one.drop for one in replaced)
+
+    def _counts(self, needed: Requirement, extra: str) -> bool:
+        if needed.marker is None:
+            return True
+        return needed.marker.evaluate({**self._problem.target.markers, "extra": extra})
+
+    def _need(self, who: str, need: facts.Need, todo: list[tuple[str, str]]) -> Iterator[str]:
+        if isinstance(need, ComponentRequirement):
+            value = self._problem.target.system.get(need.component)
+            if value is not None and not need.allows(value):
+                yield f"{who}: {need} does not hold, the target has {need.component} {value}"
+            return
+        if self._counts(need, ""):
+            yield from self._project_need(who, need, todo, wish=True)
+
+    def _project_need(self, who: str, needed: Requirement, todo: list[tuple[str, str]], *, wish: bool) -> Iterator[str]:
+        name = needed.name
+        pin = self._pins.get(name)
+        if name in self._absent:
+            return
+        if needed.url:
+            yield f"{who} needs the address {needed.url}"
+        elif pin is None:
+            yield f"{who} needs {needed}, which is not pinned"
+        elif not needed.specifier.contains(pin.version, prereleases=True):
+            yield f"{who} needs {needed}, and {pin.version} is pinned"
+        else:
+            self._asked.setdefault(name, []).append(needed.specifier)
+            if wish:
+                self._wished.setdefault(name, []).append(needed.specifier)
+            self._extras[name].update(needed.extras)
+            todo.append((name, ""))
+            todo.extend((name, extra) for extra in needed.extras)
+
+    def _lines_for(self, pin: Pin, extra: str) -> list[str]:
+        """The lines of a pin that may apply for an extra; "" stands for no extra."""
+        known = self._by_extra.get(pin.name)
+        if known is None:
+            known = self._by_extra[pin.name] = {}
+            for line in self._lines(pin):
+                for one in _extras_of(line):
+                    known.setdefault(one, []).append(line)
+        return [*known.get(extra, ()), *(known.get(_ANY, ()) if extra else ())]
+
+    def _lines(self, pin: Pin) -> list[str]:
+        file = pin.release.file
+        if pin.release.source is not None:
+            return list(pin.release.source.recipe.requires)
+        if file.filename.endswith(".whl"):
+            return list(self._catalog.metadata(file).requires_dist)
+        archive = self._catalog.archive(file)
+        builds = self._about(pin, facts.Builds)
+        if builds:
+            lines = []
+            for raw in self._catalog.member(file, builds[0].requires_from).replace("\\\n", " ").split("\n"):
+                line = re.sub(r"(^|\s)#.*$", "", raw).strip()
+                if line:
+                    lines.append(line)
+            own = archive.metadata.requires_dist if archive.metadata else ()
+            return lines + [line for line in own if re.search(r"\bextra\b", line.partition(";")[2])]
+        stated = self._about(pin, facts.Metadata)
+        if stated:
+            return [str(requirement) for requirement in stated[0].requires]
+        if archive.metadata is None:
+            raise UnusableFile("no static metadata")
+        return list(archive.metadata.requires_dist)
+
+    def _build_lines(self, pin: Pin) -> list[str]:
+        """Check that the environment has what builds in it require."""
+        if pin.release.source is not None:
+            recipe = pin.release.source.recipe
+            lines = [] if recipe.isolation else list(recipe.build_requires)
+            return [line for line in lines if text.requirement(line).name != pin.name]
+        builds = self._about(pin, facts.Builds)
+        if not builds or builds[0].isolation:
+            return []
+        stated = self._catalog.archive(pin.release.file).build_requires
+        lines = ["setuptools>=40.8.0", "wheel"] if stated is None else list(stated)
+        lines = [line for line in lines if text.requirement(line).name not in builds[0].build_drop]
+        return [line for line in (*lines, *map(str, builds[0].build_add)) if text.requirement(line).name != pin.name]
+
+    # --- files
+
+    def _file(self, pin: Pin) -> Iterator[str]:
+        binding = self._problem.indexes.binding(pin.name, self._problem.target.platform)
+        offered = [
+            file
+            for page in self._catalog.lookup(pin.name).pages
+            if page.index == pin.release.index
+            for file in _files(page, pin.version)
+        ]
+        if pin.release.index not in binding.indexes:
+            yield f"{pin.name} comes from `{pin.release.index}`, which it is not bound to"
+        hashes: dict[str, set[str]] = {}
+        for one in offered:
+            hashes.setdefault(one.filename, set()).add(one.sha256)
+        for file in (pin.release.file, *pin.release.others):
+            if hashes.get(file.filename, set()).isdisjoint(("", file.sha256)):
+                yield f"{file.filename} is not on the page of `{pin.release.index}` with this hash"
+            if not _FILENAME.fullmatch(file.filename):
+                yield f"{file.filename} has characters that no name of a wheel or source archive has"
+            if file.sha256 and not _SHA256.fullmatch(file.sha256):
+                yield f"{file.filename} has no sha256"
+            yield from self._tags(pin, file)
+            yield from self._python(file, file.requires_python)
+            yield from self._date(file)
+        if pin.release.file.is_wheel:
+            with contextlib.suppress(UnusableFile):  # reported with its requirements
+                yield from self._python(pin.release.file, self._catalog.metadata(pin.release.file).requires_python)
+            taken = self._rank(pin.release.file)
+            better = (file for file in _told_apart(offered) if self._rank(file) < taken)
+            if any(self._is_open(file) and _is_readable(file.filename) for file in better):
+                yield f"{pin.release.file.filename} is not the wheel that pip would take"
+
+    def _python(self, file: File, requires_python: str) -> Iterator[str]:
+        admits = _admits_python(requires_python, self._problem.target.pythons(requires_python))
+        if admits is None:
+            yield f"{file.filename} has a Requires-Python that cannot be read"
+        elif not admits:
+            yield f"{file.filename} needs Python {requires_python}"
+
+    def _date(self, file: File) -> Iterator[str]:
+        cutoff = self._problem.policy.exclude_newer
+        if cutoff is None:
+            return
+        if _moment(file.uploaded, cutoff) >= cutoff:
+            yield f"{file.filename} was not uploaded before {cutoff.isoformat()}"
+
+    def _is_open(self, file: File) -> bool:
+        """Whether a file is usable apart from its tags."""
+        return not any(self._python(file, file.requires_python)) and not any(self._date(file))
+
+    def _rank(self, file: File) -> int:
+        """The rank of the best of a wheel's tags among those that the target accepts."""
+        accepted = self._problem.target.tags
+        if not file.is_wheel or file.yanked is not None:
+            return len(accepted)
+        # the last three parts of the name (PEP 427): thousands of wheels have a few dozen
+        _, *last = file.filename[:-4].rsplit("-", 3)
+        joined = "-".join(last)
+        if joined not in self._ranks:
+            tags = _parsed_tags(joined) if len(last) == 3 else ()
+            self._ranks[joined] = min((accepted[tag] for tag in tags if tag in accepted), default=len(accepted))
+        return self._ranks[joined]
+
+    def _tags(self, pin: Pin, file: File) -> Iterator[str]:
+        if not file.filename.endswith(".whl"):
+            return
+        try:
+            name, version, _, tags = parse_wheel_filename(file.filename)
+        except InvalidWheelFilename as error:
+            yield str(error)
+            return
+        if (name, version) != (pin.name, pin.version):
+            yield f"{file.filename} is not {pin.name} {pin.version}"
+        if not any(str(tag) in self._problem.target.tags for tag in tags):
+            yield f"{file.filename} is not for the target"
+
+    # --- policy and facts
+
+    def _policy(self, pin: Pin) -> Iterator[str]:
+        asked = self._asked.get(pin.name, [])
+        pinned = any(
+            one.operator == "===" or (one.operator == "==" and "*" not in one.version)
+            for wished in self._wished.get(pin.name, [])
+            for one in wished
+        )
+        if pin.release.file.yanked is not None and not pinned:
+            yield f"{pin.name} {pin.version} was yanked, and neither the stack nor a fact pins it"
+        if not pin.version.is_prerelease:
+            return
+        match self._problem.policy.prereleases_for(pin.name):
+            case "never":
+                yield f"{pin.name} {pin.version} is a pre-release"
+            case "if-necessary":
+                named = any(
+                    Version(one.version.removesuffix(".*")).is_prerelease
+                    for s in asked
+                    for one in s
+                    if one.operator not in ("===", "!=")
+                )
+                if not named and not any(one.operator == "===" for s in asked for one in s):
+                    for page in self._catalog.lookup(pin.name).pages:
+                        for version_text in page.releases:
+                            version = _version(version_text)
+                            if not version.is_prerelease and self._fits(pin, version):
+                                yield f"{pin.name} {pin.version} is a pre-release, and {version} fits"
+            case "allow":
+                pass
+
+    def _fits(self, pin: Pin, version: Version) -> bool:
+        """Whether another release of a pin's project meets its requirements and has a file for the target."""
+        if not all(one.contains(version, prereleases=True) for one in self._asked.get(pin.name, [])):
+            return False
+        about = [fact for fact in self._problem.facts if fact.package == pin.name and fact.speaks_of(version)]
+        if any(isinstance(fact, facts.Excludes) for fact in about):
+            return False
+        source_only = any(isinstance(fact, facts.Builds) for fact in about)
+        refused = {fact.index for fact in about if isinstance(fact, facts.Names)}
+        return any(
+            self._is_open(file)
+            and file.yanked is None
+            and (
+                not source_only and self._rank(file) < len(self._problem.target.tags) and _is_readable(file.filename)
+                if file.is_wheel
+                else not self._problem.wheels_only
+            )
+            for page in self._catalog.lookup(pin.name).pages
+            if page.index not in refused
+            for file in _told_apart(_files(page, version))
+        )
+
+    def _about(self, pin: Pin, kind: type[facts.FactKind]) -> list[facts.FactKind]:
+        return [fact for fact in self._all_about(pin) if isinstance(fact, kind)]
+
+    def _all_about(self, pin: Pin) -> Iterator[facts.Fact]:
+        for fact in self._facts_of.get(pin.name, ()):
+            if any(versions.contains(pin.version, prereleases=True) for versions in fact.versions):
+                yield fact
+
+    def _facts(self, pin: Pin) -> Iterator[str]:
+        for fact in self._all_about(pin):
+            match fact:
+                case facts.Excludes():
+                    yield f"{pin.name} {pin.version} is excluded at {fact.where}"
+                case facts.Names():
+                    if fact.index == pin.release.index:
+                        yield f"{pin.name} {pin.version} from `{fact.index}` is refused at {fact.where}"
+                case facts.Absent():
+                    if fact.other in self._pins:
+                        yield f"{fact.other} must not be where {pin.name} is, {fact.where}"
+                case facts.Collides():
+                    if fact.other in self._pins:
+                        yield f"{pin.name} and {fact.other} both own the module {fact.module}, {fact.where}"
+                case facts.Builds():
+                    if pin.release.file.filename.endswith(".whl"):
+                        yield f"{pin.name} {pin.version} is a wheel, and a fact builds it from source"
+                case facts.Requires() | facts.Replaces() | facts.Metadata() | facts.Sources():
+                    pass  # they say what a pin needs: see `_requirements` and `_source`
+                case facts.After() | facts.Warns() | facts.Exports() | facts.External():
+                    pass  # they rule nothing out
+
+
+# Explaining a conflict checks several locks in one run, mostly of the same files.
+
+
+def _moment(uploaded: str, unknown: dt.datetime) -> dt.datetime:
+    """An upload time in RFC 3339, as in PEP 700; `unknown` if it is not valid."""
+    match = _TIME.fullmatch(uploaded)
+    if match is None:
+        return unknown
+    whole, fraction, zone = match.groups()
+    zone = "+00:00" if zone in (None, "Z", "z") else zone
+    try:
+        moment = dt.datetime.fromisoformat(f"{whole.upper()}{zone}").astimezone(dt.timezone.utc)
+    except (ValueError, OverflowError):  # no such day, or none in UTC
+        return unknown
+    return moment + dt.timedelta(microseconds=int(f"{fraction or '':0<6}"[:6]))
+
+
+def _told_apart(files: Sequence[File]) -> Iterator[File]:
+    """The files whose names occur once: for others nobody can tell which is meant."""
+    times = Counter(file.filename for file in files)
+    return (file for file in files if times[file.filename] == 1)
+
+
+@cache
+def _is_readable(filename: str) -> bool:
+    """Whether pip could use a wheel with that name."""
+    try:
+        parse_wheel_filename(filename)
+    except InvalidWheelFilename:
+        return False
+    return True
+
+
+def _files(page: Page, version: Version) -> Sequence[File]:
+    """The files of a release; a page has one spelling of each version."""
+    if (plain := str(version)) in page.releases:
+        return page.releases[plain]
+    return next((page.releases[spelled] for spelled in page.releases if _version(spelled) == version), ())
+
+
+@cache
+def _parsed_tags(joined: str) -> Collection[str]:
+    """The tags at the end of a wheel's name; empty if they are invalid, or more than any real wheel has."""
+    if math.prod(part.count(".") + 1 for part in joined.split("-")) > _MOST_TAGS:
+        return ()
+    try:
+        return tuple(map(str, parse_tag(joined)))
+    except ValueError:
+        return ()
+
+
+@cache
+def _admits_python(requires_python: str, pythons: tuple[Version, ...]) -> bool | None:
+    """Whether a Requires-Python admits each of these; None if it is invalid. `>=3.6.*` stands for `>=3.6`."""
+    clauses = (clause.strip() for clause in requires_python.split(","))
+    try:
+        admitted = SpecifierSet(",".join(one.removesuffix(".*") if one[:1] in ("<", ">") else one for one in clauses))
+        return all(admitted.contains(python, prereleases=True) for python in pythons)
+    except InvalidSpecifier:
+        return None

@@ -1,0 +1,219 @@
+"""A SAT solver whose clauses have grounds.
+
+Every clause except purely logical ones has a selector for its ground, so that an unsatisfiable answer names the
+grounds that clash, and a ground can be left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from itertools import islice
+
+from pysat.card import CardEnc, EncType
+from pysat.solvers import Cadical153
+
+from resolver.resolve.ground import Ground
+
+_PAIRWISE = 5
+
+
+class Grounded:
+    """Clauses and their grounds. Clauses with `relaxed` grounds do not count.
+
+    Unless `reading` is set, guards are false: a guard stands for possibilities that nobody has looked at yet.
+    """
+
+    def __init__(self) -> None:
+        self.relaxed: frozenset[Ground] = frozenset()
+        self.reading = False
+        self._solver = Cadical153()
+        self._witness = Witness()
+        self._top = 1
+        self._all_hold = 1  # implies every selector
+        self._selectors: dict[Ground, int] = {}
+        self._grounds: dict[int, Ground] = {}
+        self._guards: list[int] = []
+        self._holding: frozenset[Ground] = frozenset()  # what is relaxed if `_holds` is true
+        self._holds = self._held = 0
+
+    def close(self) -> None:
+        """Free the solver's memory; nothing can be asked afterwards."""
+        self._solver.delete()
+
+    @property
+    def known(self) -> Collection[Ground]:
+        """Every ground so far, in the order in which they became known."""
+        return self._selectors.keys()
+
+    def imply(self, clause: Sequence[int]) -> None:
+        """Add a clause that holds regardless of what is relaxed."""
+        self._clause(clause)
+
+    def guard(self, variables: Sequence[int]) -> int:
+        """A variable that stands for one of the variables: see `reading`."""
+        guard = self.fresh()
+        self._guards.append(guard)
+        self._clause([-guard, *variables])
+        return guard
+
+    # --- answers
+
+    def satisfiable(
+        self,
+        assumed: Iterable[int] = (),
+        among: Collection[Ground] | None = None,
+        any_of: Collection[Ground] = (),
+    ) -> bool:
+        """Whether the clauses are satisfiable with variables assumed; if given, only with the grounds `among`.
+
+        With `any_of`, at least one of those must be true as well.
+        """
+        if among is None:
+            selectors = [self._everything()]
+        else:
+            selectors = [self._selectors[ground] for ground in among if ground not in self.relaxed]
+        if any_of:
+            name = self.fresh()
+            self._clause([-name, *(self._selectors[ground] for ground in any_of)])
+            selectors.append(name)
+        return bool(self._solver.solve(assumptions=[*assumed, *selectors, *self._no_guards()]))
+
+    def holds(self, assumed: Iterable[int] = ()) -> bool:
+        """The same for all grounds, for frequent calls: the previous answer may also be valid now.
+
+        `chosen` has the answer; if there is none, `core` has its reasons.
+        """
+        assumed = [*assumed, self._everything()]
+        if self._witness.meets(assumed, () if self.reading else self._guards):
+            return True
+        if not self._solver.solve(assumptions=[*assumed, *self._no_guards()]):
+            return False
+        self._witness.take(self._solver.get_model())
+        return True
+
+    def _no_guards(self) -> Iterable[int]:
+        return () if self.reading else [-guard for guard in self._guards]
+
+    def _everything(self) -> int:
+        """A variable that implies every selector except the relaxed ones, and the negation of those.
+
+        Assuming it is much faster than assuming hundreds of them.
+        """
+        if not self.relaxed:
+            return self._all_hold
+        if self._holding != self.relaxed:
+            self._holding, self._holds, self._held = self.relaxed, self.fresh(), 0
+        left_out = {self._selectors[ground] for ground in self.relaxed if ground in self._selectors}
+        for name in islice(self._grounds, self._held, None):
+            self._clause([-self._holds, -name if name in left_out else name])
+        self._held = len(self._grounds)
+        return self._holds
+
+    def broken(self) -> set[Ground]:
+        """Grounds with a clause that the last satisfying answer does not meet."""
+        model: Sequence[int] = self._solver.get_model() or ()  # the literal of variable n at n - 1
+        return {ground for ground, name in self._selectors.items() if not (name <= len(model) and model[name - 1] > 0)}
+
+    def core(self) -> list[Ground]:
+        """The grounds that the last unsatisfiable answer rests on; not made minimal."""
+        names = sorted(literal for literal in self._solver.get_core() or () if literal in self._grounds)
+        return [self._grounds[name] for name in names]
+
+    def minimal(self, assumed: Iterable[int] = (), among: Collection[Ground] | None = None) -> list[Ground]:
+        """The grounds that clash, made minimal by leaving them out one by one, the latest known first."""
+        assumed = list(assumed)
+        self.satisfiable(assumed, list(self.known) if among is None else among)
+        core = self.core()
+        for ground in reversed(core):
+            if ground in core:
+                rest = [other for other in core if other != ground]
+                if not self.satisfiable(assumed, rest):
+                    core = self.core()
+        return core
+
+    def preferred(self, assumed: Sequence[int], order: Sequence[Ground]) -> list[Ground]:
+        """Those of the grounds, which clash, that clash at the least: the first ones in this order wherever possible.
+
+        (QuickXplain.) It hangs on what holds alone, and neither on the solver nor on when something became known.
+        """
+
+        def needed(held: list[Ground], anew: bool, among: Sequence[Ground]) -> list[Ground]:
+            if anew and not self.satisfiable(assumed, held):
+                return []
+            if len(among) == 1:
+                return list(among)
+            first, last = among[: len(among) // 2], among[len(among) // 2 :]
+            of_last = needed([*held, *first], True, last)
+            return [*needed([*held, *of_last], bool(of_last), first), *of_last]
+
+        return needed([], True, order)
+
+    # --- clauses
+
+    def _clause(self, clause: Sequence[int]) -> None:
+        self._solver.add_clause(clause)
+        self._witness.add(clause)
+
+    def rule(self, because: Iterable[Ground], clause: Iterable[int]) -> None:
+        """Add a clause with grounds."""
+        self._clause([*(-self.selector(ground) for ground in because), *clause])
+
+    def selector(self, ground: Ground) -> int:
+        """The variable that says that a ground holds."""
+        selector = self._selectors.get(ground)
+        if selector is None:
+            selector = self._selectors[ground] = self.fresh()
+            self._grounds[selector] = ground
+            self._witness.hold(selector)
+            self._solver.set_phases([selector])
+            self._clause([-self._all_hold, selector])
+        return selector
+
+    def at_most_one(self, variables: list[int]) -> None:
+        """At most one of the variables is true."""
+        if len(variables) < 2:
+            return
+        encoding = EncType.pairwise if len(variables) <= _PAIRWISE else EncType.seqcounter
+        coded = CardEnc.atmost(variables, 1, top_id=self._top, encoding=encoding)
+        self._top = max(self._top, coded.nv)
+        for clause in coded.clauses:
+            self._clause(clause)
+
+    def fresh(self) -> int:
+        """A new variable."""
+        self._top += 1
+        return self._top
+
+
+class Witness:
+    """The last model of a solver, as long as it meets the clauses added since.
+
+    It often answers the next question, too. Checking that is much cheaper than asking again, as the solver starts over
+    with all assumptions each time. Later variables are false, except those for which `hold` was called.
+    """
+
+    def __init__(self) -> None:
+        self._true: set[int] | None = None
+
+    def take(self, model: Iterable[int]) -> None:
+        """Use the literals of this model from now on."""
+        self._true = {literal for literal in model if literal > 0}
+
+    def hold(self, variable: int) -> None:
+        """Make a new variable true."""
+        if self._true is not None:
+            self._true.add(variable)
+
+    def add(self, clause: Iterable[int]) -> None:
+        """Add a clause that must be met."""
+        true = self._true
+        if true is not None and not any((literal > 0) == (abs(literal) in true) for literal in clause):
+            self._true = None
+
+    def meets(self, true: Iterable[int], false: Iterable[int]) -> bool:
+        """Whether these variables are true and those false. False if no model is known."""
+        return self._true is not None and self._true.issuperset(true) and self._true.isdisjoint(false)
+
+    def true(self) -> Iterable[int]:
+        """The true variables in ascending order."""
+        return sorted(self._true or ())

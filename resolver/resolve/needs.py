@@ -1,0 +1,105 @@
+"""The requirement lines of a release: from its file, or from the fact that replaces it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+from packaging.requirements import InvalidRequirement
+
+from resolver.errors import InputError
+from resolver.index.parse.pyproject import LEGACY_BUILD
+from resolver.index.protocol import Catalog, UnusableFile
+from resolver.model import fact as facts
+from resolver.model import text
+from resolver.model.candidate import Release
+from resolver.model.release import Archive
+
+_COMMENT = re.compile(r"(^|\s)#.*$")
+
+DYNAMIC = "it is a source archive without static metadata, and locking never runs a package's code"
+
+
+class DynamicArchiveError(InputError):
+    """The source archive of `release` has no static metadata, and no fact has it either."""
+
+    def __init__(self, release: Release, why: str) -> None:
+        self.release = release
+        self.name = text.name(release.file.filename.rpartition("-")[0])
+        super().__init__(f"`{release.file.filename}`: {DYNAMIC}", where=f"index `{release.index}`", why=why)
+
+
+class Lines(msgspec.Struct, frozen=True):
+    """PEP 508 lines, including markers and extras. `build_requires` is empty for wheels."""
+
+    requires: tuple[str, ...]
+    requires_python: str
+    build_requires: tuple[str, ...]
+    extras: tuple[str, ...]
+
+
+def requirement_lines(catalog: Catalog, release: Release, metadata: Sequence[facts.Metadata]) -> Lines:
+    """Read what a release needs from the first of: its source, its `builds` fact, its file, its `metadata` fact.
+
+    Raises UnusableFile if a file cannot be read, DynamicArchiveError if an archive has no static metadata and no fact.
+    """
+    file = release.file
+    if release.source is not None:
+        recipe = release.source.recipe
+        return Lines(recipe.requires, recipe.requires_python, recipe.build_requires, release.source.extras)
+    if file.is_wheel:
+        wheel = catalog.metadata(file)
+        return Lines(wheel.requires_dist, wheel.requires_python, (), wheel.provides_extra)
+    archive = catalog.archive(file)
+    if release.builds is not None:
+        listed = requirements_file(catalog.member(file, release.builds.requires_from))
+        static = archive.metadata
+        python = static.requires_python if static else file.requires_python
+        # the fact says what is always needed; extras are taken from the archive itself
+        optional = tuple(line for line in static.requires_dist if _is_optional(line)) if static else ()
+        extras = static.provides_extra if static else ()
+        return Lines((*listed, *optional), python, build_lines(archive, release.builds), extras)
+    if metadata:
+        fact = metadata[0]
+        python = str(fact.requires_python) if fact.requires_python is not None else file.requires_python
+        build = build_lines(archive, None) if fact.build_requires is None else tuple(map(str, fact.build_requires))
+        stated = tuple(map(str, fact.requires))
+        return Lines(stated, python, build, text.all_extras(stated))
+    if archive.metadata is None:
+        raise DynamicArchiveError(release, archive.why_dynamic)
+    own = archive.metadata
+    return Lines(own.requires_dist, own.requires_python, build_lines(archive, None), own.provides_extra)
+
+
+def _is_optional(line: str) -> bool:
+    """Whether a line applies only with an extra."""
+    return text.extras_named(line) != frozenset()
+
+
+def build_lines(archive: Archive, builds: facts.Builds | None) -> tuple[str, ...]:
+    """What building an archive needs: according to its pyproject.toml, corrected by the fact."""
+    lines = archive.build_requires if archive.build_requires is not None else LEGACY_BUILD
+    if builds is None:
+        return lines
+    kept = []
+    for line in lines:
+        try:
+            if text.requirement(line).name not in builds.build_drop:
+                kept.append(line)
+        except InvalidRequirement:
+            raise UnusableFile(f"`{line}` in its build-system.requires is not a requirement") from None
+    return (*kept, *map(str, builds.build_add))
+
+
+def requirements_file(content: str) -> tuple[str, ...]:
+    """The requirement lines of a requirements file. Options in it are refused, never followed."""
+    lines = []
+    for raw in content.replace("\\\n", " ").splitlines():
+        line = _COMMENT.sub("", raw).strip()
+        if not line:
+            continue
+        if line.startswith("-"):
+            raise UnusableFile(f"the requirements file has the option `{line}`, which is not supported")
+        lines.append(line)
+    return tuple(lines)

@@ -1,0 +1,243 @@
+"""A project for one target: which of its releases are usable, and which file of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from itertools import groupby
+from types import MappingProxyType
+from typing import Any
+
+from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName
+from packaging.version import Version
+
+from resolver.index.parse.screen import Screen
+from resolver.index.parse.uploaded import moment
+from resolver.index.protocol import Lookup
+from resolver.model.candidate import Release
+from resolver.model.component import Value
+from resolver.model.edge import Allows, Among, Exactly
+from resolver.model.fact import Builds, Excludes, Fact, FactKind, Names, Warns
+from resolver.model.release import File, Page, Reason, SetAside
+from resolver.model.source import Source
+from resolver.resolve.ordered import Offer, Ordered
+
+_WORD = 64  # bits that are scanned at once
+
+
+class Project:
+    """All releases of a project on the indexes bound to it, newest first; or only that of its `source`.
+
+    `facts` are those about this project. Each release is screened when first looked at. Masks have a bit for each
+    position. `system` has the components of the target.
+    """
+
+    def __init__(
+        self,
+        name: NormalizedName,
+        ordered: Ordered,
+        screen: Screen,
+        facts: tuple[Fact, ...],
+        *,
+        wheels_only: bool = False,
+        source: Source | None = None,
+        system: Mapping[str, Value] = MappingProxyType({}),
+    ) -> None:
+        self._wheels_only = wheels_only
+        self.name = name
+        self.source = source
+        self.ordered = ordered
+        self.found = bool(ordered.lookup.pages)
+        self.unreachable = ordered.lookup.unreachable
+        self.set_aside = tuple(row for page in ordered.lookup.pages for row in page.set_aside)
+        self.versions = ordered.versions
+        self.all = ordered.all
+        # something named by its commit is wanted, whatever the policy on pre-releases
+        self.stable = ordered.stable if source is None else ordered.all
+        self._screen = screen
+        self._facts: dict[type[Any], list[tuple[Fact, int]]] = {}  # each with the releases that it is about
+        for fact in facts:
+            mask = 0
+            for versions in fact.versions:
+                mask |= ordered.mask(versions)
+            self._facts.setdefault(type(fact), []).append((fact, mask))
+        last = [(fact, mask) for fact, mask in self._facts.get(Warns, ()) if isinstance(fact, Warns) and fact.last]
+        self._last = [(fact, mask) for fact, mask in last if not fact.is_needless_on(system)]
+        self._first = 0  # made for this target, as they would come last on another
+        for fact, mask in last:
+            if fact.is_needless_on(system):
+                self._first |= mask
+        self._screened: dict[int, Release | tuple[SetAside, ...]] = {}
+        # of those looked at: what the target cannot use; and the same including yanked ones
+        self.unusable = self.unwanted = 0
+
+    def release(self, position: int) -> Release | tuple[SetAside, ...]:
+        """The usable release at a position, or why each of its files was set aside."""
+        known = self._screened.get(position)
+        if known is None:
+            # search and look-ahead may both get here, and must see the same object
+            known = self._screened.setdefault(position, self._look(position))
+            if not isinstance(known, Release):
+                self.unusable |= 1 << position
+                self.unwanted |= 1 << position
+            elif known.yanked:
+                self.unwanted |= 1 << position
+        return known
+
+    def about(self, position: int, kind: type[FactKind]) -> list[FactKind]:
+        """The facts of a kind that are about the release at a position."""
+        rows = self._facts.get(kind, ())
+        return [fact for fact, mask in rows if mask >> position & 1 and isinstance(fact, kind)]
+
+    def archives(self, position: int) -> tuple[File, ...]:
+        """The source archives of a release that the target's Python may use, if wheels are used instead."""
+        return tuple(
+            file
+            for offer in self.ordered.offers(position)
+            for file in self._screen(offer.page.releases[offer.version]).archives
+        )
+
+    def positions(self, mask: int) -> Iterator[int]:
+        """The positions in a mask, newest first."""
+        words = mask.to_bytes(-(-mask.bit_length() // _WORD) * _WORD // 8, "little")
+        for at in range(0, len(words), _WORD // 8):
+            word = int.from_bytes(words[at : at + _WORD // 8], "little")
+            while word:
+                low = word & -word
+                yield 8 * at + low.bit_length() - 1
+                word ^= low
+
+    def in_order(self, mask: int) -> Iterator[int]:
+        """The positions in a mask, newest first: before all others those that a fact puts last on other targets only.
+
+        Posts of one release that a fact puts last come after its other ones.
+        """
+        yield from self.positions(mask & self._first)
+        mask &= ~self._first
+        if not any(mask & late for _, late in self._last):
+            yield from self.positions(mask)
+            return
+        for _, posts in groupby(self.positions(mask), key=self._base):
+            yield from sorted(posts, key=self._late)
+
+    def precedes(self, position: int, other: int) -> bool:
+        """Whether a release is taken before another one."""
+        first = self._first >> position & 1, self._first >> other & 1
+        if first[0] != first[1]:
+            return bool(first[0])
+        if self._base(position) != self._base(other):
+            return position < other
+        return (self._late(position), position) < (self._late(other), other)
+
+    def put_last(self, position: int) -> list[Warns]:
+        """The facts that put a release after others that differ in their post number alone."""
+        return [fact for fact, mask in self._last if mask >> position & 1]
+
+    def _late(self, position: int) -> int:
+        return max((fact.last for fact in self.put_last(position)), default=0)
+
+    def _base(self, position: int) -> tuple[object, ...]:
+        """What posts of one release have in common; they stand next to each other."""
+        version = self.versions[position]
+        return version.epoch, version.release, version.pre
+
+    def position(self, version: Version) -> int | None:
+        """The position of a version; None if the project has no such release."""
+        return self.ordered.position(version)
+
+    def mask(self, allows: Allows) -> int:
+        """The releases that a requirement admits, regardless of the pre-release policy."""
+        match allows:
+            case SpecifierSet():
+                return self.ordered.mask(allows)
+            case Exactly():
+                position = self.position(allows.version)
+                return 0 if position is None else 1 << position
+            case Among():
+                return allows.positions & self.all
+            case _:
+                return 0
+
+    def wheels_set_aside(self, position: int) -> tuple[SetAside, ...]:
+        """Why wheels of a release were set aside, if only its archive remains."""
+        release = self.release(position)
+        if not isinstance(release, Release) or release.source is not None or release.file.is_wheel or release.builds:
+            return ()
+        rows = [self._screen(one.page.releases[one.version]).set_aside for one in self.ordered.offers(position)]
+        return tuple(row for aside in rows for row in aside if row.filename.endswith(".whl"))
+
+    def uploaded(self, position: int) -> datetime | None:
+        """When the first file of a release was uploaded, if an index says so."""
+        files = [file for one in self.ordered.offers(position) for file in one.page.releases[one.version]]
+        return min(filter(None, (moment(file.uploaded) for file in files)), default=None)
+
+    def _look(self, position: int) -> Release | tuple[SetAside, ...]:
+        """The release from the first index that has a usable file of it, preferably one that is not yanked."""
+        version = self.versions[position]
+        set_aside: tuple[SetAside, ...] = ()
+        yanked: Release | None = None
+        for offer in self.ordered.offers(position):
+            found = self._look_at(offer, version, position)
+            if isinstance(found, Release):
+                if not found.yanked:
+                    return found
+                yanked = yanked or found
+            else:
+                set_aside += found
+        return yanked or set_aside
+
+    def _look_at(self, offer: Offer, version: Version, position: int) -> Release | tuple[SetAside, ...]:
+        index = offer.page.index
+        taken = next(iter(self.about(position, Excludes)), None) or next(
+            (fact for fact in self.about(position, Names) if fact.index == index), None
+        )
+        if taken is not None:
+            return (SetAside(str(version), Reason.FACT, f"{taken.reason}, {taken.where}"),)
+        builds = next(reversed(self.about(position, Builds)), None)
+        if self.source is not None:
+            return Release(
+                version=version,
+                file=offer.page.releases[offer.version][0],
+                others=(),
+                index="",
+                builds=None,
+                yanked=False,
+                position=position,
+                source=self.source,
+            )
+        screened = self._screen(offer.page.releases[offer.version])
+        wheels, set_aside = screened.wheels, screened.set_aside
+        if builds is not None:
+            set_aside += tuple(
+                SetAside(file.filename, Reason.FACT, f"built from source, {builds.where}") for file in wheels
+            )
+            wheels = ()
+        archives = screened.archives
+        if self._wheels_only:
+            set_aside += tuple(SetAside(file.filename, Reason.SOURCE) for file in archives)
+            archives = ()
+        # as in pip: files that are not yanked come first, and wheels among them
+        kept = _standing(wheels) or _standing(archives) or wheels or archives
+        if not kept:
+            return set_aside or (SetAside(str(version), Reason.FORMAT),)
+        return Release(
+            version=version,
+            file=kept[0],
+            others=tuple(other for other in kept[1:] if other.is_wheel),
+            index=index,
+            builds=builds,
+            yanked=kept[0].yanked is not None,
+            position=position,
+        )
+
+
+def _standing(files: tuple[File, ...]) -> tuple[File, ...]:
+    """The files that are not yanked: PEP 592 is about files, and a release may have both."""
+    return tuple(file for file in files if file.yanked is None)
+
+
+def of_source(source: Source) -> Lookup:
+    """A source as the answer of an index with this one release. Its file does not exist; its name is for people."""
+    releases = {str(source.version): (File(filename=source.address),)}
+    return Lookup((Page(project=source.name, index="", releases=releases),))

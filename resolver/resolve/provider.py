@@ -1,0 +1,254 @@
+"""What resolvelib asks about a universe: which package comes next, what there is of it, and what that needs.
+
+Requirements are edges, candidates are `Candidate`s, identifiers are packages. resolvelib decides; all that is
+particular to this project is in the answers. docs/solving.md explains the order.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from math import inf
+from typing import Any, overload
+
+from resolvelib import AbstractProvider, BaseReporter
+from resolvelib.resolvers import Criterion, RequirementInformation, Resolution, ResolutionTooDeep
+from resolvelib.structs import Matches, State
+
+from resolver.model.candidate import Candidate, Release
+from resolver.model.edge import Edge
+from resolver.model.package import Kind, Package
+from resolver.resolve.demand import ANYTHING, Demand
+from resolver.resolve.lookahead import Lookahead
+from resolver.resolve.universe import Universe
+
+_SMALLEST, _LARGEST = 4, 32
+_PROMOTE_AFTER = 5  # conflicts that a package took part in, after which it is decided early
+_ROUNDS_AT_LEAST, _ROUNDS_A_PACKAGE = 500, 10  # in one start; chains take two a package
+
+Information = RequirementInformation[Edge, Candidate]
+Tick = Callable[[int, int], None]
+
+
+class Provider(AbstractProvider[Edge, Candidate, Package]):
+    """Answers one resolution from a universe, and tells the catalog what will be needed.
+
+    `resolution` must be set before it begins: what is demanded of a package *now* is read from its state.
+    """
+
+    resolution: Resolution[Edge, Candidate, Package]
+
+    def __init__(self, universe: Universe, lookahead: Lookahead) -> None:
+        self._universe = universe
+        self._lookahead = lookahead
+        self._conflicts: Counter[Package] = Counter()
+        self._order: dict[Package, int] = {}  # the packages in the order in which they were first required
+        self._demands: dict[Package, tuple[Criterion[Edge, Candidate], Demand]] = {}
+        self._sums: dict[Package, tuple[list[Edge], Demand]] = {}
+        lookahead.asked = self.demanded
+
+    # --- what resolvelib asks
+
+    def identify(self, requirement_or_candidate: Edge | Candidate) -> Package:
+        """The package that an edge or a candidate is of."""
+        return requirement_or_candidate.package
+
+    def narrow_requirement_selection(
+        self,
+        identifiers: Iterable[Package],
+        resolutions: Mapping[Package, Candidate],
+        candidates: Mapping[Package, Iterator[Candidate]],
+        information: Mapping[Package, Iterator[Information]],
+        backtrack_causes: Sequence[Information],
+    ) -> Iterable[Package]:
+        """The packages of the last conflict that are undecided; if there are none, all undecided packages."""
+        undecided = list(identifiers)
+        causes = _packages(backtrack_causes)
+        return [package for package in undecided if package in causes] or undecided
+
+    def get_preference(
+        self,
+        identifier: Package,
+        resolutions: Mapping[Package, Candidate],
+        candidates: Mapping[Package, Iterator[Candidate]],
+        information: Mapping[Package, Iterator[Information]],
+        backtrack_causes: Sequence[Information],
+    ) -> tuple[Any, ...]:
+        """A sort key: system first, then what keeps clashing, pins, what the stack names, what has bounds, the rest.
+
+        Among equals, packages that were required earlier go first: so most of what requires a package is decided before
+        it, and its demand is complete. What the stack names goes by name.
+        """
+        if identifier.kind is not Kind.PROJECT:
+            return identifier.kind.value, False, False, False, False, 0, identifier
+        demand = self.demanded(identifier) or ANYTHING
+        return (
+            Kind.PROJECT.value,
+            self._conflicts[identifier] < _PROMOTE_AFTER,
+            not demand.first,
+            not demand.stacks,
+            not demand.bounded,
+            0 if demand.stacks else self._order[identifier],
+            identifier,
+        )
+
+    def find_matches(
+        self,
+        identifier: Package,
+        requirements: Mapping[Package, Iterator[Edge]],
+        incompatibilities: Mapping[Package, Iterator[Candidate]],
+    ) -> Matches[Candidate]:
+        """What the requirements and the policies admit, most preferred first, determined as far as it is looked at."""
+        self._order.setdefault(identifier, len(self._order))
+        demand = self._combined(identifier, requirements[identifier])
+        pin = self.resolution.state.mapping.get(identifier)
+        # before a final release gives way to a pre-release, what rules it out is reconsidered
+        stable = pin is not None and isinstance(pin.chosen, Release) and not pin.version.is_prerelease
+        banned = list(incompatibilities[identifier])
+        if identifier.extra:
+            return _Anew(partial(self._of_extra, identifier, demand, banned))
+        return partial(self._universe.candidates, identifier, demand, banned, stable=stable)
+
+    def is_satisfied_by(self, requirement: Edge, candidate: Candidate) -> bool:
+        """Whether an edge admits a candidate, leaving policies aside."""
+        return self._universe.is_admitted(candidate, self._universe.demand(requirement))
+
+    def get_dependencies(self, candidate: Candidate) -> Sequence[Edge]:
+        """What a candidate needs. Reads its metadata, and tells the catalog of what that will lead to."""
+        edges = self._universe.edges(candidate)
+        self._lookahead.expect(edges)
+        self._lookahead.expect_tools(candidate)
+        return edges
+
+    def admits(self, criterion: Criterion[Edge, Candidate], candidate: Candidate) -> bool:
+        """Whether all requirements of a criterion are satisfied by a candidate of its package."""
+        demand = self._combined(candidate.package, criterion.iter_requirement())
+        return self._universe.is_admitted(candidate, demand)
+
+    # --- what the reporter tells
+
+    def blame(self, causes: Iterable[Information]) -> None:
+        """Remember who caused a conflict."""
+        self._conflicts.update(package for package in _packages(causes) if package.kind is Kind.PROJECT)
+
+    def look_back(self, candidate: Candidate, count: int) -> None:
+        """Tell the catalog about so many candidates after one that would not do, whatever is demanded now."""
+        if candidate.package.kind is Kind.PROJECT:
+            following = iter(self._universe.candidates(candidate.package, ANYTHING))
+            if candidate in following:  # which moves on to it
+                self._lookahead.expect_releases(islice(following, count))
+
+    # --- the state
+
+    def demanded(self, package: Package) -> Demand | None:
+        """What is demanded of a package now; None if nothing requires it. May be called from any thread."""
+        state = getattr(self.resolution, "state", None)
+        criterion = None if state is None else state.criteria.get(package)
+        if criterion is None or not criterion.information:
+            return None
+        known = self._demands.get(package)
+        if known is None or known[0] is not criterion:
+            known = self._demands[package] = criterion, self._combined(package, criterion.iter_requirement())
+        return known[1]
+
+    def _combined(self, package: Package, requirements: Iterable[Edge]) -> Demand:
+        """The demand of all requirements on a package. Mostly they are those of before, and some more."""
+        edges = list(requirements)
+        known, demand = self._sums.get(package, ([], ANYTHING))
+        if edges[: len(known)] != known:
+            known, demand = [], ANYTHING
+        demand &= self._universe.demand(*edges[len(known) :])
+        self._sums[package] = edges, demand
+        return demand
+
+    def _of_extra(self, package: Package, demand: Demand, banned: Sequence[Candidate]) -> Iterator[Candidate]:
+        """Candidates of an extra that what is demanded of its project now admits, too.
+
+        If none is left, one that clashes, so that resolvelib sees the clash.
+        """
+        found = False
+        for candidate in self._universe.candidates(package, demand & (self.demanded(package.base) or ANYTHING), banned):
+            found = True
+            yield candidate
+        if not found:
+            yield from islice(self._universe.candidates(package, demand, banned), 1)
+
+
+class Reporter(BaseReporter[Edge, Candidate, Package]):
+    """Counts rounds, and tells the provider of conflicts and of releases that are tried in vain.
+
+    `tick` is called with the numbers of rounds and decided packages, after each round and each release tried in vain.
+    Raises ResolutionTooDeep at the conflict after the last of `conflicts_left`, and where a search goes in circles: on
+    cyclic graphs resolvelib can take back and decide the same for ever, without a conflict.
+    """
+
+    conflicts_left: float = inf
+
+    def __init__(self, provider: Provider, tick: Tick | None = None) -> None:
+        self._provider = provider
+        self._tick = tick
+        self._rejected: dict[Package, set[Candidate]] = {}
+        self._batches: dict[Package, tuple[int, int]] = {}  # how many are rejected when the next is due, and its size
+        self.rounds = self._decided = 0
+
+    def rejecting_candidate(self, criterion: Criterion[Edge, Candidate], candidate: Candidate) -> None:
+        """Older ones of its package are announced to the catalog, more and more at once: reading each may take long."""
+        if self._tick is not None:
+            self._tick(self.rounds, self._decided)
+        rejected = self._rejected.setdefault(candidate.package, set())
+        rejected.add(candidate)
+        due, count = self._batches.get(candidate.package, (1, _SMALLEST))
+        if len(rejected) == due:
+            self._batches[candidate.package] = due + count, min(2 * count, _LARGEST)
+            self._provider.look_back(candidate, count)
+
+    def resolving_conflicts(self, causes: Iterable[Information]) -> None:
+        """Who took part is to be remembered."""
+        self._provider.blame(causes)
+        if not self.conflicts_left:
+            raise ResolutionTooDeep(self.rounds)
+        self.conflicts_left -= 1
+
+    def ending_round(self, index: int, state: State[Edge, Candidate, Package]) -> None:
+        """Another round is done."""
+        self.rounds += 1
+        if index > max(_ROUNDS_AT_LEAST, _ROUNDS_A_PACKAGE * len(state.criteria)):
+            raise ResolutionTooDeep(index)
+        self._decided = len(state.mapping)
+        if self._tick is not None:
+            self._tick(self.rounds, self._decided)
+
+
+class _Anew(Sequence[Candidate]):
+    """Candidates that are determined anew each time they are looked at, as what is demanded of a project changes."""
+
+    def __init__(self, find: Callable[[], Iterator[Candidate]]) -> None:
+        self._find = find
+
+    def __iter__(self) -> Iterator[Candidate]:
+        return self._find()
+
+    def __bool__(self) -> bool:
+        return next(self._find(), None) is not None
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self._find())
+
+    @overload
+    def __getitem__(self, at: int) -> Candidate: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Candidate]: ...
+    def __getitem__(self, at: int | slice) -> Candidate | Sequence[Candidate]:
+        return list(self._find())[at]
+
+
+def _packages(rows: Iterable[Information]) -> set[Package]:
+    """The packages that requirements are on, and those that they come from."""
+    found = set()
+    for row in rows:
+        found.add(row.requirement.package)
+        if row.parent is not None:
+            found.add(row.parent.package)
+    return found

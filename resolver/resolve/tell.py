@@ -1,0 +1,357 @@
+"""From grounds to statements: which releases a ground is about in a core, and where it is written.
+
+A ground may hold for more releases than matter. A statement names those only
+that the rest of the core leaves possible, so each release that it names is
+needed for the conflict.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from packaging.specifiers import SpecifierSet
+
+from resolver.model import text
+from resolver.model.candidate import Release
+from resolver.model.component import OTHER_NAMES
+from resolver.model.fact import Absent, Collides, Excludes, Names, Need, Warns, needs_of
+from resolver.model.origin import BuildLine, StackLine, Unusable
+from resolver.model.package import Kind, Package
+from resolver.model.release import Reason, SetAside
+from resolver.model.requirement import Requirement
+from resolver.model.statement import (
+    Asks,
+    Forbids,
+    Has,
+    Lack,
+    Lacks,
+    Needs,
+    Refusal,
+    Shares,
+    Source,
+    Span,
+    Statement,
+    Unread,
+)
+from resolver.model.tags import lacking, machine_of, newer_glibc
+from resolver.model.target import Target
+from resolver.resolve.clauses import Clauses
+from resolver.resolve.demand import names_prerelease
+from resolver.resolve.ground import Component, Ground, Lacking, Line, Module, Said, Taken
+from resolver.resolve.project import Project
+from resolver.suggestions import closest
+
+_SAID_BY_THE_REASON = frozenset({Reason.DYNAMIC, Reason.UNOPENED, Reason.UNREAD})
+_SIMILAR = 0.7  # from 0 to 1, as in difflib
+_NEARLY_THE_SAME = 0.85  # metadata names thousands of projects
+_REFUSALS = 4  # releases whose files are listed one by one
+
+
+def tell(clauses: Clauses, core: Iterable[Ground]) -> dict[Ground, Statement]:
+    """The statement of each ground of a core: the stack's own first, then as they became known.
+
+    Aspects of one line are the same statement.
+    """
+    order: dict[object, int] = {ground: number for number, ground in enumerate(clauses.known)}
+    lines = {ask.origin: number for number, ask in enumerate(clauses.universe.problem.stack.asks)}
+    core = sorted(
+        core,
+        key=lambda ground: (
+            _rank(ground),
+            lines.get(ground.origin, 0) if isinstance(ground, Line) else 0,
+            order[ground],
+        ),
+    )
+    teller = _Teller(clauses, core)
+    return {ground: teller.statement(ground) for ground in core}
+
+
+def spans(project: Project, positions: Iterable[int], apart: Collection[int] = ()) -> tuple[Span, ...]:
+    """Positions as runs, newest first. Releases that nobody could take do not interrupt a run, unless kept `apart`."""
+    wanted = set(positions)
+    runs: list[list[int]] = []
+    broken = True
+    for position in range(len(project.versions)):
+        if position in wanted:
+            if broken:
+                runs.append([])
+            runs[-1].append(position)
+            broken = False
+        elif not broken and (position in apart or project.stable >> position & 1):
+            broken = position in apart or not isinstance(project.release(position), tuple)
+    return tuple(Span(str(project.versions[run[-1]]), str(project.versions[run[0]]), len(run)) for run in runs)
+
+
+def _rank(ground: Ground) -> int:
+    """The order of people: what was asked, the machine, what needs what, what is missing."""
+    match ground:
+        case Line():
+            return 0
+        case Component():
+            return 1
+        case Said() | Module():
+            return 2
+        case _:
+            return 3
+
+
+class _Teller:
+    def __init__(self, clauses: Clauses, core: Sequence[Ground]) -> None:
+        self._clauses = clauses
+        self._universe = clauses.universe
+        self._core = core
+        self._facts = {fact.id: fact for fact in clauses.universe.problem.facts}
+
+    def statement(self, ground: Ground) -> Statement:
+        target = self._universe.problem.target
+        match ground:
+            case Line():
+                return _asked(ground.origin)
+            case Component():
+                value = str(target.system[ground.name])
+                where = target.places.get(ground.name, self._universe.problem.stack.where)
+                return Has(component=ground.name, value=value, where=where)
+            case Module():
+                fact = self._facts[ground.fact]
+                assert isinstance(fact, (Collides, Absent))  # noqa: S101  only these have modules
+                return Shares(fact=fact)
+            case Said():
+                return self._said(ground)
+            case Taken():
+                return self._taken(ground)
+            case Lacking():
+                return self._lacks(ground, target)
+
+    def _matters(self, ground: Ground, variable: int) -> bool:
+        """Whether the rest of the core leaves this possible."""
+        rest = [other for other in self._core if other != ground]
+        return self._clauses.satisfiable([variable], rest)
+
+    def _said(self, ground: Said) -> Needs:
+        project = self._universe.project(text.name(ground.package.name))
+        files: dict[int, str] = {}
+        rest = [one for one in self._core if not (isinstance(one, Said) and one.package == ground.package)]
+        for parent, _ in self._clauses.edges[ground]:
+            if parent is not None and self._clauses.satisfiable([self._clauses.variable(parent)], rest):
+                release = parent.chosen
+                files[release.position] = release.file.filename  # type: ignore[union-attr]
+        fact = self._facts.get(ground.fact)
+        newest = files[min(files)] if files else ""
+        return Needs(
+            subject=str(ground.package),
+            versions=spans(project, files, self._told_apart(ground.package, files)),
+            needs=ground.text,
+            source=ground.source,
+            where=newest if fact is None else fact.where,
+            fact=fact,
+        )
+
+    def _told_apart(self, package: Package, among: Collection[int]) -> set[int]:
+        """The releases between some of a package that another statement says are unusable."""
+        return {
+            position
+            for ground in self._core
+            for other, position, variable in self._clauses.absent.get(ground, ())
+            if other == package.base
+            and among
+            and min(among) < position < max(among)
+            and self._matters(ground, variable)
+        }
+
+    def _absent(self, ground: Ground) -> tuple[Project, list[int]]:
+        """The project in which a ground rules releases out, and the positions of those that matter."""
+        rows = self._clauses.absent[ground]
+        project = self._universe.project(text.name(rows[0][0].name))
+        # what is out on a later ground, too, such as a yanked pre-release, is told here
+        later = {
+            other: {variable for _, _, variable in self._clauses.absent.get(other, ())}
+            for other in self._core[self._core.index(ground) + 1 :]
+        }
+        matter: set[int] = set()
+        # requirements of such a release are not mentioned: that it is ruled out is enough
+        others = [one for one in self._core if one != ground and not _is_said_of(one, project.name)]
+        for _, at, variable in rows:
+            rest = [other for other in others if variable not in later.get(other, ())]
+            if self._clauses.satisfiable([variable], rest):
+                matter.add(at)
+        return project, sorted(matter)
+
+    def _taken(self, ground: Taken) -> Forbids:
+        project, positions = self._absent(ground)
+        fact = self._facts[ground.fact]
+        assert isinstance(fact, (Excludes, Names))  # noqa: S101  only these take releases out
+        return Forbids(subject=project.name, versions=spans(project, positions), fact=fact)
+
+    def _lacks(self, ground: Lacking, target: Target) -> Lacks:
+        name = text.name(ground.project.partition("[")[0])
+        project = self._universe.project(name)
+        refusals: list[Refusal] = []
+        beside = False  # wheels that were set aside
+        count = 0
+        where = ", ".join(self._universe.problem.indexes.binding(name, target.platform).indexes)
+        match ground.lack:
+            case Lack.PROJECT | Lack.RELEASE | Lack.UNREACHABLE:
+                pass
+            case Lack.SOURCE if project.source is not None:
+                where = project.source.where
+            case Lack.UNUSABLE:
+                rows = {
+                    one.chosen.position: (one, edge.origin)
+                    for one, edge in self._clauses.edges[ground]
+                    if one and isinstance(one.chosen, Release) and self._matters(ground, self._clauses.variable(one))
+                }
+                count = len(rows)
+                wheels = {position: near(project.wheels_set_aside(position), target) for position in sorted(rows)}
+                for position in _of_each_cause(wheels, target):
+                    parent, origin = rows[position]
+                    assert isinstance(origin, Unusable)  # noqa: S101  see `ground`
+                    detail = "" if origin.reason in _SAID_BY_THE_REASON else origin.text
+                    row = SetAside(origin.filename, origin.reason, detail)
+                    beside |= bool(wheels[position])
+                    refusals.append(Refusal(version=str(parent.version), files=(row, *wheels[position])))
+            case _:
+                _, positions = self._absent(ground)
+                count = len(positions)
+                files: dict[int, tuple[SetAside, ...]] = {}
+                for position in positions:
+                    release = project.release(position)
+                    if isinstance(release, tuple):
+                        files[position] = near(release, target)
+                    else:
+                        files[position] = _yanked(release) if ground.lack is Lack.YANKED else ()
+                refusals += (
+                    Refusal(version=str(project.versions[position]), files=files[position])
+                    for position in _of_each_cause(files, target)
+                )
+        return Lacks(
+            subject=ground.project,
+            wanted=ground.detail if ground.lack in (Lack.RELEASE, Lack.SOURCE) else "",
+            lack=ground.lack,
+            where=where,
+            count=count,
+            newest=str(project.versions[0]) if project.versions else "",
+            nearest=_nearest(project, ground.detail) if ground.lack is Lack.RELEASE else (),
+            refusals=tuple(refusals),
+            unreachable=tuple(project.unreachable),
+            meant=_meant(self._clauses, project.name) if ground.lack is Lack.PROJECT else "",
+            machine=tuple(machine_of(target).items()) if ground.lack is Lack.FILE or beside else (),
+            cutoff=cutoff_text(self._universe.problem.policy.exclude_newer) if ground.lack is Lack.CUTOFF else "",
+            unread=_unread(project.set_aside) if ground.lack is Lack.RELEASE and not project.versions else (),
+        )
+
+
+def _of_each_cause(files: Mapping[int, Sequence[SetAside]], target: Target) -> list[int]:
+    """A few releases, those first whose wheels need the least, newest first; each cause has one of them."""
+    causes: dict[tuple[int, str], list[int]] = {}
+    for position, rows in files.items():
+        causes.setdefault(_cause(rows, target), []).append(position)
+    ranked = [causes[cause] for cause in sorted(causes, key=lambda cause: cause[0])]
+    firsts = [alike[0] for alike in ranked][:_REFUSALS]
+    others = [position for alike in ranked for position in alike if position not in firsts]
+    chosen = {*firsts, *others[: _REFUSALS - len(firsts)]}
+    return [position for alike in ranked for position in alike if position in chosen]
+
+
+def _cause(rows: Iterable[SetAside], target: Target) -> tuple[int, str]:
+    """What a release's files lack: first a newer glibc, which is one line of the target, then anything else."""
+    glibc = newer_glibc((row.filename for row in rows if row.reason is Reason.TAGS), machine_of(target))
+    return (0, glibc) if glibc else (1, "")
+
+
+def _nearest(project: Project, wanted: str) -> tuple[str, ...]:
+    """The releases just before and just after what is wanted; none where nothing comes after it.
+
+    They are final ones, unless a pre-release is wanted or nothing else exists.
+    """
+    wish = SpecifierSet(wanted)
+    bounds = [text.version(one.version.removesuffix(".*")) for one in wish]
+    highest = max((bound for bound in bounds if bound is not None), default=None)
+    if highest is None:
+        return ()
+    among = project.all if names_prerelease(wish) else project.stable or project.all
+    versions = [project.versions[position] for position in project.positions(among)]
+    newer = [version for version in versions if version >= highest]
+    older = [version for version in versions if version < highest]
+    return tuple(map(str, (*older[:1], *newer[-1:]))) if versions[:1] > [highest] else ()
+
+
+def _unread(files: Iterable[SetAside]) -> tuple[Unread, ...]:
+    first: dict[Reason, str] = {}
+    counts: Counter[Reason] = Counter()
+    for file in files:
+        first.setdefault(file.reason, file.filename)
+        counts[file.reason] += 1
+    return tuple(Unread(reason, count, first[reason]) for reason, count in counts.most_common())
+
+
+def _is_said_of(ground: Ground, project: str) -> bool:
+    return isinstance(ground, Said) and text.name(ground.package.name) == project
+
+
+def _meant(clauses: Clauses, name: str) -> str:
+    return OTHER_NAMES.get(name, "") or meant(clauses, name)
+
+
+def meant(clauses: Clauses, name: str) -> str:
+    """The project with a similar name in facts or the stack, or with almost the same name in metadata read so far.
+
+    Empty if there is none.
+    """
+    universe = clauses.universe
+    problem = universe.problem
+    needs: list[Need] = [ask.need for ask in problem.stack.asks]
+    for fact in problem.facts:
+        needs += needs_of(fact)
+        if isinstance(fact, Warns):
+            needs += (*fact.beside, *fact.unless)
+    told = {fact.package for fact in problem.facts} | {need.name for need in needs if isinstance(need, Requirement)}
+    edges = (edge for one in universe.read() for edge in universe.edges(one))
+    read = {edge.package.name for edge in edges if edge.package.kind is Kind.PROJECT}
+
+    def close(names: Iterable[str], cutoff: float) -> str:
+        known = map(text.name, names)
+        return closest(name, (one for one in known if not universe.known(one) or universe.project(one).found), cutoff)
+
+    return closest(name, (close(told, _SIMILAR), close(read, _NEARLY_THE_SAME)), _SIMILAR)
+
+
+def _asked(origin: StackLine | BuildLine) -> Statement:
+    if isinstance(origin, StackLine):
+        return Asks(text=origin.text, where=origin.where)
+    name, _, version = origin.parent.rpartition(" ")
+    return Needs(
+        subject=name,
+        versions=(Span(version, version, 1),),
+        needs=origin.text,
+        source=Source.BUILD,
+        where=origin.filename if origin.fact is None else origin.where,
+        fact=origin.fact,
+    )
+
+
+def cutoff_text(cutoff: dt.datetime | None) -> str:
+    """A cut-off as the day whose end it is, or as a moment; empty for none."""
+    if cutoff is None:
+        return ""
+    last = cutoff.astimezone(dt.timezone.utc) - dt.timedelta(microseconds=1)
+    return last.date().isoformat() if last.time() == dt.time.max else cutoff.isoformat()
+
+
+def _yanked(release: Release) -> tuple[SetAside, ...]:
+    """Why a release was yanked, if its maintainers say so."""
+    file = release.file
+    return (SetAside(file.filename, Reason.YANKED, file.yanked),) if file.yanked else ()
+
+
+def near(files: Iterable[SetAside], target: Target) -> tuple[SetAside, ...]:
+    """The files, those closest to the target first; wheels for another system come last."""
+    machine = machine_of(target)
+    python = f"-cp{''.join(map(str, target.python_line))}-"
+
+    def far(row: SetAside) -> tuple[bool, ...]:
+        name = row.filename
+        return "system" in lacking(name, machine), target.machine not in name, python not in name
+
+    return tuple(sorted(files, key=far))

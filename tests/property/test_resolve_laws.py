@@ -1,0 +1,221 @@
+"""Laws of solving, on random worlds, against brute force."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from hypothesis import assume, event, given, settings
+from hypothesis import strategies as st
+from packaging.version import Version
+
+from resolver.model.resolution import Conflict, Resolution
+from resolver.model.statement import Asks
+from resolver.resolve import solver
+from resolver.resolve.complete import CompleteEngine, Unsatisfiable
+from resolver.resolve.gather import gather
+from resolver.resolve.lookahead import Lookahead
+from resolver.resolve.solver import solve
+from resolver.resolve.universe import Universe
+from tests.problems import put_last
+from tests.property.bruteforce import BruteForce
+from tests.property.worlds import Version as Release
+from tests.property.worlds import World, worlds
+
+
+def answer(world: World, *, backwards: bool = False) -> Resolution | Conflict:
+    return solve(world.problem(), world.catalog(backwards=backwards))
+
+
+def pins(resolution: Resolution) -> dict[str, str]:
+    return {pin.name: str(pin.version) for pin in resolution.pins}
+
+
+def extras(resolution: Resolution) -> dict[str, set[str]]:
+    return {pin.name: set(pin.extras) for pin in resolution.pins}
+
+
+def told(answer: Resolution | Conflict) -> object:
+    """An answer as data, every text that a lock or a report would show among it."""
+    if isinstance(answer, Conflict):
+        return ["conflict", *map(repr, answer.statements)]
+    return [
+        [answer.engine, answer.rounds],
+        *([pin.release.file.filename, pin.extras, pin.needs, [str(one) for one in pin.because]] for pin in answer.pins),
+    ]
+
+
+# --- a resolution is valid, and "no solution" is true
+
+
+def holds(world: World) -> None:
+    """What is solved, and what the complete engine finds by itself."""
+    solved, proved, brute = answer(world), complete(world), BruteForce(world)
+    event(solved.engine if isinstance(solved, Resolution) else "conflict")
+    for found in (solved, proved):
+        if isinstance(found, Resolution):
+            assert brute.faults(pins(found), extras(found)) == []
+        else:
+            assert next(brute.solutions(), None) is None
+
+
+@given(worlds())
+def test_a_resolution_is_valid_and_no_solution_is_true(world: World) -> None:
+    holds(world)
+
+
+@given(worlds(prereleases=True))
+def test_it_is_so_with_prereleases_and_yanked_releases(world: World) -> None:
+    holds(world)
+
+
+@given(worlds(plain=True))
+def test_it_is_so_where_projects_need_each_other_in_circles(world: World) -> None:
+    holds(world)
+
+
+# --- engines
+
+
+def complete(world: World) -> Resolution | None:
+    """What the complete engine finds by itself."""
+    universe = Universe(world.problem(), world.catalog())
+    engine = CompleteEngine(universe)
+    try:
+        return gather(universe, engine.solve(), engine="complete", rounds=engine.rounds)
+    except Unsatisfiable:
+        return None
+
+
+def search(world: World) -> Resolution | None:
+    """What resolvelib finds by itself, the check passed."""
+    universe = Universe(world.problem(), world.catalog())
+    return solver.search(universe, Lookahead(universe))
+
+
+@given(worlds())
+def test_what_the_search_finds_the_complete_engine_finds_possible(world: World) -> None:
+    """Not the reverse: resolvelib's "impossible" is wrong at times, with backjumping even where nothing is circular."""
+    assert search(world) is None or complete(world) is not None
+
+
+# --- the statements of a conflict are enough for it
+
+
+@given(worlds())
+def test_the_lines_of_the_stack_that_a_conflict_names_are_unsatisfiable_by_themselves(world: World) -> None:
+    solved = answer(world)
+    assume(isinstance(solved, Conflict))
+    assert isinstance(solved, Conflict)
+    named = [statement.text for statement in solved.statements if isinstance(statement, Asks)]
+    assert named
+    assert not BruteForce(world.asking(*named)).satisfiable()
+
+
+# --- the same again
+
+
+@given(worlds(prereleases=True, easy=True))
+def test_locking_again_with_the_lock_before_changes_nothing(world: World) -> None:
+    first = answer(world)
+    assume(isinstance(first, Resolution))
+    assert isinstance(first, Resolution)
+    preferred = {pin.name: pin.version for pin in first.pins}
+    again = solve(world.problem(), world.catalog(), preferred=preferred)
+    assert isinstance(again, Resolution)
+    assert pins(again) == pins(first)
+    assert extras(again) == extras(first)
+
+
+@given(worlds(prereleases=True))
+def test_the_order_in_which_an_index_lists_things_does_not_matter(world: World) -> None:
+    assert told(answer(world)) == told(answer(world, backwards=True))
+
+
+def test_the_seed_of_hashes_does_not_matter() -> None:
+    """All answers to the same worlds, in two processes."""
+    some: list[World] = []
+
+    @settings(max_examples=60, derandomize=True)
+    @given(worlds(prereleases=True))
+    def collect(world: World) -> None:
+        some.append(world)
+
+    collect()
+    script = (
+        "import json, pickle, sys; from tests.property.test_resolve_laws import answer, told\n"
+        "print(json.dumps([told(answer(world)) for world in pickle.load(sys.stdin.buffer)]))"
+    )
+    root = Path(__file__).parents[2]
+    answers = []
+    for seed in ("0", "1"):
+        run = subprocess.run(
+            [sys.executable, "-W", "error", "-c", script],
+            input=pickle.dumps(some),
+            capture_output=True,
+            check=True,
+            cwd=root,
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(root)},
+        )
+        answers.append(json.loads(run.stdout))
+    assert len(answers[0]) == len(some)
+    assert answers[0] == answers[1]
+
+
+# --- newest first, but for posts that facts put last
+
+_POSTS = ("1", "1.post1", "1.post2", "1.post3", "2rc1", "2rc1.post1", "2", "2.post1", "2.post2")
+
+
+@st.composite
+def posts(draw: st.DrawFn) -> tuple[World, dict[str, int]]:
+    """A project that needs nothing, some of whose releases facts put last, and how far."""
+    versions = draw(st.lists(st.sampled_from(_POSTS), min_size=1, unique=True))
+    levels = {version: draw(st.integers(0, 2)) for version in versions}
+    rows = tuple(put_last("p", version, level) for version, level in levels.items() if level)
+    return World(projects={"p": {one: Release() for one in versions}}, asks=("p",), facts=rows), levels
+
+
+@given(posts())
+def test_of_posts_of_one_release_those_that_facts_put_last_are_taken_last(drawn: tuple[World, dict[str, int]]) -> None:
+    world, levels = drawn
+    versions = sorted(map(Version, levels))
+    usable = [version for version in versions if not version.is_prerelease] or versions
+    newest = usable[-1]
+    same = [one for one in usable if (one.release, one.pre) == (newest.release, newest.pre)]
+    lowest = min(levels[str(one)] for one in same)
+    wanted = {"p": str(max(one for one in same if levels[str(one)] == lowest))}
+    solved, proved = answer(world), complete(world)
+    assert isinstance(solved, Resolution)
+    assert proved is not None
+    assert pins(solved) == pins(proved) == wanted
+    again = solve(world.problem(), world.catalog(), preferred={pin.name: pin.version for pin in solved.pins})
+    assert isinstance(again, Resolution)
+    assert pins(again) == wanted
+
+
+@given(posts(), st.data())
+def test_what_is_put_last_can_be_pinned_and_kept(drawn: tuple[World, dict[str, int]], data: st.DataObject) -> None:
+    world, levels = drawn
+    version = data.draw(st.sampled_from(sorted(levels)))
+    pinned = world.asking(f"p=={version}")
+    solved, proved = answer(pinned), complete(pinned)
+    assert isinstance(solved, Resolution)
+    assert proved is not None
+    assert pins(solved) == pins(proved) == {"p": version}
+    if not Version(version).is_prerelease:
+        kept = solve(world.problem(), world.catalog(), preferred={pin.name: pin.version for pin in solved.pins})
+        assert isinstance(kept, Resolution)
+        assert pins(kept) == {"p": version}
+
+
+@given(worlds(prereleases=True), st.data())
+def test_what_is_put_last_makes_nothing_impossible_and_nothing_invalid(world: World, data: st.DataObject) -> None:
+    releases = sorted((name, version) for name, known in world.projects.items() for version in known)
+    late = data.draw(st.lists(st.sampled_from(releases), unique=True)) if releases else []
+    holds(replace(world, facts=(*world.facts, *(put_last(name, version, 1) for name, version in late))))

@@ -1,0 +1,125 @@
+"""A lock held against a real server: what the command's tests do not show."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+
+import pytest
+from packaging.utils import NormalizedName
+
+from resolver.audit.change import Marked, Old, Pin, Restored, Yanked, is_grave, older
+from resolver.audit.compare import Compared, OutOfReach, as_locked, compare, pins_of
+from resolver.index.live import LiveCatalog
+from resolver.index.net.pipconfig import PipConfig
+from resolver.index.store.cache import Cache
+from resolver.model.index import Binding, Index, Indexes
+from resolver.model.lock import Lock, LockedFile, LockedGit, LockedIndex, LockedPin, LockedTarget
+from resolver.report.upstream.changes import lines, sentence
+from tests.builders import Built
+from tests.loopback import LoopbackIndex
+
+DEMO = NormalizedName("demo")
+HERE = Pin(DEMO, "1.0", "pypi")
+
+
+@pytest.fixture
+def index() -> Iterator[LoopbackIndex]:
+    with LoopbackIndex() as served:
+        yield served
+
+
+def pin(*files: Built, index: str = "pypi", yanked: str | None = None, git: LockedGit | None = None) -> LockedPin:
+    rows = tuple(LockedFile(name=file.filename, sha256=file.sha256) for file in files)
+    return LockedPin(name="demo", version="1.0", index=index, mode="wheels", why=(), file=rows, yanked=yanked, git=git)
+
+
+def lock(*pins: LockedPin, build: tuple[LockedPin, ...] = ()) -> Lock:
+    return Lock(
+        format=1,
+        stack="s",
+        summary="s",
+        inputs="",
+        target=LockedTarget(name="there", python="3.11", platform="linux-aarch64", glibc="2.28"),
+        index=(LockedIndex(name="pypi"),),
+        stage=(),
+        pin=pins,
+        build_pin=build,
+    )
+
+
+def compared(locked: Lock, served: LoopbackIndex, indexes: Indexes | None = None) -> Compared:
+    asked = as_locked(locked, indexes or Indexes(indexes={}, bindings=()))
+    with LiveCatalog(asked, "linux-aarch64", Cache(None, print), pip=PipConfig(index_url=served.url)) as catalog:
+        return compare(locked, catalog)
+
+
+def test_what_is_no_longer_yanked(index: LoopbackIndex) -> None:
+    built = index.add_wheel("demo", "1.0")
+    found = compared(lock(pin(built, yanked="broken")), index)
+    assert found.changes == (Restored(pin=HERE),)
+    assert not is_grave(found.changes[0])
+    assert sentence(found.changes[0], "en") == "no longer yanked: demo 1.0 on `pypi`"
+
+
+def test_what_was_yanked_when_it_was_locked(index: LoopbackIndex) -> None:
+    built = index.add_wheel("demo", "1.0", yanked="broken")
+    assert compared(lock(pin(built, yanked="broken")), index).changes == ()
+
+
+def test_a_further_file_that_was_yanked(index: LoopbackIndex) -> None:
+    """A build tool is looked at as a pin is; what both have is told once."""
+    first = index.add_wheel("demo", "1.0")
+    further = index.add_wheel("demo", "1.0", tags="py2-none-any", yanked="")
+    rows = pin(first, further)
+    found = compared(lock(rows, build=(rows,)), index)
+    assert found.changes == (Yanked(pin=HERE, files=(further.filename,), reason=""),)
+    assert sentence(found.changes[0], "en") == "yanked since: demo 1.0 on `pypi`, without a reason"
+    assert found.files == 2
+
+
+def test_a_page_without_hashes_and_another_mark(index: LoopbackIndex) -> None:
+    built = index.add_wheel("demo", "1.0", sha256=False)
+    index.stands("demo", "for-sale")
+    found = compared(lock(pin(built)), index)
+    assert found.changes == (Marked(pin=HERE, status="for-sale", reason=""),)
+    assert list(lines(found, (), 180, "en")) == [
+        "for-sale: `pypi` marks demo as such",
+        "1 file was compared with its index page, 1 file has no hash on its page",
+    ]
+
+
+def test_only_the_index_of_the_lock_is_asked(index: LoopbackIndex) -> None:
+    """Whatever is bound today: a lock is held against what it was taken from."""
+    built = index.add_wheel("demo", "1.0", index="mine")
+    index.add_wheel("demo", "1.0")
+    bindings = (Binding(packages=("demo",), indexes=("pypi",)),)
+    indexes = Indexes(indexes={"mine": Index(name="mine", url=index.url_of("mine"))}, bindings=bindings)
+    assert compared(lock(pin(built, index="mine")), index, indexes).changes == ()
+    assert [request.path for request in index.requests] == ["/simple/mine/demo/"]
+
+
+def test_an_index_that_is_not_defined_any_more(index: LoopbackIndex) -> None:
+    one, other = (pin(index.add_wheel("demo", version), index="left") for version in ("1.0", "0.9"))
+    found = compared(lock(one, build=(other,)), index)
+    why = "A binding names the index `left`, which is not defined."
+    assert found.out_of_reach == (OutOfReach("left", (DEMO,), why),)
+    assert (found.files, index.requests) == (0, [])
+
+
+def test_what_comes_from_git_is_not_looked_up(index: LoopbackIndex) -> None:
+    git = LockedGit(url="https://example.test/demo.git", commit="0" * 40)
+    locked = lock(pin(git=git, index=""))
+    assert len(pins_of(locked)) == 1
+    found = compared(locked, index)
+    assert (found.sources, found.changes, index.requests) == ((DEMO,), (), [])
+    assert list(lines(found, (), 180, "en")) == [
+        "not compared because they come from git: demo",
+        "0 files were compared with their index pages",
+    ]
+
+
+def test_facts_grow_old_after_so_many_days() -> None:
+    today = dt.date(2026, 11, 22)
+    facts = [("new", today), ("edge", dt.date(2026, 5, 26)), ("old", dt.date(2026, 5, 25)), ("older", dt.date.min)]
+    assert older(facts, today, 180) == (Old("older", dt.date.min), Old("old", dt.date(2026, 5, 25)))

@@ -1,0 +1,182 @@
+"""Addresses: which may be asked, and what of them may be shown."""
+
+from __future__ import annotations
+
+import pytest
+
+from resolver.errors import InputError
+from resolver.index.parse.address import (
+    Root,
+    is_allowed,
+    is_local,
+    is_loopback,
+    origin,
+    read_root,
+    without_credentials,
+)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://a.example/x@y", "https://a.example/x@y"),
+        ("https://me:pw@a.example/x@y", "https://a.example/x@y"),
+        ("https://me:p@w@a.example", "https://a.example"),
+        ("https://me@a.example?q=@", "https://a.example?q=@"),
+        ("//me:pw@a.example/", "//a.example/"),
+        ("me:pw@a.example", "a.example"),
+        ("https://a.example#@", "https://a.example#@"),
+    ],
+)
+def test_credentials_are_cut_out(url: str, shown: str) -> None:
+    assert without_credentials(url) == shown
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST.", "127.0.0.1", "127.255.0.9", "::1"])
+def test_loopback(host: str) -> None:
+    assert is_loopback(host)
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost.example", "128.0.0.1", "10.0.0.1", "::2", "127.0.0.1.example", "0.0.0.0", ""]
+)
+def test_no_loopback(host: str) -> None:
+    assert not is_loopback(host)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("localhost", "LocalHost.", "a.localhost", "127.0.0.1", "127.1", "2130706433", "0x7f.1", "0177.0.0.1", "::1"),
+        *("0.0.0.0", "0", "::", "::ffff:127.0.0.1", "169.254.169.254", "fe80::1", "fe80::1%eth0"),
+    ],
+)
+def test_this_machine_or_its_link(host: str) -> None:
+    assert is_local(host)
+
+
+@pytest.mark.parametrize("host", ["10.0.0.1", "8.8.8.8", "localhost.example", "a.example", "fd00::1", "7f000001", ""])
+def test_other_machines(host: str) -> None:
+    assert not is_local(host)
+
+
+@pytest.mark.parametrize(
+    ("url", "allowed"),
+    [
+        ("https://a.example/", True),
+        ("http://127.0.0.1:8000/", True),
+        ("http://[::1]/", True),
+        ("http://a.example/", False),
+        ("ftp://a.example/", False),
+        ("http://127.0.0.1@a.example/", False),
+    ],
+)
+def test_what_may_be_asked(url: str, allowed: bool) -> None:
+    assert is_allowed(origin(url)) is allowed
+
+
+def test_origins() -> None:
+    assert origin("https://a.example/x") == origin("https://me@A.example:443/y")
+    assert str(origin("https://[::1]:8443/x")) == "https://[::1]:8443"
+    with pytest.raises(ValueError, match="has no host"):
+        origin("https:///x")
+
+
+def test_a_root_keeps_credentials_apart() -> None:
+    root = read_root(" https://me:p%40ss@a.example/simple?x#y ", "mine")
+    assert root == Root("https://a.example/simple/", "me", "p@ss")
+    assert root.page("demo") == "https://a.example/simple/demo/"
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        (
+            "http://me:pw@a.example/simple",
+            (
+                "The address of index `mine` is plain http.\n"
+                "  at index `mine`: http://a.example/simple\n"
+                "  Anyone on the network path could change pages and hashes alike.\n"
+                "hint: use https; pip's trusted-host setting is ignored"
+            ),
+        ),
+        (
+            "file:///srv/simple",
+            (
+                "The address of index `mine` has the scheme `file`.\n"
+                "  at index `mine`: file:///srv/simple\n"
+                "  Only https is allowed, and plain http only to this machine.\n"
+                "hint: serve a folder with `python -m http.server --bind 127.0.0.1` and use that address"
+            ),
+        ),
+        (
+            "https:///simple",
+            (
+                "The address of index `mine` cannot be read.\n"
+                "  at index `mine`: https:///simple\n"
+                "  `https:///simple` has no host"
+            ),
+        ),
+        *(
+            (
+                f"https://me:hunter2@a.example/sim{char}ple",
+                (
+                    "The address of index `mine` cannot be read.\n"
+                    f"  at index `mine`: https://a.example/sim{shown}ple\n"
+                    "  It has a space or a character that does not print.\n"
+                    "hint: percent-encode what belongs to it (a space is %20) and leave out the rest"
+                ),
+            )
+            for char, shown in {" ": " ", "\n": "\\n", "\t": "\\t", "\x1b": "\\x1b", "\u202e": "\\u202e"}.items()
+        ),
+    ],
+)
+def test_roots_that_are_refused(url: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_root(url, "mine")
+    assert str(caught.value) == message
+
+
+ESCAPES = (
+    "  There is an `@` after the first `/`, `?` or `#`, so what comes before it may be a password.\n"
+    "hint: in a user or password write `/` as %2F, `?` as %3F, `#` as %23, `@` as %40, `%` as %25; "
+    "an `@` in a path as %40"
+)
+THE_FORM = "  It does not begin with a scheme and `://`.\nhint: the form is https://USER:PASSWORD@HOST/PATH"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown", "told"),
+    [
+        *(
+            (f"{scheme}://{secret}@a.example/simple?token", f"{scheme}://…@a.example/simple", ESCAPES)
+            for scheme in ("https", "HTTP", "ftp")
+            for secret in ("me:12/hunter2", "me:hunter2/x", "me:12#hunter2", "hunter2?x", "me:a@b/hunter2", "/hunter2")
+        ),
+        *(
+            (f"{begin}me:hunter2@a.example/simple", "…@a.example/simple", THE_FORM)
+            for begin in ("https:/", "https//", "https:", "", "//", "https:\\\\", "/")
+        ),
+        ("https://a.example/hunter2@x", "https://…@x", ESCAPES),
+    ],
+)
+def test_a_root_with_a_password_that_is_not_escaped(url: str, shown: str, told: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_root(url, "mine")
+    assert str(caught.value) == f"The address of index `mine` cannot be read.\n  at index `mine`: {shown}\n{told}"
+
+
+@pytest.mark.parametrize("url", ["https://me:hunter2\udcff@a.example/", "https://me:hunter2@a.example/\udcff"])
+def test_a_root_that_is_not_utf_8(url: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_root(url, "mine")
+    assert caught.value.why == "It is not UTF-8."
+    assert "%C3%BC" in caught.value.hint
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("host", ["a.example:hunter", "[::1", "a\u2100b.example", "[hunter]"])
+def test_what_is_wrong_with_a_host_is_told_without_the_password(host: str) -> None:
+    with pytest.raises(InputError, match="cannot be read") as caught:
+        read_root(f"https://me:hunter2@{host}/simple", "mine")
+    assert "hunter2" not in str(caught.value)

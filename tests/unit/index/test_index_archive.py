@@ -1,0 +1,409 @@
+"""Source archives: what is static, and that nothing in them can do harm."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import tarfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from packaging.utils import NormalizedName
+
+from resolver.errors import IndexFailure
+from resolver.index.parse import archive as archive_module
+from resolver.index.parse.archive import read_archive, read_member
+from resolver.index.parse.metadata import Release
+from resolver.index.protocol import UnusableFile
+from resolver.model.release import Archive, Metadata
+
+TAR = Release("demo-1.0.tar.gz", NormalizedName("demo"), "1.0")
+ZIP = Release("demo-1.0.zip", NormalizedName("demo"), "1.0")
+URL = "https://mirror.example/demo-1.0.tar.gz"
+OLD = "Metadata-Version: 1.0\nName: demo\nVersion: 1.0\n"
+NEW = "Metadata-Version: 2.2\nName: demo\nVersion: 1.0\nRequires-Dist: numpy\n"
+
+
+def tar(path: Path, members: Mapping[str, str | bytes | tarfile.TarInfo]) -> Path:
+    with tarfile.open(path, "w:gz") as archive:
+        for name, content in members.items():
+            if isinstance(content, tarfile.TarInfo):
+                archive.addfile(content)
+            else:
+                content = content.encode() if isinstance(content, str) else content
+                info = tarfile.TarInfo(name)
+                info.size = len(content)
+                archive.addfile(info, io.BytesIO(content))
+    return path
+
+
+def zipped(path: Path, members: Mapping[str, str | bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return path
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "archive"
+
+
+def read(path: Path, members: dict[str, str]) -> Archive:
+    """The same archive as .tar.gz and as .zip gives the same."""
+    placed = {f"demo-1.0/{name}": content for name, content in members.items()}
+    first = read_archive(tar(path, placed), TAR, URL).archive
+    second = read_archive(zipped(path, placed), ZIP, URL).archive
+    assert first == second
+    return first
+
+
+# --- what is static
+
+
+def test_a_static_pkg_info(path: Path) -> None:
+    found = read(path, {"PKG-INFO": NEW, "pyproject.toml": '[build-system]\nrequires = ["setuptools>=77"]\n'})
+    assert found == Archive(Metadata("demo", "1.0", ("numpy",)), ("setuptools>=77",))
+
+
+@pytest.mark.parametrize("field", ["Requires-Dist", "requires-python", "Provides-Extra"])
+def test_a_dynamic_pkg_info(path: Path, field: str) -> None:
+    found = read(path, {"PKG-INFO": NEW + f"Dynamic: {field}\n"})
+    why = f"its PKG-INFO calls {field.title()} dynamic, and it has no pyproject.toml"
+    assert found == Archive(None, None, why)
+
+
+def test_other_dynamic_fields_do_not_matter(path: Path) -> None:
+    assert read(path, {"PKG-INFO": NEW + "Dynamic: License\n"}).metadata is not None
+
+
+@pytest.mark.parametrize(
+    ("members", "build_requires", "why"),
+    [
+        ({}, None, "it has no PKG-INFO, and it has no pyproject.toml"),
+        (
+            {"PKG-INFO": OLD},
+            None,
+            "its PKG-INFO is of version 1.0, and only 2.2 or later says what is static, and it has no pyproject.toml",
+        ),
+        (
+            {"PKG-INFO": OLD, "pyproject.toml": "[build-system]\nrequires = []\n"},
+            (),
+            (
+                "its PKG-INFO is of version 1.0, and only 2.2 or later says what is static, "
+                "and its pyproject.toml has no [project] table"
+            ),
+        ),
+        (
+            {"pyproject.toml": '[project]\nname = "demo"\ndynamic = ["dependencies", "version"]\n'},
+            None,
+            "it has no PKG-INFO, and its pyproject.toml calls dependencies dynamic",
+        ),
+        (
+            {"pyproject.toml": '[project]\nname = "other"\n'},
+            None,
+            "it has no PKG-INFO, and its pyproject.toml is that of other",
+        ),
+        (
+            {"PKG-INFO": "Name: demo\n"},
+            None,
+            "the metadata of demo-1.0.tar.gz has no Version, and it has no pyproject.toml",
+        ),
+    ],
+)
+def test_archives_without_static_metadata(
+    path: Path, members: dict[str, str], build_requires: tuple[str, ...] | None, why: str
+) -> None:
+    placed = {f"demo-1.0/{name}": content for name, content in {"setup.py": "", **members}.items()}
+    assert read_archive(tar(path, placed), TAR, URL).archive == Archive(None, build_requires, why)
+
+
+def test_a_static_project_table(path: Path) -> None:
+    found = read(
+        path,
+        {
+            "PKG-INFO": OLD,
+            "pyproject.toml": """
+[project]
+name = "Demo"
+dynamic = ["version"]
+requires-python = ">=3.9"
+dependencies = ["numpy>=1", "torch==2.8.0 ; platform_machine == 'aarch64'"]
+[project.optional-dependencies]
+Test_all = ["pytest", "x @ https://a.example/x.whl", "y ; os_name == 'a' or os_name == 'b'"]
+""",
+        },
+    )
+    assert found.metadata == Metadata(
+        "Demo",
+        "1.0",
+        (
+            "numpy>=1",
+            "torch==2.8.0 ; platform_machine == 'aarch64'",
+            'pytest; extra == "test-all"',
+            'x @ https://a.example/x.whl ; extra == "test-all"',
+            'y; (os_name == "a" or os_name == "b") and extra == "test-all"',
+        ),
+        ">=3.9",
+        ("Test_all",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("[project", "pyproject.toml in demo-1.0.tar.gz is invalid: "),
+        (f"x = {'9' * 5000}", "pyproject.toml in demo-1.0.tar.gz is invalid: Exceeds the limit (4300 digits)"),
+        (f"x = {'[' * 5000}", "pyproject.toml in demo-1.0.tar.gz is invalid: "),
+        (
+            "[project]\n",
+            "[project] of pyproject.toml in demo-1.0.tar.gz is invalid: Object missing required field `name`",
+        ),
+        (
+            '[project]\nname = "demo"\ndependencies = "x"\n',
+            "[project] of pyproject.toml in demo-1.0.tar.gz is invalid: Expected `array`, got `str`",
+        ),
+        (
+            "[build-system]\nrequires = [1]\n",
+            "[build-system] of pyproject.toml in demo-1.0.tar.gz is invalid: Expected `str`, got `int`",
+        ),
+        (
+            '[project]\nname = "demo"\ndependencies = ["-x"]\n',
+            "demo-1.0.tar.gz has the invalid requirement `-x`: ",
+        ),
+        (
+            f'[project]\nname = "demo"\n[project.optional-dependencies]\na = ["x; {"(" * 1000}"]\n',
+            "demo-1.0.tar.gz has the invalid requirement `x; ((((",
+        ),
+        (
+            '[project]\nname = "demo"\n[project.optional-dependencies]\na = ["x=="]\n',
+            "demo-1.0.tar.gz has the invalid requirement `x==`: ",
+        ),
+    ],
+)
+def test_an_invalid_pyproject(path: Path, content: str, why: str) -> None:
+    with pytest.raises(UnusableFile) as caught:
+        read_archive(tar(path, {"demo-1.0/pyproject.toml": content}), TAR, URL)
+    assert str(caught.value).startswith(why)
+
+
+def test_an_archive_of_another_release(path: Path) -> None:
+    with pytest.raises(IndexFailure, match=r"The metadata of demo-1\.0\.tar\.gz is for a different release"):
+        read_archive(tar(path, {"demo-1.0/PKG-INFO": NEW.replace("1.0", "1.1")}), TAR, URL)
+
+
+# --- members
+
+
+def test_members(path: Path) -> None:
+    tar(path, {"./demo-1.0/requirements/common.txt": "numpy\n", "demo-1.0/x/requirements/common.txt": "no\n"})
+    assert read_member(path, TAR, "requirements/common.txt") == "numpy\n"
+    zipped(path, {"demo-1.0/setup.py": "\ufeffé"})
+    assert read_member(path, ZIP, "setup.py") == "é"
+
+
+def test_the_last_of_several_members_counts(path: Path) -> None:
+    with tarfile.open(path, "w:gz") as archive:
+        for content in (b"first", b"last"):
+            info = tarfile.TarInfo("demo-1.0/a")
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    assert read_member(path, TAR, "a") == "last"
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE, tarfile.DIRTYPE])
+def test_links_and_devices_are_no_members(path: Path, kind: bytes) -> None:
+    info = tarfile.TarInfo("demo-1.0/PKG-INFO")
+    info.type = kind
+    info.linkname = "/etc/passwd"
+    tar(path, {"demo-1.0/setup.py": "", "link": info})
+    with pytest.raises(UnusableFile, match=r"demo-1\.0\.tar\.gz has no file PKG-INFO"):
+        read_member(path, TAR, "PKG-INFO")
+
+
+def test_links_in_a_zip_are_no_members(path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        info = zipfile.ZipInfo("demo-1.0/PKG-INFO")
+        info.external_attr = 0o120777 << 16
+        archive.writestr(info, "/etc/passwd")
+    with pytest.raises(UnusableFile, match="has no file PKG-INFO"):
+        read_member(path, ZIP, "PKG-INFO")
+
+
+@pytest.mark.parametrize("name", ["../PKG-INFO", "/PKG-INFO", "PKG-INFO", "demo-1.0/../PKG-INFO", "./PKG-INFO"])
+def test_paths_that_lead_elsewhere_are_no_members(path: Path, name: str) -> None:
+    with pytest.raises(UnusableFile, match="has no file PKG-INFO"):
+        read_member(tar(path, {name: NEW}), TAR, "PKG-INFO")
+
+
+def test_several_top_folders(path: Path) -> None:
+    assert read_member(tar(path, {"x/a": "no", "Demo-1/a": "yes"}), TAR, "a") == "yes"
+    with pytest.raises(UnusableFile, match=r"demo-1\.0\.tar\.gz has several top folders: x, y"):
+        read_member(tar(path, {"x/a": "", "y/a": ""}), TAR, "a")
+
+
+def test_names_of_top_folders_fill_no_report(path: Path) -> None:
+    with pytest.raises(UnusableFile, match=r"has several top folders: x{100}0, ") as told:
+        read_member(tar(path, {f"{'x' * 100}{number}/a": "" for number in range(100)}), TAR, "a")
+    assert str(told.value).endswith("…")
+    assert len(str(told.value)) == 1001
+
+
+def test_what_is_read_of_all_top_folders_has_a_limit(path: Path) -> None:
+    content = "x" * (8 << 20)
+    for make, release in ((tar, TAR), (zipped, ZIP)):
+        made = make(path, {f"{number}/a": content for number in range(3)})
+        with pytest.raises(UnusableFile, match="several top folders: 0, 1, 2"):
+            read_member(made, release, "a")
+        made = make(path, {f"{number}/a": content for number in range(5)})
+        with pytest.raises(UnusableFile, match="what is read of it is larger than 32 MiB"):
+            read_member(made, release, "a")
+
+
+def test_a_member_that_is_not_utf8(path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("demo-1.0/a", b"\xff\xfe")
+    with pytest.raises(UnusableFile, match=r"a in demo-1\.0\.zip is not UTF-8"):
+        read_member(path, ZIP, "a")
+
+
+# --- damage and malice
+
+
+@pytest.mark.parametrize("release", [TAR, ZIP])
+def test_no_archive_at_all(path: Path, release: Release) -> None:
+    for content in (b"", b"<html></html>", gzip.compress(b"x" * 600), os.urandom(2000)):
+        path.write_bytes(content)
+        with pytest.raises(UnusableFile, match="is not a readable archive"):
+            read_archive(path, release, URL)
+
+
+def test_an_archive_that_breaks_off(path: Path) -> None:
+    whole = tar(path, {"demo-1.0/a": "x" * 5000, "demo-1.0/PKG-INFO": NEW}).read_bytes()
+    for length in range(1, len(whole), 7):
+        path.write_bytes(whole[:-length])
+        with pytest.raises(UnusableFile):
+            read_archive(path, TAR, URL)
+
+
+def test_a_member_beyond_the_limit(path: Path) -> None:
+    big = "x" * (8 << 20) + "x"
+    for release, make in ((TAR, tar), (ZIP, zipped)):
+        with pytest.raises(UnusableFile, match="its PKG-INFO is larger than 8 MiB"):
+            read_archive(make(path, {"demo-1.0/PKG-INFO": big}), release, URL)
+
+
+def test_a_member_that_is_larger_than_it_says(path: Path) -> None:
+    content = zipped(path, {"demo-1.0/PKG-INFO": "x" * (9 << 20)}).read_bytes()
+    size = (9 << 20).to_bytes(4, "little")
+    assert content.count(size) == 2
+    path.write_bytes(content.replace(size, (100).to_bytes(4, "little")))
+    with pytest.raises(UnusableFile, match="is not a readable archive"):
+        read_archive(path, ZIP, URL)
+
+
+def test_too_many_members(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive_module, "_MOST_MEMBERS", 3)
+    members = {f"demo-1.0/{n}": "" for n in range(4)}
+    for release, made in ((TAR, tar(path, members)), (ZIP, zipped(path.with_suffix(".z"), members))):
+        with pytest.raises(UnusableFile, match="it has more than 3 members"):
+            read_archive(made, release, URL)
+
+
+def test_an_extended_header_that_would_fill_the_memory(path: Path) -> None:
+    """tarfile reads such a header whole, whatever its length."""
+    info = tarfile.TarInfo("x")
+    info.type = tarfile.XHDTYPE
+    info.size = 1 << 40
+    with gzip.open(path, "wb") as file:
+        file.write(info.tobuf(tarfile.GNU_FORMAT) + b"\0" * 1024)
+    with pytest.raises(UnusableFile, match="it makes a reader take 1099511627776 bytes at once"):
+        read_archive(path, TAR, URL)
+
+
+def header(name: str, size: int, kind: bytes = tarfile.REGTYPE) -> bytes:
+    """A tar's header with any size, below nothing, too."""
+    block = bytearray(tarfile.TarInfo(name).tobuf(tarfile.GNU_FORMAT))
+    block[124:136] = size.to_bytes(12, "big", signed=True) if size < 0 else b"%011o\0" % size
+    block[156:157] = kind
+    block[148:156] = b" " * 8
+    block[148:156] = b"%06o\0 " % sum(block)
+    return bytes(block)
+
+
+def record(keyword: str, value: str) -> bytes:
+    """A line of an extended header of less than 100 bytes."""
+    return f"{len(keyword) + len(value) + 5} {keyword}={value}\n".encode()
+
+
+SPARSE = record("GNU.sparse.major", "1") + record("GNU.sparse.minor", "0")
+
+
+@pytest.mark.parametrize(
+    ("blocks", "why"),
+    [
+        # leads back to itself, and the whole is unpacked anew in each round
+        pytest.param(
+            header("demo-1.0/a", 1 << 20) + bytes(1 << 20) + header("demo-1.0/b", -512),
+            "it points back to data that was already read",
+            id="a size below nothing",
+        ),
+        pytest.param(
+            header("x", len(SPARSE), tarfile.XHDTYPE)
+            + SPARSE.ljust(512, b"\0")
+            + header("demo-1.0/a", 1 << 30)
+            + b"999999999\n"
+            + b"0\n" * (2 << 20),
+            "it has headers of unreasonable size",
+            id="a map of holes without end",
+        ),
+        pytest.param(
+            header("demo-1.0/a", 0) + bytes(2 << 20),
+            "it has data after its end of unreasonable size",
+            id="nothing but zeros",
+        ),
+        pytest.param(
+            (header("x", 512, tarfile.GNUTYPE_LONGNAME) + b"a" * 512) * 5000,
+            "",
+            id="a name in place of a member, again and again",
+        ),
+    ],
+)
+def test_a_tar_made_to_fill_time_or_memory(path: Path, blocks: bytes, why: str) -> None:
+    path.write_bytes(gzip.compress(blocks + bytes(1024), 1))
+    with pytest.raises(UnusableFile, match=f"demo-1.0.tar.gz is not a readable archive: {why}"):
+        read_archive(path, TAR, URL)
+
+
+def test_a_member_that_ends_beyond_all_measure(path: Path) -> None:
+    info = tarfile.TarInfo("demo-1.0/model.bin")
+    info.size = 1 << 40
+    with gzip.open(path, "wb") as file:
+        file.write(info.tobuf(tarfile.GNU_FORMAT) + b"\0" * 1024)
+    with pytest.raises(UnusableFile, match="it continues beyond 2147483648 bytes"):
+        read_archive(path, TAR, URL)
+
+
+def test_requirements_files_are_read_on_the_way(path: Path) -> None:
+    members: dict[str, str | bytes] = {
+        "demo-1.0/PKG-INFO": NEW,
+        "demo-1.0/requirements.txt": "a\n",
+        "demo-1.0/requirements/common.txt": "b\n",
+        "demo-1.0/requirements/deep/er.txt": "c\n",
+        "demo-1.0/requirements-bad.txt": b"\xff",
+        "demo-1.0/requirements-huge.txt": "d" * ((1 << 20) + 1),
+        "demo-1.0/setup.py": "e",
+    }
+    for make, release in ((tar, TAR), (zipped, ZIP)):
+        archive = make(path, members)
+        texts = read_archive(archive, release, URL).texts
+        assert texts == {"requirements.txt": "a\n", "requirements/common.txt": "b\n"}
+        assert read_member(archive, release, "requirements-huge.txt").startswith("dd")
+
+
+def test_no_more_requirements_files_are_kept_than_an_honest_archive_has(path: Path) -> None:
+    members = {f"demo-1.0/requirements/{number}.txt": "a" for number in range(1000)}
+    assert len(read_archive(tar(path, members), TAR, URL).texts) == 64

@@ -1,0 +1,317 @@
+"""The cache on disk: damaged entries are absent, what cannot be written is no error."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from resolver.index.store import cache as module
+from resolver.index.store.cache import DAMAGED, FILE, Cache, default_folder
+from resolver.report.quoted import heard
+from tests.cached import damage, require_sound_cache
+
+
+@pytest.fixture
+def warnings() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def cache(tmp_path: Path, warnings: list[str]) -> Cache:
+    return Cache(tmp_path / "cache", warnings.append)
+
+
+def test_what_was_put_is_got(cache: Cache, warnings: list[str], tmp_path: Path) -> None:
+    assert cache.get("page", "a") is None
+    cache.put("page", "a", b"1")
+    cache.put("page", "b", b"")
+    cache.put("metadata", "a", b"3")
+    cache.put("page", "a", b"4")
+    cache.close()
+    for again in (cache, Cache(tmp_path / "cache", warnings.append)):
+        assert [again.get("page", "a"), again.get("page", "b"), again.get("metadata", "a")] == [b"4", b"", b"3"]
+        assert (again.has("page", "a"), again.has("metadata", "b")) == (True, False)
+    assert warnings == []
+
+
+def test_a_value_of_another_form_is_absent(cache: Cache) -> None:
+    cache.save("page", "a", ["x"])
+    assert cache.load("page", "a", msgspec.msgpack.Decoder(list[str])) == ["x"]
+    assert cache.load("page", "a", msgspec.msgpack.Decoder(list[int])) is None
+    for content in (b"", b"\xc1", b"\xa1\xff"):
+        cache.put("page", "a", content)
+        assert cache.load("page", "a", msgspec.msgpack.Decoder(str)) is None
+
+
+def test_a_damaged_content_is_absent(cache: Cache, tmp_path: Path, warnings: list[str]) -> None:
+    cache.put("page", "a", b"content")
+    for wrong in (b"contenu", b"conten", b"", "contenu", 7, None):
+        with closing(sqlite3.connect(tmp_path / "cache" / FILE)) as connection, connection:
+            connection.execute("UPDATE contents SET content = ?", (wrong,))
+        assert cache.get("page", "a") is None
+        cache.put("page", "a", b"content")
+        assert cache.get("page", "a") == b"content"
+    assert warnings == []
+
+
+def test_a_content_in_the_place_of_another_is_absent(cache: Cache, tmp_path: Path) -> None:
+    cache.put("page", "a", b"1")
+    cache.put("page", "b", b"2")
+    with closing(sqlite3.connect(tmp_path / "cache" / FILE)) as connection, connection:
+        (a, one), (b, other) = connection.execute("SELECT id, digest FROM entries").fetchall()
+        contents = dict(connection.execute("SELECT id, content FROM contents").fetchall())
+        for id_, digest, content in ((a, other, contents[b]), (b, one, contents[a])):
+            connection.execute("UPDATE entries SET digest = ? WHERE id = ?", (digest, id_))
+            connection.execute("UPDATE contents SET content = ? WHERE id = ?", (content, id_))
+    assert (cache.get("page", "a"), cache.get("page", "b")) == (None, None)
+
+
+def test_whatever_byte_of_the_file_is_another(tmp_path: Path) -> None:
+    """It is never taken for something else, and the next run has a whole one again."""
+    chance = random.Random(7)
+    cache = Cache(tmp_path / "whole", pytest.fail)
+    cache.put("page", "a", b"content")
+    cache.close()
+    whole = (tmp_path / "whole" / FILE).read_bytes()
+    folder = tmp_path / "cache"
+    told = 0
+    for at in (at for at, byte in enumerate(whole) if chance.random() < (0.1 if byte else 0.003)):
+        flipped = bytes([*whole[:at], whole[at] ^ (1 << chance.randrange(8)), *whole[at + 1 :]])
+        for broken in (whole[:at], flipped):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            (folder / FILE).write_bytes(broken)
+            warnings: list[str] = []
+            for _ in range(2):
+                again = Cache(folder, warnings.append)
+                assert again.get("page", "a") in (None, b"content")
+                again.put("page", "a", b"content")
+                again.close()
+            told += bool(warnings)
+            if not any("readonly" in warning for warning in warnings):  # a bit of the header says so
+                again = Cache(folder, pytest.fail)
+                again.put("page", "a", b"new")
+                assert again.get("page", "a") == b"new"
+                again.close()
+    assert told > 15
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda path: path.write_text(
+            "A file of somebody else, which is longer than the header of a database is, twice."
+        ),
+        os.mkfifo,
+        os.mkdir,
+        lambda path: path.symlink_to("/dev/zero"),
+        lambda path: path.symlink_to(path.with_name("other")),
+    ],
+)
+def test_what_is_no_cache_is_set_aside(tmp_path: Path, warnings: list[str], make: Callable[[Path], object]) -> None:
+    make(tmp_path / FILE)
+    cache = Cache(tmp_path, warnings.append)
+    cache.put("page", "a", b"1")
+    assert cache.get("page", "a") == b"1"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [FILE, f"{FILE}-shm", f"{FILE}-wal", DAMAGED]
+    (warning,) = warnings
+    assert warning.startswith(f"The cache in {tmp_path} is damaged (")
+    assert warning.endswith(f"); it is now {DAMAGED} there, and a new one is used.")
+    assert heard(warning, "zh").startswith(f"{tmp_path} 中的缓存已损坏（")
+
+
+def test_nobody_learns_a_key_from_it(cache: Cache, tmp_path: Path) -> None:
+    cache.put("page", "https://a.example/secret", b"1")
+    cache.close()
+    (path,) = (tmp_path / "cache").iterdir()
+    assert b"secret" not in path.read_bytes()
+    assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(path.parent.stat().st_mode)) == (0o600, 0o700)
+
+
+def test_a_folder_that_is_a_file(tmp_path: Path, warnings: list[str]) -> None:
+    (tmp_path / "cache").write_text("")
+    cache = Cache(tmp_path / "cache", warnings.append)
+    cache.put("page", "a", b"1")
+    cache.put("page", "b", b"1")
+    cache.clear()
+    cache.close()
+    assert cache.get("page", "a") is None
+    assert warnings == [
+        (
+            f"The cache in {tmp_path}/cache is not writable (Not a directory); continuing without it."
+            "\nhint: set ASCEND_LOCK_CACHE to a folder that you can write to"
+        )
+    ]
+    assert heard(warnings[0], "zh") == (
+        f"无法写入缓存目录 {tmp_path}/cache（Not a directory）；将不使用缓存继续。"
+        "\n提示：请将 ASCEND_LOCK_CACHE 设为您自己的目录"
+    )
+
+
+def test_what_cannot_be_written_is_read(
+    cache: Cache, tmp_path: Path, warnings: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache.put("page", "a", b"1")
+    cache.close()
+    monkeypatch.setattr("os.access", lambda *_: False)  # root may write everywhere
+    again = Cache(tmp_path / "cache", warnings.append)
+    assert again.get("page", "a") == b"1"
+    assert warnings == []
+    for key in "ab":
+        again.put("page", key, b"2")
+    again.close()
+    assert again.get("page", "a") == b"1"
+    (warning,) = warnings
+    assert "is not writable (attempt to write a readonly database)" in warning
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    """What cannot be written whole leaves nothing behind; what was there before stays."""
+    script = (
+        "import resource, sys; from pathlib import Path; from resolver.index.store.cache import Cache\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
+        "c = Cache(Path(sys.argv[1]), print)\n"
+        "for n in range(99): c.put('page', str(n), bytes([n]) * 5000)\n"
+        "got = [c.get('page', str(n)) for n in range(99)]\n"
+        "there = got.index(None)\n"
+        "assert there and got == [bytes([n]) * 5000 for n in range(there)] + [None] * (99 - there)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, text=True, stdout=subprocess.PIPE)
+    assert run.stdout.startswith(f"The cache in {tmp_path} is not writable (")
+    assert run.stdout.count("\n") == 2
+    require_sound_cache(tmp_path)
+
+
+def test_a_cache_of_nothing(warnings: list[str]) -> None:
+    cache = Cache(None, warnings.append)
+    cache.put("page", "a", b"1")
+    assert cache.get("page", "a") is None
+    assert warnings == []
+
+
+def test_what_was_not_used_for_longest_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LIMIT", 100_000)
+    day = 20_000
+    monkeypatch.setattr(module, "_today", lambda: day)
+    for day in range(20_000, 20_030):
+        cache = Cache(tmp_path, pytest.fail)
+        assert day == 20_000 or cache.get("page", "first") == b"1" * 5000
+        cache.put("page", str(day) if day > 20_000 else "first", b"1" * 5000)
+        cache.close()
+    cache = Cache(tmp_path, pytest.fail)
+    there = [day for day in range(20_001, 20_030) if cache.has("page", str(day))]
+    assert there == list(range(there[0], 20_030))
+    assert 10 < len(there) < 20
+    cache.close()
+    require_sound_cache(tmp_path)
+    assert (tmp_path / FILE).stat().st_size < 200_000
+    cache.clear()
+    cache.close()
+    assert (tmp_path / FILE).stat().st_size < 20_000
+
+
+def test_a_process_killed_while_it_writes_costs_what_it_wrote_last_at_most(tmp_path: Path, warnings: list[str]) -> None:
+    script = (
+        "import sys; from pathlib import Path; from resolver.index.store.cache import Cache\n"
+        "c = Cache(Path(sys.argv[1]), sys.exit)\n"
+        "for n in range(10**9):\n"
+        "    c.put('page', str(n), str(n).encode() * 3000)\n"
+        "    print(n, flush=True)\n"
+    )
+    for _ in range(3):
+        with subprocess.Popen(
+            [sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout is not None
+            told = [process.stdout.readline() for _ in range(40)]
+            process.kill()
+            told += process.stdout.read().splitlines(keepends=True)
+        cache = Cache(tmp_path, warnings.append)
+        for row in told:
+            if row.endswith("\n"):
+                assert cache.get("page", row.strip()) == row.strip().encode() * 3000
+    require_sound_cache(tmp_path)
+
+
+def test_several_processes_at_once(tmp_path: Path) -> None:
+    """Whoever reads sees one of the whole entries, never a mixture; nobody is turned away."""
+    script = (
+        "import sys; from pathlib import Path; from resolver.index.store.cache import Cache\n"
+        "c = Cache(Path(sys.argv[1]), sys.exit)\n"
+        "for n in range(150):\n"
+        "    c.put('page', 'k', sys.argv[2].encode() * (1000 + n))\n"
+        "    c.put('page', f'{n} {sys.argv[2]}', b'1')\n"
+        "    got = c.get('page', 'k')\n"
+        "    assert got is not None and len(set(got)) == 1, got\n"
+        "    if n % 40 == 0: c.close()\n"
+    )
+    running = [subprocess.Popen([sys.executable, "-c", script, str(tmp_path), letter]) for letter in "abcd"]
+    assert [process.wait(60) for process in running] == [0, 0, 0, 0]
+    cache = Cache(tmp_path, pytest.fail)
+    assert all(cache.has("page", f"{n} {letter}") for n in range(150) for letter in "abcd")
+
+
+def test_one_process_clears_what_another_uses(cache: Cache, tmp_path: Path) -> None:
+    cache.put("page", "a", b"1")
+    other = Cache(tmp_path / "cache", pytest.fail)
+    other.clear()
+    assert (cache.get("page", "a"), cache.has("page", "a")) == (None, False)
+    cache.put("page", "a", b"2")
+    assert other.get("page", "a") == b"2"
+
+
+def test_damage_while_it_is_open(cache: Cache, tmp_path: Path, warnings: list[str]) -> None:
+    for number in range(100):
+        cache.put("page", str(number), bytes(9000))
+    cache.close()
+    assert cache.get("page", "0") is not None
+    with (tmp_path / "cache" / FILE).open("r+b") as file:
+        file.write(bytes(400_000))
+    for number in range(100):
+        cache.get("page", str(number))
+        cache.put("page", str(number), b"new")
+    assert [cache.get("page", str(number)) for number in range(1, 100)] == [b"new"] * 99
+    assert len(warnings) == 1
+
+
+def test_changes_to_all_contents(cache: Cache, tmp_path: Path) -> None:
+    cache.put("page", "a", b"1")
+    cache.put("answer", "a", b"1")
+    assert damage(tmp_path / "cache", lambda content: content + b"x", "page") == 1
+    assert (cache.get("page", "a"), cache.get("answer", "a")) == (None, b"1")
+
+
+@pytest.mark.parametrize(
+    ("environ", "folder"),
+    [
+        ({"ASCEND_LOCK_CACHE": "/a", "XDG_CACHE_HOME": "/b"}, "/a"),
+        ({"ASCEND_LOCK_CACHE": "", "XDG_CACHE_HOME": "/b"}, "/b/ascend-lock"),
+        ({}, "~/.cache/ascend-lock"),
+    ],
+)
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it is in another folder")
+def test_where_it_is(monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], folder: str) -> None:
+    for name in ("ASCEND_LOCK_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    assert default_folder() == Path(folder).expanduser()
+
+
+def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not a folder named `~` wherever the command is run."""
+    for name in ("HOME", "ASCEND_LOCK_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("os.getuid", lambda: 2**31 - 7)
+    assert default_folder() == Path("/.cache/ascend-lock")

@@ -1,0 +1,781 @@
+"""Requests: redirects, credentials, certificates, proxies, connections."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import gzip
+import os
+import resource
+import socket
+import ssl
+import subprocess
+import threading
+import time
+import tracemalloc
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx
+import pytest
+
+from resolver.cli.failures import failure as explained
+from resolver.errors import IndexFailure, InputError, Unreachable
+from resolver.index.meter import Meter, Traffic
+from resolver.index.net.client import FILES, PAGES, Client, Reply
+from resolver.index.net.network import Connection
+from resolver.index.net.pipconfig import PipConfig
+from resolver.index.net.retries import BRIEF, Patience
+from resolver.index.net.transport import Proxies
+from resolver.index.parse.address import read_root
+
+T = TypeVar("T")
+QUICK = Patience(pause=0.01)
+Answer = tuple[int, Mapping[str, str], bytes]
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in list(os.environ):
+        if name.lower().endswith("_proxy") or name in ("SSL_CERT_FILE", "SSL_CERT_DIR", "NETRC"):
+            monkeypatch.delenv(name)
+        if name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 128
+
+
+class Server:
+    """Answers each path from `answers`, and keeps the headers that it was asked with."""
+
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        self.answers: dict[str, Answer] = {}
+        self.seen: list[tuple[str, Mapping[str, str]]] = []
+        self.waits: dict[str, float] = {}  # seconds before an answer
+        self.connections = 0
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def setup(self) -> None:
+                outer.connections += 1
+                super().setup()
+
+            def do_GET(self) -> None:
+                time.sleep(outer.waits.get(self.path, 0.0))
+                outer.seen.append((self.path, {key.lower(): value for key, value in self.headers.items()}))
+                status, headers, body = outer.answers.get(self.path.partition("?")[0], (404, {}, b""))
+                self.send_response(status)
+                for key, value in {"Content-Length": str(len(body)), **headers}.items():
+                    self.send_header(key, value)
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = _Server(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._server.block_on_close = False
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
+        self.port = self._server.server_address[1]
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@contextmanager
+def serving(tls: ssl.SSLContext | None = None) -> Iterator[Server]:
+    server = Server(tls)
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as running:
+        yield running
+
+
+def get(url: str, pip: PipConfig | None = None, *, root: str = "", limit: int = 1000, **more: Any) -> Reply:
+    async def run() -> Reply:
+        client = Client(pip or PipConfig(index_url=""), more.pop("meter", Meter()), patience=QUICK)
+        try:
+            if root:
+                client.remember(read_root(root, "mine"))
+            return await client.get(url, headers=more.pop("headers", {}), limit=limit, **more)
+        finally:
+            await client.close()
+
+    return asyncio.run(run())
+
+
+def failure(kind: type[IndexFailure], call: Callable[[], object]) -> str:
+    with pytest.raises(kind) as caught:
+        call()
+    return str(caught.value)
+
+
+def basic(user: str, password: str) -> str:
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+# --- redirects and addresses
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_redirects_are_followed(server: Server, status: int) -> None:
+    server.answers = {"/a": (status, {"Location": "b/c"}, b""), "/b/c": (200, {}, b"here")}
+    counted: list[Traffic] = []
+    reply = get(f"{server.url}/a", headers={"X-Kept": "1"}, meter=Meter(counted.append))
+    assert (reply.status, reply.url, reply.body) == (200, f"{server.url}/b/c", b"here")
+    assert [headers["x-kept"] for _, headers in server.seen] == ["1", "1"]
+    assert counted[-1] == Traffic(2, 4, 0)
+
+
+def test_redirects_without_end(server: Server) -> None:
+    server.answers = {"/a": (302, {"Location": "/a"}, b"")}
+    assert failure(IndexFailure, lambda: get(f"{server.url}/a")) == (
+        f"An index redirects in a loop.\n  at {server.url}/a\n  There were more than 10 redirects.\n"
+        "hint: check the address of the index; a proxy or mirror may be set up wrongly"
+    )
+    assert len(server.seen) == 11
+
+
+@pytest.mark.parametrize("target", ["http://a.example/x", "file:///etc/passwd", "ftp://a.example/x"])
+def test_redirects_to_where_nothing_may_be_asked(server: Server, target: str) -> None:
+    server.answers = {"/a": (302, {"Location": target}, b"")}
+    message = failure(IndexFailure, lambda: get(f"{server.url}/a?signature=secret"))
+    assert message.startswith(
+        f"An index redirects to an address that is not allowed.\n  at {server.url}/a -> {target}\n"
+    )
+
+
+@pytest.mark.parametrize("url", ["http://a.example/x", "file:///etc/passwd", "https://", "ftp://127.0.0.1/"])
+def test_addresses_that_are_not_asked(url: str) -> None:
+    assert failure(IndexFailure, lambda: get(url)).startswith(f"The address is not allowed.\n  at {url}\n")
+
+
+def test_a_redirect_to_what_cannot_be_reached(server: Server) -> None:
+    server.answers = {"/b": (503, {}, b"")}
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    for target, why in ((f"http://127.0.0.1:{port}/x", "Connection refused"), (f"{server.url}/b", "It answered 503")):
+        server.answers["/a"] = (302, {"Location": f"{target}?signature"}, b"")
+        message = failure(Unreachable, lambda: get(f"{server.url}/a"))
+        assert message.startswith(f"127.0.0.1 cannot be reached.\n  at {server.url}/a -> {target}\n  {why}")
+
+
+def test_a_body_beyond_the_limit(server: Server) -> None:
+    server.answers = {"/a": (200, {}, b"x" * 1001)}
+    assert failure(IndexFailure, lambda: get(f"{server.url}/a")) == (
+        f"An index sent far more data than such an answer can contain.\n  at {server.url}/a\n"
+        "  The download was stopped after 0 MiB.\n"
+        "hint: check the address of the index; a proxy may have answered in its place"
+    )
+
+
+def answering(*answers: httpx.Response) -> tuple[httpx.MockTransport, list[httpx.Request]]:
+    """A transport that gives one answer after the other, and the requests that it gets."""
+    asked: list[httpx.Request] = []
+    rest = iter(answers)
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        return next(rest)
+
+    return httpx.MockTransport(answer), asked
+
+
+def ask(transport: httpx.AsyncBaseTransport, *urls: str, timeout: float = 5.0) -> list[Reply]:
+    async def run() -> list[Reply]:
+        pip = PipConfig(index_url="", timeout=timeout)
+        client = Client(pip, Meter(), patience=QUICK, transport=transport)
+        try:
+            return [await client.get(url, headers={}, limit=1000) for url in urls]
+        finally:
+            await client.close()
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        *("https://127.0.0.1/", "https://localhost/", "https://a.localhost/", "https://[::1]/", "https://127.1/"),
+        *("https://[::ffff:127.0.0.1]/", "https://169.254.169.254/", "https://0.0.0.0/", "https://2130706433/"),
+        *("https://index.example\\@127.0.0.1/", "https://index.example%2f@127.0.0.1/", "https://127.0.0.1%2e/"),
+    ],
+)
+def test_no_redirect_leads_to_this_machine(target: str) -> None:
+    transport, asked = answering(httpx.Response(302, headers={"Location": target}))
+    assert "redirects to an address that is not allowed" in failure(
+        IndexFailure, lambda: ask(transport, "https://index.example/a")
+    )
+    assert len(asked) == 1
+
+
+def test_cookies_are_not_sent_back() -> None:
+    cookie = {"Set-Cookie": "who=me; Path=/"}
+    transport, asked = answering(*(httpx.Response(200, headers=cookie, stream=httpx.ByteStream(b"")) for _ in range(2)))
+    ask(transport, "https://index.example/a", "https://index.example/b")
+    assert ["cookie" in request.headers for request in asked] == [False, False]
+
+
+def test_a_transport_that_waits_for_ever_is_not_waited_for() -> None:
+    """As aiohttp does with some connections that it closed itself."""
+
+    class Silent(httpx.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            yield b"<html>"
+            await asyncio.sleep(3600)
+
+    transport, asked = answering(*(httpx.Response(200, stream=Silent()) for _ in range(4)))
+    message = failure(Unreachable, lambda: ask(transport, "https://index.example/a", timeout=0.05))
+    assert "It stopped answering (4 tries)." in message
+    assert len(asked) == 4
+
+
+def test_a_bomb_is_unpacked_no_further_than_its_limit() -> None:
+    bomb = gzip.compress(bytes(64 << 20), 9)
+    transport, _ = answering(httpx.Response(200, headers={"Content-Encoding": "gzip"}, stream=httpx.ByteStream(bomb)))
+    tracemalloc.start()
+    try:
+        failure(IndexFailure, lambda: ask(transport, "https://index.example/a"))
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()
+
+
+# --- patience
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body", "why"),
+    [
+        ("br", b"here" * 100, "`br` was not asked for."),
+        ("gzip, gzip", b"here", "`gzip, gzip` was not asked for."),
+        ("gzip", b"here", "Incorrect header check."),
+        ("gzip", gzip.compress(b"", mtime=0) + b"and more", "It continues after its end."),
+        ("gzip", gzip.compress(b"", mtime=0)[:-1], "It ends too early."),
+    ],
+    ids=["br", "twice", "not packed", "more", "less"],
+)
+def test_what_cannot_be_unpacked_is_told_at_once(server: Server, encoding: str, body: bytes, why: str) -> None:
+    server.answers = {"/a": (200, {"Content-Encoding": encoding}, body)}
+
+    async def run() -> None:
+        client = Client(PipConfig(index_url=""), Meter(), patience=QUICK)
+        try:
+            await client.get(f"{server.url}/b", headers={}, limit=9)  # a known host: bodies come with their heads
+            await client.get(f"{server.url}/a", headers={}, limit=9)
+        finally:
+            await client.close()
+
+    message = failure(IndexFailure, lambda: asyncio.run(run()))
+    assert message == (
+        f"An index sent data that cannot be decompressed.\n  at {server.url}/a\n  {why}\n"
+        "hint: a proxy or mirror may declare the wrong compression; try again or use another index"
+    )
+    assert [path for path, _ in server.seen] == ["/b", "/a"]
+
+
+def test_validators_are_sent_back_if_they_are_ascii(server: Server) -> None:
+    for etag, sent in (('"cafe"', '"cafe"'), ('"caf\xe9"', None)):
+        server.answers = {"/a": (200, {"ETag": etag}, b"here")}
+        got = get(f"{server.url}/a").headers["etag"]
+        get(f"{server.url}/a", headers={"If-None-Match": got})
+        assert (got, server.seen[-1][1].get("if-none-match")) == (etag, sent)
+
+
+def test_a_server_says_when_to_come_again(server: Server) -> None:
+    server.answers = {"/a": (429, {"Retry-After": "0.3"}, b"")}
+    begin = time.monotonic()
+    failure(Unreachable, lambda: get(f"{server.url}/a", patience=Patience(tries=2, pause=0.01)))
+    assert 0.3 <= time.monotonic() - begin < 5
+    assert len(server.seen) == 2
+
+
+def test_what_never_answers_is_tried_as_often_as_it_is_worth() -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/a"
+        message = failure(
+            Unreachable, lambda: get(url, PipConfig(index_url="", timeout=0.1), patience=BRIEF._replace(pause=0.01))
+        )
+    assert message.startswith(f"127.0.0.1 cannot be reached.\n  at {url}\n  It stopped answering (2 tries).\n")
+
+
+def test_a_dead_host_is_tried_by_one_request_only() -> None:
+    """150 look-ups at once would otherwise wait for it 150 times."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # not listening: connections are refused
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        meter = Meter()
+
+        async def run() -> list[Any]:
+            client = Client(PipConfig(index_url=""), meter, patience=QUICK)
+            try:
+                asked = (client.get(f"{url}/{n}", headers={}, limit=9) for n in range(150))
+                return await asyncio.gather(*asked, return_exceptions=True)
+            finally:
+                await client.close()
+
+        answers = asyncio.run(run())
+    assert {type(answer) for answer in answers} == {Unreachable}
+    assert meter.traffic.requests == 4
+
+
+def test_who_has_little_patience_gives_a_host_up_for_nobody_else() -> None:
+    """An index that one binding may pass over may be the one that another cannot do without."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/a"
+
+        def serve() -> None:
+            with suppress(OSError):
+                for number in range(9):
+                    with server.accept()[0] as connection:
+                        if number >= 2 * BRIEF.tries and connection.recv(1 << 16):
+                            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+
+        threading.Thread(target=serve, daemon=True).start()
+
+        async def run() -> list[object]:
+            client = Client(PipConfig(index_url=""), Meter(), patience=QUICK)
+            brief = BRIEF._replace(pause=0.01)
+            try:
+                asked = [client.get(url, headers={}, limit=9, patience=one) for one in (brief, brief, None, brief)]
+                return [(await asyncio.gather(one, return_exceptions=True))[0] for one in asked]
+            finally:
+                await client.close()
+
+        first, again, strict, last = asyncio.run(run())
+        server.shutdown(socket.SHUT_RDWR)
+    assert isinstance(first, Unreachable)
+    assert again is first, "it is not asked again for the same"
+    assert [reply.body for reply in (strict, last) if isinstance(reply, Reply)] == [b"ok", b"ok"]
+
+
+# --- credentials
+
+
+def test_credentials_of_an_index_go_to_its_origin_only(server: Server) -> None:
+    with serving() as other:
+        server.answers = {"/a": (302, {"Location": f"{other.url}/b"}, b"")}
+        other.answers = {"/b": (200, {}, b"")}
+        root = f"http://me:p%40ss@127.0.0.1:{server.port}/simple"
+        assert get(f"{server.url}/a", root=root).url == f"{other.url}/b"
+        assert server.seen[0][1]["authorization"] == basic("me", "p@ss")
+        assert "authorization" not in other.seen[0][1]
+
+
+def test_credentials_in_a_redirect_are_not_used(server: Server) -> None:
+    server.answers = {"/a": (302, {"Location": f"http://me:pw@127.0.0.1:{server.port}/b"}, b""), "/b": (200, {}, b"")}
+    assert get(f"{server.url}/a").url == f"{server.url}/b"
+    assert [headers.get("authorization") for _, headers in server.seen] == [None, None]
+
+
+@pytest.mark.parametrize("variable", [False, True])
+def test_netrc(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: bool) -> None:
+    path = tmp_path / ("elsewhere" if variable else ".netrc")
+    path.write_text("machine 127.0.0.1 login me password pw\n")
+    path.chmod(0o600)
+    if variable:
+        monkeypatch.setenv("NETRC", str(path))
+    server.answers = {"/a": (200, {}, b"")}
+    get(f"{server.url}/a")
+    for root in ("me@", "me:other@", "token@"):
+        get(f"{server.url}/a", root=server.url.replace("//", f"//{root}"))
+    path.unlink()
+    get(f"{server.url}/a", root=server.url.replace("//", "//token@"))
+    assert [one[1]["authorization"] for one in server.seen] == [
+        basic("me", "pw"),
+        basic("me", "pw"),
+        basic("me", "other"),
+        basic("me", "pw"),
+        basic("token", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "mode", "told"),
+    [
+        (
+            "machine a.example login me password hunter 2 x\n",
+            0o600,
+            (
+                "  at ~/.netrc\n"
+                "  Line 1 or the one before it does not have that form.\n"
+                "hint: an entry is `machine HOST login USER password PASSWORD` (NETRC names another file)"
+            ),
+        ),
+        (
+            "machine a.example login me password hunter2\n",
+            0o644,
+            (
+                "  at ~/.netrc\n"
+                "  ~/.netrc access too permissive: access permissions must restrict access to only the owner\n"
+                "hint: make it accessible only to you: chmod 600 ~/.netrc"
+            ),
+        ),
+    ],
+)
+def test_a_netrc_that_cannot_be_read_shows_no_password(tmp_path: Path, content: str, mode: int, told: str) -> None:
+    (tmp_path / ".netrc").write_text(content)
+    (tmp_path / ".netrc").chmod(mode)
+    message = failure(InputError, lambda: get("https://a.example/"))
+    assert message == f"The netrc file cannot be read.\n{told}"
+
+
+def test_a_netrc_that_is_a_pipe_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(tmp_path / ".netrc")
+    told = "The netrc file cannot be read.\n  at {}\n  It is not a regular file.\n"
+    told += "hint: an entry is `machine HOST login USER password PASSWORD` (NETRC names another file)"
+    assert failure(InputError, lambda: get("https://a.example/")) == told.format("~/.netrc")
+    monkeypatch.setenv("NETRC", f"{tmp_path}/.netrc")
+    assert failure(InputError, lambda: get("https://a.example/")) == told.format(f"{tmp_path}/.netrc")
+
+
+# --- proxies
+
+
+def test_this_machine_is_asked_without_a_proxy(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
+    server.answers = {"/a": (200, {}, b"here")}
+    assert get(f"{server.url}/a").body == b"here"
+    assert get(f"{server.url}/a", PipConfig(index_url="", proxy="http://127.0.0.1:1")).body == b"here"
+
+
+@pytest.mark.parametrize("by_pip", [False, True])
+def test_everything_else_goes_through_the_proxy(server: Server, monkeypatch: pytest.MonkeyPatch, by_pip: bool) -> None:
+    if not by_pip:
+        monkeypatch.setenv("HTTPS_PROXY", server.url)
+    pip = PipConfig(index_url="", proxy=server.url if by_pip else "")
+    message = failure(Unreachable, lambda: get("https://index.example/simple/", pip))
+    assert message.startswith(
+        "index.example cannot be reached.\n  at https://index.example/simple/\n  "
+        "The proxy answered 501 Unsupported method ('CONNECT')"
+        f" (through the proxy {server.url}, 4 tries)."
+    )
+
+
+def test_a_proxy_that_asks_for_a_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    with proxy.accept()[0] as connection:
+                        connection.recv(1 << 16)
+                        connection.sendall(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+
+        threading.Thread(target=serve, daemon=True).start()
+        address = f"127.0.0.1:{proxy.getsockname()[1]}"
+        monkeypatch.setenv("HTTPS_PROXY", f"http://me:secret@{address}")
+        message = failure(Unreachable, lambda: get("https://index.example/simple/"))
+        proxy.shutdown(socket.SHUT_RDWR)
+    assert (
+        f"The proxy answered 407 Proxy Authentication Required (through the proxy http://{address}, 4 tries)."
+        in message
+    )
+    assert message.endswith(
+        "hint: the proxy requires a login: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT (write `@` in them as %40)"
+    )
+    assert "secret" not in message
+
+
+def test_a_proxy_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "gopher://me:secret@a.example")
+    with pytest.raises(InputError, match="The proxy settings cannot be used") as caught:
+        get("https://a.example/")
+    assert "secret" not in str(caught.value)
+
+
+class Proxy:
+    """Leads every connection to one port of this machine, whatever was asked for; keeps what it was told."""
+
+    def __init__(self, port: int) -> None:
+        self.told: list[bytes] = []
+        self._port = port
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self._server.getsockname()[1]}"
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._server.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._lead, args=(connection,), daemon=True).start()
+
+    def _lead(self, connection: socket.socket) -> None:
+        with connection, socket.create_connection(("127.0.0.1", self._port)) as other:
+            first = connection.recv(1 << 16)
+            self.told.append(first)
+            if first[:1] == b"\5":  # SOCKS 5, with user and password (RFC 1928, 1929)
+                connection.sendall(b"\5\2")
+                self.told.append(connection.recv(1 << 16))
+                connection.sendall(b"\1\0")
+                self.told.append(connection.recv(1 << 16))
+                connection.sendall(b"\5\0\0\1\0\0\0\0\0\0")
+            else:
+                connection.sendall(b"HTTP/1.1 200 Connection established\r\nX-Proxy: 1\r\n\r\n")
+            back = threading.Thread(target=_copy, args=(other, connection), daemon=True)
+            back.start()
+            _copy(connection, other)
+            back.join()
+
+    def close(self) -> None:
+        self._server.shutdown(socket.SHUT_RDWR)
+        self._server.close()
+
+
+def _copy(source: socket.socket, sink: socket.socket) -> None:
+    with suppress(OSError):
+        while content := source.recv(1 << 16):
+            sink.sendall(content)
+        sink.shutdown(socket.SHUT_WR)
+
+
+@pytest.mark.parametrize("scheme", ["http", "socks5h"])
+def test_a_proxy_with_user_and_password(named: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, scheme: str) -> None:
+    with serving(server_context(named)) as server:
+        server.answers = {"/a": (200, {"X-Seen": "1"}, b"here")}
+        proxy = Proxy(server.port)
+        try:
+            monkeypatch.setenv("HTTPS_PROXY", f"{scheme}://me:se%40cret@{proxy.address}")
+            reply = get(
+                "https://index.example/a",
+                PipConfig(index_url="", cert=str(named[0])),
+                root="https://u:p@index.example/",
+            )
+        finally:
+            proxy.close()
+    assert (reply.status, reply.body, "x-proxy" in reply.headers, reply.headers["x-seen"]) == (200, b"here", False, "1")
+    assert [headers["authorization"] for _, headers in server.seen] == [basic("u", "p")]
+    told = b"".join(proxy.told)
+    if scheme == "http":
+        assert told.startswith(b"CONNECT index.example:443 HTTP/1.1\r\n")
+        assert basic("me", "se@cret").encode() in told
+        assert basic("u", "p").encode() not in told
+    else:
+        assert b"se@cret" in told
+        assert b"index.example" in told, "the proxy looks the name up"
+
+
+def test_hosts_that_need_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", "proxy.example:3128")
+    monkeypatch.setenv("NO_PROXY", "inner.example,other.example:8443")
+    proxies = Proxies(PipConfig(index_url=""))
+    hosts = ("index.example", "inner.example", "inner.example:8443", "other.example", "other.example:8443")
+    proxy = "http://proxy.example:3128"
+    assert [proxies.of(f"https://{host}/") for host in hosts] == [proxy, "", "", proxy, ""]
+
+
+@pytest.mark.parametrize("address", ["gopher://a.example", "http://", "http://a.example:x", "http://a.example:0"])
+def test_proxies_that_are_none(address: str) -> None:
+    with pytest.raises(InputError, match="The proxy settings cannot be used"):
+        Proxies(PipConfig(index_url="", proxy=address))
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        (f"{begin}{secret}@proxy.example:1", shown)
+        for begin, shown in (("", "http://…@"), ("http://", "http://…@"), ("socks5://", "socks5://…@"))
+        for secret in ("me:12/hunter2", "me:hunter2/x", "me:hunter2#x", "hunter2?x", "me:hunter2@12/x")
+    ],
+)
+def test_a_proxy_with_a_password_that_is_not_escaped(address: str, told: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Proxies(PipConfig(index_url="", proxy=address))
+    assert caught.value.why == (
+        f"`{told}proxy.example:1` cannot be read. "
+        "There is an `@` after the first `/`, `?` or `#`, so what comes before it may be a password."
+    )
+    assert "%2F" in caught.value.hint
+
+
+# --- certificates and connections
+
+
+def test_a_run_that_may_open_too_few_files_does_not_begin() -> None:
+    few, many = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (30, many))
+    try:
+        with pytest.raises(OSError, match="Too many open files") as caught:
+            Connection(PipConfig(index_url=""), Meter())
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (few, many))
+    told, status = explained(caught.value)
+    assert (str(told), status) == (
+        "the operating system refused\n  Too many open files\nhint: allow more open files: `ulimit -n 1024`",
+        2,
+    )
+
+
+@pytest.fixture(scope="module")
+def named(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A certificate of our own for index.example, and its key."""
+    return make_certificate(tmp_path_factory.mktemp("named"), "DNS:index.example")
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A certificate of our own for 127.0.0.1, and its key."""
+    return make_certificate(tmp_path_factory.mktemp("tls"), "IP:127.0.0.1")
+
+
+def make_certificate(folder: Path, name: str) -> tuple[Path, Path]:
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=loopback"),
+            *("-addext", f"subjectAltName={name}", "-keyout", "key.pem", "-out", "cert.pem"),
+        ],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
+    return folder / "cert.pem", folder / "key.pem"
+
+
+def server_context(certificate: tuple[Path, Path], *protocols: str) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    if protocols:
+        context.set_alpn_protocols(protocols)
+    return context
+
+
+@pytest.mark.parametrize("setting", ["cert", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR"])
+@pytest.mark.parametrize("name", ["ca.pem", "证书.pem", os.fsdecode(b"caf\xe9.pem")])
+def test_certificates_that_pip_trusts(
+    certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, setting: str, name: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(certificate[0].read_bytes())
+    pip = PipConfig(index_url="", cert=str(path) if setting == "cert" else "")
+    if setting == "SSL_CERT_DIR":
+        folder = path.with_suffix(".d")
+        folder.mkdir()
+        subprocess.run(["openssl", "rehash", str(tmp_path)], check=True, capture_output=True)
+        monkeypatch.setenv(setting, f"{folder}:{tmp_path}")
+    elif setting != "cert":
+        monkeypatch.setenv(setting, str(path))
+    with serving(server_context(certificate)) as server:
+        server.answers = {"/a": (200, {}, b"here")}
+        assert get(f"{server.url}/a", pip).body == b"here"
+
+
+def test_a_certificate_that_nobody_trusts(certificate: tuple[Path, Path]) -> None:
+    with serving(server_context(certificate)) as server:
+        message = failure(Unreachable, lambda: get(f"{server.url}/a"))
+    assert "self-signed certificate" in message
+    assert message.endswith(
+        "(1 try).\nhint: if your proxy re-signs TLS connections, set its certificate: `pip config set global.cert FILE`"
+    )
+
+
+def test_a_certificate_of_another_host(certificate: tuple[Path, Path]) -> None:
+    with serving(server_context(certificate)) as server:
+        address = server.url.replace("127.0.0.1", "localhost")
+        message = failure(Unreachable, lambda: get(f"{address}/a", PipConfig(index_url="", cert=str(certificate[0]))))
+    assert message.endswith(
+        "(1 try).\nhint: the server's certificate is for another host: check the address, or what answers in its place"
+    )
+
+
+def test_certificates_that_cannot_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "cert.pem"
+    for content in (None, "no certificate"):
+        if content:
+            path.write_text(content)
+        with pytest.raises(InputError, match=r"The certificates named by pip's cert cannot be read\.") as caught:
+            get("https://a.example/", PipConfig(index_url="", cert=str(path)))
+        assert caught.value.where == str(path)
+        assert caught.value.why == (
+            "It has no usable certificate in PEM form." if content else "No such file or directory."
+        )
+        assert caught.value.hint == "name a file with certificates in PEM form, or a folder of such files"
+
+
+def test_connections_are_used_again(certificate: tuple[Path, Path]) -> None:
+    with serving(server_context(certificate)) as server:
+        server.answers = {f"/{n}": (200, {}, b"here") for n in range(200)} | {"/same": (304, {}, b"")}
+
+        async def run() -> list[Reply]:
+            client = Client(PipConfig(index_url="", cert=str(certificate[0])), Meter())
+            try:
+                names = [str(n) for n in range(200)] + ["same"] * 50
+                return await asyncio.gather(*(client.get(f"{server.url}/{n}", headers={}, limit=9) for n in names))
+            finally:
+                await client.close()
+
+        replies = asyncio.run(run())
+    assert [reply.body for reply in replies] == [b"here"] * 200 + [b""] * 50
+    assert server.connections <= PAGES
+
+
+def test_files_that_take_long_do_not_keep_pages_from_being_asked_for() -> None:
+    """Who has little time for a page must not wait for a connection that all have."""
+    few = Patience(tries=1, connect=0.5)
+    with serving() as server:
+        server.answers = {"/page": (200, {}, b"here"), "/file": (200, {}, b"here")}
+        server.waits = {"/page": 0.3, "/file": 2.0}
+
+        async def run() -> list[int]:
+            client = Client(PipConfig(index_url=""), Meter())
+
+            async def status(response: httpx.Response) -> int:
+                return response.status_code
+
+            try:
+                await client.get(f"{server.url}/a", headers={}, limit=9)
+                files = [
+                    asyncio.ensure_future(client.request(f"{server.url}/file", status, headers={}, long=True))
+                    for _ in range(2 * FILES)
+                ]
+                await asyncio.sleep(0.1)
+                pages = (client.get(f"{server.url}/page", headers={}, limit=9, patience=few) for _ in range(2 * PAGES))
+                return [reply.status for reply in await asyncio.gather(*pages)] + await asyncio.gather(*files)
+            finally:
+                await client.close()
+
+        assert asyncio.run(run()) == [200] * (2 * PAGES + 2 * FILES)
+
+
+def test_what_is_broken_off_ends_at_once() -> None:
+    """A read that would last for its whole time limit does not keep a run from ending."""
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/a"
+
+        async def run() -> float:
+            client = Client(PipConfig(index_url="", timeout=60), Meter())
+            task = asyncio.ensure_future(client.get(url, headers={}, limit=9))
+            connection, _ = await asyncio.to_thread(silent.accept)
+            with connection:
+                begin = time.monotonic()
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+                await client.close()
+                return time.monotonic() - begin
+
+        assert asyncio.run(run()) < 5

@@ -1,0 +1,826 @@
+"""The live catalog against real servers on this machine: what it asks, answers, keeps, and how it fails."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName
+
+from resolver.errors import IndexFailure, InputError
+from resolver.index.live import LiveCatalog
+from resolver.index.net import pages
+from resolver.index.net.client import Client
+from resolver.index.net.network import AHEAD
+from resolver.index.net.pipconfig import PipConfig
+from resolver.index.net.retries import BRIEF, Patience
+from resolver.index.pool import Pool
+from resolver.index.protocol import Catalog, Lookup, UnusableFile
+from resolver.index.store.cache import Cache
+from resolver.model import text
+from resolver.model.index import Binding, Index, Indexes
+from resolver.model.release import Archive, File, Metadata
+from resolver.report.quoted import heard
+from tests.builders import build_wheel, core_metadata
+from tests.cached import damage
+from tests.loopback import LoopbackIndex, Response, altered, cut, empty, reset, status, truncated
+
+DEMO = NormalizedName("demo")
+NOTHING = "http://127.0.0.1:1/simple/"  # port 1: a connection is refused at once
+Opener = Callable[..., LiveCatalog]
+
+
+@pytest.fixture(autouse=True)
+def _no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Client.__init__, "__kwdefaults__", {"patience": Patience(pause=0.01), "transport": None})
+    monkeypatch.setattr(pages, "BRIEF", BRIEF._replace(pause=0.01))
+
+
+@pytest.fixture
+def index() -> Iterator[LoopbackIndex]:
+    with LoopbackIndex() as running:
+        yield running
+
+
+@pytest.fixture
+def warnings() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def opened(index: LoopbackIndex, tmp_path: Path, warnings: list[str]) -> Iterator[Opener]:
+    """Opens catalogs of one cache; each is a run of its own."""
+    catalogs = []
+
+    def open_catalog(indexes: Indexes | None = None, *, url: str = "", offline: bool = False) -> LiveCatalog:
+        catalog = LiveCatalog(
+            indexes or Indexes(indexes={}, bindings=()),
+            "linux-aarch64",
+            Cache(tmp_path / "cache", warnings.append),
+            offline=offline,
+            warn=warnings.append,
+            pip=PipConfig(index_url=url or index.url, timeout=5),
+        )
+        catalogs.append(catalog)
+        return catalog
+
+    yield open_catalog
+    for catalog in catalogs:
+        catalog.close()
+
+
+def files(lookup: Lookup) -> list[File]:
+    return [file for page in lookup.pages for key in sorted(page.releases) for file in page.releases[key]]
+
+
+def names(lookup: Lookup) -> list[str]:
+    return [file.filename for file in files(lookup)]
+
+
+def asked(index: LoopbackIndex) -> list[str]:
+    """Status, path and range of each request so far; forgets them."""
+    lines = [f"{one.status} {one.path} {one.sent.get('range', '')}".rstrip() for one in index.requests]
+    index.clear()
+    return lines
+
+
+def bound(*named: tuple[str, str], **binding: Any) -> Indexes:
+    return Indexes(
+        indexes={name: Index(name=name, url=url) for name, url in named},
+        bindings=(Binding(packages=("demo",), indexes=tuple(name for name, _ in named), **binding),),
+    )
+
+
+def failure(call: Callable[[], object]) -> str:
+    with pytest.raises(IndexFailure) as caught:
+        call()
+    return str(caught.value)
+
+
+# --- pages and their revalidation
+
+
+def test_it_is_a_catalog(opened: Opener) -> None:
+    catalog: Catalog = opened()
+    assert catalog.lookup(DEMO) == Lookup(())
+
+
+@pytest.mark.parametrize("form", ["json", "html", "negotiate"])
+def test_a_page_is_asked_for_once_a_run_and_revalidated_in_the_next(
+    index: LoopbackIndex, opened: Opener, form: Literal["json", "html", "negotiate"]
+) -> None:
+    index.pages = form
+    index.add_wheel("demo", "1.0")
+    first = opened()
+    found = first.lookup(DEMO)
+    assert first.lookup(DEMO) is found
+    assert asked(index) == ["200 /simple/pypi/demo/"]
+    (file,) = files(found)
+    assert file.url == f"{index.url.removesuffix('/simple/pypi/')}/files/pypi/demo-1.0-py3-none-any.whl"
+    second = opened()
+    assert files(second.lookup(DEMO)) == [file]
+    assert asked(index) == ["304 /simple/pypi/demo/"]
+    assert second.traffic == (1, 0, 1, 1)
+    index.add_wheel("demo", "2.0")
+    assert len(files(opened().lookup(DEMO))) == 2
+    assert asked(index) == ["200 /simple/pypi/demo/"]
+
+
+def test_without_validators_an_unchanged_page_is_not_parsed_again(
+    index: LoopbackIndex, opened: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index.etags = False
+    index.add_wheel("demo", "1.0")
+    found = files(opened().lookup(DEMO))
+    monkeypatch.setattr("resolver.index.parse.simple.parse", None)
+    assert files(opened().lookup(DEMO)) == found
+    assert asked(index) == ["200 /simple/pypi/demo/"] * 2
+
+
+def test_an_entry_of_the_cache_that_was_lost_is_made_anew(index: LoopbackIndex, opened: Opener, tmp_path: Path) -> None:
+    index.add_wheel("demo", "1.0")
+    found = files(opened().lookup(DEMO))
+    for change in (lambda content: content[:-8], lambda content: bytes(len(content))):
+        assert damage(tmp_path / "cache", change, "page")
+        assert files(opened().lookup(DEMO)) == found
+        assert asked(index)[-1] == "200 /simple/pypi/demo/"
+
+
+@pytest.mark.parametrize("has_files", [True, False])
+def test_without_a_cache_a_page_is_what_it_is(index: LoopbackIndex, has_files: bool) -> None:
+    index.add_wheel("demo", "1.0")
+    if not has_files:
+        content = {"meta": {"api-version": "1.1"}, "name": "demo", "files": []}
+        index.fault("/simple/*", altered(lambda _: json.dumps(content).encode()))
+    pip = PipConfig(index_url=index.url)
+    with LiveCatalog(Indexes(indexes={}, bindings=()), "linux-aarch64", Cache(None, pytest.fail), pip=pip) as catalog:
+        (page,) = catalog.lookup(DEMO).pages
+    assert list(page.releases) == (["1.0"] if has_files else [])
+    assert len(asked(index)) == 1
+
+
+def test_compressed_pages(index: LoopbackIndex, opened: Opener) -> None:
+    index.compress = True
+    index.add_wheel("demo", "1.0")
+    assert names(opened().lookup(DEMO)) == ["demo-1.0-py3-none-any.whl"]
+
+
+def test_offline_without_hashes_of_files(index: LoopbackIndex, opened: Opener) -> None:
+    index.add_wheel("demo", "1.0", metadata_sidecar=False, sha256=False)
+    online = opened()
+    (wheel,) = files(online.lookup(DEMO))
+    online.metadata(wheel)
+    asked(index)
+    offline = opened(offline=True)
+    offline.lookup(DEMO)
+    assert failure(lambda: offline.metadata(wheel)) == (
+        "demo-1.0-py3-none-any.whl is not in the cache, and --offline does not use the network.\n"
+        "  at index `pypi`\n"
+        "  Its index gives no sha256, and such files are not cached because they may change.\n"
+        "hint: lock without --offline, or use an index whose pages have hashes; for machines without network "
+        "access make a bundle (ascend-lock bundle)"
+    )
+    assert asked(index) == []
+
+
+def test_offline(index: LoopbackIndex, opened: Opener) -> None:
+    index.add_wheel("demo", "1.0", requires=["numpy"])
+    index.add_archive("demo", "1.0", members={"a.txt": "text"})
+    online = opened()
+    found = online.lookup(DEMO)
+    archive, wheel = sorted(files(found), key=lambda file: file.is_wheel)
+    online.lookup(NormalizedName("absent"))
+    metadata, static, text = online.metadata(wheel), online.archive(archive), online.member(archive, "a.txt")
+    asked(index)
+    offline = opened(offline=True)
+    offline.expect([(NormalizedName("other"), SpecifierSet())])
+    assert files(offline.lookup(DEMO)) == files(found)
+    assert offline.lookup(NormalizedName("absent")) == Lookup(())
+    assert (offline.metadata(wheel), offline.archive(archive), offline.member(archive, "a.txt")) == (
+        metadata,
+        static,
+        text,
+    )
+    assert failure(lambda: offline.lookup(NormalizedName("other"))) == (
+        "other is not in the cache, and --offline does not use the network.\n"
+        "  at index `pypi`\n"
+        "hint: lock once without --offline to fill the cache"
+    )
+    assert failure(lambda: offline.member(archive, "b.txt")).startswith("b.txt of demo-1.0.tar.gz is not in the cache")
+    assert asked(index) == []
+
+
+def test_offline_imports_no_http_client(index: LoopbackIndex, opened: Opener, tmp_path: Path) -> None:
+    index.add_wheel("demo", "1.0")
+    opened().lookup(DEMO)
+    script = (
+        "import sys; from pathlib import Path\n"
+        "from resolver.index.live import LiveCatalog; from resolver.index.store.cache import Cache\n"
+        "from resolver.index.net.pipconfig import PipConfig; from resolver.model.index import Indexes\n"
+        "c = LiveCatalog(Indexes(indexes={}, bindings=()), 'x', Cache(Path(sys.argv[1]), print), offline=True,\n"
+        "                pip=PipConfig(index_url=sys.argv[2]))\n"
+        "assert c.lookup('demo').pages[0].releases['1.0'][0].filename == 'demo-1.0-py3-none-any.whl'\n"
+        "names = ('asyncio', 'httpx', 'aiohttp', 'ssl', 'selectolax', 'tarfile')\n"
+        "print([name for name in names if name in sys.modules])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "cache"), index.url], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
+
+
+# --- what goes wrong with pages
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        (empty(), "The page is empty."),
+        (cut(), "It is not a JSON page of PEP 691: Input data was truncated."),
+        (altered(lambda _: b"<p>Sign in</p>"), "It is not a JSON page of PEP 691: JSON is malformed"),
+    ],
+)
+def test_an_unusable_page(
+    index: LoopbackIndex, opened: Opener, fault: Callable[[Response], Response], why: str
+) -> None:
+    index.add_wheel("demo", "1.0")
+    index.fault("/simple/*", fault)
+    assert failure(lambda: opened().lookup(DEMO)).startswith(
+        f"Index `pypi` sent an unusable page for demo.\n  at {index.url}demo/\n  {why}"
+    )
+
+
+@pytest.mark.parametrize(
+    "fault", [status(503), status(429, retry_after=0), status(500), reset(), reset(20), truncated()]
+)
+def test_what_passes_is_tried_again(
+    index: LoopbackIndex, opened: Opener, fault: Callable[[Response], Response]
+) -> None:
+    index.add_wheel("demo", "1.0")
+    index.fault("/simple/*", fault, times=3)
+    assert names(opened().lookup(DEMO)) == ["demo-1.0-py3-none-any.whl"]
+    assert len(asked(index)) == 4
+
+
+def test_what_does_not_pass_is_told(index: LoopbackIndex, opened: Opener) -> None:
+    index.add_wheel("demo", "1.0")
+    index.fault("/simple/*", status(503))
+    assert failure(lambda: opened().lookup(DEMO)) == (
+        "Index `pypi` cannot be reached.\n"
+        f"  at {index.url}demo/\n"
+        "  It answered 503 Service Unavailable (4 tries).\n"
+        "hint: check the network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline"
+    )
+    assert len(asked(index)) == 4
+
+
+@pytest.mark.parametrize("code", [404, 410])
+def test_a_project_that_is_not_there(index: LoopbackIndex, opened: Opener, code: int) -> None:
+    index.fault("/simple/*", status(code))
+    assert opened().lookup(DEMO) == Lookup(())
+    index.fault("/simple/*", lambda _: Response(200, b'{"meta":{"api-version":"1.0"},"name":"demo","files":[]}'))
+    assert len(opened().lookup(DEMO).pages) == 1
+
+
+# --- bindings
+
+
+@pytest.mark.parametrize("take", ["first", "all"])
+def test_an_index_that_cannot_be_reached_is_passed_over(
+    index: LoopbackIndex, opened: Opener, warnings: list[str], take: Literal["first", "all"]
+) -> None:
+    index.add_wheel("demo", "1.0", index="b")
+    index.fault("/simple/a/*", status(502))
+    catalog = opened(bound(("a", index.url_of("a")), ("b", index.url_of("b")), take=take, unreachable="next"))
+    lookup = catalog.lookup(DEMO)
+    assert ([page.index for page in lookup.pages], lookup.unreachable) == (["b"], ("a",))
+    assert sorted(asked(index)) == ["200 /simple/b/demo/", "502 /simple/a/demo/", "502 /simple/a/demo/"]
+    assert warnings == [
+        (
+            "Index `a` cannot be reached. It answered 502 Bad Gateway (2 tries). "
+            "Its projects are looked up on the next index bound to them."
+        )
+    ]
+
+
+def test_an_index_that_was_unreachable_is_not_asked_again(
+    index: LoopbackIndex, opened: Opener, warnings: list[str]
+) -> None:
+    index.fault("/simple/a/*", status(502))
+    indexes = Indexes(
+        indexes={name: Index(name=name, url=index.url_of(name)) for name in "ab"},
+        bindings=(Binding(packages=("*",), indexes=("a", "b"), unreachable="next"),),
+    )
+    catalog = opened(indexes)
+    for name in ("x", "y", "z"):
+        assert catalog.lookup(NormalizedName(name)).unreachable == ("a",)
+    assert [line for line in asked(index) if "/a/" in line] == ["502 /simple/a/x/"] * 2
+    assert len(warnings) == 1
+
+
+def test_one_address_under_two_names(index: LoopbackIndex, opened: Opener) -> None:
+    """The cache keeps pages by address; the name is that of whoever asks."""
+    index.add_wheel("demo", "1.0")
+    for name in ("a", "b"):
+        assert [page.index for page in opened(bound((name, index.url))).lookup(DEMO).pages] == [name]
+
+
+@pytest.mark.parametrize(
+    ("indexes", "message"),
+    [
+        (
+            Indexes(indexes={}, bindings=(Binding(packages=("demo",), indexes=("x",)),)),
+            "A binding names the index `x`, which is not defined.",
+        ),
+        (bound(("x", "")), "The index `x` has no url."),
+        (bound(("x", "http://a.example/")), "The address of index `x` is plain http."),
+    ],
+)
+def test_indexes_that_are_wrong(opened: Opener, indexes: Indexes, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        opened(indexes).lookup(DEMO)
+    assert caught.value.message == message
+
+
+# --- the metadata of wheels
+
+BODY = "/files/pypi/demo-1.0-py3-none-any.whl"
+TAIL = "bytes=-65536"
+
+
+def wheel_of(catalog: LiveCatalog) -> File:
+    (file,) = files(catalog.lookup(DEMO))
+    return file
+
+
+def test_the_metadata_file(index: LoopbackIndex, opened: Opener) -> None:
+    index.add_wheel("demo", "1.0", requires=["numpy>=1"], requires_python=">=3.9")
+    catalog = opened()
+    file = wheel_of(catalog)
+    expected = Metadata("demo", "1.0", ("numpy>=1",), ">=3.9")
+    assert catalog.metadata(file) == expected
+    assert catalog.metadata(file) == expected
+    assert asked(index) == ["200 /simple/pypi/demo/", f"200 {BODY}.metadata"]
+    assert opened().metadata(file) == expected
+    assert asked(index) == []
+
+
+def without_metadata_hash(body: bytes) -> bytes:
+    page = json.loads(body)
+    for file in page["files"]:
+        file["core-metadata"] = True
+    return json.dumps(page).encode()
+
+
+@pytest.mark.parametrize("fault", [status(404), status(403), altered(lambda _: b"<html>not here</html>")])
+def test_a_metadata_file_that_is_not_there_after_all(
+    index: LoopbackIndex, opened: Opener, fault: Callable[[Response], Response]
+) -> None:
+    index.add_wheel("demo", "1.0", requires=["numpy"])
+    index.fault("*.metadata", fault)
+    index.fault("/simple/*", altered(without_metadata_hash))
+    catalog = opened()
+    assert catalog.metadata(wheel_of(catalog)).requires_dist == ("numpy",)
+    assert asked(index)[-1] == f"206 {BODY} {TAIL}"
+
+
+@pytest.mark.parametrize(("members", "requests"), [(1, 1), (1500, 2)])
+def test_ranges(index: LoopbackIndex, opened: Opener, members: int, requests: int) -> None:
+    """The list of a wheel with many files is longer than the tail; METADATA comes with the list."""
+    content = {f"demo/module_with_a_long_name_{n}.py": "" for n in range(members)}
+    index.add_wheel("demo", "1.0", requires=["numpy"], metadata_sidecar=False, files=content)
+    catalog = opened()
+    assert catalog.metadata(wheel_of(catalog)).requires_dist == ("numpy",)
+    assert [line[:3] for line in asked(index)[1:]] == ["206"] * requests
+    assert opened().metadata(wheel_of(catalog)).requires_dist == ("numpy",)
+    assert asked(index) == []
+
+
+def without_ranges(response: Response) -> Response:
+    return replace(response, headers={key: value for key, value in response.headers.items() if key != "Content-Range"})
+
+
+def moved_range(response: Response) -> Response:
+    return replace(response, headers={**response.headers, "Content-Range": "bytes 0-9/10"})
+
+
+@pytest.mark.parametrize(
+    ("fault", "lines"),
+    [
+        (status(416), [f"416 {BODY} {TAIL}", f"200 {BODY}"]),
+        (status(501), [f"501 {BODY} {TAIL}", f"200 {BODY}"]),
+        (without_ranges, [f"206 {BODY} {TAIL}", f"200 {BODY}"]),
+        (moved_range, [f"206 {BODY} {TAIL}", f"200 {BODY}"]),
+        (altered(lambda body: body[:-1] + b"x"), [f"206 {BODY} {TAIL}", f"200 {BODY}"]),
+        (altered(lambda body: body + b"x"), [f"206 {BODY} {TAIL}", f"200 {BODY}"]),
+    ],
+)
+def test_ranges_that_are_not_to_be_believed(
+    index: LoopbackIndex, opened: Opener, fault: Callable[[Response], Response], lines: list[str]
+) -> None:
+    index.add_wheel("demo", "1.0", requires=["numpy"], metadata_sidecar=False)
+    index.fault(BODY, fault, times=1)
+    catalog = opened()
+    assert catalog.metadata(wheel_of(catalog)).requires_dist == ("numpy",)
+    assert asked(index)[1:] == lines
+
+
+def test_a_server_without_ranges_sends_the_file_once(index: LoopbackIndex, opened: Opener) -> None:
+    index.ranges = False
+    index.add_wheel("demo", "1.0", requires=["numpy"], metadata_sidecar=False)
+    catalog = opened()
+    assert catalog.metadata(wheel_of(catalog)).requires_dist == ("numpy",)
+    assert asked(index)[1:] == [f"200 {BODY} {TAIL}"]
+
+
+def test_a_file_that_changes_between_two_ranges(index: LoopbackIndex, opened: Opener) -> None:
+    content = {f"demo/module_with_a_long_name_{n}.py": "" for n in range(1500)}
+    index.add_wheel("demo", "1.0", requires=["numpy"], metadata_sidecar=False, files=content)
+    index.fault(BODY, lambda response: replace(response, headers={**response.headers, "ETag": '"old"'}), times=1)
+    catalog = opened()
+    assert catalog.metadata(wheel_of(catalog)).requires_dist == ("numpy",)
+    assert [line[:3] for line in asked(index)[1:]] == ["206", "206", "200"]
+
+
+def test_a_wheel_with_another_hash(index: LoopbackIndex, opened: Opener) -> None:
+    index.ranges = False
+    built = index.add_wheel("demo", "1.0", metadata_sidecar=False)
+    index.fault(BODY, altered(lambda body: b"x" + body[1:]))
+    catalog = opened()
+    digest = hashlib.sha256(b"x" + built.content[1:]).hexdigest()
+    assert failure(lambda: catalog.metadata(wheel_of(catalog))) == (
+        "demo-1.0-py3-none-any.whl is not the file listed on its index page.\n"
+        f"  at {wheel_of(catalog).url}\n"
+        f"  Its sha256 is {digest}; the page says {built.sha256}.\n"
+        "hint: a mirror or proxy may serve an altered or incomplete file; try again or use another index"
+    )
+
+
+def test_a_wheel_that_is_not_there(index: LoopbackIndex, opened: Opener) -> None:
+    index.add_wheel("demo", "1.0", metadata_sidecar=False)
+    index.fault(BODY, status(404))
+    catalog = opened()
+    assert failure(lambda: catalog.metadata(wheel_of(catalog))) == (
+        "demo-1.0-py3-none-any.whl cannot be downloaded.\n"
+        f"  at {wheel_of(catalog).url}\n"
+        "  The server answered 404.\n"
+        "hint: the index page lists a file that its server does not provide; a mirror may be incomplete"
+    )
+
+
+def test_a_wheel_that_is_none(index: LoopbackIndex, opened: Opener) -> None:
+    index.add_file("demo", "demo-1.0-py3-none-any.whl", b"no zip")
+    for _ in range(2):
+        catalog = opened()
+        with pytest.raises(
+            UnusableFile, match=r"demo-1\.0-py3-none-any\.whl is not a readable wheel: File is not a zip"
+        ):
+            catalog.metadata(wheel_of(catalog))
+    assert [line for line in asked(index) if "/files/" in line] == [f"206 {BODY} {TAIL}", f"200 {BODY}"]
+
+
+def test_the_metadata_of_a_file_that_was_seen_under_another_name(index: LoopbackIndex, opened: Opener) -> None:
+    built = index.add_wheel("demo", "1.0", metadata_sidecar=False)
+    catalog = opened()
+    catalog.metadata(wheel_of(catalog))
+    index.add_file("demo", "demo-2.0-py3-none-any.whl", built.content)
+    other = files(opened().lookup(DEMO))[1]
+    assert other.sha256 == built.sha256
+    assert "It says demo 1.0; expected was demo 2.0." in failure(lambda: opened().metadata(other))
+
+
+LIE = core_metadata("demo", "1.0", requires=["evil"])
+
+
+def with_a_metadata_file(sha256: str | None) -> Callable[[bytes], bytes]:
+    """A page that tells no size, and of a `.metadata` file this sha256, or that there is one; None for none."""
+
+    def change(body: bytes) -> bytes:
+        page = json.loads(body)
+        page["files"][0]["core-metadata"] = {"sha256": sha256} if sha256 else sha256 is not None
+        del page["files"][0]["size"]
+        return json.dumps(page).encode()
+
+    return change
+
+
+@pytest.mark.parametrize("way", ["file of its own hash", "file without hash", "file of the honest hash", "ranges"])
+@pytest.mark.parametrize("sidecar", [True, False])
+def test_what_one_index_says_of_a_file_is_not_believed_of_another(
+    index: LoopbackIndex, opened: Opener, way: str, sidecar: bool
+) -> None:
+    """The cache is no way from a hostile index to what is locked from an honest one."""
+    files_of_it = {"model.bin": os.urandom(100_000).hex()}  # more than the first range has
+    for name in ("pypi", "evil"):
+        honest = index.add_wheel(
+            "demo", "1.0", requires=["true"], index=name, files=files_of_it, metadata_sidecar=sidecar
+        )
+    other = build_wheel("demo", "1.0", requires=["evil"], files=files_of_it)
+    lies = {
+        "file of its own hash": hashlib.sha256(LIE).hexdigest(),
+        "file without hash": "",
+        "file of the honest hash": hashlib.sha256(honest.metadata).hexdigest(),
+    }
+    index.fault("/simple/evil/*", altered(with_a_metadata_file(lies.get(way))))
+    if way in ("ranges", "file of the honest hash"):
+        index.fault("/files/evil/*.metadata", status(404))
+        index.fault("/files/evil/*.whl", lambda response: ranged(replace(response, status=200, body=other.content)))
+    else:
+        index.fault("/files/evil/*.metadata", lambda response: Response(200, LIE))
+    evil = opened(url=index.url_of("evil"))
+    file = wheel_of(evil)
+    assert (file.sha256, evil.metadata(file).requires_dist) == (honest.sha256, ("evil",))
+    for _ in range(2):
+        catalog = opened()
+        assert catalog.metadata(wheel_of(catalog)).requires_dist == ("true",)
+    assert opened(offline=True).metadata(wheel_of(catalog)).requires_dist == ("true",)
+
+
+def ranged(response: Response) -> Response:
+    """The end of a file, as the first request for a wheel asks for it."""
+    total = len(response.body)
+    headers = {**response.headers, "Content-Range": f"bytes {total - 65536}-{total - 1}/{total}"}
+    return replace(response, status=206, body=response.body[-65536:], headers=headers)
+
+
+# --- source archives
+
+
+@pytest.mark.parametrize("ending", [".tar.gz", ".zip"])
+def test_an_archive_is_downloaded_once(index: LoopbackIndex, opened: Opener, ending: str) -> None:
+    index.add_archive("demo", "1.0", requires=["numpy"], members={"req/a.txt": "torch\n"}, ending=ending)
+    catalog = opened()
+    file = wheel_of(catalog)
+    expected = Archive(Metadata("demo", "1.0", ("numpy",)), ("setuptools",))
+    assert catalog.archive(file) == expected
+    assert catalog.member(file, "req/a.txt") == "torch\n"
+    with pytest.raises(UnusableFile, match=f"demo-1.0{ending} has no file b.txt"):
+        catalog.member(file, "b.txt")
+    assert asked(index) == ["200 /simple/pypi/demo/", f"200 /files/pypi/demo-1.0{ending}"]
+    again = opened()
+    assert (again.archive(file), again.member(file, "req/a.txt")) == (expected, "torch\n")
+    assert asked(index) == []
+
+
+def test_a_download_that_breaks_off_is_tried_again(index: LoopbackIndex, opened: Opener) -> None:
+    index.add_archive("demo", "1.0", requires=["numpy"])
+    index.fault("/files/*", truncated(), times=2)
+    catalog = opened()
+    assert catalog.archive(wheel_of(catalog)).metadata is not None
+
+
+@pytest.mark.parametrize("filename", ["de-mo-2-1.0.tar.gz", "de_mo_2-1.0.tar.gz"])
+def test_names_that_can_be_split_in_two_ways(index: LoopbackIndex, opened: Opener, filename: str) -> None:
+    content = index.add_archive("de-mo-2", "1.0", requires=["numpy"], index="elsewhere").content
+    index.add_file("de-mo-2", filename, content)
+    catalog = opened()
+    (file,) = files(catalog.lookup(NormalizedName("de-mo-2")))
+    assert catalog.archive(file).metadata is not None
+
+
+# --- files without a hash
+
+
+def test_a_file_without_a_hash(index: LoopbackIndex, opened: Opener, warnings: list[str]) -> None:
+    built = index.add_wheel("demo", "1.0", sha256=False)
+    catalog = opened()
+    file = wheel_of(catalog)
+    assert file.sha256 == ""
+    expected = (built.sha256, len(built.content))
+    assert [(one.sha256, one.size) for one in (catalog.sha256(file), catalog.sha256(file))] == [expected, expected]
+    assert asked(index) == ["200 /simple/pypi/demo/", f"200 {BODY}"]
+    assert warnings == [
+        (
+            f"The index has no sha256 for demo-1.0-py3-none-any.whl; it was downloaded ({expected[1]} bytes) "
+            f"and hashed: {built.sha256}."
+        )
+    ]
+    assert heard(warnings[0], "zh").startswith("软件源没有提供 demo-1.0-py3-none-any.whl 的 sha256；已下载该文件（")
+    assert opened().sha256(file).sha256 == built.sha256
+    assert asked(index) == [f"304 {BODY}"]
+    assert opened(offline=True).sha256(file).sha256 == built.sha256
+    assert len(warnings) == 1
+
+
+def test_a_file_with_a_hash_is_left_as_it_is(index: LoopbackIndex, opened: Opener) -> None:
+    index.add_wheel("demo", "1.0")
+    catalog = opened()
+    file = wheel_of(catalog)
+    assert catalog.sha256(file) is file
+
+
+def test_metadata_without_a_hash_of_the_file(index: LoopbackIndex, opened: Opener) -> None:
+    """PyTorch's index has the hash of METADATA and none of the wheel."""
+    index.add_wheel("demo", "1.0", sha256=False, requires=["numpy"])
+    catalog = opened()
+    file = wheel_of(catalog)
+    assert catalog.metadata(file).requires_dist == ("numpy",)
+    asked(index)
+    assert opened(offline=True).metadata(file).requires_dist == ("numpy",)
+
+
+# --- looking ahead
+
+
+class Newest:
+    """Follows everything, and remembers what it was asked."""
+
+    def __init__(self, broken: bool = False, target: str = "here") -> None:
+        self.picked: list[str] = []
+        self.tools: dict[str, Sequence[str]] = {}
+        self.broken = broken
+        self.target = target
+
+    def pick(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
+        self.picked.append(f"{project}{specifier}")
+        if self.broken:
+            raise RuntimeError("a bug in the solver")
+        return next(iter(files(lookup)), None)
+
+    def then(
+        self,
+        project: NormalizedName,
+        metadata: Metadata,
+    ) -> Iterable[tuple[NormalizedName, SpecifierSet]]:
+        return [(NormalizedName(line), SpecifierSet()) for line in metadata.requires_dist]
+
+    def built(self, project: NormalizedName, lines: Sequence[str]) -> None:
+        self.tools[project] = lines
+
+
+def test_looking_ahead_goes_on_by_itself(index: LoopbackIndex, opened: Opener) -> None:
+    index.add_wheel("a", "1.0", requires=["b", "c"])
+    index.add_wheel("b", "1.0", requires=["a", "absent"], metadata_sidecar=False)
+    index.add_archive("c", "1.0", requires=["d"], build_requires=["tool>=2"])
+    index.add_wheel("d", "1.0", requires=["c"])
+    index.fault("/simple/pypi/absent/", status(403))
+    follow = Newest()
+    catalog = opened()
+    wanted = [(NormalizedName("a"), SpecifierSet(">=1"))]
+    for _ in range(2):
+        catalog.expect(wanted, follow)
+    wait_until(lambda: len(follow.picked) == 4 and len(index.requests) >= 9)
+    for name in "abcd":
+        (file,) = files(catalog.lookup(NormalizedName(name)))
+        (catalog.metadata if file.is_wheel else catalog.archive)(file)
+    assert sorted(follow.picked) == ["a>=1", "b", "c", "d"]
+    assert follow.tools == {"c": ("tool>=2",)}
+    lines = asked(index)
+    assert len(lines) == len(set(lines)) == 9
+    assert failure(lambda: catalog.lookup(NormalizedName("absent"))).startswith(
+        "Index `pypi` did not answer for absent."
+    )
+    assert asked(index) == []
+
+
+def test_who_waits_for_a_page_keeps_nobody_from_reading_another_project(index: LoopbackIndex, opened: Opener) -> None:
+    """There are fewer turns of looking ahead than waiters, with a release to follow or only for the page."""
+    index.add_wheel("demo", "1.0", requires=["numpy"])
+    index.add_wheel("numpy", "1.0")
+    index.add_wheel("slow", "1.0")
+    index.fault("/simple/*/slow/", lambda response: replace(response, delay=30.0))
+    for waiting in (None, Newest(target="there")):
+        catalog = opened()
+        catalog.lookup(NormalizedName("numpy"))  # the first answer tells what the connection can do
+        follow = Newest()
+        catalog.expect([(NormalizedName("slow"), SpecifierSet(f">={n}")) for n in range(2 * AHEAD)], waiting)
+        catalog.expect([(DEMO, SpecifierSet())], follow)
+        wait_until(lambda follow=follow: len(follow.picked) == 2)  # type: ignore[misc]
+        catalog.close()
+
+
+def test_who_was_closed_looks_ahead_no_more(index: LoopbackIndex, opened: Opener) -> None:
+    index.add_wheel("a", "1.0")
+    catalog = opened()
+    (file,) = files(catalog.lookup(NormalizedName("a")))
+    catalog.close()
+    asked(index)
+    catalog.expect([(NormalizedName("b"), SpecifierSet())], Newest())
+    catalog.expect_metadata([file])
+    assert catalog._network is None
+    assert asked(index) == []
+
+
+class Fitting(Newest):
+    """Follows bounds, too: the newest release that fits."""
+
+    def pick(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
+        super().pick(project, lookup, specifier)
+        (page,) = lookup.pages
+        return page.releases[max(specifier.filter(page.releases))][0]
+
+    def then(self, project: NormalizedName, metadata: Metadata) -> Iterable[tuple[NormalizedName, SpecifierSet]]:
+        return [(one.name, one.specifier) for one in map(text.requirement, metadata.requires_dist)]
+
+
+def test_another_target_is_looked_ahead_for_again(index: LoopbackIndex, opened: Opener) -> None:
+    """Another Python takes other files: what was looked ahead for one does not help the other."""
+    index.add_wheel("a", "1.0", requires=["b"])
+    index.add_wheel("b", "1.0")
+    catalog = opened()
+    first, same, other = Newest(), Newest(), Newest(target="there")
+    for follow in (first, same, other):
+        catalog.expect([(NormalizedName("a"), SpecifierSet())], follow)
+        wait_until(lambda: len(first.picked) == 2)
+    wait_until(lambda: len(other.picked) == 2)
+    assert (first.picked, same.picked, other.picked) == (["a", "b"], [], ["a", "b"])
+    assert len(asked(index)) == 4, "two pages and what is beside two wheels, each asked for once"
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    import time
+
+    end = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def test_a_look_ahead_never_fails(index: LoopbackIndex, opened: Opener) -> None:
+    index.add_wheel("demo", "1.0")
+    catalog = opened()
+    follow = Newest(broken=True)
+    catalog.expect([(DEMO, SpecifierSet())], follow)
+    wait_until(lambda: bool(follow.picked))
+    assert names(catalog.lookup(DEMO)) == ["demo-1.0-py3-none-any.whl"]
+
+
+def test_closing_breaks_off_what_runs(index: LoopbackIndex, opened: Opener) -> None:
+    index.fault("/simple/*", lambda response: replace(response, delay=30.0))
+    catalog = opened()
+    catalog.expect([(NormalizedName(f"p{n}"), SpecifierSet()) for n in range(40)], Newest())
+    wait_until(lambda: catalog.traffic.requests > 0)
+    begun = time.monotonic()
+    catalog.close()
+    catalog.close()
+    assert time.monotonic() - begun < 10  # the answers take three times as long
+
+
+def test_marks_are_equal_only_where_answers_are(opened: Opener, index: LoopbackIndex) -> None:
+    index.add_wheel("demo", "1.0")
+    first = opened()
+    first.lookup(DEMO)
+    first.lookup(NormalizedName("absent"))
+    seen = first.seen()
+    assert seen is not None
+    assert opened().marks(list(seen)) == seen
+    assert opened(offline=True).marks(list(seen)) == seen
+    index.add_wheel("demo", "2.0")
+    assert opened().marks(list(seen))[DEMO] != seen[DEMO]
+    assert len({*seen.values()}) == 2  # a page is told from none
+
+
+def test_without_any_hash_no_mark_covers_what_is_read(opened: Opener, index: LoopbackIndex) -> None:
+    index.add_wheel("demo", "1.0", sha256=False, metadata_sidecar=False)
+    catalog = opened()
+    (file,) = files(catalog.lookup(DEMO))
+    catalog.metadata(file)
+    assert catalog.seen() is None
+
+
+def test_a_failure_that_is_kept_is_covered(opened: Opener, index: LoopbackIndex) -> None:
+    index.add_file("demo", "demo-2.0-py3-none-any.whl", b"no wheel")
+    index.add_archive("demo", "3.0", members={"setup.py": ""})
+    for requests in (True, False):
+        catalog = opened()
+        archive, wheel = sorted(files(catalog.lookup(DEMO)), key=lambda file: file.is_wheel)
+        index.clear()
+        with pytest.raises(UnusableFile):
+            catalog.metadata(wheel)
+        with pytest.raises(UnusableFile, match=r"demo-3.0.tar.gz has no file none.txt"):
+            catalog.member(archive, "none.txt")
+        assert catalog.seen() is not None
+        assert bool(index.requests) is requests
+
+
+def test_a_look_up_that_failed_is_not_covered(opened: Opener, index: LoopbackIndex) -> None:
+    """Whoever asked may have gone on without."""
+    index.fault("/simple/*/demo/", status(403))
+    catalog = opened()
+    with pytest.raises(IndexFailure):
+        catalog.lookup(DEMO)
+    assert catalog.seen() is None
+
+
+def test_what_another_catalog_of_the_run_read_without_a_hash_is_not_covered_either(
+    index: LoopbackIndex, tmp_path: Path
+) -> None:
+    index.add_wheel("demo", "1.0", sha256=False, metadata_sidecar=False)
+    cache = Cache(tmp_path / "shared", pytest.fail)
+    with Pool(cache, pip=PipConfig(index_url=index.url)) as pool:
+        for _ in range(2):
+            catalog = LiveCatalog(Indexes(indexes={}, bindings=()), "linux-aarch64", cache, pool=pool)
+            (file,) = files(catalog.lookup(DEMO))
+            catalog.metadata(file)
+            assert catalog.seen() is None
+            catalog.close()

@@ -1,0 +1,198 @@
+"""Core metadata, from bytes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from packaging.metadata import parse_email
+from packaging.utils import NormalizedName
+
+from resolver.errors import IndexFailure
+from resolver.index.parse import metadata as metadata_module
+from resolver.index.parse.metadata import Release, check_texts, read, read_header
+from resolver.index.protocol import UnusableFile
+from resolver.model.release import Metadata
+
+DEMO = Release("demo_x-1.0-py3-none-any.whl", NormalizedName("demo-x"), "1.0")
+URL = "https://mirror.example/demo_x-1.0-py3-none-any.whl"
+
+
+def text(*lines: str, name: str = "Demo.X", version: str = "1", form: str = "2.1") -> bytes:
+    return "\n".join([f"Metadata-Version: {form}", f"Name: {name}", f"Version: {version}", *lines]).encode()
+
+
+def test_what_is_read() -> None:
+    content = text(
+        "Requires-Python: >=3.9",
+        "Provides-Extra: Test_All",
+        "Requires-Dist: numpy (>=1.20)",
+        "Requires-Dist: pytest>=8;\n        extra == 'Test_All'",
+        "",
+        "Requires-Dist: nothing-from-the-description",
+    )
+    assert read(content, DEMO, URL) == Metadata(
+        "Demo.X", "1", ("numpy (>=1.20)", "pytest>=8; extra == 'Test_All'"), ">=3.9", ("Test_All",)
+    )
+
+
+def test_the_description_is_not_looked_at() -> None:
+    assert read(text("", "") + b"\xff\xfe" * (1 << 20), DEMO, URL).requires_dist == ()
+    assert read(text("").replace(b"\n", b"\r\n") + b"\r\nRequires-Dist: x\r\n", DEMO, URL).requires_dist == ()
+
+
+def test_dynamic_fields() -> None:
+    header = read_header(text("Dynamic: Requires-Dist", "Dynamic: version ", form="2.2"), DEMO, URL)
+    assert header.version == (2, 2)
+    assert header.dynamic == {"requires-dist", "version"}
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "the metadata of demo_x-1.0-py3-none-any.whl has no Name"),
+        (b"Name: demo-x\n", "the metadata of demo_x-1.0-py3-none-any.whl has no Version"),
+        (b"<html></html>", "the metadata of demo_x-1.0-py3-none-any.whl has no Name"),
+        (text(form="3.0"), "the metadata of demo_x-1.0-py3-none-any.whl has the version '3.0'"),
+        (
+            text().replace(b"Demo", b"D\xffmo"),
+            "the metadata of demo_x-1.0-py3-none-any.whl has an unreadable field Name",
+        ),
+        (
+            text("Requires-Dist: a\xff").decode().encode("latin-1"),
+            "the metadata of demo_x-1.0-py3-none-any.whl has an unreadable field Requires-Dist",
+        ),
+        (
+            text("Requires-Python: >=3", "Requires-Python: >=4"),
+            "the metadata of demo_x-1.0-py3-none-any.whl has an unreadable field Requires-Python",
+        ),
+        (
+            text("Requires-Dist: pytz (>dev)"),
+            (
+                "demo_x-1.0-py3-none-any.whl has the invalid requirement `pytz (>dev)`: "
+                "Expected matching RIGHT_PARENTHESIS for LEFT_PARENTHESIS, after version specifier"
+            ),
+        ),
+        (
+            text("Requires-Python: ~=3.6.*"),
+            "demo_x-1.0-py3-none-any.whl has the invalid Requires-Python `~=3.6.*`",
+        ),
+        (
+            text(f"Requires-Dist: x<{'9' * 5000}"),
+            (
+                f"demo_x-1.0-py3-none-any.whl has the invalid requirement `x<{'9' * 298}…`: "
+                "it has a number of more than 100 digits"
+            ),
+        ),
+        (
+            text(f"Requires-Dist: x; {'(' * 1000}os_name == 'a'{')' * 1000}"),
+            f"demo_x-1.0-py3-none-any.whl has the invalid requirement `x; {'(' * 297}…`: it has parentheses 1000 deep",
+        ),
+        (
+            text(f"Requires-Dist: x; {'a' * 17000}"),
+            f"demo_x-1.0-py3-none-any.whl has the invalid requirement `x; {'a' * 297}…`: it has 17003 characters",
+        ),
+        (
+            text(f"Requires-Python: >=3.{'9' * 5000}"),
+            f"demo_x-1.0-py3-none-any.whl has the invalid Requires-Python `>=3.{'9' * 296}…`",
+        ),
+        (
+            text(*["Requires-Dist: x"] * 10_001),
+            "demo_x-1.0-py3-none-any.whl has 10001 requirements; more than 10000 are not read",
+        ),
+        (
+            text(*["Provides-Extra: x"] * 10_001),
+            "demo_x-1.0-py3-none-any.whl has 10001 extras; more than 10000 are not read",
+        ),
+        (
+            text(*["Classifier: x"] * 100_000),
+            "the metadata of demo_x-1.0-py3-none-any.whl has a header of more than 50000 lines",
+        ),
+        (b"x" * (1 + (16 << 20)), "the metadata of demo_x-1.0-py3-none-any.whl is larger than 16 MiB"),
+    ],
+)
+def test_metadata_that_cannot_be_used(content: bytes, why: str) -> None:
+    with pytest.raises(UnusableFile) as caught:
+        read(content, DEMO, URL)
+    assert str(caught.value) == why
+
+
+@pytest.mark.parametrize(
+    ("name", "version"), [("demo", "1.0"), ("demo-x", "1.1"), ("demo-x", "1.0+cpu"), ("demo-x", "1." + "9" * 500)]
+)
+def test_metadata_of_another_release(name: str, version: str) -> None:
+    with pytest.raises(IndexFailure) as caught:
+        read(text(name=name, version=version), DEMO, URL)
+    assert str(caught.value) == (
+        "The metadata of demo_x-1.0-py3-none-any.whl is for a different release.\n"
+        f"  at {URL}\n"
+        f"  It says {name} {version}; expected was demo-x 1.0.\n"
+        "hint: the file was renamed or its index mixes up files; exclude the release with an `excludes` fact"
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        ([f"a{at}; os_name != '{'x' * 3000}'" for at in range(800)], "more than 2097152 are not read"),
+        ([f"a{at}; extra >= 'x'" for at in range(101)], "`a100; extra >= 'x'`, which is about too many extras"),
+        (["a; " + " or ".join(f"extra == 'e{at}'" for at in range(101))], "which is about too many extras"),
+    ],
+)
+def test_requirements_that_take_too_long_to_hold_against_extras_are_refused(lines: list[str], why: str) -> None:
+    with pytest.raises(UnusableFile, match=re.escape(why)):
+        check_texts(Metadata("demo", "1", tuple(lines)), "demo.whl")
+
+
+def test_as_much_as_is_read() -> None:
+    extras = " or ".join(f"extra == 'e{at}'" for at in range(100))
+    lines = (f"a; {extras}", *(f"a{at}; extra in 'x'" for at in range(100)))
+    check_texts(Metadata("demo", "1", lines), "demo.whl")
+
+
+# --- the plain way, which must never read anything else than packaging
+
+FIELDS = "Metadata-Version", "name", "VERSION", "Requires-Dist", "Requires-Python", "Provides-Extra", "Dynamic"
+LINES = st.one_of(
+    st.builds(
+        "{}:{}{}".format,
+        st.sampled_from([*FIELDS, "License", "Description", "From x", "Requires-Dist ", "", "\xe9"]),
+        st.sampled_from(["", " ", " \t", "  "]),
+        st.sampled_from(
+            ["1.0", "", "a>=1 ", "a:b", "x\ry", "y\r", "\xe9", "\x0b\x0c1", "\x1c2", "=?utf-8?q?a?=", "\0"]
+        ),
+    ),
+    st.sampled_from([" folded", "\tfolded", "no field", "", "\r", "From a", "From: b"]),
+)
+
+
+@given(st.lists(LINES, max_size=8), st.sampled_from(["\n", "\r\n"]), st.booleans())
+@settings(deadline=None, max_examples=500)
+def test_the_plain_way_reads_what_packaging_reads(lines: list[str], end: str, ends: bool) -> None:
+    content = (end.join(lines) + (end if ends else "")).encode()
+    header = content[: metadata_module._end(content) + 1]
+    plain = metadata_module._plainly(header)
+    if plain is None:
+        return
+    raw, unparsed = parse_email(header)
+    for field in FIELDS:
+        key = field.lower().replace("-", "_")
+        default: object = "1.0" if key == "metadata_version" else ""
+        default = [] if key in ("requires_dist", "provides_extra", "dynamic") else default
+        assert field.lower() not in unparsed
+        assert plain.get(key) == raw.get(key, default)
+
+
+def test_most_headers_are_plain() -> None:
+    header = text("License: a", "   b", "Summary: \xe9", "Requires-Dist: x", "Provides-Extra: y")
+    assert metadata_module._plainly(header) == {
+        "metadata_version": "2.1",
+        "name": "Demo.X",
+        "version": "1",
+        "requires_dist": ["x"],
+        "requires_python": "",
+        "provides_extra": ["y"],
+        "dynamic": [],
+    }

@@ -1,0 +1,169 @@
+"""pip's configuration, held against what pip itself says of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from resolver.errors import InputError
+from resolver.index.net.pipconfig import PipConfig, config_files, read_pip_config
+from tests.functional.warm import WarmCommand
+
+A, B, C, D = (f"https://{one}.example/simple" for one in "abcd")
+
+
+SCRIPT = """
+import json
+from pip._internal.commands import create_command
+options, _ = create_command('install').parse_args([])
+from resolver.index.net.pipconfig import read_pip_config
+keys = ('index_url', 'cert', 'client_cert', 'proxy', 'timeout')
+mine = read_pip_config()
+print(json.dumps([{k: getattr(options, k) for k in keys}, {k: getattr(mine, k) for k in keys}]))
+"""
+Read = Callable[[dict[str, str]], tuple[dict[str, str], PipConfig]]
+
+
+@pytest.fixture(scope="module")
+def read_as_child(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Read]:
+    """What pip's own option parser makes of an environment, and what `read_pip_config` does, both in one child."""
+    folder = tmp_path_factory.mktemp("pip")
+    script = folder / "script.py"
+    script.write_text(SCRIPT)
+
+    def read(environ: dict[str, str]) -> tuple[dict[str, str], PipConfig]:
+        assert warm.takes(environ)
+        status, stdout, stderr = warm.run([], folder, environ)
+        assert status == 0, stderr
+        pip, mine = json.loads(stdout)
+        return {key: value or "" for key, value in pip.items()}, PipConfig(**mine)
+
+    with WarmCommand(script, {"PATH": os.environ["PATH"]}, ["pip._internal.commands.install"]) as warm:
+        yield read
+
+
+def test_settings_that_are_not_followed_are_known_by_name() -> None:
+    """Their values may hold passwords."""
+    variables = {"PIP_CONFIG_FILE": os.devnull, "PIP_EXTRA_INDEX_URL": A, "PIP_FIND_LINKS": "/wheels"}
+    assert read_pip_config(variables).beside == ("extra-index-url", "find-links")
+    assert read_pip_config({"PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS": ""}).beside == ()
+
+
+@pytest.mark.parametrize(
+    ("variables", "files"),
+    [
+        ({}, {}),
+        ({}, {"user": f"[global]\nindex-url = {A}\n"}),
+        ({}, {"user": f"[global]\nindex_url = {A}\nproxy=p.example:1\n", "legacy": f"[global]\nindex-url = {B}\n"}),
+        ({}, {"legacy": f"[install]\nindex-url = {B}\n", "user": f"[global]\nindex-url = {A}\n"}),
+        ({}, {"all": f"[global]\nindex-url = {C}\ncert = /all.pem\n", "user": f"[global]\nindex-url = {A}\n"}),
+        ({}, {"user": f"[global]\nindex-url = {A}\n[install]\n--Index-URL = {B}\n[download]\nindex-url = {C}\n"}),
+        ({"PIP_INDEX_URL": D}, {"user": f"[install]\nindex-url = {A}\n"}),
+        ({"PIP_INDEX_URL": ""}, {"user": f"[install]\nindex-url = {A}\n"}),
+        ({}, {"user": f"[install]\nindex-url =\n[global]\nindex-url = {A}\n"}),
+        (
+            {"PIP_CONFIG_FILE": "{home}/own.conf"},
+            {"own": f"[global]\nindex-url = {D}\n", "user": "[global]\ncert=/u\n"},
+        ),
+        ({"PIP_CONFIG_FILE": "{home}/absent.conf"}, {"user": f"[global]\nindex-url = {A}\n"}),
+        ({"PIP_CONFIG_FILE": os.devnull}, {"user": f"[global]\nindex-url = {A}\n", "all": "[global]\ncert=/x\n"}),
+        ({"PIP_TIMEOUT": "40", "PIP_CERT": "/c.pem", "PIP_CLIENT_CERT": "/k.pem", "PIP_PROXY": "http://p:1"}, {}),
+        ({"PIP_DEFAULT_TIMEOUT": "40"}, {}),
+        ({}, {"user": "[global]\ntimeout = 33\nextra-index-url = https://x.example\nfind-links = /wheels\n"}),
+        ({}, {"user": f"[global]\nindex-url = {A}%%2F%(x)s\n"}),
+    ],
+)
+def test_it_is_what_pip_sees(
+    tmp_path: Path, read_as_child: Read, variables: dict[str, str], files: dict[str, str]
+) -> None:
+    places = {
+        "user": tmp_path / ".config" / "pip" / "pip.conf",
+        "legacy": tmp_path / ".pip" / "pip.conf",
+        "all": tmp_path / "xdg" / "pip" / "pip.conf",
+        "own": tmp_path / "own.conf",
+    }
+    for name, text in files.items():
+        places[name].parent.mkdir(parents=True, exist_ok=True)
+        places[name].write_text(text)
+    environ = {
+        "HOME": str(tmp_path),
+        "PATH": os.environ["PATH"],
+        "XDG_CONFIG_DIRS": f"{tmp_path}/xdg",
+        **{key: value.format(home=tmp_path) for key, value in variables.items()},
+    }
+    pip, mine = read_as_child(environ)
+    assert {
+        "index_url": mine.index_url,
+        "cert": mine.cert,
+        "client_cert": mine.client_cert,
+        "proxy": mine.proxy,
+        "timeout": mine.timeout,
+    } == pip
+
+
+def test_the_files_are_those_of_pip(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "PIP_CONFIG_FILE": f"{tmp_path}/own.conf"}
+    script = (
+        "import os; from pip._internal.configuration import Configuration as C, OVERRIDE_ORDER\n"
+        "files = dict(C(isolated=False).iter_config_files())\n"
+        "print('\\n'.join(file for kind in OVERRIDE_ORDER for file in files.get(kind, [])))\n"
+        "from resolver.index.net.pipconfig import config_files\n"
+        "print('\\n'.join(config_files(os.environ)))\n"
+    )
+    answer = subprocess.run([sys.executable, "-c", script], env=environ, capture_output=True, text=True, check=True)
+    lines = answer.stdout.split()
+    assert lines[: len(lines) // 2] == lines[len(lines) // 2 :]
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "soon", "100000", ""])
+def test_an_absurd_time_limit_is_ignored(text: str) -> None:
+    assert read_pip_config({"PIP_TIMEOUT": text, "PIP_CONFIG_FILE": os.devnull, "PIP_INDEX_URL": A}).timeout == 15.0
+
+
+ENCODED = "\nhint: save it in that encoding, or choose a locale that has the encoding of the file"
+FORM = "\nhint: a section begins with a line like `[global]`, followed by lines like `timeout = 60`, each once"
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"index-url = https://u:hunter2@x\n", "Line 1 cannot stand there." + FORM),
+        (b"[global]\n\nhunter2\nproxy = x\n", "Line 3 cannot stand there." + FORM),
+        (b"[global]\nhunter2 = 1\nhunter2 = hunter2\n", "Line 3 cannot stand there." + FORM),
+        (b"[hunter2]\n[hunter2]\n", "Line 2 cannot stand there." + FORM),
+        (b"[global]\nproxy = hunter2\xff\n", "It is not UTF-8, the encoding of the locale." + ENCODED),
+    ],
+)
+def test_a_broken_file_is_named_and_not_quoted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, told: str
+) -> None:
+    monkeypatch.setattr("locale.getpreferredencoding", lambda _: "UTF-8")
+    own = tmp_path / "pip.conf"
+    own.write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        read_pip_config({"PIP_CONFIG_FILE": str(own), "HOME": str(tmp_path)})
+    assert str(caught.value) == f"A configuration file of pip cannot be read.\n  at {own}\n  {told}"
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    own = tmp_path / "pip.conf"
+    os.mkfifo(own)
+    with pytest.raises(InputError) as caught:
+        read_pip_config({"PIP_CONFIG_FILE": str(own), "HOME": str(tmp_path)})
+    assert str(caught.value) == (
+        f"A configuration file of pip cannot be read.\n  at {own}\n  It is not a regular file.\n"
+        "hint: move it out of the way; pip reads the same file"
+    )
+    own.unlink()
+    own.symlink_to(os.devnull)  # as good as an empty one
+    assert read_pip_config({"PIP_CONFIG_FILE": str(own), "HOME": str(tmp_path), "PIP_INDEX_URL": A}).index_url == A
+
+
+def test_pip_is_not_asked_where_nothing_is_to_be_read() -> None:
+    assert config_files({"PIP_CONFIG_FILE": os.devnull}) == []

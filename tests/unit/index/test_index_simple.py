@@ -1,0 +1,599 @@
+"""Pages of the simple API, from bytes."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from packaging.utils import NormalizedName
+
+from resolver.errors import IndexFailure
+from resolver.index.parse import simple
+from resolver.index.parse.address import NOWHERE
+from resolver.index.parse.listing import Listing, zstd
+from resolver.index.parse.screen import Screen
+from resolver.model.release import ACTIVE, File, Page, Reason, SetAside, Standing
+from resolver.model.target import Target
+
+RECORDED = Path(__file__).parents[2] / "recorded" / "pages"
+DEMO = NormalizedName("demo")
+URL = "https://mirror.example/simple/demo/"
+A, B = "a" * 64, "b" * 64
+JSON = "application/vnd.pypi.simple.v1+json"
+compress = zstd.compress
+HINT = "hint: open the address in a browser: a proxy or an incomplete mirror may have answered"
+
+
+def parse(body: str | bytes, content_type: str = "text/html", project: str = "demo", url: str = URL) -> Page:
+    content = body if isinstance(body, bytes) else body.encode()
+    return listing(content, content_type, project, url).page(NormalizedName(project), "mirror")
+
+
+def listing(content: bytes, content_type: str = "text/html", project: str = "demo", url: str = URL) -> Listing:
+    return simple.parse(content, content_type, project=NormalizedName(project), index="mirror", url=url)
+
+
+def html(*anchors: str, head: str = "") -> str:
+    return f"<!DOCTYPE html><html><head>{head}</head><body>{''.join(anchors)}</body></html>"
+
+
+def page(*files: dict[str, Any], **changes: Any) -> str:
+    return json.dumps({"meta": {"api-version": "1.1"}, "name": "Demo", "files": list(files), **changes})
+
+
+def only(parsed: Page) -> File:
+    assert parsed.set_aside == ()
+    ((file,),) = parsed.releases.values()
+    return file
+
+
+def refused(parsed: Page, version: str) -> tuple[str, Reason]:
+    """The only file of a release, and why no target can use it."""
+    ((file,),) = [parsed.releases[version]]
+    (aside,) = Screen(Target(name="here", python="3.11", platform="linux-aarch64", glibc=(2, 28)), None)(
+        (file,)
+    ).set_aside
+    assert file.url == NOWHERE
+    return aside.filename, aside.reason
+
+
+# --- recorded shapes
+
+
+def test_the_page_of_pytorch() -> None:
+    """Root-relative links, `%2B`, no hash but one of METADATA, links to another host, a comment after the end."""
+    body = (RECORDED / "pytorch-cpu-torch.html").read_bytes()
+    parsed = parse(body, project="torch", url="https://download.pytorch.org/whl/cpu/torch/")
+    assert set(parsed.releases) == {"2.8.0+cpu", "2.10.0+cpu"}
+    assert parsed.set_aside == ()
+    assert parsed.releases["2.8.0+cpu"] == (
+        File(
+            "torch-2.8.0+cpu-cp313-cp313-manylinux_2_28_x86_64.whl",
+            "https://download.pytorch.org/whl/cpu/torch-2.8.0%2Bcpu-cp313-cp313-manylinux_2_28_x86_64.whl",
+            metadata="ac59d7d8f73f4f515c949c9583ead0cce1f230a649f6c63fea0e949f93f02ae6",
+        ),
+        File(
+            "torch-2.8.0+cpu-cp311-cp311-manylinux_2_28_x86_64.whl",
+            "https://download.pytorch.org/whl/cpu/torch-2.8.0%2Bcpu-cp311-cp311-manylinux_2_28_x86_64.whl",
+            sha256="cb06175284673a581dd91fb1965662ae4ecaba6e5c357aa0ea7bb8b84b6b7eeb",
+            metadata="",
+        ),
+        File(
+            "torch-2.8.0+cpu-cp311-cp311-win_amd64.whl",
+            "https://download.pytorch.org/whl/cpu/torch-2.8.0%2Bcpu-cp311-cp311-win_amd64.whl",
+            sha256="7631ef49fbd38d382909525b83696dc12a55d68492ade4ace3883c62b9fc140f",
+        ),
+    )
+    newest = parsed.releases["2.10.0+cpu"]
+    assert [file.yanked for file in newest] == [None, "superseded by the manylinux wheel"]
+    assert {file.url.partition("/whl/")[0] for file in newest} == {"https://download-r2.pytorch.org"}
+
+
+def test_the_page_of_huawei() -> None:
+    """A folder listing: links up and for sorting, relative links, no hash, or an md5, which counts as none."""
+    root = "https://mirrors.huaweicloud.com/ascend/repos/pypi/torch-npu/"
+    parsed = parse((RECORDED / "huawei-torch-npu.html").read_bytes(), project="torch-npu", url=root)
+    names = [f"torch_npu-2.7.1.post1-cp311-cp311-manylinux_2_28_{machine}.whl" for machine in ("aarch64", "x86_64")]
+    assert parsed.releases == {"2.7.1.post1": tuple(File(name, root + name) for name in names)}
+    assert [str(one) for one in parsed.set_aside] == [
+        "torch_npu-2.7.1.post1-cp311-cp311-manylinux_2_28_x86_64.whl.asc is not a wheel, .tar.gz or .zip",
+        "torch_npu-2.7.1.nightly-cp311-cp311-linux_aarch64.whl has a version that violates PEP 440 (2.7.1.nightly)",
+    ]
+
+
+def test_the_variant_wheels_of_huawei() -> None:
+    parsed = parse((RECORDED / "huawei-variant-vllm-ascend.html").read_bytes(), project="vllm-ascend")
+    assert [file.filename for file in parsed.releases["0.22.1rc1"]] == [
+        "vllm_ascend-0.22.1rc1-cp311-cp311-manylinux_2_24_x86_64-910b.whl"
+    ]
+    assert parsed.set_aside == (SetAside("vllm_ascend-0.22.1rc1-index.json", Reason.FORMAT),)
+
+
+# --- JSON (PEP 691, 700, 714)
+
+
+def test_all_that_a_json_page_says() -> None:
+    file = only(
+        parse(
+            page(
+                {
+                    "filename": "demo-1.0-py3-none-any.whl",
+                    "url": f"../../files/demo-1.0-py3-none-any.whl#sha256={B}",
+                    "hashes": {"sha256": A, "md5": "0"},
+                    "requires-python": ">=3.10",
+                    "size": 7,
+                    "upload-time": "2025-01-02T03:04:05.678Z",
+                    "yanked": "broken",
+                    "core-metadata": {"sha256": B},
+                    "dist-info-metadata": {"sha256": A},
+                    "provenance": None,
+                }
+            ),
+            JSON,
+        )
+    )
+    assert file == File(
+        "demo-1.0-py3-none-any.whl",
+        "https://mirror.example/files/demo-1.0-py3-none-any.whl",
+        A,
+        7,
+        ">=3.10",
+        "broken",
+        "2025-01-02T03:04:05.678Z",
+        B,
+    )
+
+
+@pytest.mark.parametrize(
+    ("keys", "metadata"),
+    [
+        ({}, None),
+        ({"core-metadata": False, "dist-info-metadata": {"sha256": A}}, None),
+        ({"core-metadata": True}, ""),
+        ({"core-metadata": {"sha512": "1"}}, ""),
+        ({"dist-info-metadata": {"sha256": A}}, A),
+        ({"core-metadata": None, "dist-info-metadata": True}, ""),
+    ],
+)
+def test_metadata_files_in_json(keys: dict[str, Any], metadata: str | None) -> None:
+    assert (
+        only(parse(page({"filename": "demo-1.zip", "url": "demo-1.zip", "hashes": {}, **keys}), JSON)).metadata
+        == metadata
+    )
+
+
+@pytest.mark.parametrize(("yanked", "expected"), [(False, None), (True, ""), ("", None), ("why", "why")])
+def test_yanked_in_json(yanked: bool | str, expected: str | None) -> None:
+    row: dict[str, Any] = {"filename": "demo-1.zip", "url": "demo-1.zip", "hashes": {}, "yanked": yanked}
+    assert only(parse(page(row), JSON)).yanked == expected
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"yanked": None},
+        {"yanked": {}},
+        {"size": "12"},
+        {"size": 12.5},
+        {"size": True},
+        {"hashes": None},
+        {"hashes": {"sha256": None}},
+        {"requires-python": False},
+        {"core-metadata": {"sha256": None}},
+        {"core-metadata": "true", "upload-time": 1},
+        {"size": "x", "y": [{}] * 600_000},
+        {"size": ["x"] * 70_000},
+    ],
+)
+def test_a_value_of_another_type_counts_as_none(odd: dict[str, Any]) -> None:
+    """pip reads such rows, and the page has others."""
+    good = {
+        "filename": "demo-2.zip",
+        "url": "demo-2.zip",
+        "hashes": {"sha256": A},
+        "requires-python": ">=3.9",
+        "size": 7,
+    }
+    row = {"filename": "demo-1.zip", "url": "demo-1.zip", "hashes": {}, **odd}
+    plain = {"filename": "demo-1.zip", "url": "demo-1.zip", "hashes": {}}
+    assert parse(page(good, row), JSON) == parse(page(good, plain), JSON)
+
+
+@pytest.mark.parametrize(
+    ("odd", "read"),
+    [({"requires-python": 3.9}, "3.9"), ({"yanked": 1}, ""), ({"yanked": ["x"]}, ""), ({"yanked": ["x" * 70_000]}, "")],
+)
+def test_a_value_of_another_type_that_says_something(odd: dict[str, Any], read: str) -> None:
+    file = only(parse(page({"filename": "demo-1.zip", "url": "demo-1.zip", "hashes": {}, **odd}), JSON))
+    assert (file.requires_python or file.yanked) == read
+
+
+MANY = "It has more than 600000 objects."
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "why"),
+    [
+        ("", JSON, "The page is empty."),
+        (" \n ", "text/html", "The page is empty."),
+        ('{"meta": {', JSON, "It is not a JSON page of PEP 691: Input data was truncated."),
+        (page()[:-1], "", "It is not a JSON page of PEP 691: Input data was truncated."),
+        ('{"files": []}', JSON, "It is not a JSON page of PEP 691: Object missing required field `meta`."),
+        (page(meta={"api-version": "2.0"}), JSON, "Its API version is 2.0; only version 1 is supported (PEP 629)."),
+        (page(name="other"), JSON, "It is a page for another project, `other`."),
+        (
+            f'{{"meta": {{"api-version": "1.1"}}, "name": "demo", "files": [], "x": {"[" * 1000}{"]" * 1000}}}',
+            JSON,
+            "It is not a JSON page of PEP 691: its values are nested too deeply.",
+        ),
+        (page(*[{"filename": "", "url": "", "hashes": {}, "core-metadata": {}}] * 200_000), JSON, MANY),
+        ("<a >" * 200_001, "text/html", "It has more than 200000 links."),
+        (
+            page(),
+            "application/vnd.pypi.simple.v2+json",
+            "Its type is `application/vnd.pypi.simple.v2+json`; only version 1 is supported (PEP 629).",
+        ),
+        (html()[:-8], "text/html", "It ends before `</html>`."),
+        ("<HTML ><a href=demo-1.zip>", "text/html", "It ends before `</html>`."),
+        (html(head='<base href="https://127.0.0.1/">'), "text/html", "Its `<base href>` is no address to go by."),
+        ("404 not found", "text/plain", "It is neither JSON nor HTML."),
+        ("\x7fELF\x00\x01", "", "It is neither JSON nor HTML."),
+        (
+            html(head='<meta name="pypi:repository-version" content="2.0">'),
+            "text/html",
+            "Its API version is '2.0'; only version 1 is supported (PEP 629).",
+        ),
+        (
+            html("<a href=other-1.zip>x</a>", "<a href='x/other-2-py3-none-any.whl'>x</a>", "<a href=other.egg>"),
+            "text/html",
+            "Every file on it belongs to another project, for example other-1.zip.",
+        ),
+        (
+            page({"filename": "other-1.zip", "url": "other-1.zip", "hashes": {}}),
+            JSON,
+            "Every file on it belongs to another project, for example other-1.zip.",
+        ),
+    ],
+)
+def test_pages_that_cannot_be_used(body: str, content_type: str, why: str) -> None:
+    with pytest.raises(IndexFailure) as caught:
+        parse(body, content_type)
+    assert str(caught.value) == (
+        f"Index `mirror` sent an unusable page for demo.\n  at https://mirror.example/simple/demo/\n  {why}\n{HINT}"
+    )
+
+
+@pytest.mark.parametrize("body", [html(), "<!doctype html>", page(files=[])])
+def test_a_page_without_files_is_one(body: str) -> None:
+    parsed = parse(body)
+    assert dict(parsed.releases) == {}
+    assert (parsed.project, parsed.index, parsed.set_aside) == ("demo", "mirror", ())
+
+
+# --- HTML (PEP 503, 592, 658, 714)
+
+
+def test_all_that_an_anchor_says() -> None:
+    file = only(
+        parse(
+            html(
+                f'<a href="../../f/demo-1-py3-none-any.whl?sig=1#egg=x&amp;sha256={A.upper()}" '
+                'data-requires-python="&gt;=3.8,&lt;4" data-yanked data-upload-time="2025-08-07T06:56:07.773876Z" '
+                f'data-core-metadata="sha256={B}" data-dist-info-metadata="true">any text</a>'
+            )
+        )
+    )
+    assert file == File(
+        "demo-1-py3-none-any.whl",
+        "https://mirror.example/f/demo-1-py3-none-any.whl?sig=1",
+        sha256=A,
+        requires_python=">=3.8,<4",
+        yanked="",
+        uploaded="2025-08-07T06:56:07.773876Z",
+        metadata=B,
+    )
+
+
+@pytest.mark.parametrize(
+    ("attributes", "metadata"),
+    [
+        ("", None),
+        ('data-dist-info-metadata="true"', ""),
+        (f'data-dist-info-metadata="sha256={A}"', A),
+        (f'data-core-metadata="true" data-dist-info-metadata="sha256={A}"', ""),
+        ('data-core-metadata="false"', None),
+        ('data-core-metadata="sha512=12"', ""),
+        ('data-core-metadata="sha256=12"', ""),
+        ("data-core-metadata", ""),
+    ],
+)
+def test_metadata_files_in_html(attributes: str, metadata: str | None) -> None:
+    assert only(parse(html(f"<a href='demo-1-py3-none-any.whl' {attributes}>x</a>"))).metadata == metadata
+
+
+@pytest.mark.parametrize(
+    ("href", "url"),
+    [
+        ("demo-1.zip", "https://mirror.example/simple/demo/demo-1.zip"),
+        ("/f/demo-1.zip", "https://mirror.example/f/demo-1.zip"),
+        ("/f/../demo-1.zip", "https://mirror.example/demo-1.zip"),
+        ("//files.example/demo-1.zip", "https://files.example/demo-1.zip"),
+        ("HTTPS://files.example/demo-1.zip", "https://files.example/demo-1.zip"),
+        ("https://me:secret@files.example/demo-1.zip", "https://files.example/demo-1.zip"),
+        ("  https://files.example/demo-1.zip\n", "https://files.example/demo-1.zip"),
+        ("https://files.example/a@b/demo-1.zip", "https://files.example/a@b/demo-1.zip"),
+    ],
+)
+def test_where_a_link_leads(href: str, url: str) -> None:
+    assert only(parse(html(f'<a href="{href}">x</a>'))).url == url
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8000", "me@localhost", "[::1]", "0x7f.1", "169.254.169.254"])
+def test_a_link_to_this_machine_is_not_followed_but_on_it(host: str) -> None:
+    body = html(f'<a href="http://{host}/demo-1.zip">x</a><a href="//{host}/demo-2.zip">x</a>')
+    assert [refused(parse(body), str(n)) for n in (1, 2)] == [(f"demo-{n}.zip", Reason.ADDRESS) for n in (1, 2)]
+    assert NOWHERE not in [
+        file.url for files in parse(body, url="http://127.0.0.1:1/").releases.values() for file in files
+    ]
+    row = {"filename": "demo-1.zip", "url": f"https://{host}/demo-1.zip", "hashes": {}}
+    assert refused(parse(page(row), JSON), "1") == ("demo-1.zip", Reason.ADDRESS)
+
+
+@pytest.mark.parametrize("odd", ["\\u0007", "\\n", "\\u007f", "\x7f", "\u202e", "\\u202E", "\x85"])
+def test_what_does_not_print_is_set_aside_however_it_is_written(odd: str) -> None:
+    rows = [{"filename": f"demo-{n}.zip", "url": f"https://f.example/demo-{n}.zip", "hashes": {}} for n in (1, 2, 3, 4)]
+    for row, field in ((rows[1], "filename"), (rows[2], "url")):
+        row[field] = f"{row[field][:-4]}HERE.zip"
+    parsed = parse(page(*rows).replace("HERE", odd), JSON)
+    assert list(parsed.releases) == ["4", "3", "1"]
+    assert [one.reason for one in parsed.set_aside] == [Reason.NAME]
+    assert refused(parsed, "3") == ("demo-3.zip", Reason.ADDRESS)
+
+
+@pytest.mark.parametrize(
+    "row", [{}, {"url": None}, {"url": 7}, {"url": ["x"] * 70_000}, {"url": "http://[/demo-1.zip"}]
+)
+def test_a_row_without_an_address_to_go_to(row: dict[str, Any]) -> None:
+    assert refused(parse(page({"filename": "demo-1.zip", **row}), JSON), "1") == ("demo-1.zip", Reason.ADDRESS)
+
+
+def test_what_cannot_be_decoded_of_a_row_counts_as_none() -> None:
+    row = page({"filename": "demo-1.zip", "url": "demo-1.zip", "size": 0, "yanked": "HERE"}).replace("0,", "1e999,")
+    assert only(parse(row.encode().replace(b"HERE", b"\xff"), JSON)) == File("demo-1.zip", f"{URL}demo-1.zip")
+
+
+@pytest.mark.parametrize(
+    ("base", "url"),
+    [
+        ("https://cdn.example/d/", "https://cdn.example/d/demo-1.zip"),
+        ("/d/", "https://mirror.example/d/demo-1.zip"),
+        ("//me:secret@cdn.example/", "https://cdn.example/demo-1.zip"),
+    ],
+)
+def test_a_base_address(base: str, url: str) -> None:
+    assert only(parse(html("<a href=demo-1.zip>x</a>", head=f'<base target="_top"><base href="{base}">'))).url == url
+
+
+def test_credentials_of_the_page_do_not_reach_its_files() -> None:
+    parsed = parse(html("<a href=/demo-1.zip>x</a>"), url="https://me:secret@mirror.example/simple/demo/")
+    assert only(parsed).url == "https://mirror.example/demo-1.zip"
+
+
+LINK = "https://me:hunter2@files.example/demo-1.zip"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        page({"filename": "demo-1.zip", "url": LINK, "provenance": LINK, "size": 7}),
+        page({"filename": "demo-1.zip", "url": LINK, "size": 7}).replace("@", "\\u0040"),
+        page({"filename": "demo-1.zip", "url": LINK.replace("https:", ""), "size": 7}).replace("/", "\\/"),
+        html(f"<a href={LINK}>x</a>"),
+        html(f"<a href={LINK.replace('@', '&#64;')}>x</a>"),
+        html(f"<a href={LINK.replace('@', '&commat;')} data-yanked='me@here'>x</a>"),
+    ],
+)
+def test_credentials_of_a_link_are_not_kept(body: str) -> None:
+    """Some indexes write those that they were asked with into the addresses of files."""
+    kept = listing(body.encode(), "")
+    assert only(kept.page(DEMO, "mirror")).url == "https://files.example/demo-1.zip"
+    assert b"hunter2" not in msgspec.msgpack.encode(kept) + b"".join(map(zstd.decompress, kept.pieces))
+
+
+def test_anchors_in_comments_do_not_count() -> None:
+    assert only(parse(html("<!-- <a href=demo-2.zip>x</a> -->", "<a>", "<a href=''>", "<a href=demo-1.zip>"))).url
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "<script>let x = '<a href=demo-2.zip>';</script>",
+        "<title><a href=demo-2.zip></title >",
+        "<!--><a>--><!-- <a href=demo-2.zip> --!>",
+        "<abbr href=demo-2.zip><article>",
+        '<p title="<a href=demo-2.zip>">',
+    ],
+)
+def test_what_only_looks_like_an_anchor(around: str) -> None:
+    assert only(parse(html(around, "<A\nHREF=demo-1.zip data-requires-python='>=3.8'>x</A>"))).url.endswith(
+        "demo-1.zip"
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<div>" * 400_000,  # each <p> looks through all that are open
+        b"<div>" * 100_000 + b"<p>" * 100_000,
+        b"".join(b"<b id=%d>" % n for n in range(100_000)) + b"<p>x" * 100_000,  # all are opened again in each <p>
+        (b"<a " + b"''" * 30_000 + b">") * 20,
+        (b"<a " + b"a " * 30_000 + b">") * 20,
+        b"<!--" * 200_000,
+        b"<script>" * 200_000,
+    ],
+)
+def test_the_time_for_a_page_grows_with_its_length_alone(body: bytes) -> None:
+    begin = time.process_time()
+    parsed = parse(b"<a href=demo-1.zip>x</a>" + body)
+    assert time.process_time() - begin < 2
+    assert list(parsed.releases) == ["1"]
+
+
+@pytest.mark.parametrize("body", [b'<a href="' * 200_000, b"<a " * 200_000, b"<a " + b"''" * 400_000])
+def test_a_tag_without_end(body: bytes) -> None:
+    begin = time.process_time()
+    with pytest.raises(IndexFailure) as caught:
+        parse(b"<a href=demo-1.zip>x</a>" + body)
+    assert caught.value.why == "A tag of it is longer than 64 KiB."
+    assert time.process_time() - begin < 2
+
+
+def test_tags_that_are_parsed_apart() -> None:
+    """A page is parsed some tags at a time: it is one page nevertheless."""
+    links = [f"<a href=demo-{number}.zip data-requires-python='{'>' * 400}'>x</a>" for number in range(2000)]
+    parsed = parse(html(*links, '<base href="https://files.example/">'))
+    assert {file.url for files in parsed.releases.values() for file in files} == {
+        f"https://files.example/demo-{number}.zip" for number in range(2000)
+    }
+
+
+def test_half_of_a_surrogate_pair_is_no_text() -> None:
+    row = {"filename": "demo-1.zip", "url": "demo-1.zip", "hashes": {}, "yanked": "LONE"}
+    assert only(parse(page(row).replace("LONE", r"\ud83d\ude00"), JSON)).yanked == "\U0001f600"
+    with pytest.raises(IndexFailure, match="It is not a JSON page of PEP 691"):
+        parse(page(row).replace("LONE", r"\ud800"), JSON)
+
+
+@pytest.mark.parametrize("size", [-1, 1 << 61])
+def test_a_size_that_no_file_has_is_none(size: int) -> None:
+    row = {"filename": "demo-1.zip", "url": "demo-1.zip", "hashes": {}, "size": size}
+    assert only(parse(page(row), JSON)).size is None
+
+
+def test_a_reason_for_yanking_is_cut_off() -> None:
+    row = {"filename": "demo-1.zip", "url": "demo-1.zip", "hashes": {}, "yanked": "x" * 501}
+    assert only(parse(page(row), JSON)).yanked == "x" * 500
+    assert only(parse(html(f'<a href="demo-1.zip" data-yanked="{"x" * 501}">x</a>'))).yanked == "x" * 500
+
+
+@pytest.mark.parametrize(
+    ("names", "releases"), [(["other-1.zip", "demo-1.zip"], ["1"]), (["other-1.zip", "demo-x-y.whl"], [])]
+)
+def test_a_foreign_file_does_not_cost_the_page(names: list[str], releases: list[str]) -> None:
+    """Only a page on which every file is another project's is that of another project."""
+    found = parse(page(*({"filename": name, "url": name, "hashes": {}} for name in names)), JSON)
+    assert list(found.releases) == releases
+    assert found.set_aside[0] == SetAside("other-1.zip", Reason.FOREIGN)
+
+
+def test_a_page_is_in_utf_8_whatever_it_is_called() -> None:
+    body = html('<a href="demo-1.zip" data-yanked="zurückgezogen">x</a>')
+    for charset in ("utf-8", "nonsense", "idna", "punycode", "ISO-8859-1"):
+        assert only(parse(body.encode("utf-8-sig"), f"text/html; charset={charset}")).yanked == "zurückgezogen"
+    assert only(parse(body.encode("latin-1"))).yanked == "zur\ufffdckgezogen"
+
+
+# --- grouping
+
+
+def test_what_is_set_aside_and_why() -> None:
+    parsed = parse(
+        html(
+            "<a href=demo-1.0.tar.gz>",
+            "<a href=demo-1.0.linux-x86_64.tar.gz>",
+            "<a href=demo-1.0-py2.6.egg>",
+            "<a href=demo-1.0.win32.exe>",
+            "<a href=demo-2004d.zip>",
+            "<a href=other-1.0.tar.gz>",
+            "<a href=other-1.0-py3-none-any.whl>",
+            "<a href=demo-1.0-py3.whl>",
+            "<a href='demo%0a-1.0.zip'>",
+            "<a href='x%2fdemo-1.0.zip'>",
+        )
+    )
+    assert [file.filename for file in parsed.releases["1.0"]] == ["demo-1.0.tar.gz"]
+    assert [(one.filename, one.reason.name, one.detail) for one in parsed.set_aside] == [
+        ("demo-1.0-py2.6.egg", "FORMAT", ""),
+        ("demo-1.0.win32.exe", "FORMAT", ""),
+        ("other-1.0.tar.gz", "FOREIGN", ""),
+        ("other-1.0-py3-none-any.whl", "FOREIGN", "other"),
+        ("demo-1.0-py3.whl", "NAME", ""),
+        ("demo\\n-1.0.zip", "NAME", ""),
+        ("x/demo-1.0.zip", "NAME", ""),
+        ("demo-1.0.linux-x86_64.tar.gz", "VERSION", "1.0.linux-x86_64"),
+        ("demo-2004d.zip", "VERSION", "2004d"),
+    ]
+
+
+def test_spellings_of_one_version_share_a_key_whatever_their_order() -> None:
+    anchors = ["<a href=demo-1.0.zip>", "<a href=demo-1.0.0-py3-none-any.whl>", "<a href=demo-1-py2-none-any.whl>"]
+    for order in (anchors, anchors[::-1]):
+        parsed = parse(html(*order))
+        assert {key: [file.filename for file in files] for key, files in parsed.releases.items()} == {
+            "1": ["demo-1-py2-none-any.whl", "demo-1.0.zip", "demo-1.0.0-py3-none-any.whl"]
+        }
+
+
+def test_a_file_that_is_listed_twice() -> None:
+    link = f"<a href='demo-1.zip#sha256={A}'>"
+    assert only(parse(html(link, link))).sha256 == A
+    parsed = parse(html(link, f"<a href='demo-1.zip#sha256={B}'>"))
+    assert [file.sha256 for file in parsed.releases["1"]] == [A, B], "who chooses one sees both"
+    assert parsed.set_aside == ()
+
+
+STATUS = '<meta name="pypi:repository-version" content="1.4"><meta name="pypi:project-status" content="archived">'
+REASON = '<meta name="pypi:project-status-reason" content="see demo2">'
+
+
+@pytest.mark.parametrize(
+    ("body", "standing"),
+    [
+        (page(), ACTIVE),
+        (page(**{"project-status": {"status": "active"}}), ACTIVE),
+        (page(**{"project-status": {"status": "quarantined"}}), Standing("quarantined")),
+        (page(**{"project-status": {"status": "archived", "reason": "see demo2"}}), Standing("archived", "see demo2")),
+        (page(**{"project-status": {"status": 7}}), ACTIVE),
+        (page(**{"project-status": "archived"}), ACTIVE),
+        (page(**{"project-status": [{}] * 600_000}), ACTIVE),
+        (page(**{"project-status": {"status": "archived", "x": "x" * (1 << 16)}}), ACTIVE),
+        (html(), ACTIVE),
+        (html(head=STATUS), Standing("archived")),
+        (html(head=STATUS + REASON), Standing("archived", "see demo2")),
+        (html(head=REASON), ACTIVE),
+    ],
+)
+def test_how_a_project_stands(body: str, standing: Standing) -> None:
+    """PEP 792, in both forms; what is of another shape says nothing."""
+    parsed = parse(body, "application/json" if body.startswith("{") else "text/html")
+    assert parsed.standing == standing
+
+
+def test_a_page_comes_back_from_its_stored_form() -> None:
+    links = [f"<a href=demo-{n}.zip data-yanked='{'no' * 500}'>" for n in range(100)]
+    parsed = parse(html(*links, "<a href=demo-3.egg>"))
+    stored = msgspec.msgpack.decode(
+        msgspec.msgpack.encode(listing(html(*links, "<a href=demo-3.egg>").encode())), type=Listing
+    )
+    assert len(stored.pieces) == len(stored.versions) == 4
+    back = stored.page(DEMO, "elsewhere")
+    assert (back.project, back.index, back.set_aside) == ("demo", "elsewhere", parsed.set_aside)
+    assert dict(back.releases) == dict(parsed.releases)
+    assert (back.newest_first, list(back.releases)) == (True, [str(n) for n in reversed(range(100))])
+    assert ("1" in back.releases, "x" in back.releases, len(back.releases)) == (True, False, 100)
+    with pytest.raises(KeyError):
+        back.releases["x"]
+
+
+@pytest.mark.parametrize(
+    "piece", [b"", b"x", compress(b"{"), compress(b'{"1": [7]}'), compress(b'{"1": [{"\xff": 1}]}')]
+)
+def test_a_stored_form_of_nothing_that_was_a_page(piece: bytes) -> None:
+    stored = Listing(URL, ACTIVE, (), (("1",),), (piece,))
+    with pytest.raises(IndexFailure) as caught:
+        stored.page(DEMO, "mirror").releases["1"]
+    assert caught.value.hint == "empty the cache: ascend-lock cache clear"

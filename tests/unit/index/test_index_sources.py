@@ -1,0 +1,326 @@
+"""What direct references stand for, from real repositories on this machine."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from resolver.config.compile import compile_problems
+from resolver.config.load import load
+from resolver.errors import InputError
+from resolver.index import git
+from resolver.index.git import Repositories, UnreadRepository
+from resolver.index.sources import settled
+from resolver.model.source import Source
+from resolver.report.quoted import heard
+from tests.repositories import Repository
+
+PROJECT = """\
+[build-system]
+requires = ["tool"]
+[project]
+name = "verl"
+version = "0.6"
+dependencies = ["numpy<2"]
+optional-dependencies = { npu = ["torch"], gpu = ["nosuch"] }
+"""
+PLACE = "  at matrices/stacks/s.toml:4\n"
+
+
+class Desk:
+    """A stack, facts about verl, and a repository of it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.repository = Repository(root / "verl")
+        for name in ("stacks", "facts"):
+            (root / "matrices" / name).mkdir(parents=True)
+
+    def source(self, commit: str, more: str = "", requires: str = '["numpy<2"]') -> str:
+        return (
+            f'[[sources]]\ngit = "{self.repository.url}"\ncommit = "{commit}"\nversion = "0.6"\nrequires = {requires}\n'
+            f'build-requires = ["tool"]\nreason = "a guide names it"\nstrength = "documented"\nsource = "a guide"\n'
+            f"checked = 2026-11-20\n{more}\n\n"
+        )
+
+    def settle(self, *revisions: str, facts: str = "", more: str = "") -> dict[str, Source]:
+        """What verl at these revisions is, by revision."""
+        rows = ", ".join(f"'verl @ git+{self.repository.url}@{one}{more}'" for one in revisions)
+        (self.root / "matrices" / "stacks" / "s.toml").write_text(
+            f'[stack]\nname = "s"\nsummary = "a test"\nrequires = [{rows}]\n\n'
+            '[target]\npython = "3.11"\nplatform = "linux-aarch64"\n'
+        )
+        (self.root / "matrices" / "facts" / "verl.toml").write_text(facts)
+        repositories = Repositories(self.root / "cache", warn=pytest.fail)
+        (problem,) = settled(compile_problems(load("s", self.root / "matrices")), repositories)
+        return {url.rpartition("@")[2]: source for url, source in problem.sources.items()}
+
+    def error(self, *revisions: str, facts: str = "", more: str = "") -> str:
+        """Why they stand for nothing."""
+        with pytest.raises(InputError) as caught:
+            self.settle(*revisions, facts=facts, more=more)
+        return str(caught.value).replace(str(self.root), "<root>")
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+# --- without a fact
+
+
+def test_a_static_pyproject_says_it_all(desk: Desk) -> None:
+    commit = desk.repository.commit({"python/pyproject.toml": PROJECT}, tag="v0.6")
+    (source,) = desk.settle("v0.6", more="#subdirectory=python").values()
+    assert (source.commit, source.ref, source.subdirectory, source.trust) == (commit, "v0.6", "python", "")
+    assert (str(source.version), source.extras, source.fact) == ("0.6", ("gpu", "npu"), None)
+    assert source.recipe.requires[0] == "numpy<2"
+    assert source.recipe.build_requires == ("tool",)
+
+
+def test_what_cannot_be_told_is_an_error_that_says_how_to_write_a_fact(desk: Desk) -> None:
+    commit = desk.repository.commit({"setup.py": "raise SystemExit\n"}, tag="v1")
+    desk.repository.git("branch", "work")
+    assert desk.error("v1") == (
+        f"nothing is known about `verl` at {commit[:12]}\n{PLACE}  it has no pyproject.toml\n"
+        "hint: describe it in a fact:\n  # matrices/facts/verl.toml\n  [[sources]]\n"
+        f'  git = "file://<root>/verl"\n  commit = "{commit}"\n  version = "…" # what its build calls itself\n'
+        "  requires = [] # from the files that say it, which go to requires-from\n"
+        '  build-requires = ["setuptools>=64"]\n  reason = "…"\n'
+        '  strength = "documented"\n  source = "…"\n  checked = 2026-01-31'
+    )
+    assert desk.error("work") == (
+        f"`work` is a branch, which moves\n{PLACE}hint: name the commit: file://<root>/verl@{commit}"
+    )
+    assert desk.error("v2") == (
+        f"the repository has no tag `v2`\n{PLACE}  file://<root>/verl\nhint: give a full commit hash, or a tag"
+    )
+    assert desk.error("0" * 40) == (
+        f"the repository does not have the commit\n{PLACE}  file://<root>/verl does not give {'0' * 40}\n"
+        "hint: check the hash: a commit that a force push removed, or that only another copy has, cannot be fetched"
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (PROJECT.replace('version = "0.6"', 'dynamic = ["version"]'), "its pyproject.toml has no version"),
+        (
+            PROJECT.replace('dependencies = ["numpy<2"]', 'dynamic = ["dependencies"]'),
+            "its pyproject.toml calls dependencies dynamic",
+        ),
+        (PROJECT.replace('"verl"', '"other"'), "its pyproject.toml is that of other"),
+        ("[build-system]\n", "its pyproject.toml has no [project] table"),
+    ],
+)
+def test_what_is_not_static_is_not_guessed(desk: Desk, content: str, why: str) -> None:
+    commit = desk.repository.commit({"pyproject.toml": content})
+    assert desk.error(commit).splitlines()[:3] == [
+        f"nothing is known about `verl` at {commit[:12]}",
+        PLACE.rstrip(),
+        f"  {why}",
+    ]
+
+
+def test_a_link_is_no_file(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "outside.toml").write_text(PROJECT)
+    (desk.repository.folder / "pyproject.toml").symlink_to(tmp_path / "outside.toml")
+    desk.repository.git("add", "--all")
+    desk.repository.git("commit", "--quiet", "--message", "a link")
+    assert "it has no pyproject.toml" in desk.error(desk.repository.git("rev-parse", "HEAD"))
+
+
+# --- with one
+
+
+def test_a_tag_that_moved_and_names_that_are_not_clear(desk: Desk) -> None:
+    first = desk.repository.commit({"a": ""})
+    second = desk.repository.commit({"b": ""}, tag="v1")
+    assert desk.error("v1", facts=desk.source(first, "ref = 'v1'")) == (
+        f"the tag `v1` is another commit than the fact `verl-sources-1` says\n{PLACE}"
+        f"  file://<root>/verl has {second}, matrices/facts/verl.toml:1 has {first}\n"
+        "hint: a tag that moved is not a reliable release; find out why, then correct the fact or name the commit"
+    )
+    both = desk.source(first, "ref = 'x'") + desk.source(second, "ref = 'x'")
+    assert desk.error("x", facts=both) == (
+        f"`x` can stand for 2 commits\n{PLACE}  {first[:12]} at matrices/facts/verl.toml:1"
+        f" and {second[:12]} at matrices/facts/verl.toml:13\nhint: give the full commit hash"
+    )
+    assert desk.error(first, second, facts=both) == (
+        f"the stack takes `verl` from two places\n{PLACE}"
+        "  the other is at matrices/stacks/s.toml:4\nhint: remove one of the two lines"
+    )
+    parts = desk.source(first, "subdirectory = 'a'") + desk.source(first, "subdirectory = 'b'")
+    assert desk.error(first, facts=parts) == (
+        f"2 facts describe `verl` there\n{PLACE}  matrices/facts/verl.toml:1 and matrices/facts/verl.toml:13\n"
+        "hint: specify the subdirectory: …#subdirectory=PATH"
+    )
+    (source,) = desk.settle(first, facts=parts, more="#subdirectory=b").values()
+    assert source.subdirectory == "b"
+
+
+def test_a_branch_may_move_where_a_fact_knows_the_commit(desk: Desk) -> None:
+    commit = desk.repository.commit({"a": ""})
+    desk.repository.commit({"b": ""})
+    assert desk.settle("main", facts=desk.source(commit, "ref = 'main'"))["main"].commit == commit
+
+
+STEPS = """\
+requires-from = ["python/pyproject.toml", "requirements-npu.txt"]
+steps = [
+    { move = "python/other.toml", to = "python/pyproject.toml" },
+    { comment = "^torch", in = "requirements-npu.txt" },
+]
+"""
+
+
+def test_the_fact_is_held_against_the_files_as_its_steps_leave_them(desk: Desk) -> None:
+    commit = desk.repository.commit(
+        {
+            "python/pyproject.toml": "not toml",
+            "python/other.toml": PROJECT,
+            "requirements-npu.txt": "# for NPUs\nNumPy <2\ntorch==2.7.1\n--extra-index-url https://x.test\n",
+        }
+    )
+    right = '["numpy<2", "torch ; extra == \\"npu\\""]'
+    assert desk.settle(commit, facts=desk.source(commit, STEPS, right))[commit].trust == ""
+    assert desk.error(commit, facts=desk.source(commit, STEPS.replace("^torch", "^nosuch"), right)) == (
+        f"no line of `requirements-npu.txt` matches `^nosuch`\n  at matrices/facts/verl.toml:1\n  file://<root>/verl@{commit}\n"
+        "hint: correct `comment` in `steps`, a regular expression for the lines to comment out"
+    )
+    assert desk.error(commit, facts=desk.source(commit, STEPS.replace("other.toml", "none.toml"), right)) == (
+        "the commit has no file `python/none.toml`\n  at matrices/facts/verl.toml:1\n"
+        f"  file://<root>/verl@{commit}\nhint: correct the path in `requires-from` or in `steps`"
+    )
+    assert desk.error(commit, facts=desk.source(commit, STEPS, '["numpy<3"]')) == (
+        "the fact `verl-sources-1` does not match the repository\n"
+        f"  at matrices/facts/verl.toml:1 and file://<root>/verl@{commit}\n"
+        "  python/pyproject.toml has `numpy<2`; requirements-npu.txt has `numpy<2`; the fact has `numpy<3`\n"
+        "hint: correct `requires` or what `steps` change; list in `drop` what the fact leaves out on purpose"
+    )
+    assert desk.settle(commit, facts=desk.source(commit, STEPS + "drop = ['NumPy']\n", "[]"))[commit].trust == ""
+
+
+def test_a_file_that_includes_another_says_so(desk: Desk) -> None:
+    commit = desk.repository.commit({"r/npu.txt": "-r common.txt\n", "r/common.txt": "numpy<2\n"})
+    assert desk.error(commit, facts=desk.source(commit, "requires-from = ['r/npu.txt']")) == (
+        "`r/npu.txt` at the commit of the fact `verl-sources-1` cannot be read\n"
+        f"  at matrices/facts/verl.toml:1 and file://<root>/verl@{commit}\n"
+        "  it has the line `-r common.txt`, but `requires-from` does not include that\n"
+        "hint: name in `requires-from` the files that list the requirements, with those that they include"
+    )
+    both = desk.source(commit, "requires-from = ['r/npu.txt', 'r/common.txt']")
+    assert desk.settle(commit, facts=both)[commit].trust == ""
+
+
+@pytest.mark.parametrize("more", ["", "requires-from = ['setup.py']"])
+def test_what_the_files_do_not_say_is_taken_on_trust(desk: Desk, more: str) -> None:
+    commit = desk.repository.commit({"setup.py": "raise SystemExit\n"})
+    assert desk.settle(commit, facts=desk.source(commit, more))[commit].trust == (
+        "no file of the repository was compared, so its requirements rest on the fact `verl-sources-1` only"
+    )
+
+
+@pytest.mark.parametrize("more", ["", "requires-from = ['setup.py']"])
+def test_a_fact_about_a_commit_that_the_repository_lacks(desk: Desk, more: str) -> None:
+    desk.repository.commit({"setup.py": "raise SystemExit\n"})
+    assert desk.error("0" * 40, facts=desk.source("0" * 40, more)) == (
+        "the repository does not have the commit\n  at matrices/facts/verl.toml:1\n"
+        f"  file://<root>/verl does not give {'0' * 40}\n"
+        "hint: check the hash: a commit that a force push removed, or that only another copy has, cannot be fetched"
+    )
+
+
+# --- repositories
+
+
+def test_a_commit_is_saved_whole_and_known_again(desk: Desk, tmp_path: Path) -> None:
+    desk.repository.commit({"old": "x"})
+    commit = desk.repository.commit({"a/b": "x"})
+    repositories = Repositories(tmp_path / "cache", warn=pytest.fail)
+    path = tmp_path / "house" / "git" / "verl.bundle"
+    repositories.save(desk.repository.url, commit, path)
+    assert repositories.holds(path, commit)
+    assert not repositories.holds(path, "0" * 40)
+    content = path.read_bytes()
+    path.write_bytes(content[:-30] + bytes(30))
+    assert not repositories.holds(path, commit)
+    path.write_bytes(content[:50])
+    assert not repositories.holds(path, commit)
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
+
+
+def test_offline_only_the_cache_is_asked(desk: Desk, tmp_path: Path) -> None:
+    commit = desk.repository.commit({"a": "x"})
+    offline = Repositories(tmp_path / "cache", offline=True, warn=pytest.fail)
+    with pytest.raises(UnreadRepository, match="the network is not used"):
+        offline.read(desk.repository.url, commit, "a")
+    assert Repositories(tmp_path / "cache", warn=pytest.fail).read(desk.repository.url, commit, "a") == b"x"
+    assert offline.read(desk.repository.url, commit, "a") == b"x"
+    with pytest.raises(UnreadRepository, match="the network is not used"):
+        offline.named(desk.repository.url, "v1")
+
+
+def test_a_damaged_cache_is_mended_where_there_is_a_network_and_a_machine_without_git_is_told(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = desk.repository.commit({"a": "x"})
+    repositories = Repositories(tmp_path / "cache", warn=pytest.fail)
+    repositories.read(desk.repository.url, commit, "a")
+    for pack in (tmp_path / "cache" / "git").rglob("objects/*/*"):
+        pack.chmod(0o644)
+        pack.write_bytes(b"")
+    warned: list[str] = []
+    with pytest.raises(UnreadRepository):
+        Repositories(tmp_path / "cache", offline=True, warn=warned.append).read(desk.repository.url, commit, "a")
+    assert Repositories(tmp_path / "cache", warn=pytest.fail).read(desk.repository.url, commit, "a") == b"x"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UnreadRepository, match="git is not installed"):
+        Repositories(tmp_path, warn=warned.append).named(desk.repository.url, "v1")
+
+
+def test_a_repository_that_is_not_there_is_told_in_the_words_that_say_so(tmp_path: Path) -> None:
+    """Git's last line says only that it could not read from the repository."""
+    warned: list[str] = []
+    url = f"file://{tmp_path}/none"
+    why = f"'{tmp_path}/none' does not appear to be a git repository"
+    with pytest.raises(UnreadRepository, match=f"^{why}$"):
+        Repositories(tmp_path, warn=warned.append).named(url, "v1")
+    assert warned == [f"{url} could not be read: {why}"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are told by /proc")
+def test_a_host_that_never_answers_is_given_up_with_all_that_git_began(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The part of git that reaches the network is a process of its own."""
+    monkeypatch.setattr(git, "_ASK_SECONDS", 1)
+    warned: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"https://127.0.0.1:{server.getsockname()[1]}/demo.git"
+        with pytest.raises(UnreadRepository, match="no answer within 1 seconds"):
+            Repositories(tmp_path, warn=warned.append).named(url, "v1")
+        server.settimeout(5)
+        server.accept()[0].close()
+        end = time.monotonic() + 5  # killed is not gone yet; git itself would wait for ever
+        while left := [one for one in Path("/proc").glob("[0-9]*/cmdline") if url in _text(one)]:
+            assert time.monotonic() < end, left
+    command = f"git config --global url.https://MIRROR/.insteadOf {url.removesuffix('demo.git')}"
+    assert warned == [
+        f"{url} could not be read: no answer within 1 seconds\nhint: git can use a mirror or a copy instead: {command}"
+    ]
+    assert heard(warned[0], "zh") == (
+        f"无法读取 {url}：no answer within 1 seconds\n提示：git 可以改用镜像或副本：{command}"
+    )
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "replace")
+    except OSError:  # it has ended
+        return ""

@@ -1,0 +1,154 @@
+"""METADATA inside wheels, whole and in pieces."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from packaging.utils import NormalizedName
+
+from resolver.index.net.range_file import MissingSpanError, RangeFile
+from resolver.index.parse.metadata import Release
+from resolver.index.parse.wheel import Wheel
+from resolver.index.protocol import UnusableFile
+
+DEMO = Release("demo_x-1.0-py3-none-any.whl", NormalizedName("demo-x"), "1.0")
+
+
+def make(*names: str, content: bytes = b"Name: demo\n", comment: bytes = b"") -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in names:
+            archive.writestr(name, content)
+        archive.comment = comment
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    "folder", ["demo_x-1.0.dist-info", "Demo.X-1.0.dist-info", "demo-x-1.dist-info", "demo_x-2.dist-info"]
+)
+def test_the_folder_may_be_spelled_in_any_way(folder: str) -> None:
+    wheel = make("demo_x.py", "demo_x/other-1.0.dist-info/METADATA", f"{folder}/METADATA", f"{folder}/sub/METADATA")
+    assert Wheel(io.BytesIO(wheel), DEMO).metadata() == b"Name: demo\n"
+
+
+@pytest.mark.parametrize(
+    ("wheel", "why"),
+    [
+        (make("demo_x.py"), "demo_x-1.0-py3-none-any.whl has no .dist-info folder of demo-x"),
+        (
+            make("demo_x-0.8.dist-info/METADATA", "demo_x-0.9.dist-info/METADATA"),
+            (
+                "demo_x-1.0-py3-none-any.whl has 2 .dist-info folders (`demo_x-0.8.dist-info`, "
+                "`demo_x-0.9.dist-info`), which pip refuses"
+            ),
+        ),
+        (
+            make(*(f"{name}-1.0.dist-info/METADATA" for name in ("a", "b", "c", "demo_x"))),
+            (
+                "demo_x-1.0-py3-none-any.whl has 4 .dist-info folders (`a-1.0.dist-info`, `b-1.0.dist-info`, "
+                "`c-1.0.dist-info`, …), which pip refuses"
+            ),
+        ),
+        (
+            make("demo_x-0.9.dist-info/METADATA", "demo_x-1.0.dist-info/METADATA"),
+            (
+                "demo_x-1.0-py3-none-any.whl has 2 .dist-info folders (`demo_x-0.9.dist-info`, "
+                "`demo_x-1.0.dist-info`), which pip refuses"
+            ),
+        ),
+        (
+            make("other-1.0.dist-info/METADATA"),
+            "demo_x-1.0-py3-none-any.whl has no .dist-info folder of demo-x",
+        ),
+        (b"", "demo_x-1.0-py3-none-any.whl is not a readable wheel: File is not a zip file"),
+        (
+            make("demo_x-1.0.dist-info/METADATA", content=b"\0" * (1 + (16 << 20))),
+            "the metadata of demo_x-1.0-py3-none-any.whl is larger than 16 MiB",
+        ),
+    ],
+)
+def test_wheels_that_cannot_be_used(wheel: bytes, why: str) -> None:
+    with pytest.raises(UnusableFile) as caught:
+        Wheel(io.BytesIO(wheel), DEMO).metadata()
+    assert str(caught.value) == why
+
+
+def test_damage_is_noticed() -> None:
+    wheel = make("demo_x-1.0.dist-info/METADATA", content=b"Name: demo\n" * 20)
+    start = wheel.index(b"METADATA") + len(b"METADATA")
+    for at in range(start, start + 10):
+        with pytest.raises(UnusableFile):
+            Wheel(io.BytesIO(wheel[:at] + bytes([wheel[at] ^ 255]) + wheel[at + 1 :]), DEMO).metadata()
+
+
+@given(
+    st.integers(0, 60),
+    st.integers(0, 3000),
+    st.integers(1, 400),
+    st.integers(0, 300),
+    st.sampled_from([b"", b"a comment"]),
+)
+@settings(deadline=None, max_examples=60)
+def test_pieces_give_what_the_whole_gives(before: int, length: int, tail: int, slack: int, comment: bytes) -> None:
+    names = [f"demo_x/{n}.py" for n in range(before)]
+    content = bytes((n * 7919) % 251 for n in range(length))
+    wheel = make(*names, "demo_x-1.0.dist-info/METADATA", "demo_x/last.py", content=content, comment=comment)
+    wheel_file = RangeFile(len(wheel))
+    wheel_file.add(max(0, len(wheel) - tail), wheel[-tail:])
+    for _ in range(8):
+        try:
+            assert Wheel(wheel_file, DEMO).metadata() == content
+            return
+        except MissingSpanError as missing:
+            start = max(0, missing.start - slack)
+            wheel_file.add(start, wheel[start : missing.end])
+    pytest.fail("more than eight pieces were asked for")
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=12), st.integers(0, 40), st.integers(0, 40))
+def test_a_file_of_ranges_has_what_was_added_and_no_more(spans: list[tuple[int, int]], start: int, length: int) -> None:
+    content = bytes(range(40))
+    wheel_file = RangeFile(len(content))
+    for begin, size in spans:
+        wheel_file.add(begin, content[begin : begin + size])
+    wheel_file.seek(start)
+    end = min(start + length, 40)
+    if start >= end or any(begin <= start and end <= begin + size for begin, size in spans):
+        assert wheel_file.read(length) == content[start : start + length]
+    else:
+        with pytest.raises(MissingSpanError):
+            wheel_file.read(length)
+
+
+def test_what_zipfile_would_unpack_without_bounds_is_refused() -> None:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("demo_x-1.0.dist-info/METADATA", b"Name: demo\n")
+    with pytest.raises(UnusableFile, match="uses an unsupported compression method"):
+        Wheel(file, DEMO).metadata()
+
+
+def test_of_two_lists_of_members_the_one_counts_that_pip_goes_by() -> None:
+    """ZIP64's end is in the comment of the last member, and its list begins in the content of that member."""
+    name = "demo_x-1.0.dist-info/METADATA"
+    other = make(name, content=b"Name: other\n")
+    hidden = bytearray(other[other.index(b"PK\1\2") : other.index(b"PK\5\6")])
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        file.write(other[: other.index(b"PK\1\2")])
+        archive.start_dir = file.tell()
+        archive.writestr(name, b"Name: demo\n")
+        listed = 46 + len(name) + 46 + len("x")
+        struct.pack_into("<H", hidden, 32, listed)  # the list in plain sight is a comment in the hidden one
+        archive.writestr("x", hidden)
+        begin, length = archive.start_dir - len(hidden), len(hidden) + listed
+        end = struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, 1, 1, length, begin)
+        archive.getinfo("x").comment = end + struct.pack("<4sLQL", b"PK\6\7", 0, begin + length, 1)
+    with zipfile.ZipFile(file) as archive:
+        assert archive.read(name) == b"Name: other\n"
+    assert Wheel(file, DEMO).metadata() == b"Name: other\n"

@@ -1,0 +1,250 @@
+"""A file is gone on with where it was cut off, whatever the server makes of ranges, and is right or not there."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import hashlib
+import random
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from resolver.errors import IndexFailure, InputError, Unreachable
+from resolver.index.meter import Meter
+from resolver.index.net import transfer
+from resolver.index.net.client import Client
+from resolver.index.net.pipconfig import PipConfig
+from resolver.index.net.retries import Patience
+from resolver.index.net.transfer import Copied, Transfer
+from resolver.index.store.part import Part
+from resolver.model.release import File
+from tests.loopback import Fault, LoopbackIndex, Response, altered, reset, status, truncated
+
+NAME = "base-1.0-py3-none-any.whl"
+WHEEL = f"/files/*/{NAME}"
+CONTENT = random.Random(0).randbytes(300_000)
+
+
+@pytest.fixture
+def index() -> Iterator[LoopbackIndex]:
+    with LoopbackIndex() as running:
+        running.add_file("base", NAME, CONTENT)
+        yield running
+
+
+def file_of(index: LoopbackIndex, *, size: int | None = None) -> File:
+
+    url = index.url.replace("/simple/pypi/", f"/files/pypi/{NAME}")
+    return File(NAME, url, hashlib.sha256(CONTENT).hexdigest(), size)
+
+
+def save(file: File, folder: Path, told: list[Copied] | None = None, more: Sequence[File] = ()) -> None:
+    async def run() -> None:
+        client = Client(PipConfig(index_url="", timeout=5), Meter(), patience=Patience(tries=3, pause=0.01))
+        try:
+            await Transfer(client, folder, (told if told is not None else []).append).save([file, *more])
+        finally:
+            await client.close()
+
+    asyncio.run(run())
+
+
+def part_of(file: File, folder: Path) -> Path:
+    return folder / f"{NAME}.{file.sha256[:16]}.part"
+
+
+def ranges(index: LoopbackIndex) -> list[str]:
+    return [one.sent.get("range", "") for one in index.requests]
+
+
+def cut_at(share: float) -> Fault:
+    """As `truncated`, but what comes before has been read by then."""
+    return lambda answer: replace(truncated(share)(answer), hold=0.6)
+
+
+def other_bytes() -> Fault:
+    """Zeros in place of the rest that was asked for."""
+    return lambda answer: replace(answer, body=bytes(len(answer.body))) if answer.status == 206 else answer
+
+
+def more_bytes() -> Fault:
+    """The rest and something behind it, as a length that is right."""
+    return lambda answer: replace(answer, body=answer.body + b"more") if answer.status == 206 else answer
+
+
+def other_place() -> Fault:
+    """A part from elsewhere."""
+
+    def change(answer: Response) -> Response:
+        place = {"Content-Range": f"bytes 0-{len(answer.body) - 1}/{len(CONTENT)}"}
+        return replace(answer, headers={**answer.headers, **place}) if answer.status == 206 else answer
+
+    return change
+
+
+GOES_ON = f"bytes={len(CONTENT) // 2}-"
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["size known", "size unknown"])
+@pytest.mark.parametrize(
+    ("fault", "asked"),
+    [
+        (None, ["", GOES_ON]),
+        (other_bytes(), ["", GOES_ON, ""]),
+        (more_bytes(), ["", GOES_ON, ""]),
+        (other_place(), ["", GOES_ON, ""]),
+        (lambda answer: Response(416) if answer.status == 206 else answer, ["", GOES_ON, ""]),
+    ],
+    ids=["good", "other bytes", "more bytes", "other place", "416"],
+)
+def test_a_download_that_is_cut_goes_on(
+    index: LoopbackIndex, tmp_path: Path, fault: Fault | None, asked: list[str], known: bool
+) -> None:
+    if fault is not None:
+        index.fault(WHEEL, fault)
+    index.fault(WHEEL, cut_at(0.5), times=1)
+    told: list[Copied] = []
+    save(file_of(index, size=len(CONTENT) if known else None), tmp_path, told)
+    assert {path.name for path in tmp_path.iterdir()} == {NAME}
+    assert (tmp_path / NAME).read_bytes() == CONTENT
+    assert ranges(index) == asked
+    assert told[-1] == Copied(1, 1, len(CONTENT), len(CONTENT) if known else None)
+
+
+def test_a_server_without_ranges_sends_all_of_it_again(index: LoopbackIndex, tmp_path: Path) -> None:
+    index.ranges = False
+    index.fault(WHEEL, cut_at(0.5), times=1)
+    save(file_of(index), tmp_path)
+    assert (tmp_path / NAME).read_bytes() == CONTENT
+    assert ranges(index) == ["", GOES_ON]
+
+
+def test_many_cuts_are_no_failure_while_it_goes_on(index: LoopbackIndex, tmp_path: Path) -> None:
+    index.fault(WHEEL, cut_at(0.3), times=5)
+    save(file_of(index), tmp_path)
+    assert (tmp_path / NAME).read_bytes() == CONTENT
+    assert len(ranges(index)) > 3
+
+
+def as_whole(answer: Response) -> Response:
+    """The rest that was asked for, called the whole file."""
+    return replace(answer, status=200)
+
+
+@pytest.mark.parametrize(("place", "asked"), [(0.2, ["", "bytes=60000-", ""]), (0.6, ["", "bytes=180000-", ""])])
+def test_a_rest_that_is_called_the_whole_file(
+    index: LoopbackIndex, tmp_path: Path, place: float, asked: list[str]
+) -> None:
+    """As a proxy has it that knows no 206. What comes then is now more, now less than what was there."""
+    index.fault(WHEEL, as_whole)
+    index.fault(WHEEL, cut_at(place), times=1)
+    save(file_of(index, size=len(CONTENT)), tmp_path)
+    assert (tmp_path / NAME).read_bytes() == CONTENT
+    assert ranges(index) == asked
+
+
+def test_a_server_that_sends_little_each_time_is_not_asked_for_ever(index: LoopbackIndex, tmp_path: Path) -> None:
+    index.fault(WHEEL, reset(1))
+    with pytest.raises(Unreachable, match=r"\(3 tries\)"):
+        save(file_of(index, size=len(CONTENT)), tmp_path)
+    assert len(index.requests) == 3
+
+
+def test_one_that_stops_at_the_same_place_each_time_is_kept_for_the_next_run(
+    index: LoopbackIndex, tmp_path: Path
+) -> None:
+    file = file_of(index)
+    index.ranges = False
+    index.fault(WHEEL, cut_at(0.5), times=6)
+    with pytest.raises(Unreachable, match="stops in the middle every time"):
+        save(file, tmp_path)
+    assert part_of(file, tmp_path).read_bytes() == CONTENT[: len(CONTENT) // 2]
+    index.ranges = True
+    index.clear()
+    save(file, tmp_path)
+    assert ranges(index) == [GOES_ON]
+    assert {path.name for path in tmp_path.iterdir()} == {NAME}
+
+
+def test_a_part_that_is_whole_already_asks_nothing(index: LoopbackIndex, tmp_path: Path) -> None:
+    file = file_of(index, size=len(CONTENT))
+    part_of(file, tmp_path).write_bytes(CONTENT)
+    save(file, tmp_path)
+    assert (tmp_path / NAME).read_bytes() == CONTENT
+    assert index.requests == []
+
+
+@pytest.mark.parametrize("there", [bytes(1000), bytes(len(CONTENT)), bytes(len(CONTENT) + 1)])
+def test_a_part_of_other_bytes_costs_a_download_and_no_more(index: LoopbackIndex, tmp_path: Path, there: bytes) -> None:
+    file = file_of(index, size=len(CONTENT))
+    part_of(file, tmp_path).write_bytes(there)
+    save(file, tmp_path)
+    assert (tmp_path / NAME).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        altered(lambda body: bytes([body[0] ^ 1]) + body[1:]),
+        altered(lambda body: body + b"more"),
+        status(404),
+        lambda answer: replace(answer, status=206),
+    ],
+    ids=["another file", "a longer file", "gone", "a part of nothing"],
+)
+def test_what_is_not_the_file_is_not_kept(index: LoopbackIndex, tmp_path: Path, fault: Fault) -> None:
+    index.fault(WHEEL, fault)
+    with pytest.raises(IndexFailure):
+        save(file_of(index, size=len(CONTENT)), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_busy_server_is_tried_again(index: LoopbackIndex, tmp_path: Path) -> None:
+    index.fault(WHEEL, status(503), times=2)
+    save(file_of(index), tmp_path)
+    assert (tmp_path / NAME).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("size", [None, len(CONTENT) * 2])
+def test_a_file_that_came_packed_is_told_as_that(index: LoopbackIndex, tmp_path: Path, size: int | None) -> None:
+    """The longer one is cut short by the packing, the other is of other bytes."""
+    index.fault(WHEEL, lambda answer: replace(answer, body=b"packed", headers={"Content-Encoding": "gzip"}))
+    with pytest.raises(IndexFailure) as caught:
+        save(file_of(index, size=size), tmp_path)
+    assert "(it came packed by `gzip`, which was not asked for)" in str(caught.value)
+
+
+def test_what_a_server_calls_packed_by_mistake_is_taken(index: LoopbackIndex, tmp_path: Path) -> None:
+    """As some do with each .tar.gz."""
+    index.fault(WHEEL, lambda answer: replace(answer, headers={**answer.headers, "Content-Encoding": "x-gzip"}))
+    save(file_of(index, size=len(CONTENT)), tmp_path)
+    assert (tmp_path / NAME).read_bytes() == CONTENT
+
+
+def test_a_part_that_is_opened_while_another_fails_is_closed(
+    index: LoopbackIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = file_of(index)
+    slow = msgspec.structs.replace(slow, filename="slow-1.0-py3-none-any.whl")
+    opened = []
+
+    class Slow(Part):
+        def __init__(self, file: File, folder: Path) -> None:
+            if file is slow:
+                time.sleep(0.3)
+            super().__init__(file, folder)
+            opened.append(self)
+
+        def write(self, chunk: bytes) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(transfer, "Part", Slow)
+    with pytest.raises(InputError, match="cannot be stored"):
+        save(file_of(index), tmp_path, more=[slow])
+    assert [part._handle.closed for part in opened] == [True, True]
+    assert list(tmp_path.iterdir()) == []

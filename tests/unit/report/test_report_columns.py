@@ -1,0 +1,42 @@
+"""Wrapping by what is seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from resolver.report.explanation.columns import paragraph, two_columns, wrap
+from resolver.report.text import width as display_width
+from tests.unit.report import samples
+from tests.unit.report.page import explanation_text
+
+
+def test_chinese_wraps_between_characters_and_keeps_marks_with_them() -> None:
+    lines = ["这 4 条不能同时", "成立，去掉其中任", "意一条（vllm）。"]
+    assert wrap("这 4 条不能同时成立，去掉其中任意一条（vllm）。", 16) == lines
+    assert wrap("一二三，四", 6) == ["一二", "三，四"]
+
+
+def test_a_long_word_overflows_whole() -> None:
+    assert wrap("a matrices/facts/vllm-ascend.toml:113 b", 10) == ["a", "matrices/facts/vllm-ascend.toml:113", "b"]
+
+
+def test_control_characters_and_turning_marks_do_not_pass() -> None:
+    assert wrap("a\x1b[31m\u202eb\nc", 20) == ["a[31mb c"]
+
+
+def test_empty() -> None:
+    assert wrap("", 10) == [""]
+    assert list(paragraph("", 10, "  ")) == ["  "]
+    assert two_columns([], 100) == []
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("width", [60, 79, 80, 100, 110, 120, 200])
+def test_lines_are_no_wider_than_the_terminal(language: Any, width: int) -> None:
+    for make in (samples.trl, samples.branching, samples.several):
+        for line in explanation_text(make(), language, width).splitlines():
+            # a path or a file name is not broken
+            longest = max(map(display_width, line.split()), default=0)
+            assert display_width(line) <= width or longest > width // 3, line

@@ -1,0 +1,126 @@
+"""Whole texts: what is in `expected/` was read by a person."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from resolver.model import fact as facts
+from resolver.model.explanation import Explanation, Why
+from resolver.report.explanation.html import explanation_html
+from resolver.report.explanation.markdown import explanation_markdown
+from resolver.report.explanation.text import statement_lines
+from resolver.report.explanation.why import why_text
+from tests.unit.report import samples
+from tests.unit.report.expected import FOLDER, LANGUAGES, TEXTS, Language
+from tests.unit.report.page import explanation_text
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", TEXTS)
+def test_whole_text(name: str, language: Language) -> None:
+    expected = (FOLDER / name.format(language)).read_text(encoding="utf-8")
+    assert TEXTS[name](language) == expected
+
+
+def test_nothing_is_left_over() -> None:
+    known = {name.format(language) for name in TEXTS for language in LANGUAGES}
+    assert {path.name for path in FOLDER.iterdir()} == known
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", TEXTS)
+def test_no_control_character_comes_through(name: str, language: Language) -> None:
+    assert all(char.isprintable() or char == "\n" for char in TEXTS[name](language))
+
+
+_PROGRAM = """
+import hashlib
+from resolver.report.explanation.html import explanation_html
+from tests.unit.report import samples
+from tests.unit.report.page import explanation_text
+from tests.unit.report.expected import LANGUAGES, TEXTS
+pages = [explanation_html(make(), one) for make in (samples.trl, samples.branching) for one in LANGUAGES]
+texts = [render(one) for render in TEXTS.values() for one in LANGUAGES]
+print(hashlib.sha256("".join(pages + texts).encode()).hexdigest())
+"""
+
+
+def test_the_same_bytes_whatever_the_order_of_sets() -> None:
+    digests = set()
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT), "LANG": "C", "COLUMNS": "50"}
+        done = subprocess.run(
+            [sys.executable, "-c", _PROGRAM], env=environment, capture_output=True, text=True, check=True, cwd=ROOT
+        )
+        digests.add(done.stdout)
+    assert len(digests) == 1
+
+
+def test_what_a_fact_about_the_soc_says_stands_below_it() -> None:
+    fact = samples.fact(facts.Requires, "vllm-ascend", needs=())
+    statements = [samples.needs("vllm-ascend", "1", what, fact) for what in ("soc in A2", "cann in 8.5.0")]
+    lines = {
+        "en": [
+            "   1  vllm-ascend 1 needs soc in A2      matrices/facts/vllm-ascend.toml:12 (vendor)",
+            "                                         a table of the vendor",
+            "        Somebody read it.",
+            "   2  vllm-ascend 1 needs cann in 8.5.0  matrices/facts/vllm-ascend.toml:12 (vendor)",
+        ],
+        "zh": ["        有人读到过。"],
+    }
+    assert list(statement_lines(statements, "en", 110)) == lines["en"]
+    assert list(statement_lines(statements, "zh", 110))[2:3] == lines["zh"]
+
+
+def test_why_of_the_newest() -> None:
+    text = why_text(
+        Why(
+            problem=samples.problem("a", "numpy"),
+            name="numpy",
+            version="2.4.0",
+            asked=(),
+            facts=(),
+            newer=(),
+            tried="",
+            contradictions=(),
+        )
+    )
+    assert text == (
+        "numpy is locked at 2.4.0 in a for linux-aarch64, Python 3.11, CANN 8.5.0, SoC A2.\n"
+        "\n"
+        "Nothing asks for it.\n"
+        "\n"
+        "The indexes have no newer release that the target can use.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("untried", "end"),
+    [
+        ("", "Whether another release is possible was not decided within the time limit."),
+        ("The snapshot has no numpy 2.4.0.", "Another release could not be tried: The snapshot has no numpy 2.4.0."),
+    ],
+)
+def test_why_no_other_release_was_tried_has_one_reason(untried: str, end: str) -> None:
+    one = msgspec.structs.replace(samples.why(), tried="", contradictions=(), untried=untried)
+    assert why_text(one).endswith(f"\nNewer: 2.4.0, 2.3.5, 2.0.0 (3 releases)\n{end}\n")
+
+
+@pytest.mark.parametrize(
+    "render", [explanation_text, explanation_markdown, explanation_html], ids=["text", "markdown", "html"]
+)
+def test_a_known_fault_is_told_where_it_is_first_told_of(render: Callable[[Explanation], str]) -> None:
+    """Of two conflicts about the same release only the first one has it."""
+    one = samples.trl()
+    twice = msgspec.structs.replace(one, contradictions=one.contradictions * 2)
+    page = " ".join(render(twice).split())
+    assert page.count("Known problems of these releases") == 1

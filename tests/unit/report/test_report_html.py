@@ -1,0 +1,145 @@
+"""conflict.html: well formed, self-contained, and safe whatever the texts."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from resolver.report.explanation.html import explanation_html
+from resolver.report.explanation.json import explanation_json
+from tests.unit.report import samples
+
+VOID = {"meta", "link", "br"}
+MAKES = [samples.trl, samples.branching, samples.several, samples.hostile]
+
+
+class Page(HTMLParser):
+    """Elements with their attributes; complains of what is not closed in its turn."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.texts: list[tuple[str, str]] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        names = [name for name, _ in attrs]
+        assert len(names) == len(set(names)), (tag, attrs)
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append((self.open[-1] if self.open else "", data))
+
+    def all(self, tag: str) -> list[dict[str, str]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+    def shown(self) -> str:
+        return " ".join("".join(data for tag, data in self.texts if tag != "style").split())
+
+
+@pytest.fixture(
+    params=[(make, language) for make in MAKES for language in ("en", "zh")],
+    ids=lambda row: f"{row[0].__name__}-{row[1]}",
+)
+def page(request: Any) -> Page:
+    make, language = request.param
+    return Page(explanation_html(make(), language))
+
+
+def test_ids_are_unique_and_references_lead_to_them(page: Page) -> None:
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    wanted = {href[1:] for a in page.all("a") if (href := a["href"]).startswith("#")}
+    for _, attributes in page.elements:
+        wanted.update(attributes.get("aria-labelledby", "").split())
+    assert wanted <= set(ids)
+
+
+def test_nothing_is_asked_of_the_network(page: Page) -> None:
+    assert {tag for tag, _ in page.elements}.isdisjoint({"script", "img", "iframe", "object", "embed", "form", "base"})
+    assert page.all("link") == [{"rel": "icon", "href": "data:,"}]
+    style = "".join(data for tag, data in page.texts if tag == "style")
+    assert "url(" not in style
+    assert "@import" not in style
+
+
+def test_links_go_to_lines_of_this_page_the_matrices_or_the_web(page: Page) -> None:
+    for link in page.all("a"):
+        assert re.match(r"#|\.\./\.\./\.\./matrices/|https://", link["href"]), link
+
+
+def test_no_attribute_acts(page: Page) -> None:
+    for tag, attributes in page.elements:
+        assert not [name for name in attributes if name.startswith("on")], (tag, attributes)
+
+
+def test_landmarks_and_headings(page: Page) -> None:
+    tags = [tag for tag, _ in page.elements]
+    for landmark in ("header", "main", "footer", "h1", "title"):
+        assert tags.count(landmark) == 1
+    levels = [int(tag[1]) for tag in tags if re.fullmatch(r"h[1-6]", tag)]
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    assert page.all("a")[0]["class"] == "skip"
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("make", [samples.trl, samples.branching, samples.several])
+def test_every_sentence_of_the_json_is_on_the_page(make: Any, language: Any) -> None:
+    shown = Page(explanation_html(make(), language)).shown()
+
+    def sentences(value: Any) -> Any:
+        if isinstance(value, dict):
+            for key, one in value.items():
+                if key == "data":  # what the sentences were made of
+                    continue
+                if key in ("text", "claim", "origin", "reason", "source") and isinstance(one, str):
+                    yield one
+                else:
+                    yield from sentences(one)
+        elif isinstance(value, list):
+            for one in value:
+                yield from sentences(one)
+
+    view = explanation_json(make(), language)
+    for warning in view["contradictions"][0]["notes"]:
+        del warning["fact"]["reason"]  # what it warns of is told
+    for fix in view["fixes"]:
+        for environment in fix["environments"]:
+            for warning in environment["warnings"]:
+                del warning["fact"]["reason"]
+    for attempt in view["attempts"]:
+        attempt["because"] = []  # told in the text of the attempt
+    for contradiction in view["contradictions"]:
+        if len(contradiction["statements"]) == 1:
+            contradiction["closing"] = None  # says nothing new
+    missing = [one for one in sentences(view) if " ".join(one.split()) not in shown]
+    assert missing == []
+
+
+def test_hostile_texts_stay_texts() -> None:
+    text = explanation_html(samples.hostile())
+    assert "<script" not in text
+    assert "javascript:" in Page(text).shown()
+    assert all(char.isprintable() or char == "\n" for char in text)
+
+
+def test_projects_that_no_index_has_either_are_named_where_there_are_any() -> None:
+    assert "no index has" not in explanation_html(samples.trl())
+    told = explanation_html(replace(samples.trl(), missing=("nump", "torchh")))
+    assert told.count("The stack also asks for these 2 projects, which no index has: nump, torchh.") == 1

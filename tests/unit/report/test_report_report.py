@@ -1,0 +1,79 @@
+"""report.md and report.zh.md of the shipped locks: one report in two languages."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from resolver.lock import file as lock_file
+from resolver.model.lock import Lock
+from resolver.report.report import report
+from resolver.report.text import markdown
+
+CHINESE = re.compile("[\u4e00-\u9fff]")
+CELL = re.compile(r"(?<!\\)\|")
+
+
+def locks() -> dict[str, Lock]:
+    found = {}
+    for path in sorted(Path("locks").glob("*/*/lock.toml")):
+        lock = lock_file.read(path.parent)
+        assert lock is not None
+        found["/".join(path.parts[1:3])] = lock
+    return found
+
+
+LOCKS = locks()
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_both_have_the_same_lines_headings_and_cells(name: str) -> None:
+    english, chinese = report(LOCKS[name]).splitlines(), report(LOCKS[name], "zh").splitlines()
+    assert [shape(line) for line in chinese] == [shape(line) for line in english]
+
+
+def shape(line: str) -> tuple[str, int]:
+    """What a line is (heading, item, row), and how many cells it has."""
+    mark = re.match(r"#+ |- |\|", line)
+    return mark[0] if mark is not None else "", len(CELL.findall(line))
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_warnings_and_reasons_are_chinese(name: str) -> None:
+    lock, head, reasons = LOCKS[name], None, 0
+    for line in report(lock, "zh").splitlines():
+        cells = [cell.strip() for cell in CELL.split(line)[1:-1]]
+        if line.startswith("- "):
+            assert CHINESE.search(line), line
+        elif not cells:
+            head = None
+        elif head is None:
+            head = cells
+            assert all(map(CHINESE.search, head)), line
+        elif cells[0] != "---":
+            for title, cell in zip(head, cells, strict=True):
+                if title in ("原因", "理由"):
+                    assert CHINESE.search(cell), line
+                    reasons += 1
+    rows = (lock.pin, lock.build_pin, lock.departs, lock.absent, lock.export, lock.fact)
+    assert reasons == sum(map(len, rows))
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_the_title_has_the_summary_in_the_language_of_the_report(name: str) -> None:
+    lock = LOCKS[name]
+    assert lock.summary_zh
+    told = {
+        "en": report(lock).splitlines()[0],
+        "zh": report(lock, "zh").splitlines()[0],
+        "without Chinese": report(replace(lock, summary_zh=""), "zh").splitlines()[0],
+    }
+    english, chinese = markdown(lock.summary), markdown(lock.summary_zh)
+    assert {key: (english in title, chinese in title) for key, title in told.items()} == {
+        "en": (True, False),
+        "zh": (False, True),
+        "without Chinese": (True, False),
+    }

@@ -1,0 +1,84 @@
+"""What a template is given is one word that does nothing, wherever the template puts it, unless a filter marks it."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jinja2 import UndefinedError
+
+from resolver.report.template import environment, word
+
+PIECES = ["'", '"', "\\", "$", "`", "$(touch pwned)", "`touch pwned`", ";touch pwned;", "\ntouch pwned\n", "\nEND\n"]
+PIECES += [
+    "!",
+    "*",
+    "~",
+    "#",
+    " ",
+    "\t",
+    "\r",
+    "\x1b",
+    "\x7f",
+    "\x85",
+    "\u202e",
+    "\u2028",
+    "中",
+    "a",
+    "0",
+    "{",
+    "&",
+    "|",
+]
+TEXTS = st.lists(st.sampled_from(PIECES) | st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(texts=st.lists(TEXTS.map("".join), min_size=20, max_size=20))
+def test_a_word_is_the_text_by_itself_and_does_nothing_elsewhere(texts: list[str], tmp_path: Path) -> None:
+    source = "".join(
+        f"printf '%s\\0' {{{{ texts[{at}] }}}}\n"
+        f': "a {{{{ texts[{at}] }}}}{{{{ texts[{at}] }}}} b" # {{{{ texts[{at}] }}}}\n'
+        f"cat >/dev/null <<'END'\n{{{{ texts[{at}] }}}}\nEND\n"
+        for at in range(len(texts))
+    )
+    script = environment().from_string("set -euo pipefail\n" + source).render(texts=texts)
+    done = subprocess.run(["bash"], input=script.encode(), cwd=tmp_path, capture_output=True, check=True)
+    assert done.stdout.decode().split("\0")[:-1] == texts
+    assert done.stderr == b""
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_common_word_is_as_people_write_it() -> None:
+    assert [word(text) for text in ("a-1.0+b", "a b", "", "中文", "it's")] == [
+        "a-1.0+b",
+        "'a b'",
+        "''",
+        "'中文'",
+        "$'it\\x27s'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("{{ a | sh }}", "'it'\"'\"'s $x'"),
+        ("{{ [a, 'b'] | words('|') }}", "'it'\"'\"'s $x'|b"),
+        ("{{ {'A': a} | env }}x", "A='it'\"'\"'s $x' x"),
+        ("{{ 'a.txt' | here }} {{ ['b', 'c'] | here }}", '"$here/a.txt" "$here/b" "$here/c"'),
+        ('# {{ (a ~ "\\n;") | line }}', "# it's $x ;"),
+        ('"{{ (a ~ "\\n`") | text }}"', '"it\'s \\$x \\`"'),
+        ("a{{ a if not a }}b", "ab"),
+        ("{{ 1 }}{{ [a] | join }}", "1$'it\\x27s \\x24x'"),
+    ],
+)
+def test_what_is_marked_is_written_as_its_place_needs_it(source: str, expected: str) -> None:
+    assert environment().from_string(source).render(a="it's $x") == expected
+
+
+def test_what_a_template_is_not_given_is_a_mistake() -> None:
+    with pytest.raises(UndefinedError):
+        environment().from_string("{{ a }}").render()

@@ -1,0 +1,124 @@
+"""Separate build environment in which a lock's source archives are built."""
+
+from __future__ import annotations
+
+import pytest
+from packaging.version import Version
+
+from resolver.errors import InputError
+from resolver.model.resolution import Conflict, Resolution
+from resolver.report.explanation.sentences import explanation_sentence
+from resolver.resolve.builds import EVERY, build_problem, solve_builds
+from tests.datacatalog import DataCatalog
+from tests.problems import builds, metadata, problem, solved
+
+
+def tools() -> DataCatalog:
+    catalog = DataCatalog({"setuptools": {"79": [], "80": []}, "wheel": {"1": []}, "ninja": {"1": ["wheel"]}})
+    catalog.add_wheel("a", "1")
+    return catalog
+
+
+def built(catalog: DataCatalog, *asks: str, **more: object) -> dict[str, str]:
+    ((archives, answer),) = solve_builds(solved(problem(*asks), catalog), catalog, **more)
+    assert archives == EVERY
+    assert isinstance(answer, Resolution)
+    return {pin.name: str(pin.version) for pin in answer.pins}
+
+
+def test_wheels_need_none() -> None:
+    catalog = tools()
+    assert solve_builds(solved(problem("a"), catalog), catalog) == ()
+
+
+def test_what_archives_ask_for_is_pinned() -> None:
+    catalog = tools()
+    catalog.add_archive("b", "1", build_requires=["setuptools<80", "ninja"])
+    catalog.add_archive("c", "1", build_requires=None)
+    assert built(catalog, "a", "b") == {"ninja": "1", "setuptools": "79", "wheel": "1"}
+    assert built(catalog, "c") == {"setuptools": "80", "wheel": "1"}  # PEP 517's default
+
+
+def test_each_line_says_for_what_it_is() -> None:
+    catalog = tools()
+    catalog.add_archive("b", "1", build_requires=["ninja"])
+    apart = build_problem(solved(problem("b"), catalog), catalog, ("b",))
+    assert apart is not None
+    assert [(str(ask.origin), ask.origin.where) for ask in apart.stack.asks] == [
+        ("building b 1 needs ninja", "build-system.requires of b-1.tar.gz")
+    ]
+
+
+def test_what_the_environment_itself_pins_is_tried_first() -> None:
+    catalog = tools()
+    catalog.add_archive("b", "1", build_requires=["setuptools"])
+    assert built(catalog, "b", "setuptools<80") == {"setuptools": "79"}
+
+
+def test_a_build_without_isolation_has_no_environment_apart() -> None:
+    catalog = tools()
+    catalog.add_archive("b", "1", build_requires=["setuptools"], members={"requirements.txt": ""})
+    resolution = solved(problem("b", facts=[builds("b", "", isolation=False)]), catalog)
+    assert solve_builds(resolution, catalog) == ()
+    assert [pin.name for pin in resolution.pins] == ["b", "setuptools"]
+
+
+def test_a_metadata_fact_may_state_them() -> None:
+    catalog = tools()
+    catalog.add_archive("b", "1", None, build_requires=["nowhere"])
+    resolution = solved(problem("b", facts=[metadata("b", "==1", build_requires=["ninja"])]), catalog)
+    ((_, answer),) = solve_builds(resolution, catalog)
+    assert isinstance(answer, Resolution)
+    assert [pin.name for pin in answer.pins] == ["ninja", "wheel"]
+
+
+def test_a_build_tool_without_a_wheel_is_refused() -> None:
+    catalog = tools()
+    catalog.add_archive("b", "1", build_requires=["tool"])
+    catalog.add_archive("tool", "1")
+    resolution = solved(problem("b"), catalog)
+    ((_, answer),) = solve_builds(resolution, catalog)
+    assert isinstance(answer, Conflict)
+    assert [explanation_sentence(statement, "en") for statement in answer.statements] == [
+        "building b 1 needs tool",
+        (
+            "tool 1 has no file for the target: tool-1.tar.gz is a source archive, and build tools are not built "
+            "from source themselves"
+        ),
+    ]
+
+
+def test_a_build_tool_may_have_a_wheel_in_an_older_release() -> None:
+    catalog = tools()
+    catalog.add_archive("b", "1", build_requires=["tool"])
+    catalog.add_archive("tool", "2")
+    catalog.add_wheel("tool", "1")
+    assert built(catalog, "b") == {"tool": "1"}
+
+
+def test_tools_that_contradict_each_other_have_environments_of_their_own() -> None:
+    catalog = tools()
+    catalog.add_archive("b", "1", build_requires=["setuptools<80"])
+    catalog.add_archive("c", "1", build_requires=["setuptools>=80"])
+    catalog.add_archive("d", "1", build_requires=["setuptools", "ninja"])
+    catalog.add_archive("e", "1", build_requires=["nowhere"])
+    catalog.add_archive("f", "1", build_requires=["setuptools>=80"])
+    resolution = solved(problem("b", "c", "d", "e", "f"), catalog)
+    kept = {("c", "f"): {"setuptools": Version("81")}, EVERY: {"setuptools": Version("80")}}
+    catalog.add_wheel("setuptools", "81")
+    found = solve_builds(resolution, catalog, preferred=kept)
+    assert [(one.archives, type(one.answer)) for one in found] == [
+        (("b", "d"), Resolution),
+        (("c", "f"), Resolution),
+        (("e",), Conflict),
+    ]
+    pins = [{pin.name: str(pin.version) for pin in one.answer.pins} for one in found[:2]]
+    assert pins == [{"ninja": "1", "setuptools": "79", "wheel": "1"}, {"setuptools": "81"}]
+
+
+@pytest.mark.parametrize("line", ["cmake>>3", "cmake @ https://cmake.test/cmake.zip"])
+def test_a_build_requirement_that_cannot_be_met_is_told(line: str) -> None:
+    catalog = tools()
+    catalog.add_archive("b", "1", build_requires=[line])
+    with pytest.raises(InputError, match=r"b-1\.tar\.gz"):
+        built(catalog, "b")

@@ -1,0 +1,111 @@
+"""How much the complete engine reads and asks where releases of a package fail in a row."""
+
+from __future__ import annotations
+
+import pytest
+from packaging.version import Version
+
+from resolver.model.statement import Lack
+from resolver.resolve.complete import CompleteEngine, Unsatisfiable
+from resolver.resolve.ground import Lacking
+from resolver.resolve.universe import Universe
+from tests.datacatalog import DataCatalog
+from tests.problems import problem
+
+_MANY = 120
+
+
+def test_releases_that_fail_in_a_row_are_decided_ahead_of_what_they_fail_against() -> None:
+    """Each `sdk` has a `core` of its own, and none of them fits the `dates` that was decided before."""
+    catalog = DataCatalog(
+        {
+            "app": {"1": ["alpha", "sdk"]},
+            "alpha": {"1": ["dates"]},
+            "dates": {"1": [], "2": []},
+            "sdk": {f"1.{number}": [f"core==1.{number}"] for number in range(_MANY)},
+            "core": {f"1.{number}": ["dates<2"] for number in range(_MANY)},
+        }
+    )
+    engine = CompleteEngine(Universe(problem("app"), catalog))
+    chosen = {package.name: str(one.version) for package, one in engine.solve().items()}
+    newest = f"1.{_MANY - 1}"
+    assert chosen == {"app": "1", "alpha": "1", "dates": "1", "sdk": newest, "core": newest}
+    assert engine.rounds < 60
+    assert len(catalog.asked) < 40
+
+
+def test_what_a_decision_asks_not_to_be_is_not_asked_about() -> None:
+    """Of `core` only the one that `sdk` pins can be: the hundred others are no question."""
+    catalog = DataCatalog(
+        {
+            "app": {"1": ["sdk", "zeta==2"]},
+            "sdk": {"2": ["core==1.7"], "1": []},
+            "core": {f"1.{number}": ["zeta==1"] for number in range(_MANY)},
+            "zeta": {"1": [], "2": []},
+        }
+    )
+    engine = CompleteEngine(Universe(problem("app"), catalog))
+    chosen = {package.name: one.version for package, one in engine.solve().items()}
+    assert chosen == {"app": Version("1"), "sdk": Version("1"), "zeta": Version("2")}
+    assert engine.rounds < 20
+
+
+def test_an_extra_is_looked_for_among_what_is_left_of_its_project() -> None:
+    """Each `core[b]` but the oldest needs what is not there; with a `core` decided, only its own is a question."""
+    catalog = DataCatalog({"zeta": {"1": []}})
+    for number in range(1, _MANY + 1):
+        needs = [f"zeta>={1 if number == 1 else 2} ; extra == 'b'"]
+        catalog.add_wheel("core", f"1.{number}", needs, extras=["a", "b"])
+    engine = CompleteEngine(Universe(problem("core[a,b]"), catalog))
+    chosen = {str(package): str(one.version) for package, one in engine.solve().items()}
+    assert chosen == {"core": "1.1", "core[a]": "1.1", "core[b]": "1.1", "zeta": "1"}
+    assert engine.rounds < 5 * _MANY
+
+
+def test_who_is_read_after_a_prerelease_was_ruled_out_may_still_ask_for_it() -> None:
+    """`zeta 1` cannot be had; `sdk 1` asks for the pre-release, and is read long after that was ruled out."""
+    catalog = DataCatalog(
+        {
+            "app": {"2": ["core", "sdk>=2"], "1": ["sdk<3"]},
+            "core": {"1": ["zeta"]},
+            "sdk": {"3": [], "2": ["core"], "1": ["core", "zeta>=2a1"]},
+            "zeta": {"2a1": [], "1": ["base>=2"]},
+            "base": {"1": []},
+        }
+    )
+    engine = CompleteEngine(Universe(problem("app", "base"), catalog))
+    chosen = {package.name: str(one.version) for package, one in engine.solve().items()}
+    assert chosen == {"app": "1", "base": "1", "core": "1", "sdk": "1", "zeta": "2a1"}
+
+
+def test_a_policy_on_prereleases_is_named_where_many_were_not_read() -> None:
+    """Any of 500 releases might ask for the pre-release of `deep`. They are not read; that it is out is a statement."""
+    catalog = DataCatalog(
+        {
+            "app": {"1": ["many", "deep"]},
+            "many": {str(version): [] for version in range(1, 501)},
+            "deep": {"1": ["gone"], "1a1": []},
+        }
+    )
+    engine = CompleteEngine(Universe(problem("app", "deep<2"), catalog))
+    with pytest.raises(Unsatisfiable) as caught:
+        engine.solve()
+    assert [one.lack for one in caught.value.core if isinstance(one, Lacking) and one.project == "deep"] == [
+        Lack.NEEDLESS
+    ]
+    assert len(catalog.asked) < 10
+
+
+def test_what_failed_against_a_run_of_releases_is_decided_still() -> None:
+    """Each of these is in the way of one release of `b`; the eighth is moved ahead, where nothing else asks for it."""
+    last = 12
+    releases: dict[str, dict[str, list[str]]] = {
+        "a": {"1": [], "2": []},
+        "b": {str(version): [f"x=={version}"] for version in range(1, last + 1)},
+        "x": {str(version): [] for version in range(1, last + 1)},
+    }
+    for version in range(2, last + 1):
+        releases[f"c{last - version:02}"] = {"1": ["a<2"], "2": [f"x!={version}"]}
+    asked = sorted(set(releases) - {"x"})
+    chosen = CompleteEngine(Universe(problem(*asked), DataCatalog(releases))).solve()
+    assert {package.name for package in chosen} == set(releases)

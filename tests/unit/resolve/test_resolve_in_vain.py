@@ -1,0 +1,96 @@
+"""Files that are of no use: how many are read, and how they are told."""
+
+from __future__ import annotations
+
+import pytest
+
+from resolver.errors import WrongRelease
+from resolver.index.parse.metadata import Release, check_release
+from resolver.model.release import File, Metadata
+from resolver.resolve.solver import solve
+from tests.datacatalog import DataCatalog
+from tests.problems import pins, problem, told
+
+
+class MixedUp(DataCatalog):
+    """A catalog whose files have the metadata of x 77, unless they are `right`."""
+
+    def __init__(self, count: int, *right: str) -> None:
+        super().__init__({"x": {f"1.{at}": [] for at in range(count)}})
+        self.right = right
+
+    def metadata(self, file: File) -> Metadata:
+        found = super().metadata(file)
+        version = found.version if found.version in self.right else "77"
+        check_release("x", version, Release(file.filename, found.name, found.version), file.filename)
+        return found
+
+
+def test_after_three_files_of_other_releases_the_rest_of_a_project_is_not_read() -> None:
+    catalog = MixedUp(400, "1.0")
+    with pytest.raises(WrongRelease) as failure:
+        solve(problem("x"), catalog)
+    assert str(failure.value) == (
+        "The metadata of x-1.399-py3-none-any.whl is for a different release.\n"
+        "  at x-1.399-py3-none-any.whl\n"
+        "  It says x 77; expected was x 1.399. This happened with 3 files of x; the rest were not read.\n"
+        "hint: the file was renamed or its index mixes up files; exclude the release with an `excludes` fact"
+    )
+    assert sorted(set(catalog.asked)) == [f"x-1.{at}-py3-none-any.whl" for at in (397, 398, 399)]
+
+
+def test_where_files_were_not_read_nothing_is_said_to_have_no_solution() -> None:
+    """The older ones might need another y."""
+    catalog = MixedUp(10, "1.9", "1.8")
+    for version in ("1", "2"):
+        catalog.add_wheel("y", version)
+    catalog.add_wheel("z", "1", ["x", "y<2"])
+    with pytest.raises(WrongRelease, match="the rest were not read"):
+        solve(problem("z", "x<1.8"), catalog)
+
+
+def test_two_files_of_other_releases_are_set_aside() -> None:
+    assert pins(problem("x"), MixedUp(10, "1.7")) == {"x": "1.7"}
+
+
+def test_files_that_cannot_be_read_are_one_statement() -> None:
+    """Each says something else of itself; a report has no room for thousands."""
+    catalog = DataCatalog()
+    for at in range(50):
+        catalog.add_wheel("x", f"1.{at}", [f"y{at} >> 1"])
+    newest = ", ".join(f"x-1.{at}-py3-none-any.whl" for at in (49, 48, 47, 46))
+    assert told(problem("x"), catalog) == [
+        "the stack asks for x @ stack.toml:5",
+        f"x 1.49, 1.48, 1.47, 1.46 and 46 more releases cannot be used @ {newest}",
+        "  x-1.49-py3-none-any.whl has unreadable metadata (`y49 >> 1` in its metadata is not a requirement)",
+        "  x-1.48-py3-none-any.whl has unreadable metadata (`y48 >> 1` in its metadata is not a requirement)",
+        "  x-1.47-py3-none-any.whl has unreadable metadata (`y47 >> 1` in its metadata is not a requirement)",
+        "  x-1.46-py3-none-any.whl has unreadable metadata (`y46 >> 1` in its metadata is not a requirement)",
+    ]
+
+
+def test_metadata_that_was_read_is_none_that_cannot_be_read() -> None:
+    catalog = DataCatalog({"x": {"2": ["y @ https://y.test/y.zip"], "1": ["z @ https://z.test/z.zip"]}})
+    for version in ("1", "2"):
+        catalog.add_wheel("w", version, metadata_python="<3.9")
+    followed = "requires a direct URL, which is not supported"
+    assert told(problem("x"), catalog)[2:] == [
+        f"  x-2-py3-none-any.whl {followed} (it needs `y @ https://y.test/y.zip`, and addresses are not supported)",
+        f"  x-1-py3-none-any.whl {followed} (it needs `z @ https://z.test/z.zip`, and addresses are not supported)",
+    ]
+    assert told(problem("w"), catalog)[2:] == [
+        "  w-2-py3-none-any.whl needs a different Python (Requires-Python <3.9)",
+        "  w-1-py3-none-any.whl needs a different Python (Requires-Python <3.9)",
+    ]
+
+
+@pytest.mark.parametrize("asked", ["a", "a[x]", "a[x,y]", "a[x,y,z]"])
+def test_an_archive_that_is_asked_for_with_extras_is_one(asked: str) -> None:
+    """Three that tell nothing are enough to read no more of a project, whatever is asked of each."""
+    catalog = DataCatalog()
+    for version in ("4", "3"):
+        catalog.add_archive("a", version, None)
+    catalog.add_archive("a", "2", [])
+    assert pins(problem(asked), catalog) == {"a": "2"}
+    catalog.add_archive("a", "5", None)
+    assert "a-2.tar.gz was not opened" in " ".join(told(problem(asked), catalog))

@@ -1,0 +1,190 @@
+"""What the catalog is told of before the search asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import pytest
+from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName
+
+from resolver.index.protocol import Follow, Lookup
+from resolver.model.edge import Edge
+from resolver.model.origin import MetadataLine
+from resolver.model.package import Package
+from resolver.model.release import File, Metadata
+from resolver.resolve.demand import ANYTHING, Demand
+from resolver.resolve.lookahead import Lookahead
+from resolver.resolve.solver import decide, search
+from resolver.resolve.universe import Universe
+from tests.datacatalog import DataCatalog
+from tests.problems import builds, metadata, problem
+
+
+class Told(DataCatalog):
+    """Notes what it is told of."""
+
+    def __init__(self, releases: dict[str, dict[str, list[str]]]) -> None:
+        super().__init__(releases)
+        self.told: list[list[str]] = []
+        self.follows: list[Follow] = []
+        self.batches: list[list[str]] = []
+
+    def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
+        assert follow is not None
+        self.follows.append(follow)
+        self.told.append([f"{name}{specifier}" for name, specifier in wanted])
+
+    def expect_metadata(self, files: Iterable[File]) -> None:
+        self.batches.append([file.filename for file in files])
+
+    @property
+    def wheels(self) -> list[str]:
+        return [filename for batch in self.batches for filename in batch]
+
+
+def many(*requires: str, newest: int) -> dict[str, list[str]]:
+    return {str(number): list(requires) for number in range(1, newest + 1)}
+
+
+def searched(catalog: Told, *asks: str) -> list[list[str]]:
+    """The wheels that the catalog is told of while the search runs."""
+    universe = Universe(problem(*asks), catalog)
+    search(universe, Lookahead(universe))
+    return catalog.batches
+
+
+def test_of_releases_that_are_tried_in_vain_more_and_more_are_told() -> None:
+    catalog = Told({"base": many(newest=9), "one": many("base<5", newest=1), "two": many("base>=5", newest=99)})
+    catalog.add_wheel("two", "0")
+    batches = searched(catalog, "one", "two")
+    assert [len(batch) for batch in batches] == [4, 8, 16, 32, 32, 7]
+    lines = [line for batch in batches for line in batch]
+    assert lines == [f"two-{number}-py3-none-any.whl" for number in range(98, -1, -1)], "each once, as they are tried"
+
+
+def test_of_releases_that_a_later_requirement_rules_out_none_is_told() -> None:
+    """They were not tried in vain: the next one that is admitted will most likely do."""
+    catalog = Told({"a": many("base", newest=9), "b": many("base<7", newest=1), "base": many(newest=20)})
+    catalog.add_wheel("c", "1", ["base<4"])
+    assert searched(catalog, "a>=3", "base>=2", "b", "c") == []
+
+
+def test_a_guess_heeds_what_other_likely_releases_need() -> None:
+    """A request is wasted on the newest release where another project that is likely to be there needs an older one."""
+    catalog = Told({"base": many(newest=9)})
+    ahead = Lookahead(Universe(problem("one", "two"), catalog))
+    base, page = NormalizedName("base"), catalog.lookup(NormalizedName("base"))
+    assert picked(ahead, page, "") == "base-9-py3-none-any.whl"
+    assert [name for name, _ in ahead.then(NormalizedName("one"), Metadata("one", "1", ("base<5",)))] == [base]
+    assert picked(ahead, page, "") == "base-4-py3-none-any.whl"
+    assert picked(ahead, page, ">=7") == "base-9-py3-none-any.whl", "what is guessed does not count against it"
+    assert [name for name, _ in ahead.then(NormalizedName("one"), Metadata("one", "2", ("base<8",)))] == [base]
+    assert picked(ahead, page, "") == "base-7-py3-none-any.whl", "of one project the last guess counts"
+
+
+BASE, OLD = NormalizedName("base"), NormalizedName("old")
+
+
+def test_nothing_is_guessed_that_what_is_asked_now_rules_out() -> None:
+    """Who needs it will not do, so its newest release, and all that needs, is no use."""
+    catalog = Told({"base": many(newest=9)})
+    universe = Universe(problem("base<5"), catalog)
+    ahead = Lookahead(universe)
+    page = catalog.lookup(BASE)
+    assert picked(ahead, page, ">=7") == "base-9-py3-none-any.whl"
+    ahead.asked = of_base(universe, "<5")
+    assert picked(ahead, page, ">=3") == "base-4-py3-none-any.whl"
+    assert ahead.pick(BASE, page, SpecifierSet(">=7")) is None
+
+
+def led_to(ahead: Lookahead, name: str, version: str, *requires: str) -> list[str]:
+    return [project for project, _ in ahead.then(NormalizedName(name), Metadata(name, version, requires))]
+
+
+def test_extras_are_followed_as_they_become_known() -> None:
+    lines = ("plain", "uvloop; extra == 'fast'", "relay[tls]; extra == 'all'", "server[all]; extra == 'more'")
+    for extras_first in (True, False):
+        ahead = Lookahead(Universe(problem("web"), Told({})))
+        steps = [("web", ["server[fast]"]), ("server", list(lines))]
+        found = [led_to(ahead, name, "1", *requires) for name, requires in (steps if extras_first else steps[::-1])]
+        assert sorted(name for row in found for name in row) == ["plain", "server", "uvloop"]
+        assert led_to(ahead, "server", "1", *lines) == [], "none the second time"
+        assert led_to(ahead, "shop", "1", "server[more]") == ["server", "relay"]
+        assert led_to(ahead, "relay", "1", "ssl; extra == 'tls'") == ["ssl"]
+
+
+def test_an_extra_that_the_search_asks_for_is_followed() -> None:
+    catalog = Told({"web": {"1": ["server[fast]"]}, "server": {"1": ["uvloop; extra == 'fast'"]}, "uvloop": {"1": []}})
+    universe = Universe(problem("server", "web"), catalog)
+    ahead = Lookahead(universe)
+    assert led_to(ahead, "server", "1", "uvloop; extra == 'fast'") == []
+    (web,) = universe.candidates(Package("web"), ANYTHING)
+    ahead.expect(universe.edges(web))
+    assert catalog.told == [["server", "uvloop"]]
+
+
+def test_what_an_archive_is_built_with_is_told_when_it_is_decided() -> None:
+    """Of what the lock itself asks for, too, its own release: that is what the environment apart prefers."""
+    catalog = Told({"base": many(newest=9), "tool": many("base", newest=3)})
+    catalog.add_archive("made", "1", build_requires=["tool<3", "base"])
+    universe = Universe(problem("made", "base<5"), catalog)
+    ahead = Lookahead(universe)
+    ahead.expect(universe.roots())
+    search(universe, ahead)
+    assert ["tool<3", "base"] in catalog.told
+    tools = catalog.follows[catalog.told.index(["tool<3", "base"])]
+    assert tools.target != universe.problem.target, "what is picked for one is not what is picked for the other"
+    for name, version in (("tool", 2), ("base", 4)):
+        file = tools.pick(NormalizedName(name), catalog.lookup(NormalizedName(name)), SpecifierSet())
+        assert file is not None
+        assert file.filename == f"{name}-{version}-py3-none-any.whl"
+
+
+def test_what_an_archive_is_built_with_is_told_when_it_was_looked_ahead_for() -> None:
+    """But where a fact may say otherwise."""
+    catalog = Told({"tool": many(newest=3)})
+    made = NormalizedName("made")
+    Lookahead(Universe(problem("made"), catalog)).built(made, ["tool<3"])
+    assert catalog.told == [["tool<3"]]
+    for fact in (metadata("made", "", build_requires=["tool<2"]), builds("made", "", add=["tool<2"])):
+        Lookahead(Universe(problem("made", facts=[fact]), catalog)).built(made, ["tool<3"])
+    assert len(catalog.told) == 1
+
+
+def test_further_wheels_of_what_is_picked_are_told_of_for_a_lock() -> None:
+    """A lock is made of what the whole run finds, not of what is tried to explain a conflict. Each is told of once."""
+    catalog = Told({"base": many(newest=2)})
+    catalog.add_wheel("base", "2", tags="py2.py3-none-any")
+    page = catalog.lookup(BASE)
+    universe = Universe(problem("base"), catalog)
+    assert picked(Lookahead(universe), page, "") == "base-2-py3-none-any.whl"
+    assert catalog.wheels == []
+    ahead = Lookahead(universe, wheels=True)
+    for specifier in ("", "<2", ">1"):
+        picked(ahead, page, specifier)
+    assert catalog.wheels == ["base-2-py2.py3-none-any.whl"]
+    ahead.built(NormalizedName("made"), ["base"])
+    tools = catalog.follows[-1]
+    tools.pick(BASE, page, SpecifierSet())
+    assert catalog.wheels == ["base-2-py2.py3-none-any.whl"] * 2
+
+
+@pytest.mark.parametrize("wheels", [False, True])
+def test_only_for_a_lock_all_wheels_are_asked_for(wheels: bool) -> None:
+    catalog = Told({"base": many(newest=2)})
+    catalog.add_wheel("base", "2", tags="py2.py3-none-any")
+    decide(Universe(problem("base"), catalog), wheels=wheels)
+    assert catalog.wheels == ["base-2-py2.py3-none-any.whl"] * wheels
+
+
+def of_base(universe: Universe, bounds: str) -> Callable[[Package], Demand | None]:
+    """The demands of a search that got no further than `base`."""
+    demand = universe.demand(Edge(Package("base"), SpecifierSet(bounds), MetadataLine("", "", "")))
+    return {Package("base"): demand}.get
+
+
+def picked(ahead: Lookahead, page: Lookup, specifier: str) -> str:
+    file = ahead.pick(NormalizedName("base"), page, SpecifierSet(specifier))
+    assert file is not None
+    return file.filename

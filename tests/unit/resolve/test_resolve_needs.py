@@ -1,0 +1,197 @@
+"""What a release needs: from its wheel, its archive, or the fact that speaks for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from resolver.errors import InputError
+from resolver.index.protocol import UnusableFile
+from resolver.lock.build import build
+from resolver.model.release import Archive, Reason
+from resolver.model.resolution import Conflict
+from resolver.model.statement import Lacks
+from resolver.resolve.needs import build_lines, requirements_file
+from resolver.resolve.solver import solve
+from tests.datacatalog import DataCatalog
+from tests.problems import builds, metadata, pins, problem, replaces, requires, solved, told
+
+# --- requirements files
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        ("", ()),
+        ("numpy<2\ntorch==2.8.0\n", ("numpy<2", "torch==2.8.0")),
+        ("# a comment\n\n  numpy  # and another\n", ("numpy",)),
+        ("numpy\t# after a tab", ("numpy",)),
+        ("numpy#1", ("numpy#1",)),  # no comment without a space before it, as pip has it
+        ("opencv-python-headless >= 4.11.0    # required for video IO", ("opencv-python-headless >= 4.11.0",)),
+        (
+            "ray[cgraph] >= 2.43.0, \\\n  != 2.44.* ; python_version < '3.13'",
+            ("ray[cgraph] >= 2.43.0,    != 2.44.* ; python_version < '3.13'",),
+        ),
+        ("numpy\r\ntorch\r\n", ("numpy", "torch")),
+        ("six>=1.16.0; python_version > '3.11' # transitive dependency", ("six>=1.16.0; python_version > '3.11'",)),
+    ],
+)
+def test_requirements_file(content: str, lines: tuple[str, ...]) -> None:
+    assert requirements_file(content) == lines
+
+
+@pytest.mark.parametrize("option", ["-r common.txt", "--extra-index-url https://a.test", "-e .", "--hash=sha256:00"])
+def test_options_are_refused(option: str) -> None:
+    with pytest.raises(UnusableFile) as caught:
+        requirements_file(f"numpy\n{option}\n")
+    assert str(caught.value) == f"the requirements file has the option `{option}`, which is not supported"
+
+
+# --- build requirements
+
+
+@pytest.mark.parametrize(
+    ("stated", "lines"),
+    [
+        (("cmake>=3.26.1", "torch == 2.9.0", "ninja"), ("cmake>=3.26.1", "torch == 2.9.0", "ninja")),
+        ((), ()),
+        (None, ("setuptools>=40.8.0", "wheel")),  # PEP 517
+    ],
+)
+def test_build_lines_are_those_of_the_archive(stated: tuple[str, ...] | None, lines: tuple[str, ...]) -> None:
+    assert build_lines(Archive(None, stated), None) == lines
+
+
+def test_a_builds_fact_drops_and_adds() -> None:
+    archive = Archive(None, ("cmake>=3.26.1", "Torch == 2.9.0", "ninja"))
+    assert build_lines(archive, builds("vllm", "", drop=["torch"], add=["torch", "wheel<1"])) == (
+        "cmake>=3.26.1",
+        "ninja",
+        "torch",
+        "wheel<1",
+    )
+
+
+def test_a_build_requirement_that_cannot_be_read() -> None:
+    with pytest.raises(UnusableFile) as caught:
+        build_lines(Archive(None, ("cmake>>3",)), builds("vllm", ""))
+    assert str(caught.value) == "`cmake>>3` in its build-system.requires is not a requirement"
+
+
+# --- where the requirements of a lock come from
+
+
+def test_the_archive_s_own_static_metadata() -> None:
+    catalog = DataCatalog({"b": {"1": [], "2": []}})
+    catalog.add_archive("a", "1", ["b<2"])
+    assert pins(problem("a"), catalog) == {"a": "1", "b": "1"}
+
+
+def test_a_metadata_fact_speaks_for_an_archive_without() -> None:
+    catalog = DataCatalog({"b": {"1": [], "2": []}})
+    catalog.add_archive("a", "1", None)
+    assert pins(problem("a", facts=[metadata("a", "==1", "b<2")]), catalog) == {"a": "1", "b": "1"}
+
+
+def test_without_one_there_is_no_solution() -> None:
+    catalog = DataCatalog()
+    catalog.add_archive("antlr4-python3-runtime", "4.9.3", None)
+    answer = solve(problem("antlr4-python3-runtime"), catalog)
+    assert isinstance(answer, Conflict)
+    lack = answer.statements[-1]
+    assert isinstance(lack, Lacks)
+    assert [row.reason for refusal in lack.refusals for row in refusal.files] == [Reason.DYNAMIC]
+
+
+def test_an_older_release_will_do_where_the_newest_is_dynamic() -> None:
+    catalog = DataCatalog({"a": {"1": []}})
+    catalog.add_archive("a", "2", None)
+    assert pins(problem("a"), catalog) == {"a": "1"}
+
+
+def vllm() -> DataCatalog:
+    catalog = DataCatalog({"numpy": {"1": [], "2": []}, "cmake": {"3": []}, "torch": {"2.8.0": [], "2.9.0": []}})
+    catalog.add_wheel("vllm", "0.13.0", ["torch==2.9.0"])
+    members = {"requirements/common.txt": "numpy<2 # not yet\n"}
+    catalog.add_archive("vllm", "0.13.0", ["torch==2.9.0"], build_requires=["cmake", "torch==2.9.0"], members=members)
+    return catalog
+
+
+def test_a_builds_fact_takes_the_requirements_from_the_archive() -> None:
+    fact = builds("vllm", ">=0.10", "requirements/common.txt")
+    resolution = solved(problem("vllm", facts=[fact]), vllm())
+    assert {pin.name: str(pin.version) for pin in resolution.pins} == {"numpy": "1", "vllm": "0.13.0"}
+    assert [pin.release.file.filename for pin in resolution.pins if pin.name == "vllm"] == ["vllm-0.13.0.tar.gz"]
+
+
+@pytest.mark.parametrize("marker", ["extra == 'x'", "'x' == extra", "extra != 'y' and extra == 'x'"])
+def test_what_its_extras_add_is_the_archives_own_word_however_it_is_written(marker: str) -> None:
+    catalog = vllm()
+    catalog.add_wheel("more", "1")
+    members = {"requirements/common.txt": "numpy\n"}
+    catalog.add_archive("vllm", "0.14.0", ["torch", f"more ; {marker}"], members=members)
+    fact = builds("vllm", ">=0.10", "requirements/common.txt")
+    assert pins(problem("vllm[x]", facts=[fact]), catalog) == {"more": "1", "numpy": "2", "vllm": "0.14.0"}
+
+
+def test_a_line_that_hangs_on_the_kernel_is_told() -> None:
+    catalog = DataCatalog({"a": {"1": ["numpy ; platform_release != ''"]}, "numpy": {"1": []}})
+    (warning,) = build(solved(problem("a"), catalog), [], catalog).warnings
+    assert warning == (
+        "a 1 needs `numpy ; platform_release != ''`, which depends on the machine's kernel; it is unknown when "
+        "locking, so it was read as empty"
+    )
+    with pytest.raises(InputError) as failure:
+        solved(problem("a ; platform_version >= '5'"), catalog)
+    assert str(failure.value) == (
+        'the marker of `a ; platform_version >= "5"` cannot be evaluated\n'
+        "  at stack.toml:5\n"
+        "  It depends on the machine's kernel, which is unknown when locking.\n"
+        "hint: leave `platform_release` and `platform_version` out of the marker"
+    )
+
+
+@pytest.mark.parametrize("kind", ["add_wheel", "add_archive"])
+def test_what_a_fact_drops_is_told_whatever_the_file(kind: str) -> None:
+    catalog = DataCatalog({"b": {"1": []}})
+    getattr(catalog, kind)("a", "1", ["b>=1"])
+    fact = replaces("a", "==1", ["b"])
+    lock = build(solved(problem("a", facts=[fact]), catalog), [], catalog)
+    assert [(row.package, row.name, row.dropped) for row in lock.override] == [("a", "b", "b>=1")]
+
+
+def test_without_isolation_its_build_requirements_constrain_the_environment() -> None:
+    fact = builds("vllm", ">=0.10", "requirements/common.txt", isolation=False, drop=["torch"], add=["torch"])
+    catalog = vllm()
+    assert pins(problem("vllm", "torch<2.9", facts=[fact]), catalog) == {
+        "cmake": "3",
+        "numpy": "1",
+        "torch": "2.8.0",
+        "vllm": "0.13.0",
+    }
+    stubborn = builds("vllm", ">=0.10", "requirements/common.txt", isolation=False)
+    assert told(problem("vllm", "torch<2.9", facts=[stubborn]), catalog) == [
+        "the stack asks for vllm @ stack.toml:5",
+        "the stack asks for torch<2.9 @ stack.toml:6",
+        "building vllm 0.13.0 needs torch==2.9.0 @ facts/vllm.toml:7 (a table of the vendor, vendor)",
+    ]
+
+
+def test_a_builds_fact_whose_file_is_not_in_the_archive() -> None:
+    assert told(problem("vllm", facts=[builds("vllm", "", "requirements/npu.txt")]), vllm()) == [
+        "the stack asks for vllm @ stack.toml:5",
+        "vllm 0.13.0 cannot be used: it has no `requirements/npu.txt` @ vllm-0.13.0.tar.gz",
+    ]
+
+
+def test_replaces_drops_and_adds() -> None:
+    catalog = DataCatalog({"a": {"1": ["triton==3", "numpy<2 ; extra == 'x'", "six"]}, "triton-ascend": {"3.2": []}})
+    for name in ("six", "numpy"):
+        catalog.add_wheel(name, "1")
+    fact = replaces("a", "==1", ["triton", "numpy"], "triton-ascend==3.2")
+    assert pins(problem("a[x]", facts=[fact]), catalog) == {"a": "1", "six": "1", "triton-ascend": "3.2"}
+
+
+def test_requires_adds_what_the_metadata_leaves_out() -> None:
+    catalog = DataCatalog({"vllm-ascend": {"1": []}, "vllm": {"1": [], "2": []}})
+    fact = requires("vllm-ascend", "==1", "vllm==1", "cann in 8.5.0 | 8.5.1", "six ; platform_machine == 'x86_64'")
+    assert pins(problem("vllm-ascend", facts=[fact]), catalog) == {"vllm": "1", "vllm-ascend": "1"}

@@ -1,0 +1,235 @@
+"""A project's releases in order, as bit masks, and which file of a release is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from resolver.index.parse.screen import Screen
+from resolver.index.protocol import Lookup
+from resolver.model.candidate import Release
+from resolver.model.edge import Exactly, Nothing, Owner
+from resolver.model.fact import Fact
+from resolver.model.index import PYPI
+from resolver.model.release import File, Page
+from resolver.resolve.ordered import Ordered
+from resolver.resolve.project import Project
+from tests.datacatalog import DataCatalog
+from tests.problems import builds, excludes, names, pins, problem, target
+
+
+def project(catalog: DataCatalog, name: str = "a", facts: Iterable[Fact] = ()) -> Project:
+    return Project(name, Ordered(catalog.lookup(name)), Screen(target(), None), tuple(facts))
+
+
+def of_versions(versions: Iterable[str]) -> Project:
+    files = {version: (File(f"a-{version}-py3-none-any.whl"),) for version in versions}
+    return Project("a", Ordered(Lookup((Page(project="a", index="pypi", releases=files),))), Screen(target(), None), ())
+
+
+def admitted(project: Project, mask: int) -> list[str]:
+    return [str(project.versions[position]) for position in project.positions(mask)]
+
+
+# --- masks
+
+
+@pytest.mark.parametrize(
+    ("specifier", "expected"),
+    [
+        ("", ["2.0.post1", "2.0+cpu", "2.0", "2.0rc1", "2.0.dev3", "1.10", "1.9.1", "1.9"]),
+        (">=2.0", ["2.0.post1", "2.0+cpu", "2.0"]),
+        (">2.0", []),  # PEP 440: neither a post-release nor a local version of 2.0
+        (">1.9", ["2.0.post1", "2.0+cpu", "2.0", "2.0rc1", "2.0.dev3", "1.10", "1.9.1"]),
+        ("<2.0", ["1.10", "1.9.1", "1.9"]),  # nor a pre-release of it
+        ("<=2.0", ["2.0+cpu", "2.0", "2.0rc1", "2.0.dev3", "1.10", "1.9.1", "1.9"]),
+        ("==2.0", ["2.0+cpu", "2.0"]),
+        ("==2.0+cpu", ["2.0+cpu"]),
+        ("!=2.0", ["2.0.post1", "2.0rc1", "2.0.dev3", "1.10", "1.9.1", "1.9"]),
+        ("==1.*", ["1.10", "1.9.1", "1.9"]),
+        ("==2.0.*", ["2.0.post1", "2.0+cpu", "2.0", "2.0rc1", "2.0.dev3"]),
+        ("!=1.9.*", ["2.0.post1", "2.0+cpu", "2.0", "2.0rc1", "2.0.dev3", "1.10"]),
+        ("~=1.9", ["1.10", "1.9.1", "1.9"]),
+        ("~=1.9.0", ["1.9.1", "1.9"]),
+        ("===2.0", ["2.0"]),
+        (">=1.9.1,!=1.10,<2.0rc1", ["2.0.dev3", "1.9.1"]),
+    ],
+)
+def test_masks(specifier: str, expected: list[str]) -> None:
+    some = of_versions(["1.9", "2.0", "1.10", "2.0rc1", "2.0+cpu", "1.9.1", "2.0.post1", "2.0.dev3"])
+    assert admitted(some, some.mask(SpecifierSet(specifier))) == expected
+
+
+_numbers = st.lists(st.integers(0, 3), min_size=1, max_size=3).map(lambda parts: ".".join(map(str, parts)))
+_version_texts = st.builds(
+    "{}{}{}{}{}".format,
+    _numbers,
+    st.sampled_from(("", "", "a1", "rc2")),
+    st.sampled_from(("", "", ".post1")),
+    st.sampled_from(("", "", "", ".dev2")),
+    st.sampled_from(("", "", "", "+cpu", "+cpu.2")),
+)
+_public = _version_texts.map(lambda text: text.partition("+")[0])
+_specifiers = st.one_of(
+    st.builds("{}{}".format, st.sampled_from((">=", "<=", ">", "<")), _public),
+    st.builds("{}{}".format, st.sampled_from(("==", "!=", "===")), _version_texts),
+    st.builds("{}{}.*".format, st.sampled_from(("==", "!=")), _numbers),
+    st.builds("~={}.{}".format, st.integers(0, 3), _public),
+)
+
+
+@given(st.lists(_version_texts, unique_by=Version, max_size=12), st.lists(_specifiers, max_size=3).map(",".join))
+def test_a_mask_is_what_the_specifier_contains(versions: list[str], specifier: str) -> None:
+    some, specifiers = of_versions(versions), SpecifierSet(specifier)
+    expected = [version for version in some.versions if specifiers.contains(version, prereleases=True)]
+    assert [some.versions[position] for position in some.positions(some.mask(specifiers))] == expected
+    assert list(some.versions) == sorted(map(Version, versions), reverse=True)
+
+
+@given(st.lists(_version_texts, unique_by=Version, max_size=12), st.lists(_specifiers, max_size=3).map(",".join))
+def test_a_page_in_order_is_ordered_as_one_in_none(versions: list[str], specifier: str) -> None:
+    page = Page(project="a", index="pypi", releases={one: (File(f"a-{one}.zip"),) for one in versions})
+    newest_first = sorted(versions, key=Version, reverse=True)
+    sorted_page = replace(page, releases={one: page.releases[one] for one in newest_first}, newest_first=True)
+    one, other = Ordered(Lookup((page,))), Ordered(Lookup((sorted_page,)))
+    assert list(one.versions) == list(other.versions)
+    assert (one.all, one.stable) == (other.all, other.stable)
+    assert one.mask(SpecifierSet(specifier)) == other.mask(SpecifierSet(specifier))
+    for at, version in enumerate(one.versions):
+        assert [offer.version for offer in one.offers(at)] == [offer.version for offer in other.offers(at)]
+        assert (one.position(version), other.position(version)) == (at, at)
+
+
+@given(st.lists(_version_texts, unique_by=Version, max_size=8))
+def test_stable_and_exact_masks(versions: list[str]) -> None:
+    some = of_versions(versions)
+    assert [some.versions[at].is_prerelease for at in some.positions(some.stable)] == [False] * some.stable.bit_count()
+    assert some.stable.bit_count() == sum(not Version(version).is_prerelease for version in versions)
+    for version in map(Version, versions):
+        assert admitted(some, some.mask(Exactly(version))) == [str(version)]
+
+
+def test_what_is_not_about_versions_admits_no_release() -> None:
+    some = of_versions(["1"])
+    assert some.mask(Nothing()) == some.mask(Owner("a")) == some.mask(Exactly(Version("2"))) == 0
+
+
+# --- the release that is taken
+
+
+def taken(project: Project, version: str) -> Release:
+    release = project.release(project.versions.index(Version(version)))
+    assert isinstance(release, Release), list(map(str, release))
+    return release
+
+
+def refused(project: Project, version: str) -> list[str]:
+    release = project.release(project.versions.index(Version(version)))
+    assert isinstance(release, tuple), release.file.filename
+    return list(map(str, release))
+
+
+def test_a_wheel_goes_before_an_archive_and_the_other_wheels_stay_known() -> None:
+    catalog = DataCatalog()
+    catalog.add_archive("a", "1")
+    catalog.add_wheel("a", "1", tags="py3-none-any")
+    catalog.add_wheel("a", "1", tags="cp311-cp311-manylinux_2_17_aarch64")
+    catalog.add_wheel("a", "1", tags="cp311-cp311-manylinux_2_17_x86_64")
+    release = taken(project(catalog), "1")
+    assert release.file.filename == "a-1-cp311-cp311-manylinux_2_17_aarch64.whl"
+    assert [file.filename for file in release.others] == ["a-1-py3-none-any.whl"]
+
+
+def test_an_archive_where_no_wheel_fits() -> None:
+    catalog = DataCatalog()
+    catalog.add_archive("a", "1", ending=".zip")
+    catalog.add_archive("a", "1")
+    catalog.add_wheel("a", "1", tags="cp311-cp311-manylinux_2_17_x86_64")
+    release = taken(project(catalog), "1")
+    assert (release.file.filename, release.others) == ("a-1.tar.gz", ())
+
+
+def test_a_builds_fact_takes_the_archive_and_only_that() -> None:
+    catalog = DataCatalog()
+    catalog.add_wheel("a", "2")
+    catalog.add_archive("a", "2")
+    catalog.add_wheel("a", "1")
+    some = project(catalog, facts=[builds("a", ">=1")])
+    assert taken(some, "2").file.filename == "a-2.tar.gz"
+    assert taken(some, "2").builds is not None
+    assert refused(some, "1") == ["a-1-py3-none-any.whl is excluded by a fact (built from source, facts/a.toml:7)"]
+
+
+def test_excluded_releases_cite_the_fact() -> None:
+    some = project(DataCatalog({"a": {"1": [], "2": []}}), facts=[excludes("a", "==2", "verl excludes it")])
+    assert refused(some, "2") == ["2 is excluded by a fact (verl excludes it, facts/a.toml:7)"]
+    assert taken(some, "1").position == 1
+
+
+def test_names_speak_of_one_index_only() -> None:
+    catalog = DataCatalog()
+    catalog.bind("a", "pypi", "huawei")
+    catalog.add_wheel("a", "1", index="pypi")
+    catalog.add_wheel("a", "2", index="huawei")
+    some = project(catalog, facts=[names("a", ">=0", "pypi")])
+    assert refused(some, "1") == ["1 is excluded by a fact (somebody read it, facts/a.toml:7)"]
+    assert taken(some, "2").index == "huawei"
+
+
+def test_the_first_index_named_wins_where_two_have_a_version() -> None:
+    catalog = DataCatalog()
+    catalog.bind("a", "huawei", "pypi")
+    catalog.add_wheel("a", "1.0", index="pypi")
+    catalog.add_wheel("a", "1", index="huawei")
+    catalog.add_wheel("a", "2", index="pypi")
+    some = project(catalog)
+    assert [str(version) for version in some.versions] == ["2", "1"]
+    assert (taken(some, "1").index, taken(some, "1").file.filename) == ("huawei", "a-1-py3-none-any.whl")
+    assert taken(some, "2").index == "pypi"
+
+
+def test_yanked_files_give_way_to_others_of_the_release() -> None:
+    catalog = DataCatalog()
+    catalog.add_wheel("a", "1", tags="cp311-cp311-manylinux_2_17_aarch64", yanked="broken")
+    catalog.add_wheel("a", "1")
+    catalog.add_wheel("a", "2", yanked="")
+    catalog.add_wheel("a", "3", yanked="broken")
+    catalog.add_archive("a", "3")
+    catalog.add_wheel("a", "4", yanked="broken")
+    catalog.add_archive("a", "4", yanked="broken")
+    some = project(catalog)
+    assert (taken(some, "3").file.filename, taken(some, "3").yanked) == ("a-3.tar.gz", False)
+    assert (taken(some, "4").file.filename, taken(some, "4").yanked) == ("a-4-py3-none-any.whl", True)
+    assert (taken(some, "1").file.filename, taken(some, "1").yanked) == ("a-1-py3-none-any.whl", False)
+    assert taken(some, "2").yanked
+
+
+def test_a_release_that_was_yanked_on_one_index_is_taken_from_another() -> None:
+    catalog = DataCatalog()
+    for version, yanked in (("1", None), ("2", "broken")):
+        catalog.add_wheel("a", version, yanked="broken")
+        catalog.add_wheel("a", version, index="two", yanked=yanked)
+    catalog.bind("a", PYPI, "two")
+    some = project(catalog)
+    assert [(taken(some, one).index, taken(some, one).yanked) for one in "12"] == [("two", False), (PYPI, True)]
+    catalog.add_wheel("a", "3rc1")
+    assert pins(problem("a", indexes=catalog.indexes()), catalog) == {"a": "1"}
+
+
+def test_a_release_that_does_not_fit_says_why_for_each_file() -> None:
+    catalog = DataCatalog()
+    catalog.add_wheel("a", "1", tags="cp312-cp312-manylinux_2_17_aarch64")
+    catalog.add_archive("a", "1", requires_python=">=3.12")
+    assert refused(project(catalog), "1") == [
+        (
+            "a-1-cp312-cp312-manylinux_2_17_aarch64.whl is built for another platform or Python"
+            " (cp312-cp312-manylinux_2_17_aarch64)"
+        ),
+        "a-1.tar.gz needs a different Python (Requires-Python >=3.12)",
+    ]

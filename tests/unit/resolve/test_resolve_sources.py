@@ -1,0 +1,220 @@
+"""Projects that come from a commit, and distributions that must be absent, in solving."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+from packaging.version import Version
+
+from resolver.lock.build import applied
+from resolver.model.resolution import LeftOut, Resolution
+from resolver.resolve.builds import build_problem
+from resolver.resolve.check import check
+from resolver.resolve.solver import solve
+from tests.datacatalog import DataCatalog
+from tests.problems import (
+    absent,
+    builds,
+    excludes,
+    pins,
+    problem,
+    refused,
+    requires,
+    solved,
+    taken,
+    target,
+    told,
+    with_sources,
+    without,
+)
+
+# --- from a commit
+
+
+def test_a_project_comes_from_its_commit_whatever_indexes_and_policy_say() -> None:
+    catalog = DataCatalog({"verl": {"0.9": ["nosuch"]}, "numpy": {"2.0": [], "1.26": []}})
+    line, source = taken("verl", "0.6.0.dev0", "numpy<2")
+    asked = with_sources(problem(line, "verl>=0.5", prereleases="never"), source)
+    assert pins(asked, catalog) == {"numpy": "1.26", "verl": "0.6.0.dev0"}
+    pin = solved(asked, catalog).pin("verl")
+    assert pin is not None
+    assert (pin.release.source, pin.release.index) == (source, "")
+
+
+def test_what_is_required_of_wheels_is_not_of_what_is_built() -> None:
+    a2 = replace(requires("vllm-ascend", "<=0.13.0", "soc in A2"), wheels=True)
+    catalog = DataCatalog({"vllm-ascend": {"0.13.0": []}})
+    here = target(cann="8.5.0", soc="A3")
+    assert refused(problem("vllm-ascend", target=here, facts=[a2]), catalog)
+    line, source = taken("vllm-ascend", "0.13.0")
+    assert pins(with_sources(problem(line, target=here, facts=[a2]), source), catalog) == {"vllm-ascend": "0.13.0"}
+    catalog = DataCatalog()
+    catalog.add_archive("vllm-ascend", "0.13.0")
+    asked = problem("vllm-ascend", target=here, facts=[a2])
+    assert pins(asked, catalog) == {"vllm-ascend": "0.13.0"}
+    assert a2 not in applied(solved(asked, catalog))
+
+
+def test_its_index_is_never_asked() -> None:
+    class Jealous(DataCatalog):
+        def lookup(self, project):  # type: ignore[no-untyped-def]
+            assert project != "verl"
+            return super().lookup(project)
+
+        def expect(self, wanted, follow=None):  # type: ignore[no-untyped-def]
+            assert "verl" not in [name for name, _ in wanted]
+
+    line, source = taken("verl", "0.6", "numpy")
+    asked = with_sources(problem(line), source)
+    assert isinstance(solve(asked, Jealous({"numpy": {"1": ["verl>=0.5"]}}), hints=[source.name]), Resolution)
+
+
+def test_extras_count_as_in_metadata_and_one_that_is_not_there_is_known() -> None:
+    catalog = DataCatalog({"a": {"1": []}, "b": {"1": []}, "c": {"1": []}})
+    line, source = taken("verl", "1", "a", "b ; extra == 'srt-npu'", "c ; extra == 'other'")
+    asked = with_sources(problem(line.replace("verl", "verl[srt_npu,gone]", 1)), source)
+    found = solved(asked, catalog)
+    assert [pin.name for pin in found.pins] == ["a", "b", "verl"]
+    pin = found.pin("verl")
+    assert pin is not None
+    assert (pin.extras, pin.unknown_extras) == (("gone", "srt-npu"), ("gone",))
+
+
+def test_facts_speak_of_its_version_but_none_about_archives() -> None:
+    catalog = DataCatalog({"numpy": {"1": []}, "verl": {"9": []}})
+    line, source = taken("verl", "0.6")
+    facts = [requires("verl", "<1", "numpy"), builds("verl", ">=0")]
+    assert pins(with_sources(problem(line, facts=facts), source), catalog) == {"numpy": "1", "verl": "0.6"}
+
+
+def test_builds_without_isolation_constrain_the_environment_others_have_one_apart() -> None:
+    catalog = DataCatalog({"torch": {"2": [], "1": []}, "tool": {"1": []}})
+    here, one = taken("here", "1", build_requires=("torch<2",), isolation=False)
+    apart, other = taken("apart", "1", build_requires=("tool",))
+    asked = with_sources(problem(here, apart), one, other)
+    assert pins(asked, catalog) == {"apart": "1", "here": "1", "torch": "1"}
+    resolution = solved(asked, catalog)
+    build = build_problem(resolution, catalog, tuple(pin.name for pin in resolution.pins if pin.name == "apart"))
+    assert build is not None
+    assert [(str(ask.need), str(ask.origin), ask.origin.where) for ask in build.stack.asks] == [
+        ("tool", "building apart 1 needs tool", "facts/apart.toml:7")
+    ]
+    assert not build.sources
+
+
+def test_a_requirement_on_another_version_is_told_with_the_facts_line() -> None:
+    catalog = DataCatalog({"mindspeed-rl": {"1": ["verl>=0.8"]}, "verl": {"0.9": []}})
+    line, source = taken("verl", "0.6.0.dev0")
+    assert told(with_sources(problem(line, "mindspeed-rl"), source), catalog) == [
+        f"the stack asks for {line} @ stack.toml:5",
+        "the stack asks for mindspeed-rl @ stack.toml:6",
+        "mindspeed-rl 1 needs verl>=0.8 @ metadata of mindspeed_rl-1-py3-none-any.whl",
+        (
+            "the stack takes verl from a commit with version 0.6.0.dev0, which does not match `>=0.8` @ "
+            "facts/verl.toml:7"
+        ),
+    ]
+
+
+def test_what_it_needs_is_told_with_the_facts_line_or_the_repository() -> None:
+    catalog = DataCatalog({"numpy": {"2": [], "1": []}})
+    for known, place in ((True, "facts/verl.toml:7 (a table of the vendor, vendor)"), (False, None)):
+        line, source = taken("verl", "0.6", "numpy<2", known=known)
+        place = place or f"metadata of {source.address}"
+        assert told(with_sources(problem(line, "numpy>=2"), source), catalog) == [
+            f"the stack asks for {line} @ stack.toml:5",
+            "the stack asks for numpy>=2 @ stack.toml:6",
+            f"verl 0.6 needs numpy<2 @ {place}",
+        ]
+
+
+def test_a_source_for_another_python_or_that_a_fact_excludes() -> None:
+    line, source = taken("verl", "0.6", requires_python=">=3.12")
+    assert told(with_sources(problem(line), source), DataCatalog()) == [
+        f"the stack asks for {line} @ stack.toml:5",
+        f"verl 0.6 cannot be used: Requires-Python >=3.12 @ {source.address}",
+    ]
+    line, source = taken("verl", "0.6")
+    asked = with_sources(problem(line, facts=[excludes("verl", "==0.6")]), source)
+    assert len(refused(asked, DataCatalog()).statements) == 2
+
+
+# --- absent
+
+
+def test_what_the_stack_keeps_out_is_left_out_wherever_it_is_asked_for() -> None:
+    catalog = DataCatalog({"a": {"1": ["timm>=1", "b", "timm[x] ; extra == 'x'"]}, "b": {"1": []}, "timm": {"1": []}})
+    asked = without(problem("a[x]", facts=[requires("b", "==1", "timm")]), "timm")
+    found = solved(asked, catalog)
+    assert [pin.name for pin in found.pins] == ["a", "b"]
+    assert [(row.package, row.requirement, row.because) for row in found.left_out] == [
+        ("a", "timm>=1", "stack.toml:20"),
+        ("a", "timm[x]", "stack.toml:20"),
+        ("b", "timm", "stack.toml:20"),
+    ]
+
+
+# triton-ascend up to 3.2 owns the module; later ones ask for triton themselves.
+def _tritons() -> DataCatalog:
+    catalog = DataCatalog()
+    catalog.add_wheel("xgrammar", "1", ["triton"])
+    catalog.add_wheel("triton", "3")
+    catalog.add_wheel("triton-ascend", "3.2")
+    catalog.add_wheel("triton-ascend", "3.3", ["triton"])
+    catalog.add_wheel("vllm-ascend", "1", ["triton-ascend==3.2"])
+    return catalog
+
+
+_ABSENT = absent("triton-ascend", "<=3.2", "triton")
+
+
+def test_a_fact_holds_where_the_stack_names_its_project() -> None:
+    found = solved(problem("xgrammar", "triton-ascend==3.2", facts=[_ABSENT]), _tritons())
+    assert {pin.name: str(pin.version) for pin in found.pins} == {"triton-ascend": "3.2", "xgrammar": "1"}
+    assert found.left_out == (
+        LeftOut(
+            package=found.pins[1].name,
+            version=Version("1"),
+            name=_ABSENT.other,
+            requirement="triton",
+            because="triton-ascend-absent",
+        ),
+    )
+
+
+def test_it_does_not_where_a_release_is_admitted_that_it_does_not_speak_of() -> None:
+    catalog = _tritons()
+    assert pins(problem("xgrammar", "triton-ascend", facts=[_ABSENT]), catalog) == {
+        "triton": "3",
+        "triton-ascend": "3.3",
+        "xgrammar": "1",
+    }
+
+
+def test_elsewhere_the_two_exclude_each_other_and_the_conflict_says_why() -> None:
+    catalog = _tritons()
+    sentence = "triton must not be installed together with triton-ascend: somebody read it"
+    for asks in (("vllm-ascend", "xgrammar"), ("triton-ascend==3.2", "triton")):
+        lines = told(problem(*asks, facts=[_ABSENT]), catalog)
+        assert f"{sentence} @ facts/triton-ascend.toml:7 (a table of the vendor, vendor)" in lines
+        assert [line.partition(" @ ")[0] for line in lines[:2]] == [f"the stack asks for {ask}" for ask in asks]
+
+
+# --- the check
+
+
+def test_the_check_knows_a_pin_that_is_not_what_the_stack_names() -> None:
+    catalog = DataCatalog({"numpy": {"1": []}})
+    line, source = taken("verl", "0.6", "numpy")
+    asked = with_sources(problem(line), source)
+    found = solved(asked, catalog)
+    (verl,) = [pin for pin in found.pins if pin.name == "verl"]
+
+    def violations(**changes: object) -> list[str]:
+        changed = replace(verl, release=replace(verl.release, **changes))  # type: ignore[arg-type]
+        return check(asked, replace(found, pins=(found.pins[0], changed)), catalog)
+
+    assert violations() == []
+    other = replace(source, commit="0" * 40)
+    assert violations(source=other) == ["verl is not what the stack's address stands for"]
+    assert violations(version=Version("0.7")) == [f"verl 0.7 is not verl 0.6 of {source.address}"]
+    assert any("must be absent" in one for one in check(without(asked, "numpy"), found, catalog))

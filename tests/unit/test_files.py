@@ -1,0 +1,86 @@
+"""Files that others have changed into something else, or left behind."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from resolver import files
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    for text in ("one\r\ntwo\rthree\n", ""):
+        files.write(path, text.encode())
+        assert files.read(path, len(text)) == text.encode()
+        assert files.read_text(path, 100) == path.read_text("utf-8")
+    assert [one.name for one in tmp_path.iterdir()] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (errno.EMFILE, "allow more open files: `ulimit -n 1024`"),
+        (errno.ENOSPC, "free some space or choose another folder"),
+        (errno.EACCES, "check the permissions there or choose another folder"),
+        (errno.ENOTDIR, "choose another folder"),
+        (None, "choose another folder"),
+    ],
+)
+def test_what_is_advised_fits_what_happened(number: int | None, told: str) -> None:
+    assert files.advice(number, "choose another folder") == told
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (os.mkfifo, "it is not a regular file"),
+        (os.mkdir, "it is not a regular file"),
+        (lambda path: path.symlink_to("/dev/zero"), "it is not a regular file"),
+        (lambda path: path.write_bytes(b"x" * (files.MIB + 1)), "it is larger than 1 MiB"),
+        (lambda path: None, "No such file or directory"),
+    ],
+)
+def test_what_cannot_be_read_is_not_waited_for(tmp_path: Path, make: Callable[[Path], object], why: str) -> None:
+    make(tmp_path / "a")
+    with pytest.raises(OSError, match=why) as caught:
+        files.read(tmp_path / "a", files.MIB)
+    assert caught.value.strerror == why
+
+
+def test_a_link_in_the_place_where_a_file_grows_leads_nowhere(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_text("theirs")
+    (tmp_path / ".a.partial").symlink_to(other)
+    files.write(tmp_path / "a", b"ours")
+    assert (other.read_text(), (tmp_path / "a").read_text()) == ("theirs", "ours")
+    assert not (tmp_path / "a").is_symlink()
+
+
+def test_what_refuses_a_file_names_it(tmp_path: Path) -> None:
+    code = f"""
+import resource
+from pathlib import Path
+from resolver import files
+resource.setrlimit(resource.RLIMIT_FSIZE, (9, 9))
+try:
+    files.write(Path({str(tmp_path / "a")!r}), bytes(10))
+except OSError as error:
+    print(error.strerror, error.filename)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (run.stdout, run.stderr) == (f"File too large {tmp_path / 'a'}\n", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_where_it_cannot_be_put_in_place_nothing_is_left(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    with pytest.raises(OSError, match="Is a directory"):
+        files.write(tmp_path / "a", b"ours")
+    assert [one.name for one in tmp_path.iterdir()] == ["a"]
