@@ -17,7 +17,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 
 from resolver.index.protocol import Follow, Lookup, UnusableFile
 from resolver.model.index import PYPI, Binding, Index, Indexes
-from resolver.model.release import ACTIVE, Archive, File, Metadata, Page, SetAside, Standing
+from resolver.model.release import ACTIVE, Archive, File, Metadata, Page, ProjectStatus, Rejection
 
 
 class DataCatalog:
@@ -25,8 +25,8 @@ class DataCatalog:
 
     def __init__(self, releases: Mapping[str, Mapping[str, Iterable[str]]] | None = None) -> None:
         self._pages: dict[tuple[NormalizedName, str], dict[str, list[File]]] = {}
-        self._set_aside: dict[tuple[NormalizedName, str], list[SetAside]] = {}
-        self._standing: dict[tuple[NormalizedName, str], Standing] = {}
+        self._set_aside: dict[tuple[NormalizedName, str], list[Rejection]] = {}
+        self._standing: dict[tuple[NormalizedName, str], ProjectStatus] = {}
         self._metadata: dict[str, Metadata] = {}
         self._archives: dict[str, Archive] = {}
         self._members: dict[tuple[str, str], str] = {}
@@ -90,14 +90,19 @@ class DataCatalog:
         return file
 
     def add_project(
-        self, name: str, *, index: str = PYPI, set_aside: Iterable[SetAside] = (), standing: Standing = ACTIVE
+        self,
+        name: str,
+        *,
+        index: str = PYPI,
+        rejections: Iterable[Rejection] = (),
+        project_status: ProjectStatus = ACTIVE,
     ) -> None:
         """Make a project known, even if only by files that were set aside while its page was read, or by its status."""
         key = (canonicalize_name(name), index)
         self._pages.setdefault(key, {})
-        self._set_aside.setdefault(key, []).extend(set_aside)
-        if standing != ACTIVE:
-            self._standing[key] = standing
+        self._set_aside.setdefault(key, []).extend(rejections)
+        if project_status != ACTIVE:
+            self._standing[key] = project_status
 
     def bind(self, name: str, *indexes: str) -> None:
         """Bind a project to all of these indexes."""
@@ -135,10 +140,16 @@ class DataCatalog:
             releases = self._pages.get((project, index))
             if releases is not None:
                 frozen = {version: tuple(files) for version, files in releases.items()}
-                set_aside = tuple(self._set_aside[project, index])
-                standing = self._standing.get((project, index), ACTIVE)
+                rejections = tuple(self._set_aside[project, index])
+                project_status = self._standing.get((project, index), ACTIVE)
                 pages.append(
-                    Page(project=project, index=index, releases=frozen, set_aside=set_aside, standing=standing)
+                    Page(
+                        project=project,
+                        index=index,
+                        releases=frozen,
+                        rejections=rejections,
+                        project_status=project_status,
+                    )
                 )
         return Lookup(tuple(pages), self.unreachable)
 

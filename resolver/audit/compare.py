@@ -97,8 +97,8 @@ def _offered(page: Page | None) -> Mapping[str, Sequence[File]]:
 
 def _changes(pin: LockedPin, page: Page | None, offered: Mapping[str, Sequence[File]]) -> Iterator[Change]:
     of = Pin(canonicalize_name(pin.name), pin.version, pin.index)
-    if page is not None and page.standing.status != ACTIVE.status:
-        yield Marked(pin=of, status=page.standing.status, reason=page.standing.reason)
+    if page is not None and page.project_status.status != ACTIVE.status:
+        yield Marked(pin=of, status=page.project_status.status, reason=page.project_status.reason)
     lost = tuple(file.name for file in pin.file if file.name not in offered)
     if lost:
         yield Gone(pin=of, scope=_scope(pin, page), files=lost, needed=pin.file[0].name in lost)

@@ -12,8 +12,8 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.errors import IndexFailure, InputError
+from resolver.index.parse.compatibility import Compatibility
 from resolver.index.parse.noted import noted_in
-from resolver.index.parse.screen import Screen
 from resolver.index.protocol import Catalog, Lookup, UnusableFile
 from resolver.model import text
 from resolver.model.candidate import Release
@@ -54,7 +54,7 @@ class Offers:
     def __init__(self, problem: Problem, catalog: Catalog, facts: Iterable[Fact]) -> None:
         self.catalog = catalog
         self._problem = problem
-        self._screen = Screen(problem.target, None)
+        self._screen = Compatibility(problem.target, None)
         self._builds: dict[NormalizedName, list[Fact]] = {}
         self._required: dict[NormalizedName, list[Requires]] = {}
         self._commits: dict[NormalizedName, list[Version]] = {}

@@ -45,8 +45,8 @@ from resolver.report.explanation import words
 from resolver.report.explanation.json import explanation_json
 from resolver.report.explanation.sentences import target_line
 from resolver.report.explanation.why import why_json, why_text
+from resolver.resolve.core_statements import cutoff_text
 from resolver.resolve.solver import decide
-from resolver.resolve.tell import cutoff_text
 from resolver.resolve.universe import Universe
 
 _CONFLICT = 1

@@ -14,8 +14,8 @@ from resolver.cli.progress import Progress
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs
 from resolver.explain.changes import Changed
-from resolver.explain.everywhere import Everywhere
 from resolver.explain.explain import draft, lettered
+from resolver.explain.multi_target import Everywhere
 from resolver.explain.trial import Clock
 from resolver.index.protocol import Catalog
 from resolver.index.waiting import looking

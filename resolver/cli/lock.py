@@ -22,7 +22,7 @@ from resolver.cli.locking import Failure, Job, Order, Outcome, attempt, jobs_of,
 from resolver.cli.named import ALL, named
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress, columns
-from resolver.cli.wishes import Wishes
+from resolver.cli.upgrade_policy import UpgradePolicy
 from resolver.json_text import json_text
 from resolver.lock import diff
 from resolver.model.language import Language
@@ -86,7 +86,7 @@ def command(
         locks=locks,
         cutoff=exclude_newer,
         targets=frozenset(targets),
-        wishes=Wishes(upgrade, frozenset(map(canonicalize_name, upgrade_packages))),
+        upgrade_policy=UpgradePolicy(upgrade, frozenset(map(canonicalize_name, upgrade_packages))),
         anew=anew,
         seconds=explain_seconds,
         language=tongue,
@@ -113,7 +113,7 @@ def _lock_all(names: Sequence[str], order: Order, progress: Progress, page: Page
     """The outcome for each target of each stack, in order. A failure does not keep others from being locked."""
     prepared = [(name, attempt(partial(jobs_of, name, order, progress, offline=offline))) for name in names]
     jobs = [job for _, found in prepared if not isinstance(found, Failure) for job in found]
-    order.wishes.check([job.previous for job in jobs if job.previous is not None])
+    order.upgrade_policy.check([job.previous for job in jobs if job.previous is not None])
     outcomes: list[Outcome] = []
     with closing(Catalogs(order.matrices, progress, offline=offline)) as catalogs:
         for number, (name, found) in enumerate(prepared, 1):
@@ -174,7 +174,7 @@ def _tell(outcomes: Sequence[Outcome], language: Language) -> None:
             sys.stdout.write(
                 summary(lock, job.problem, job.folder, language, written=written, moved=moved, told=told, columns=room)
             )
-            told.update(lock.cautions)
+            told.update(lock.all_warnings)
     _tell_failures(outcomes, language)
     if len(outcomes) > 1:
         sys.stdout.write("\n" + table([_row(outcome, language) for outcome in outcomes], language))
@@ -206,8 +206,8 @@ def _row(outcome: Outcome, language: Language) -> Row:
     match outcome.found:
         case Lock() as lock:
             told = words.ROW_LOCKED(language, pins=words.PINS(language, len(lock.pin)))
-            if lock.cautions:
-                told += words.ROW_WARNED(language, warnings=words.WARNINGS(language, len(lock.cautions)))
+            if lock.all_warnings:
+                told += words.ROW_WARNED(language, warnings=words.WARNINGS(language, len(lock.all_warnings)))
             return Row(stack, target, seconds, _changes(outcome, lock, language), told, "locked")
         case Failure(told=error):
             told = words.ROW_FAILED(language, message=error.message)

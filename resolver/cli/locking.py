@@ -20,7 +20,7 @@ from resolver.cli.named import chosen
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
 from resolver.cli.rendered import prepare, rendered
-from resolver.cli.wishes import Wishes
+from resolver.cli.upgrade_policy import UpgradePolicy
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs, load
 from resolver.errors import InputError, NothingToLock, ResolverError
@@ -58,7 +58,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     locks: Path
     cutoff: dt.datetime | None
     targets: frozenset[str]
-    wishes: Wishes
+    upgrade_policy: UpgradePolicy
     anew: bool
     seconds: float
     language: Language
@@ -104,7 +104,7 @@ def jobs_of(stack: str, order: Order, progress: Progress, *, offline: bool) -> l
     _warn_of_missing_facts(problems, order.matrices, progress)
     for problem in with_sources(problems, offline=offline, progress=progress):
         folder = order.locks / problem.stack.name / problem.target.name
-        previous = _previous(folder, upgrade=order.wishes.upgrade)
+        previous = _previous(folder, upgrade=order.upgrade_policy.upgrade)
         known = not (folder / lock_file.NAME).exists() and lock_folder.has_report(folder)
         jobs.append(Job(inputs, problem, folder, previous, known))
     return jobs
@@ -132,7 +132,7 @@ def lock_stack(jobs: Sequence[Job], order: Order, catalogs: Catalogs, progress: 
         try:
             return _write(_locked(jobs, order, catalogs, progress, page), order, catalogs.pool.cache)
         except _OvertakenError:
-            upgrade = order.wishes.upgrade
+            upgrade = order.upgrade_policy.upgrade
             jobs = [replace(job, previous=_previous(job.folder, upgrade=upgrade)) for job in jobs]
     raise InputError(
         "other runs keep changing the lock; what they wrote was kept",
@@ -215,8 +215,8 @@ def _lock(
     catalog: Catalog,
 ) -> Lock | Explanation:
     previous = job.previous
-    keep, keep_builds = order.wishes.keep(previous)
-    passed = order.wishes.passed_over(previous)
+    keep, keep_builds = order.upgrade_policy.keep(previous)
+    passed = order.upgrade_policy.passed_over(previous)
     remembered = RememberedLock(store, job.problem)
     lock = None if order.anew else remembered.recall(catalog, keep, keep_builds, passed)
     if lock is None:
@@ -238,7 +238,7 @@ def _lock(
         lock = answer
         remembered.keep(catalog, lock, keep, keep_builds, passed)
         # A lock is a fixed point: solving with its own pins preferred gives it again.
-        itself = Wishes(upgrade=False, upgrade_packages=frozenset())
+        itself = UpgradePolicy(upgrade=False, upgrade_packages=frozenset())
         remembered.keep(catalog, lock, *itself.keep(lock), itself.passed_over(lock))
     if not lock.pin:
         raise _nothing_applies(job.problem, lock, order.language)
@@ -292,7 +292,7 @@ def _write(outcomes: Sequence[Outcome], order: Order, store: Cache) -> list[Outc
         write_reports(reports)
 
     def require_the_same(folder: Path) -> None:
-        now = _read(folder, upgrade=order.wishes.upgrade)
+        now = _read(folder, upgrade=order.upgrade_policy.upgrade)
         if now != before[folder] and not lock_folder.current(changed[folder], folder):
             raise _OvertakenError
 

@@ -16,7 +16,7 @@ from resolver.cli.named import named
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
 from resolver.cli.solving import solved
-from resolver.cli.wishes import Wishes
+from resolver.cli.upgrade_policy import UpgradePolicy
 from resolver.config.compile import compile_problems
 from resolver.config.load import find_stack, load
 from resolver.errors import InputError
@@ -28,7 +28,7 @@ from resolver.lock import file as lock_file
 from resolver.resolve.solver import Refutation
 from resolver.resolve.universe import Universe
 
-_KEEP = Wishes(upgrade=False, upgrade_packages=frozenset())
+_KEEP = UpgradePolicy(upgrade=False, upgrade_packages=frozenset())
 _SECONDS = 600.0  # for the ways out of a conflict, all of which are to be recorded
 
 

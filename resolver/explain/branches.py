@@ -11,8 +11,8 @@ from resolver.model.candidate import Candidate, Release
 from resolver.model.explanation import Branch, Closing
 from resolver.model.package import Kind, Package
 from resolver.resolve.clauses import Clauses
+from resolver.resolve.core_statements import spans
 from resolver.resolve.ground import Component, Ground, Lacking, Line, Module, Said, Taken
-from resolver.resolve.tell import spans
 
 _DEEPEST = 4
 

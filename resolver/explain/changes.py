@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from resolver.explain.alternatives import Alternatives
+from resolver.explain.costs import EXTRA, LATER, PRACTICE, RENAME, UNLISTED_LAST, Costs, aged, drops
 from resolver.explain.edit import StackText, as_list
-from resolver.explain.offers import Offers
-from resolver.explain.prices import EXTRA, LATER, PRACTICE, RENAME, UNLISTED_LAST, Prices, aged, drops
 from resolver.explain.trial import Trials
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
@@ -92,7 +92,7 @@ def practices_on(names: Sequence[str], where: str) -> Change:
 class Changes:
     """The changes that grounds of one problem stand for."""
 
-    def __init__(self, clauses: Clauses, trials: Trials, prices: Prices, offers: Offers) -> None:
+    def __init__(self, clauses: Clauses, trials: Trials, prices: Costs, offers: Alternatives) -> None:
         self._clauses = clauses
         self._trials = trials
         self._prices = prices

@@ -14,8 +14,8 @@ from resolver.model.explanation import Contradiction
 from resolver.model.fact import Warns
 from resolver.model.statement import Lack, Needs, Statement
 from resolver.resolve.clauses import Clauses
+from resolver.resolve.core_statements import tell
 from resolver.resolve.ground import Ground, Lacking
-from resolver.resolve.tell import tell
 
 _MOST = 12
 _SAME_WISHES = 4  # contradictions reported about the same lines

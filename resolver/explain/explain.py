@@ -15,9 +15,9 @@ from resolver.config.load import Inputs
 from resolver.explain.awaited import awaited, is_open
 from resolver.explain.changes import Changed
 from resolver.explain.contradictions import contradiction, cores
+from resolver.explain.costs import SPLIT, cost, named, no_longer_needed, spares
 from resolver.explain.edit import StackText, with_suffix
 from resolver.explain.fixes import find
-from resolver.explain.prices import SPLIT, cost, named, no_longer_needed, spares
 from resolver.explain.split import split
 from resolver.explain.trial import Clock, Expired, Trials, environment
 from resolver.explain.wishes import wish_of
@@ -29,9 +29,9 @@ from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.model.statement import Lacks, Needs
+from resolver.resolve.core_statements import cutoff_text
 from resolver.resolve.ground import Ground
 from resolver.resolve.solver import Refutation
-from resolver.resolve.tell import cutoff_text
 from resolver.resolve.universe import Universe
 
 _SHARE = 1 / 3  # of the time, at most, for what clashes: the rest is for ways out

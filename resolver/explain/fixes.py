@@ -17,7 +17,7 @@ from itertools import islice
 from math import inf
 
 from resolver.explain.changes import Changed
-from resolver.explain.prices import spares
+from resolver.explain.costs import spares
 from resolver.explain.repairs import Found, Repairs
 from resolver.explain.trial import Expired, Trials
 from resolver.resolve.clauses import Clauses

@@ -16,8 +16,8 @@ from resolver.config.document import Document
 from resolver.config.schema import FactFile
 from resolver.errors import ResolverError
 from resolver.explain.changes import Changed, Changes, practices_on, proposed
+from resolver.explain.costs import ADD, NOTE, OVERRIDE, PRACTICE, named
 from resolver.explain.edit import StackText
-from resolver.explain.prices import ADD, NOTE, OVERRIDE, PRACTICE, named
 from resolver.explain.trial import Trials
 from resolver.index.parse.noted import Noted
 from resolver.index.protocol import UnusableFile
@@ -32,9 +32,9 @@ from resolver.model.resolution import Pin
 from resolver.model.statement import Lack, Source
 from resolver.model.tags import machine_of, newer_glibc
 from resolver.resolve.clauses import Clauses
+from resolver.resolve.core_statements import meant
 from resolver.resolve.ground import Component, Ground, Lacking, Said
 from resolver.resolve.needs import DYNAMIC
-from resolver.resolve.tell import meant
 
 _REQUIREMENTS_FILES = ("requirements/common.txt", "requirements-common.txt")
 _MARKED = 3  # releases with the same requirement whose metadata is searched for markers

@@ -20,14 +20,14 @@ from typing import NamedTuple
 
 import msgspec
 
+from resolver.explain.alternatives import Alternatives
 from resolver.explain.changes import Changed, Changes
 from resolver.explain.choices import complete
 from resolver.explain.corrections import Corrections
+from resolver.explain.costs import UNLISTED, UNLISTED_LAST, Costs, risky, useless_without, years_older
 from resolver.explain.cutoffs import first_day
 from resolver.explain.edit import StackText
 from resolver.explain.noting import rests_on_notes
-from resolver.explain.offers import Offers
-from resolver.explain.prices import UNLISTED, UNLISTED_LAST, Prices, risky, useless_without, years_older
 from resolver.explain.proposals import Proposals, is_unstated
 from resolver.explain.rest import Rest, clash_of_rest, told_of
 from resolver.explain.trial import Trials, Undecided
@@ -38,9 +38,9 @@ from resolver.model.explanation import Attempt, Change, ChangeKind, Contradictio
 from resolver.model.resolution import Resolution
 from resolver.model.statement import Lack, Statement
 from resolver.resolve.clauses import Clauses
+from resolver.resolve.core_statements import tell
 from resolver.resolve.ground import Component, Ground, Lacking, Line
 from resolver.resolve.solver import Refutation
-from resolver.resolve.tell import tell
 
 WHOLE = 2  # fixes that go against nothing, after which dropping lines is no longer considered
 _SETS = 24  # sets of changes for which releases are looked for
@@ -145,8 +145,8 @@ class Repairs:
         self._is_wish = before is None
         self._before = before or Changed((), trials.text, 0, risky=False)
         own_cutoff = trials.inputs.stack.content.policy.exclude_newer is not None
-        self._prices = Prices(clauses, trials.problem, own_cutoff=own_cutoff)
-        self._offers = Offers(clauses, trials.problem)
+        self._prices = Costs(clauses, trials.problem, own_cutoff=own_cutoff)
+        self._offers = Alternatives(clauses, trials.problem)
         self._changes = Changes(clauses, trials, self._prices, self._offers)
         self.proposals = Proposals(clauses, trials, self._changes)
         self._corrections = Corrections()

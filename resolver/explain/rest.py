@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from resolver.explain.contradictions import contradiction, readable
-from resolver.explain.prices import drops
+from resolver.explain.costs import drops
 from resolver.explain.wishes import wish_of
 from resolver.model.explanation import Contradiction
 from resolver.model.origin import BuildLine, StackLine

@@ -25,7 +25,7 @@ from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.resolve.builds import solve_builds
 from resolver.resolve.demand import pins
-from resolver.resolve.lookahead import Lookahead
+from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.solver import Refutation, prove, search
 from resolver.resolve.universe import Universe
 
@@ -165,14 +165,14 @@ class Trials:
             problem = self.problem_of(text)
             catalog = self.notes.inner if strictly and self.notes is not None else None
             universe = self._universe.variant(problem, catalog)
-            lookahead = Lookahead(universe)
-            lookahead.expect(universe.roots())
+            prefetch = Prefetch(universe)
+            prefetch.expect(universe.roots())
             noting = self.notes is not None and not strictly  # everything that follows rests on notes
             share = _NOTING_SHARE if noting else _BRIEF_SHARE if briefly else _TRIAL_SHARE
             clock = self.clock.once(self.clock.seconds * share)
             with looking(clock.look):
                 # most changed stacks that clash do so at once; the complete engine then says why
-                found = search(universe, lookahead, clock.tick, starts=1)
+                found = search(universe, prefetch, clock.tick, starts=1)
                 answer = found if found is not None else prove(universe, clock.tick)
                 if isinstance(answer, Resolution):
                     solve_builds(answer, universe.catalog, tick=clock.tick)

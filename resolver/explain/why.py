@@ -22,9 +22,9 @@ from resolver.model.problem import Ask
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin, Resolution
 from resolver.model.statement import Asks, Forbids, Needs, Shares, Source, Span, Statement
+from resolver.resolve.core_statements import spans
 from resolver.resolve.project import Project
 from resolver.resolve.solver import decide
-from resolver.resolve.tell import spans
 from resolver.resolve.universe import Universe
 from resolver.suggestions import did_you_mean
 

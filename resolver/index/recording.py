@@ -22,7 +22,7 @@ from resolver.index.parse.filename import wheel_parts
 from resolver.index.parse.uploaded import in_whole_seconds
 from resolver.index.protocol import Catalog, Follow, Lookup, UnusableFile
 from resolver.index.snapshot import Snapshot, Unusable, key_of, sorted_page
-from resolver.model.release import Archive, File, Metadata, Page, Reason, SetAside
+from resolver.model.release import Archive, File, Metadata, Page, Reason, Rejection
 from resolver.model.target import PLATFORMS, Target
 
 PYTHONS: Final = ("3.10", "3.11", "3.12", "3.13")
@@ -143,12 +143,12 @@ def _trimmed(page: Page, pythons: tuple[str, ...]) -> Page:
         rows = sorted((_bare(file) for file in files if file.url != NOWHERE), key=lambda file: file.filename)
         releases[version] = tuple(file for file in rows if _fits(file.filename, pythons)) or tuple(rows[:1])
     heads = {f"{_head(file.filename, version)}{version}" for version, files in releases.items() for file in files}
-    set_aside = (
-        SetAside(row.filename, row.reason, without_addresses(row.detail))
-        for row in page.set_aside
+    rejections = (
+        Rejection(row.filename, row.reason, without_addresses(row.detail))
+        for row in page.rejections
         if row.reason is not Reason.FORMAT or not any(_continues(row.filename, head) for head in heads)
     )
-    return sorted_page(page.project, page.index, releases, set_aside)
+    return sorted_page(page.project, page.index, releases, rejections)
 
 
 def _head(filename: str, version: str) -> str:

@@ -11,7 +11,7 @@ from packaging.version import Version
 
 from resolver.index.protocol import Lookup
 from resolver.model import text
-from resolver.model.release import Archive, File, Metadata, Page, SetAside
+from resolver.model.release import Archive, File, Metadata, Page, Rejection
 
 
 class Unusable(msgspec.Struct, frozen=True, gc=False):
@@ -68,7 +68,7 @@ def sorted_page(
     project: NormalizedName,
     index: str,
     releases: Mapping[str, Iterable[File]],
-    set_aside: Iterable[SetAside],
+    rejections: Iterable[Rejection],
 ) -> Page:
     """A page in the one order that a snapshot keeps."""
     return Page(
@@ -78,7 +78,7 @@ def sorted_page(
             version: tuple(sorted(releases[version], key=lambda file: file.filename))
             for version in sorted(releases, key=lambda each: (text.version(each) or Version("0"), each))
         },
-        set_aside=tuple(sorted(set(set_aside), key=lambda row: (row.filename, row.reason.name, row.detail))),
+        rejections=tuple(sorted(set(rejections), key=lambda row: (row.filename, row.reason.name, row.detail))),
     )
 
 
@@ -101,4 +101,4 @@ def _merged_page(ours: Page, theirs: Page) -> Page:
         key = spelled.get(text.version(version), version)
         releases.setdefault(key, {}).update((file.filename, file) for file in files)
     rows = {version: files.values() for version, files in releases.items()}
-    return sorted_page(ours.project, ours.index, rows, (*ours.set_aside, *theirs.set_aside))
+    return sorted_page(ours.project, ours.index, rows, (*ours.rejections, *theirs.rejections))

@@ -17,7 +17,7 @@ from resolver.errors import InputError
 from resolver.index.protocol import Lookup
 from resolver.index.snapshot import Snapshot, Unusable
 from resolver.index.store.cache import ODD
-from resolver.model.release import Archive, File, Metadata, Page, Reason, SetAside
+from resolver.model.release import Archive, File, Metadata, Page, Reason, Rejection
 
 _MAGIC: Final = b"ascend-lock snapshot "
 _FORMAT: Final = b"2\n"
@@ -66,7 +66,7 @@ class _Page(msgspec.Struct, frozen=True, array_like=True):
 
     index: str
     releases: dict[str, tuple[File, ...]]
-    set_aside: tuple[tuple[str, str, str], ...]
+    rejections: tuple[tuple[str, str, str], ...]
 
 
 class _Answer(msgspec.Struct, frozen=True, array_like=True):
@@ -161,7 +161,7 @@ def _packed(lookups: Mapping[str, Lookup]) -> _Project:
         lookup = lookups[platform]
         pages += [page for page in lookup.pages if page not in pages]
         answers.append(_Answer(platform, tuple(map(pages.index, lookup.pages)), lookup.unreachable))
-    rows = (tuple((row.filename, row.reason.name, row.detail) for row in page.set_aside) for page in pages)
+    rows = (tuple((row.filename, row.reason.name, row.detail) for row in page.rejections) for page in pages)
     return _Project(
         tuple(_Page(page.index, dict(page.releases), aside) for page, aside in zip(pages, rows, strict=True)),
         tuple(answers),
@@ -174,7 +174,7 @@ def _unpacked(project: NormalizedName, stored: _Project) -> dict[str, Lookup]:
             project=project,
             index=page.index,
             releases=page.releases,
-            set_aside=tuple(SetAside(name, Reason[reason], detail) for name, reason, detail in page.set_aside),
+            rejections=tuple(Rejection(name, Reason[reason], detail) for name, reason, detail in page.rejections),
         )
         for page in stored.pages
     ]

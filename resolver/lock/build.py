@@ -10,7 +10,7 @@ from packaging.requirements import InvalidRequirement
 from resolver.errors import InputError, WrongRelease
 from resolver.index.parse.address import read_root
 from resolver.index.protocol import Catalog, UnusableFile
-from resolver.lock import cautions
+from resolver.lock import warnings as lock_warnings
 from resolver.lock.driver import drivers
 from resolver.lock.order import stages
 from resolver.model import fact as facts
@@ -103,11 +103,11 @@ def build(
         absent=tuple(_absent(resolution, about)),
         departs=tuple(Departed(**asdict(row)) for row in problem.stack.departures),
         warnings=(
-            *cautions.warnings(resolution, about, catalog),
-            *(line for _, pin in tools for line in cautions.on_trust(pin, resolution, catalog)),
-            *cautions.unbuilt(pins, builds),
+            *lock_warnings.warnings(resolution, about, catalog),
+            *(line for _, pin in tools for line in lock_warnings.on_trust(pin, resolution, catalog)),
+            *lock_warnings.unbuilt(pins, builds),
         ),
-        notes=tuple(cautions.notes(problem)),
+        notes=tuple(lock_warnings.notes(problem)),
         exclude_newer=problem.policy.exclude_newer.isoformat() if problem.policy.exclude_newer else "",
         imports=problem.stack.checks.imports,
         import_env=dict(problem.stack.checks.env),
@@ -132,7 +132,7 @@ def _indexes(pins: Sequence[LockedPin], known: Indexes) -> Iterator[LockedIndex]
 
 
 def _fact(fact: facts.Fact) -> LockedFact:
-    told = cautions.warning_of(fact)
+    told = lock_warnings.warning_of(fact)
     return LockedFact(
         id=fact.id,
         where=fact.where,
@@ -333,7 +333,7 @@ def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:
     for fact in resolution.problem.facts:
         pin = resolution.pin(fact.package)
         if isinstance(fact, facts.Replaces) and pin is not None and fact.speaks_of(pin.version):
-            for line in cautions.own_lines(pin, catalog, fact.drop):
+            for line in lock_warnings.own_lines(pin, catalog, fact.drop):
                 name = _name_of(line)
                 if name in fact.drop:
                     yield Override(package=pin.name, version=str(pin.version), name=name, dropped=line, fact=fact.id)

@@ -20,7 +20,7 @@ from resolver import files
 from resolver.errors import InputError
 from resolver.json_text import json_text
 from resolver.lock import phrases
-from resolver.lock.sound import require_names
+from resolver.lock.validate import require_names
 
 MANIFEST = "bundle.json"
 SUMS = "SHA256SUMS"

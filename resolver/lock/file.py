@@ -13,7 +13,7 @@ import tomli_w
 
 from resolver import files
 from resolver.errors import InputError
-from resolver.lock.sound import require_sound
+from resolver.lock.validate import require_sound
 from resolver.model.lock import FORMAT, Lock
 
 NAME = "lock.toml"

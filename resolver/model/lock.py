@@ -291,7 +291,7 @@ class Lock(_Row, kw_only=True, frozen=True):
         return tuple(fact for fact in self.fact if fact.id in row.facts)
 
     @property
-    def cautions(self) -> tuple[str, ...]:
+    def all_warnings(self) -> tuple[str, ...]:
         """All that a reader should be warned of: the warnings, and each pin that was taken on trust."""
         trusted = (f"{pin.name} {pin.version}: {pin.git.trust}" for pin in self.pin if pin.git and pin.git.trust)
         return (*self.warnings, *trusted)

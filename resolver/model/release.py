@@ -59,7 +59,7 @@ class Reason(Enum):
     UNREAD = "was not read, because other files of its project have the metadata of different releases"
 
 
-class SetAside(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class Rejection(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A file that cannot be used, and why; `detail` gives the specifics."""
 
     filename: str
@@ -70,7 +70,7 @@ class SetAside(msgspec.Struct, frozen=True, array_like=True, gc=False):
         return f"{self.filename} {self.reason.value}" + (f" ({self.detail})" if self.detail else "")
 
 
-class Standing(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class ProjectStatus(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What an index says about a project as a whole (PEP 792); `status` is `active` if it says nothing.
 
     Both texts are the index's own. PEP 792 also defines `archived`, `quarantined` and `deprecated`.
@@ -80,7 +80,7 @@ class Standing(msgspec.Struct, frozen=True, array_like=True, gc=False):
     reason: str = ""
 
 
-ACTIVE: Final = Standing()
+ACTIVE: Final = ProjectStatus()
 QUARANTINED: Final = "quarantined"
 
 
@@ -95,8 +95,8 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     project: NormalizedName
     index: str
     releases: Mapping[str, tuple[File, ...]]
-    set_aside: tuple[SetAside, ...] = ()
-    standing: Standing = ACTIVE
+    rejections: tuple[Rejection, ...] = ()
+    project_status: ProjectStatus = ACTIVE
     newest_first: bool = False
 
 

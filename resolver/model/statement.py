@@ -13,7 +13,7 @@ from enum import Enum
 import msgspec
 
 from resolver.model.fact import Absent, Collides, Excludes, Fact, Names
-from resolver.model.release import Reason, SetAside
+from resolver.model.release import Reason, Rejection
 
 
 class Span(msgspec.Struct, frozen=True):
@@ -111,7 +111,7 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     version: str
-    files: tuple[SetAside, ...]
+    files: tuple[Rejection, ...]
 
 
 class Unread(msgspec.Struct, frozen=True):

@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from resolver.lock import cautions, phrases
+from resolver.lock import phrases
+from resolver.lock import warnings as lock_warnings
 from resolver.lock.phrases import Phrase
 from resolver.model.language import Language
 from resolver.model.lock import LockedFact
@@ -100,7 +101,7 @@ def caution(sentence: str, about: Sequence[LockedFact]) -> str:
         return _ON.sub(_on, told)
     subject, _, reason = sentence.partition(": ")
     chinese = quoted(reason, "zh")
-    return f"{subject}：{chinese}" if chinese != reason else cautions.in_chinese(sentence, about)
+    return f"{subject}：{chinese}" if chinese != reason else lock_warnings.in_chinese(sentence, about)
 
 
 def _from(found: re.Match[str]) -> str:

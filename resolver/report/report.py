@@ -24,7 +24,7 @@ def report(lock: Lock, language: Language = "en") -> str:
 
 def _blocks(lock: Lock, language: Language) -> Iterator[str]:
     yield from _head(lock, language)
-    yield from _list(words.WARNINGS, lock.cautions, lock, language)
+    yield from _list(words.WARNINGS, lock.all_warnings, lock, language)
     yield from _list(words.NOTES, lock.notes, lock, language)
     yield from _section(words.GIT, words.GIT_SAID, words.GIT_HEAD, _sources(lock, language), language)
     yield from _section(words.ABSENT, words.ABSENT_SAID, words.ABSENT_HEAD, _absent(lock, language), language)

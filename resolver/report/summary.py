@@ -28,7 +28,7 @@ def lock_json(lock: Lock, folder: Path, *, moved: bool) -> dict[str, Any]:
         "target": lock.target.name,
         "folder": str(folder),
         "pins": {pin.name: pin.version for pin in lock.pin},
-        "warnings": list(lock.cautions),
+        "warnings": list(lock.all_warnings),
         "changes": [{"name": row.name, "old": row.old, "new": row.new} for row in lock.change if moved],
     }
 
@@ -89,13 +89,13 @@ def _move(change: Change, language: Language) -> str:
 
 
 def _cautions(lock: Lock, language: Language, told: Collection[str], columns: int) -> Iterator[str]:
-    new = [warning for warning in lock.cautions if warning not in told]
-    if lock.cautions:
-        known = len(lock.cautions) - len(new)
+    new = [warning for warning in lock.all_warnings if warning not in told]
+    if lock.all_warnings:
+        known = len(lock.all_warnings) - len(new)
         some = words.SOME_TOLD(language, count=known) if known and new else ""
         above = some or (words.ALL_TOLD(language) if known else "")
         end = words.COLON(language) if new else words.STOP(language)
-        yield f"{words.WARNINGS(language, len(lock.cautions))}{above}{end}"
+        yield f"{words.WARNINGS(language, len(lock.all_warnings))}{above}{end}"
     for warning in new:
         yield from _item(warning, lock, language, columns)
 

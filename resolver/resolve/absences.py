@@ -14,7 +14,7 @@ from resolver.model import text
 from resolver.model.candidate import Release
 from resolver.model.edge import Allows
 from resolver.model.package import Package
-from resolver.model.release import Reason, SetAside
+from resolver.model.release import Reason, Rejection
 from resolver.model.statement import Lack
 from resolver.resolve.demand import pins
 from resolver.resolve.ground import Ground, Lacking, Line, Taken
@@ -83,7 +83,7 @@ class Absences:
         return why_set_aside(self._universe, project, position, release)
 
 
-def why_set_aside(universe: Universe, project: Project, position: int, files: Sequence[SetAside]) -> Ground:
+def why_set_aside(universe: Universe, project: Project, position: int, files: Sequence[Rejection]) -> Ground:
     """The ground on which a release is unusable."""
     fact = universe.taken_by(project.name, project.versions[position])
     if fact is not None and any(row.reason is Reason.FACT for row in files):

@@ -24,8 +24,8 @@ from resolver.resolve.absences import Absences
 from resolver.resolve.demand import pins, satisfies
 from resolver.resolve.ground import Component, Ground, Line, Module, grounds
 from resolver.resolve.grounded import Grounded
-from resolver.resolve.lookahead import Lookahead
 from resolver.resolve.pinned import Pinned
+from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.universe import Universe
 
 
@@ -43,7 +43,7 @@ class Clauses(Grounded):
         self.edges: dict[Ground, list[tuple[Candidate | None, Edge]]] = {}  # what each ground was added for
         self._absences = Absences(universe)
         self._pinned = Pinned(universe)
-        self._lookahead = Lookahead(universe)
+        self._prefetch = Prefetch(universe)
         self._variables: dict[Candidate, int] = {}
         self._candidates: dict[int, Candidate] = {}
         self._waiting: dict[Package, tuple[Candidate | None, Edge]] = {}
@@ -88,11 +88,11 @@ class Clauses(Grounded):
 
     def expect(self, candidates: Iterable[Candidate]) -> None:
         """Tell the catalog which candidates will probably be opened next."""
-        self._lookahead.expect_releases(one for one in candidates if one not in self._opened)
+        self._prefetch.expect_releases(one for one in candidates if one not in self._opened)
 
     def expect_edges(self, edges: Iterable[Edge]) -> None:
         """Tell the catalog which requirements will be followed next."""
-        self._lookahead.expect(edges)
+        self._prefetch.expect(edges)
 
     def open(self, candidate: Candidate) -> None:
         """Add what a candidate needs. Reads its metadata."""
@@ -102,7 +102,7 @@ class Clauses(Grounded):
         self._opened[candidate] = None
         if candidate.package.kind is not Kind.MODULE:
             self.introduce(candidate.package)
-        self._lookahead.expect(edges)
+        self._prefetch.expect(edges)
         for edge in edges:
             self._add(candidate, edge)
 

@@ -9,7 +9,7 @@ from packaging.requirements import InvalidRequirement
 from packaging.utils import NormalizedName
 
 from resolver.errors import InputError, ResolverError, WrongRelease
-from resolver.index.parse.screen import Screen
+from resolver.index.parse.compatibility import Compatibility
 from resolver.index.protocol import Catalog, UnusableFile
 from resolver.model import fact as facts
 from resolver.model import text
@@ -22,7 +22,7 @@ from resolver.model.release import Reason
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import LeftOut
 from resolver.model.target import Target
-from resolver.resolve.about import About
+from resolver.resolve.fact_index import About
 from resolver.resolve.needs import DYNAMIC, DynamicArchiveError, requirement_lines
 from resolver.resolve.project import Project
 from resolver.resolve.relevance import Relevance
@@ -47,7 +47,7 @@ class Edges:
         self,
         target: Target,
         catalog: Catalog,
-        screen: Screen,
+        screen: Compatibility,
         about: About,
         project: Callable[[NormalizedName], Project],
         absent: Callable[[], Mapping[NormalizedName, str]],

@@ -1,4 +1,4 @@
-"""Wishes without an upper bound that got a release far older than the newest, and what keeps the newer ones out.
+"""UpgradePolicy without an upper bound that got a release far older than the newest, and what keeps the newer ones out.
 
 `vllm-ascend` on a CANN of last winter gives a release of last winter, and nobody asked for that. What keeps newer ones
 out is a core of the clauses about what the stack names: that takes a fraction of a proof, and requests next to nothing.
@@ -20,7 +20,7 @@ from resolver.model.fact import Requires
 from resolver.model.origin import StackLine
 from resolver.model.package import Kind, Package
 from resolver.model.problem import Ask, Problem
-from resolver.model.release import Reason, SetAside
+from resolver.model.release import Reason, Rejection
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import FellBack, Pin, Resolution
 from resolver.model.statement import Asks, Statement
@@ -69,7 +69,7 @@ def _far(universe: Universe, resolution: Resolution) -> Iterator[tuple[Pin, str]
             yield pin, str(project.versions[newer[0]])
 
 
-def _is_out(release: Release | tuple[SetAside, ...]) -> bool:
+def _is_out(release: Release | tuple[Rejection, ...]) -> bool:
     """Whether a release is none to wait for: yanked, or after the cut-off."""
     if isinstance(release, Release):
         return release.yanked
@@ -102,7 +102,7 @@ def _kept_out(universe: Universe, pin: Pin) -> tuple[Statement, ...]:
     Empty if they do not. Whatever is unread can only forbid more.
     """
     from resolver.resolve.clauses import Clauses  # they need PySAT
-    from resolver.resolve.tell import tell
+    from resolver.resolve.core_statements import tell
 
     problem = universe.problem
     line = f"{pin.name}>{pin.version.public}"

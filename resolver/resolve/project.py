@@ -12,14 +12,14 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.index.parse.screen import Screen
+from resolver.index.parse.compatibility import Compatibility
 from resolver.index.parse.uploaded import moment
 from resolver.index.protocol import Lookup
 from resolver.model.candidate import Release
 from resolver.model.component import Value
 from resolver.model.edge import Allows, Among, Exactly
 from resolver.model.fact import Builds, Excludes, Fact, FactKind, Names, Warns
-from resolver.model.release import File, Page, Reason, SetAside
+from resolver.model.release import File, Page, Reason, Rejection
 from resolver.model.source import Source
 from resolver.resolve.ordered import Offer, Ordered
 
@@ -37,7 +37,7 @@ class Project:
         self,
         name: NormalizedName,
         ordered: Ordered,
-        screen: Screen,
+        screen: Compatibility,
         facts: tuple[Fact, ...],
         *,
         wheels_only: bool = False,
@@ -50,7 +50,7 @@ class Project:
         self.ordered = ordered
         self.found = bool(ordered.lookup.pages)
         self.unreachable = ordered.lookup.unreachable
-        self.set_aside = tuple(row for page in ordered.lookup.pages for row in page.set_aside)
+        self.rejections = tuple(row for page in ordered.lookup.pages for row in page.rejections)
         self.versions = ordered.versions
         self.all = ordered.all
         # something named by its commit is wanted, whatever the policy on pre-releases
@@ -68,11 +68,11 @@ class Project:
         for fact, mask in last:
             if fact.is_needless_on(system):
                 self._first |= mask
-        self._screened: dict[int, Release | tuple[SetAside, ...]] = {}
+        self._screened: dict[int, Release | tuple[Rejection, ...]] = {}
         # of those looked at: what the target cannot use; and the same including yanked ones
         self.unusable = self.unwanted = 0
 
-    def release(self, position: int) -> Release | tuple[SetAside, ...]:
+    def release(self, position: int) -> Release | tuple[Rejection, ...]:
         """The usable release at a position, or why each of its files was set aside."""
         known = self._screened.get(position)
         if known is None:
@@ -159,12 +159,12 @@ class Project:
             case _:
                 return 0
 
-    def wheels_set_aside(self, position: int) -> tuple[SetAside, ...]:
+    def wheels_set_aside(self, position: int) -> tuple[Rejection, ...]:
         """Why wheels of a release were set aside, if only its archive remains."""
         release = self.release(position)
         if not isinstance(release, Release) or release.source is not None or release.file.is_wheel or release.builds:
             return ()
-        rows = [self._screen(one.page.releases[one.version]).set_aside for one in self.ordered.offers(position)]
+        rows = [self._screen(one.page.releases[one.version]).rejections for one in self.ordered.offers(position)]
         return tuple(row for aside in rows for row in aside if row.filename.endswith(".whl"))
 
     def uploaded(self, position: int) -> datetime | None:
@@ -172,10 +172,10 @@ class Project:
         files = [file for one in self.ordered.offers(position) for file in one.page.releases[one.version]]
         return min(filter(None, (moment(file.uploaded) for file in files)), default=None)
 
-    def _look(self, position: int) -> Release | tuple[SetAside, ...]:
+    def _look(self, position: int) -> Release | tuple[Rejection, ...]:
         """The release from the first index that has a usable file of it, preferably one that is not yanked."""
         version = self.versions[position]
-        set_aside: tuple[SetAside, ...] = ()
+        rejections: tuple[Rejection, ...] = ()
         yanked: Release | None = None
         for offer in self.ordered.offers(position):
             found = self._look_at(offer, version, position)
@@ -184,16 +184,16 @@ class Project:
                     return found
                 yanked = yanked or found
             else:
-                set_aside += found
-        return yanked or set_aside
+                rejections += found
+        return yanked or rejections
 
-    def _look_at(self, offer: Offer, version: Version, position: int) -> Release | tuple[SetAside, ...]:
+    def _look_at(self, offer: Offer, version: Version, position: int) -> Release | tuple[Rejection, ...]:
         index = offer.page.index
         taken = next(iter(self.about(position, Excludes)), None) or next(
             (fact for fact in self.about(position, Names) if fact.index == index), None
         )
         if taken is not None:
-            return (SetAside(str(version), Reason.FACT, f"{taken.reason}, {taken.where}"),)
+            return (Rejection(str(version), Reason.FACT, f"{taken.reason}, {taken.where}"),)
         builds = next(reversed(self.about(position, Builds)), None)
         if self.source is not None:
             return Release(
@@ -207,20 +207,20 @@ class Project:
                 source=self.source,
             )
         screened = self._screen(offer.page.releases[offer.version])
-        wheels, set_aside = screened.wheels, screened.set_aside
+        wheels, rejections = screened.wheels, screened.rejections
         if builds is not None:
-            set_aside += tuple(
-                SetAside(file.filename, Reason.FACT, f"built from source, {builds.where}") for file in wheels
+            rejections += tuple(
+                Rejection(file.filename, Reason.FACT, f"built from source, {builds.where}") for file in wheels
             )
             wheels = ()
         archives = screened.archives
         if self._wheels_only:
-            set_aside += tuple(SetAside(file.filename, Reason.SOURCE) for file in archives)
+            rejections += tuple(Rejection(file.filename, Reason.SOURCE) for file in archives)
             archives = ()
         # as in pip: files that are not yanked come first, and wheels among them
         kept = _standing(wheels) or _standing(archives) or wheels or archives
         if not kept:
-            return set_aside or (SetAside(str(version), Reason.FORMAT),)
+            return rejections or (Rejection(str(version), Reason.FORMAT),)
         return Release(
             version=version,
             file=kept[0],

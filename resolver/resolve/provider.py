@@ -21,7 +21,7 @@ from resolver.model.candidate import Candidate, Release
 from resolver.model.edge import Edge
 from resolver.model.package import Kind, Package
 from resolver.resolve.demand import ANYTHING, Demand
-from resolver.resolve.lookahead import Lookahead
+from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.universe import Universe
 
 _SMALLEST, _LARGEST = 4, 32
@@ -40,14 +40,14 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
 
     resolution: Resolution[Edge, Candidate, Package]
 
-    def __init__(self, universe: Universe, lookahead: Lookahead) -> None:
+    def __init__(self, universe: Universe, prefetch: Prefetch) -> None:
         self._universe = universe
-        self._lookahead = lookahead
+        self._prefetch = prefetch
         self._conflicts: Counter[Package] = Counter()
         self._order: dict[Package, int] = {}  # the packages in the order in which they were first required
         self._demands: dict[Package, tuple[Criterion[Edge, Candidate], Demand]] = {}
         self._sums: dict[Package, tuple[list[Edge], Demand]] = {}
-        lookahead.asked = self.demanded
+        prefetch.asked = self.demanded
 
     # --- what resolvelib asks
 
@@ -118,8 +118,8 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
     def get_dependencies(self, candidate: Candidate) -> Sequence[Edge]:
         """What a candidate needs. Reads its metadata, and tells the catalog of what that will lead to."""
         edges = self._universe.edges(candidate)
-        self._lookahead.expect(edges)
-        self._lookahead.expect_tools(candidate)
+        self._prefetch.expect(edges)
+        self._prefetch.expect_tools(candidate)
         return edges
 
     def admits(self, criterion: Criterion[Edge, Candidate], candidate: Candidate) -> bool:
@@ -138,7 +138,7 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
         if candidate.package.kind is Kind.PROJECT:
             following = iter(self._universe.candidates(candidate.package, ANYTHING))
             if candidate in following:  # which moves on to it
-                self._lookahead.expect_releases(islice(following, count))
+                self._prefetch.expect_releases(islice(following, count))
 
     # --- the state
 

@@ -22,10 +22,10 @@ from resolver.resolve.check import check
 from resolver.resolve.gather import InvalidChoiceError, gather
 from resolver.resolve.ground import Ground, Line
 from resolver.resolve.incremental import IncrementalResolution
-from resolver.resolve.lookahead import Lookahead
 from resolver.resolve.needs import DynamicArchiveError
 from resolver.resolve.newest import Choices, newest
 from resolver.resolve.practices import practices_used
+from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.provider import Provider, Reporter, Tick
 from resolver.resolve.universe import Universe
 
@@ -70,7 +70,7 @@ def solve(
     answer = decide(Universe(problem, catalog, preferred), hints=hints, tick=tick)
     if isinstance(answer, Resolution):
         return answer
-    from resolver.resolve.tell import tell
+    from resolver.resolve.core_statements import tell
 
     statements = dict.fromkeys(tell(answer.engine.clauses, answer.core).values())
     return Conflict(problem=problem, statements=tuple(statements))
@@ -87,10 +87,10 @@ def decide(
 
     With `wheels`, the metadata of all wheels of the pins is requested meanwhile, as a lock will need it.
     """
-    lookahead = Lookahead(universe, wheels=wheels)
-    lookahead.expect(universe.roots())
-    lookahead.expect_projects(hints)
-    found = search(universe, lookahead, tick)
+    prefetch = Prefetch(universe, wheels=wheels)
+    prefetch.expect(universe.roots())
+    prefetch.expect_projects(hints)
+    found = search(universe, prefetch, tick)
     if found is None:
         return prove(universe, tick)
     if wheels:
@@ -99,14 +99,14 @@ def decide(
 
 
 def search(
-    universe: Universe, lookahead: Lookahead, tick: Tick | None = None, *, starts: int = _STARTS
+    universe: Universe, prefetch: Prefetch, tick: Tick | None = None, *, starts: int = _STARTS
 ) -> Resolution | None:
     """What resolvelib finds and the check confirms; None, which proves nothing, if that is nothing valid.
 
     It begins so many times. On cyclic graphs it is known to fail, with an invalid result or a wrong "impossible"
     (resolvelib issue 206).
     """
-    choices, rounds = _search(universe, lookahead, tick, starts)
+    choices, rounds = _search(universe, prefetch, tick, starts)
     if choices is None:
         return None
     found = _finished(universe, choices, "search", rounds, tick)
@@ -133,13 +133,13 @@ def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutati
 
 
 def _search(
-    universe: Universe, lookahead: Lookahead, tick: Tick | None, starts: int = _STARTS
+    universe: Universe, prefetch: Prefetch, tick: Tick | None, starts: int = _STARTS
 ) -> tuple[Choices | None, int]:
     """What resolvelib chooses, if anything, and after how many rounds in all.
 
     After many conflicts it begins anew, as the provider knows by then which packages clash, and why.
     """
-    provider = Provider(universe, lookahead)
+    provider = Provider(universe, prefetch)
     reporter = Reporter(provider, tick)
     for _ in range(starts):
         reporter.conflicts_left = _CONFLICTS
@@ -170,7 +170,7 @@ def _narrowed(universe: Universe, tick: Tick | None) -> Choices | None:
     """Valid choices for a narrowed universe; None if there are none."""
     from resolver.resolve.complete import CompleteEngine, Unsatisfiable
 
-    choices, _ = _search(universe, Lookahead(universe), tick)
+    choices, _ = _search(universe, Prefetch(universe), tick)
     with suppress(InvalidChoiceError):
         if choices is not None:
             gather(universe, choices, engine="", rounds=0)

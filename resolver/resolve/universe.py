@@ -15,7 +15,7 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.errors import FactError
-from resolver.index.parse.screen import Screen
+from resolver.index.parse.compatibility import Compatibility
 from resolver.index.protocol import Catalog, Lookup
 from resolver.model import fact as facts
 from resolver.model import text
@@ -25,9 +25,9 @@ from resolver.model.package import Kind, Package
 from resolver.model.problem import Ask, Problem
 from resolver.model.requirement import Requirement
 from resolver.model.source import Source
-from resolver.resolve.about import About
 from resolver.resolve.demand import ANYTHING, Demand, of_edge, pins, satisfies
 from resolver.resolve.edges import Edges
+from resolver.resolve.fact_index import About
 from resolver.resolve.ordered import Ordered
 from resolver.resolve.preference import Preference
 from resolver.resolve.project import Project, of_source
@@ -48,7 +48,7 @@ class Universe:
         self.preferred = dict(preferred or {})
         self.sources = dict(_named(problem))
         self._preference = Preference(problem.policy, self.preferred)
-        self._screen = Screen(problem.target, problem.policy.exclude_newer)
+        self._screen = Compatibility(problem.target, problem.policy.exclude_newer)
         self._about = About(problem.facts)
         self._edges = Edges(problem.target, catalog, self._screen, self._about, self.project, lambda: self.absent)
         # what a choice needs, and what is known of that

@@ -156,7 +156,7 @@ def test_every_warning_of_the_committed_locks_is_there_in_chinese() -> None:
     for path in REPOSITORY.glob("locks/*/*/lock.toml"):
         lock = lock_file.read(path.parent)
         assert lock is not None
-        for warning in lock.cautions:
+        for warning in lock.all_warnings:
             assert re.search("[\u4e00-\u9fff]", caution(warning, lock.fact)), warning
             seen += 1
     assert seen >= 20

@@ -43,11 +43,11 @@ from resolver.index.net.retries import _seconds
 from resolver.index.parse import metadata, pyproject, simple
 from resolver.index.parse.address import NOWHERE, origin, read_root
 from resolver.index.parse.archive import read_archive
+from resolver.index.parse.compatibility import Compatibility
 from resolver.index.parse.filename import is_readable, wheel_parts
 from resolver.index.parse.listing import Listing
 from resolver.index.parse.metadata import Release, check_texts
 from resolver.index.parse.noted import noted_in
-from resolver.index.parse.screen import Screen
 from resolver.index.parse.wheel import Wheel
 from resolver.index.protocol import UnusableFile
 from resolver.index.snapshot_catalog import SnapshotCatalog
@@ -110,9 +110,9 @@ def page(content: bytes) -> None:
             with contextlib.suppress(ValueError):
                 origin(file.url)
         for cutoff in (None, _CUTOFF):
-            screened = Screen(HERE, cutoff)(files)
+            screened = Compatibility(HERE, cutoff)(files)
             names = {file.filename for file in files}  # one that is listed with several hashes is set aside once
-            assert len(screened.wheels) + len(screened.archives) + len(screened.set_aside) == len(names)
+            assert len(screened.wheels) + len(screened.archives) + len(screened.rejections) == len(names)
     stored = msgspec.msgpack.decode(msgspec.msgpack.encode(listing), type=Listing)
     assert stored.page(DEMO, "pypi") == read, "a page that comes back otherwise from the cache"
     assert list(map(_key, read.releases)) == sorted(map(_key, read.releases), reverse=True), "not the newest first"
@@ -140,7 +140,7 @@ def core_metadata(content: bytes) -> None:
             for extra in ("", *found.provides_extra[:3]):
                 with contextlib.suppress(UndefinedComparison, UndefinedEnvironmentName):  # told by the solver
                     need.marker.evaluate({**HERE.markers, "extra": extra})
-    Screen(HERE, None).python_refusal(found.requires_python)
+    Compatibility(HERE, None).python_refusal(found.requires_python)
 
 
 def wheel(content: bytes) -> None:

@@ -14,7 +14,7 @@ from resolver.model.candidate import Candidate
 from resolver.model.edge import Edge
 from resolver.model.package import Package
 from resolver.resolve.incremental import IncrementalResolution
-from resolver.resolve.lookahead import Lookahead
+from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.provider import Provider, Reporter
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
@@ -46,7 +46,7 @@ class Noting(Reporter):
 
 
 def decided(kind: type[Resolution[Edge, Candidate, Package]], universe: Universe) -> Decisions:
-    provider = Provider(universe, Lookahead(universe))
+    provider = Provider(universe, Prefetch(universe))
     reporter = Noting(provider)
     provider.resolution = kind(provider, reporter)
     try:

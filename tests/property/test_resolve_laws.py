@@ -19,7 +19,7 @@ from resolver.model.statement import Asks
 from resolver.resolve import solver
 from resolver.resolve.complete import CompleteEngine, Unsatisfiable
 from resolver.resolve.gather import gather
-from resolver.resolve.lookahead import Lookahead
+from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.solver import solve
 from resolver.resolve.universe import Universe
 from tests.problems import put_last
@@ -95,7 +95,7 @@ def complete(world: World) -> Resolution | None:
 def search(world: World) -> Resolution | None:
     """What resolvelib finds by itself, the check passed."""
     universe = Universe(world.problem(), world.catalog())
-    return solver.search(universe, Lookahead(universe))
+    return solver.search(universe, Prefetch(universe))
 
 
 @given(worlds())

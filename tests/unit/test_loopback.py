@@ -55,7 +55,7 @@ def read_page(client: httpx.Client, project: NormalizedName = DEMO, index: str =
     page = simple.parse(
         response.content, response.headers["Content-Type"], project=project, index=index, url=str(response.url)
     ).page(project, index)
-    assert not page.set_aside
+    assert not page.rejections
     return {file.filename: file for files in page.releases.values() for file in files}
 
 

@@ -23,7 +23,7 @@ from resolver.index.protocol import Catalog, Lookup, UnusableFile
 from resolver.index.recording import RecordingCatalog, without_addresses
 from resolver.index.snapshot import Snapshot, Unusable
 from resolver.index.snapshot_catalog import SnapshotCatalog
-from resolver.model.release import Archive, File, Metadata, Page, Reason, SetAside
+from resolver.model.release import Archive, File, Metadata, Page, Reason, Rejection
 from resolver.model.target import Target
 
 TODAY = dt.date(2026, 11, 20)
@@ -41,10 +41,10 @@ def a_file(filename: str, **changes: object) -> File:
 
 
 def a_page(
-    project: str, releases: Mapping[str, Iterable[File]], index: str = "pypi", set_aside: Iterable[SetAside] = ()
+    project: str, releases: Mapping[str, Iterable[File]], index: str = "pypi", rejections: Iterable[Rejection] = ()
 ) -> Page:
     rows = {version: tuple(files) for version, files in releases.items()}
-    return Page(project=canonicalize_name(project), index=index, releases=rows, set_aside=tuple(set_aside))
+    return Page(project=canonicalize_name(project), index=index, releases=rows, rejections=tuple(rejections))
 
 
 @dataclass
@@ -103,11 +103,11 @@ def demo() -> tuple[RecordingCatalog, dict[str, File]]:
     releases: dict[str, list[File]] = {}
     for file in files.values():
         releases.setdefault(file.filename.split("-")[1].removesuffix(".tar.gz").removesuffix(".zip"), []).append(file)
-    aside = [SetAside("demo-old.tar.gz", Reason.VERSION, "old")]
+    aside = [Rejection("demo-old.tar.gz", Reason.VERSION, "old")]
     recording = RecordingCatalog(
         Plain(
             lookups={
-                "demo": Lookup((a_page("demo", releases, set_aside=aside),), ("vendor",)),
+                "demo": Lookup((a_page("demo", releases, rejections=aside),), ("vendor",)),
                 "nowhere": Lookup(()),
             },
             answers={
@@ -193,7 +193,7 @@ def test_files_come_back_without_address_and_in_order(tmp_path: Path) -> None:
     assert lookup.unreachable == ("vendor",)
     (page,) = lookup.pages
     assert (page.project, page.index) == ("demo", "pypi")
-    assert page.set_aside == (SetAside("demo-old.tar.gz", Reason.VERSION, "old"),)
+    assert page.rejections == (Rejection("demo-old.tar.gz", Reason.VERSION, "old"),)
     assert list(page.releases) == ["1.0", "1.9", "1.10", "2.0"]
     wheel = "demo-1.9-cp311-cp311-manylinux_2_28_aarch64.whl"
     assert [file for files in page.releases.values() for file in files] == [
@@ -284,10 +284,10 @@ def test_no_address_is_recorded(tmp_path: Path) -> None:
     wheel = a_file("demo-1.0-py3-none-any.whl", url=url, yanked=f"see {url} or {REGISTRY}.")
     archive = a_file("demo-1.0.tar.gz", url=url)
     other = a_file("demo-2.0.tar.gz", url=url)
-    aside = SetAside("demo-x.tar.gz", Reason.VERSION, f"from {REGISTRY}")
+    aside = Rejection("demo-x.tar.gz", Reason.VERSION, f"from {REGISTRY}")
     recording = RecordingCatalog(
         Plain(
-            lookups={"demo": Lookup((a_page("demo", {"1.0": [wheel, archive], "2.0": [other]}, set_aside=[aside]),))},
+            lookups={"demo": Lookup((a_page("demo", {"1.0": [wheel, archive], "2.0": [other]}, rejections=[aside]),))},
             answers={
                 wheel.filename: Metadata("demo", "1.0", (f"x @ {url} ; os_name == 'nt'",)),
                 archive.filename: Archive(Metadata("demo", "1.0", (f"x @ {url}",)), (f"y @ {url}",), f"see {url}"),
@@ -311,7 +311,7 @@ def test_no_address_is_recorded(tmp_path: Path) -> None:
     everything = msgspec.json.encode(
         [
             [
-                lookup.pages[0].releases["1.0"] + lookup.pages[0].set_aside
+                lookup.pages[0].releases["1.0"] + lookup.pages[0].rejections
                 for lookup in snapshot.lookups[NormalizedName("demo")].values()
             ],
             *snapshot.metadata.values(),
@@ -379,14 +379,14 @@ def test_a_release_that_no_target_could_use_keeps_one_row() -> None:
 
 def test_trims_what_was_set_aside_for_its_format_only() -> None:
     aside = [
-        SetAside("demo-1.0.win32.exe", Reason.FORMAT),
-        SetAside("demo-1.0-1.noarch.rpm", Reason.FORMAT),
-        SetAside("demo-1.0.1.win32.exe", Reason.FORMAT),
-        SetAside("demo-2.0-py2.7.egg", Reason.FORMAT),
-        SetAside("demo-1.0-x.whl", Reason.NAME),
+        Rejection("demo-1.0.win32.exe", Reason.FORMAT),
+        Rejection("demo-1.0-1.noarch.rpm", Reason.FORMAT),
+        Rejection("demo-1.0.1.win32.exe", Reason.FORMAT),
+        Rejection("demo-2.0-py2.7.egg", Reason.FORMAT),
+        Rejection("demo-1.0-x.whl", Reason.NAME),
     ]
-    page = recorded_page(a_page("demo", {"1.0": [a_file("demo-1.0.tar.gz")]}, set_aside=aside))
-    assert [row.filename for row in page.set_aside] == [
+    page = recorded_page(a_page("demo", {"1.0": [a_file("demo-1.0.tar.gz")]}, rejections=aside))
+    assert [row.filename for row in page.rejections] == [
         "demo-1.0-1.noarch.rpm",
         "demo-1.0-x.whl",
         "demo-1.0.1.win32.exe",
@@ -441,10 +441,10 @@ def test_merges_the_recordings_of_two_platforms(tmp_path: Path) -> None:
 
 
 def test_merges_two_spellings_of_one_version() -> None:
-    aside = [SetAside("demo-x.zip", Reason.VERSION, "x")]
+    aside = [Rejection("demo-x.zip", Reason.VERSION, "x")]
     pages = (
-        a_page("demo", {"1.0": [a_file("demo-1.0.tar.gz")]}, set_aside=aside),
-        a_page("demo", {"1": [a_file("demo-1-py3-none-any.whl")]}, set_aside=aside),
+        a_page("demo", {"1.0": [a_file("demo-1.0.tar.gz")]}, rejections=aside),
+        a_page("demo", {"1": [a_file("demo-1-py3-none-any.whl")]}, rejections=aside),
     )
     one, other = (
         Snapshot(
@@ -459,7 +459,7 @@ def test_merges_two_spellings_of_one_version() -> None:
         for target, page in zip((ARM, X86), pages, strict=True)
     )
     (page,) = one.merged(other).lookups[NormalizedName("demo")]["linux-aarch64"].pages
-    assert page.set_aside == tuple(aside)
+    assert page.rejections == tuple(aside)
     assert {version: [file.filename for file in files] for version, files in page.releases.items()} == {
         "1.0": ["demo-1-py3-none-any.whl", "demo-1.0.tar.gz"]
     }

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 import msgspec
 
 from resolver.index.parse.address import resolve
-from resolver.model.release import ACTIVE, Standing
+from resolver.model.release import ACTIVE, ProjectStatus
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -55,7 +55,7 @@ class HtmlError(Exception):
     """The page as a whole cannot be used; the text is the reason, a sentence."""
 
 
-def read(body: bytes, url: str) -> tuple[list[tuple[str, msgspec.Raw]], Standing, str]:
+def read(body: bytes, url: str) -> tuple[list[tuple[str, msgspec.Raw]], ProjectStatus, str]:
     """The files that a page links to, in its order, its project's status, and the address that links are relative to.
 
     A file is its name and a row as JSON has it. A page is in UTF-8, whatever it is called. Raises HtmlError. Links to
@@ -132,10 +132,10 @@ def _check_version(said: Said) -> None:
             raise HtmlError(f"Its API version is {content.strip()!r}; only version 1 is supported (PEP 629).")
 
 
-def _standing(said: Said) -> Standing:
+def _standing(said: Said) -> ProjectStatus:
     told = dict(said)
     status = told.get("pypi:project-status", "").strip()
-    return Standing(status, told.get("pypi:project-status-reason", "").strip()) if status else ACTIVE
+    return ProjectStatus(status, told.get("pypi:project-status-reason", "").strip()) if status else ACTIVE
 
 
 def _file(attributes: dict[str, str | None]) -> tuple[str, msgspec.Raw] | None:

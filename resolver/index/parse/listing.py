@@ -18,7 +18,7 @@ from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure
 from resolver.index.parse.address import NOWHERE, resolve
-from resolver.model.release import File, Page, SetAside, Standing
+from resolver.model.release import File, Page, ProjectStatus, Rejection
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -48,8 +48,8 @@ class Listing(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """A page. `base` is what its links are relative to; of each piece there are the versions and the packed rows."""
 
     base: str
-    standing: Standing
-    set_aside: tuple[SetAside, ...]
+    project_status: ProjectStatus
+    rejections: tuple[Rejection, ...]
     versions: tuple[tuple[str, ...], ...]
     pieces: tuple[bytes, ...]
 
@@ -59,13 +59,13 @@ class Listing(msgspec.Struct, array_like=True, frozen=True, gc=False):
             project=project,
             index=index,
             releases=_Releases(self),
-            set_aside=self.set_aside,
-            standing=self.standing,
+            rejections=self.rejections,
+            project_status=self.project_status,
             newest_first=True,
         )
 
 
-def packed(base: str, standing: Standing, set_aside: Sequence[SetAside], rows: Rows) -> Listing:
+def packed(base: str, project_status: ProjectStatus, rejections: Sequence[Rejection], rows: Rows) -> Listing:
     """A listing of rows whose versions are in order, newest first."""
     compressor = zstd.ZstdCompressor(_LEVEL)
     versions, pieces = [], []
@@ -78,7 +78,7 @@ def packed(base: str, standing: Standing, set_aside: Sequence[SetAside], rows: R
             versions.append(tuple(together))
             pieces.append(compressor.compress(_encode(together), compressor.FLUSH_FRAME))
             together, size = {}, 0
-    return Listing(base, standing, tuple(set_aside), tuple(versions), tuple(pieces))
+    return Listing(base, project_status, tuple(rejections), tuple(versions), tuple(pieces))
 
 
 def bare(row: msgspec.Raw, base: str) -> msgspec.Raw:

@@ -1,7 +1,7 @@
 """Pages of the simple repository API, bytes to `Listing`. Pure.
 
 JSON is PEP 691 and 700, HTML PEP 503, 592, 658 and 714; PEP 629 versions both, and PEP 792 is in both.
-A defect of a single file results in a `SetAside`; one that makes the whole page
+A defect of a single file results in a `Rejection`; one that makes the whole page
 unusable is an IndexFailure.
 """
 
@@ -27,7 +27,7 @@ from resolver.index.parse.filename import (
 )
 from resolver.index.parse.listing import Listing, Rows, bare, packed, value_of
 from resolver.model import text
-from resolver.model.release import ACTIVE, Reason, SetAside, Standing
+from resolver.model.release import ACTIVE, ProjectStatus, Reason, Rejection
 
 ACCEPT: Final = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
 
@@ -80,10 +80,10 @@ def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str
         unusable(project, index, url, f"Its type is `{media}`; only version 1 is supported (PEP 629).")
     base = url
     if media in _JSON_TYPES or body.lstrip()[:1] == b"{":
-        files, standing = _read_json(body, project, index, url)
+        files, project_status = _read_json(body, project, index, url)
     else:
         try:
-            files, standing, base = html.read(body, url)
+            files, project_status, base = html.read(body, url)
         except html.HtmlError as error:
             unusable(project, index, url, str(error))
     if any(mark in body for mark in (b"@", b"\\", b"&")):
@@ -95,7 +95,7 @@ def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str
     if aside and not spelled and all(_is_foreign(one, project) for one in aside):
         unusable(project, index, url, f"Every file on it belongs to another project, for example {aside[0].filename}.")
     rows, odd = _ordered(spelled)
-    return packed(without_credentials(base), standing, aside + odd, rows)
+    return packed(without_credentials(base), project_status, aside + odd, rows)
 
 
 def unusable(project: str, index: str, url: str, why: str, hint: str = "") -> NoReturn:
@@ -110,7 +110,7 @@ def unusable(project: str, index: str, url: str, why: str, hint: str = "") -> No
 
 def _read_json(
     body: bytes, project: NormalizedName, index: str, url: str
-) -> tuple[Iterable[tuple[str, msgspec.Raw]], Standing]:
+) -> tuple[Iterable[tuple[str, msgspec.Raw]], ProjectStatus]:
     """The names of files with their rows, and the project's status."""
     # Values that are not needed leave nothing behind, however large they are.
     if len(body) > _LEAST * _MOST_OBJECTS and body.count(b"{") > _MOST_OBJECTS:
@@ -131,26 +131,26 @@ def _read_json(
     return zip([one.filename for one in page.files], rows, strict=True), _standing(page.project_status)
 
 
-def _standing(given: msgspec.Raw) -> Standing:
+def _standing(given: msgspec.Raw) -> ProjectStatus:
     """PEP 792: "If no status is explicitly noted, then the project is considered to be in the active state."."""
     told = value_of(given)
     found = told if isinstance(told, dict) else {}
     status, reason = found.get("status"), found.get("reason")
     if not isinstance(status, str) or not status:
         return ACTIVE
-    return Standing(status, reason if isinstance(reason, str) else "")
+    return ProjectStatus(status, reason if isinstance(reason, str) else "")
 
 
-def _spelled(files: Iterable[tuple[str, msgspec.Raw]], project: NormalizedName) -> tuple[Rows, list[SetAside]]:
+def _spelled(files: Iterable[tuple[str, msgspec.Raw]], project: NormalizedName) -> tuple[Rows, list[Rejection]]:
     """The rows of files by version as spelled in their names, and files that are of no version of the project."""
     spelled: Rows = {}
-    aside: list[SetAside] = []
+    aside: list[Rejection] = []
     same = ""  # how the names of the wheels of a release begin, which mostly follow each other
     rows: list[msgspec.Raw] = []
     for filename, row in files:
         if not (same and filename.startswith(same) and _TAGS.fullmatch(filename, len(same))):
             version = _version_of(filename, project)
-            if isinstance(version, SetAside):
+            if isinstance(version, Rejection):
                 aside.append(version)
                 continue
             rows = spelled.setdefault(version, [])
@@ -159,41 +159,41 @@ def _spelled(files: Iterable[tuple[str, msgspec.Raw]], project: NormalizedName) 
     return spelled, aside
 
 
-def _version_of(filename: str, project: NormalizedName) -> str | SetAside:
+def _version_of(filename: str, project: NormalizedName) -> str | Rejection:
     """The version in a file's name, or why the file cannot be used."""
     if not is_readable(filename):
-        return SetAside(ascii(filename[:255])[1:-1], Reason.NAME)
+        return Rejection(ascii(filename[:255])[1:-1], Reason.NAME)
     if filename.endswith(".whl"):
         wheel = wheel_release(filename)
         if wheel is None:
-            return SetAside(filename, Reason.NAME)
+            return Rejection(filename, Reason.NAME)
         distribution, version = wheel
-        return version if text.name(distribution) == project else SetAside(filename, Reason.FOREIGN, distribution)
+        return version if text.name(distribution) == project else Rejection(filename, Reason.FOREIGN, distribution)
     found = archive_version(filename, project)
     if found is not None:
         return found
     is_archive = filename.endswith(ARCHIVE_ENDINGS) and not starts_with_project(filename, project)
-    return SetAside(filename, Reason.FOREIGN if is_archive else Reason.FORMAT)
+    return Rejection(filename, Reason.FOREIGN if is_archive else Reason.FORMAT)
 
 
-def _is_foreign(aside: SetAside, project: NormalizedName) -> bool:
+def _is_foreign(aside: Rejection, project: NormalizedName) -> bool:
     if aside.reason is Reason.FORMAT:
         return not starts_with_project(aside.filename, project)
     return aside.reason is Reason.FOREIGN
 
 
-def _ordered(spelled: Rows) -> tuple[Rows, list[SetAside]]:
+def _ordered(spelled: Rows) -> tuple[Rows, list[Rejection]]:
     """The rows by version, newest first, and files whose version is not valid.
 
     Two spellings of one version share the key that sorts first, so that the order of a page's links does not matter.
     """
     spellings: dict[Version, list[str]] = {}
-    aside: list[SetAside] = []
+    aside: list[Rejection] = []
     for spelling, rows in spelled.items():
         version = text.version(spelling)
         if version is None:
             names = (msgspec.json.decode(row, type=_Name).filename for row in rows)
-            aside += [SetAside(name, Reason.VERSION, spelling) for name in names]
+            aside += [Rejection(name, Reason.VERSION, spelling) for name in names]
         else:
             spellings.setdefault(version, []).append(spelling)
     ordered = {}

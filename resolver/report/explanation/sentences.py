@@ -11,7 +11,7 @@ from resolver.model.explanation import Awaited, Branch, Closing, Contradiction
 from resolver.model.fact import Absent, Fact, Names, Warns
 from resolver.model.language import Language
 from resolver.model.problem import Problem
-from resolver.model.release import Reason, SetAside
+from resolver.model.release import Reason, Rejection
 from resolver.model.statement import (
     Asks,
     Forbids,
@@ -239,7 +239,7 @@ def target_line(problem: Problem, language: Language) -> str:
     return words.CLAUSE(language).join(parts)
 
 
-def predicate(row: SetAside, language: Language) -> str:
+def predicate(row: Rejection, language: Language) -> str:
     """Why one file was set aside."""
     text = words.PREDICATES[row.reason](language, 1)
     if not row.detail or row.detail in row.filename:  # such as the tags of a wheel
@@ -377,7 +377,7 @@ def _reasons(refusal: Refusal, machine: _Machine, language: Language) -> str:
     return words.CLAUSE(language).join(told_each)
 
 
-def _needs_of_machine(rows: Sequence[SetAside], machine: _Machine, language: Language, count: int) -> str:
+def _needs_of_machine(rows: Sequence[Rejection], machine: _Machine, language: Language, count: int) -> str:
     """What wheels need and what the target has instead, the closest first; empty if a file name does not tell."""
     has = dict(machine)
     missing = [lacking(row.filename, has) if row.reason is Reason.TAGS and has else {} for row in rows]
@@ -422,6 +422,6 @@ def _refused(refusal: Refusal, machine: _Machine, language: Language) -> str:
     return words.LABELLED(language, label=refusal.version, text=told)
 
 
-def _file(row: SetAside, machine: _Machine, language: Language) -> str:
+def _file(row: Rejection, machine: _Machine, language: Language) -> str:
     told = _needs_of_machine([row], machine, language, 1) or predicate(row, language)
     return words.FILE_SET_ASIDE(language, filename=row.filename, predicate=told)

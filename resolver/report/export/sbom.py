@@ -67,7 +67,7 @@ def sbom(lock: Lock) -> str:
 def _root(lock: Lock) -> Component:
     told = [("target", lock.target.name), ("platform", lock.target.platform), ("inputs", lock.inputs)]
     told += [("instead-of", lock.source)] if lock.source else []
-    told += [("warning", warning) for warning in lock.cautions]
+    told += [("warning", warning) for warning in lock.all_warnings]
     told += [(f"absent:{row.name}", f"{row.reason} ({row.because})") for row in lock.absent]
     told += [(f"fact:{fact.id}", _evidence(fact)) for fact in lock.fact]
     told += [

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
 from resolver.config.compile import compile_problems
+from resolver.explain.costs import cost
 from resolver.explain.explain import draft, lettered
-from resolver.explain.prices import cost
 from resolver.explain.trial import Clock
 from resolver.model.explanation import ChangeKind, Explanation, Fix
 from resolver.resolve.solver import Refutation, decide

@@ -14,9 +14,9 @@ from packaging.utils import NormalizedName
 from resolver.errors import IndexFailure
 from resolver.index.parse import simple
 from resolver.index.parse.address import NOWHERE
+from resolver.index.parse.compatibility import Compatibility
 from resolver.index.parse.listing import Listing, zstd
-from resolver.index.parse.screen import Screen
-from resolver.model.release import ACTIVE, File, Page, Reason, SetAside, Standing
+from resolver.model.release import ACTIVE, File, Page, ProjectStatus, Reason, Rejection
 from resolver.model.target import Target
 
 RECORDED = Path(__file__).parents[2] / "recorded" / "pages"
@@ -46,7 +46,7 @@ def page(*files: dict[str, Any], **changes: Any) -> str:
 
 
 def only(parsed: Page) -> File:
-    assert parsed.set_aside == ()
+    assert parsed.rejections == ()
     ((file,),) = parsed.releases.values()
     return file
 
@@ -54,9 +54,9 @@ def only(parsed: Page) -> File:
 def refused(parsed: Page, version: str) -> tuple[str, Reason]:
     """The only file of a release, and why no target can use it."""
     ((file,),) = [parsed.releases[version]]
-    (aside,) = Screen(Target(name="here", python="3.11", platform="linux-aarch64", glibc=(2, 28)), None)(
+    (aside,) = Compatibility(Target(name="here", python="3.11", platform="linux-aarch64", glibc=(2, 28)), None)(
         (file,)
-    ).set_aside
+    ).rejections
     assert file.url == NOWHERE
     return aside.filename, aside.reason
 
@@ -69,7 +69,7 @@ def test_the_page_of_pytorch() -> None:
     body = (RECORDED / "pytorch-cpu-torch.html").read_bytes()
     parsed = parse(body, project="torch", url="https://download.pytorch.org/whl/cpu/torch/")
     assert set(parsed.releases) == {"2.8.0+cpu", "2.10.0+cpu"}
-    assert parsed.set_aside == ()
+    assert parsed.rejections == ()
     assert parsed.releases["2.8.0+cpu"] == (
         File(
             "torch-2.8.0+cpu-cp313-cp313-manylinux_2_28_x86_64.whl",
@@ -99,7 +99,7 @@ def test_the_page_of_huawei() -> None:
     parsed = parse((RECORDED / "huawei-torch-npu.html").read_bytes(), project="torch-npu", url=root)
     names = [f"torch_npu-2.7.1.post1-cp311-cp311-manylinux_2_28_{machine}.whl" for machine in ("aarch64", "x86_64")]
     assert parsed.releases == {"2.7.1.post1": tuple(File(name, root + name) for name in names)}
-    assert [str(one) for one in parsed.set_aside] == [
+    assert [str(one) for one in parsed.rejections] == [
         "torch_npu-2.7.1.post1-cp311-cp311-manylinux_2_28_x86_64.whl.asc is not a wheel, .tar.gz or .zip",
         "torch_npu-2.7.1.nightly-cp311-cp311-linux_aarch64.whl has a version that violates PEP 440 (2.7.1.nightly)",
     ]
@@ -110,7 +110,7 @@ def test_the_variant_wheels_of_huawei() -> None:
     assert [file.filename for file in parsed.releases["0.22.1rc1"]] == [
         "vllm_ascend-0.22.1rc1-cp311-cp311-manylinux_2_24_x86_64-910b.whl"
     ]
-    assert parsed.set_aside == (SetAside("vllm_ascend-0.22.1rc1-index.json", Reason.FORMAT),)
+    assert parsed.rejections == (Rejection("vllm_ascend-0.22.1rc1-index.json", Reason.FORMAT),)
 
 
 # --- JSON (PEP 691, 700, 714)
@@ -271,7 +271,7 @@ def test_pages_that_cannot_be_used(body: str, content_type: str, why: str) -> No
 def test_a_page_without_files_is_one(body: str) -> None:
     parsed = parse(body)
     assert dict(parsed.releases) == {}
-    assert (parsed.project, parsed.index, parsed.set_aside) == ("demo", "mirror", ())
+    assert (parsed.project, parsed.index, parsed.rejections) == ("demo", "mirror", ())
 
 
 # --- HTML (PEP 503, 592, 658, 714)
@@ -350,7 +350,7 @@ def test_what_does_not_print_is_set_aside_however_it_is_written(odd: str) -> Non
         row[field] = f"{row[field][:-4]}HERE.zip"
     parsed = parse(page(*rows).replace("HERE", odd), JSON)
     assert list(parsed.releases) == ["4", "3", "1"]
-    assert [one.reason for one in parsed.set_aside] == [Reason.NAME]
+    assert [one.reason for one in parsed.rejections] == [Reason.NAME]
     assert refused(parsed, "3") == ("demo-3.zip", Reason.ADDRESS)
 
 
@@ -487,7 +487,7 @@ def test_a_foreign_file_does_not_cost_the_page(names: list[str], releases: list[
     """Only a page on which every file is another project's is that of another project."""
     found = parse(page(*({"filename": name, "url": name, "hashes": {}} for name in names)), JSON)
     assert list(found.releases) == releases
-    assert found.set_aside[0] == SetAside("other-1.zip", Reason.FOREIGN)
+    assert found.rejections[0] == Rejection("other-1.zip", Reason.FOREIGN)
 
 
 def test_a_page_is_in_utf_8_whatever_it_is_called() -> None:
@@ -516,7 +516,7 @@ def test_what_is_set_aside_and_why() -> None:
         )
     )
     assert [file.filename for file in parsed.releases["1.0"]] == ["demo-1.0.tar.gz"]
-    assert [(one.filename, one.reason.name, one.detail) for one in parsed.set_aside] == [
+    assert [(one.filename, one.reason.name, one.detail) for one in parsed.rejections] == [
         ("demo-1.0-py2.6.egg", "FORMAT", ""),
         ("demo-1.0.win32.exe", "FORMAT", ""),
         ("other-1.0.tar.gz", "FOREIGN", ""),
@@ -543,7 +543,7 @@ def test_a_file_that_is_listed_twice() -> None:
     assert only(parse(html(link, link))).sha256 == A
     parsed = parse(html(link, f"<a href='demo-1.zip#sha256={B}'>"))
     assert [file.sha256 for file in parsed.releases["1"]] == [A, B], "who chooses one sees both"
-    assert parsed.set_aside == ()
+    assert parsed.rejections == ()
 
 
 STATUS = '<meta name="pypi:repository-version" content="1.4"><meta name="pypi:project-status" content="archived">'
@@ -551,26 +551,29 @@ REASON = '<meta name="pypi:project-status-reason" content="see demo2">'
 
 
 @pytest.mark.parametrize(
-    ("body", "standing"),
+    ("body", "project_status"),
     [
         (page(), ACTIVE),
         (page(**{"project-status": {"status": "active"}}), ACTIVE),
-        (page(**{"project-status": {"status": "quarantined"}}), Standing("quarantined")),
-        (page(**{"project-status": {"status": "archived", "reason": "see demo2"}}), Standing("archived", "see demo2")),
+        (page(**{"project-status": {"status": "quarantined"}}), ProjectStatus("quarantined")),
+        (
+            page(**{"project-status": {"status": "archived", "reason": "see demo2"}}),
+            ProjectStatus("archived", "see demo2"),
+        ),
         (page(**{"project-status": {"status": 7}}), ACTIVE),
         (page(**{"project-status": "archived"}), ACTIVE),
         (page(**{"project-status": [{}] * 600_000}), ACTIVE),
         (page(**{"project-status": {"status": "archived", "x": "x" * (1 << 16)}}), ACTIVE),
         (html(), ACTIVE),
-        (html(head=STATUS), Standing("archived")),
-        (html(head=STATUS + REASON), Standing("archived", "see demo2")),
+        (html(head=STATUS), ProjectStatus("archived")),
+        (html(head=STATUS + REASON), ProjectStatus("archived", "see demo2")),
         (html(head=REASON), ACTIVE),
     ],
 )
-def test_how_a_project_stands(body: str, standing: Standing) -> None:
+def test_how_a_project_stands(body: str, project_status: ProjectStatus) -> None:
     """PEP 792, in both forms; what is of another shape says nothing."""
     parsed = parse(body, "application/json" if body.startswith("{") else "text/html")
-    assert parsed.standing == standing
+    assert parsed.project_status == project_status
 
 
 def test_a_page_comes_back_from_its_stored_form() -> None:
@@ -581,7 +584,7 @@ def test_a_page_comes_back_from_its_stored_form() -> None:
     )
     assert len(stored.pieces) == len(stored.versions) == 4
     back = stored.page(DEMO, "elsewhere")
-    assert (back.project, back.index, back.set_aside) == ("demo", "elsewhere", parsed.set_aside)
+    assert (back.project, back.index, back.rejections) == ("demo", "elsewhere", parsed.rejections)
     assert dict(back.releases) == dict(parsed.releases)
     assert (back.newest_first, list(back.releases)) == (True, [str(n) for n in reversed(range(100))])
     assert ("1" in back.releases, "x" in back.releases, len(back.releases)) == (True, False, 100)

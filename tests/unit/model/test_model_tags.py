@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from resolver.index.parse.screen import Screen
+from resolver.index.parse.compatibility import Compatibility
 from resolver.model.release import File
 from resolver.model.tags import lacking, machine_of
 from resolver.model.target import Target
@@ -65,5 +65,5 @@ def test_other_files_tell_nothing() -> None:
 def test_nothing_is_said_to_lack_of_a_wheel_that_can_be_used(python: str, abi: str, platform: str) -> None:
     """Law: only of a wheel that the target does not take something is told."""
     name = f"a-1-{python}-{abi}-{platform}.whl"
-    if Screen(TARGET, None)((File(filename=name),)).wheels:
+    if Compatibility(TARGET, None)((File(filename=name),)).wheels:
         assert lacking(name, MACHINE) == {}

@@ -25,7 +25,7 @@ from resolver.model.explanation import (
 )
 from resolver.model.origin import StackLine
 from resolver.model.problem import Ask, Policy, Problem, Stack
-from resolver.model.release import Reason, SetAside
+from resolver.model.release import Reason, Rejection
 from resolver.model.statement import Asks, Forbids, Has, Lack, Lacks, Needs, Refusal, Shares, Source, Span
 from tests.problems import CHECKED, PYPI_ONLY, need, target
 
@@ -222,13 +222,13 @@ def branching() -> Explanation:
                             Refusal(
                                 version="1.26.3",
                                 files=tuple(
-                                    SetAside(f"numpy-1.26.3-cp{minor}-none-any.whl", Reason.TAGS)
+                                    Rejection(f"numpy-1.26.3-cp{minor}-none-any.whl", Reason.TAGS)
                                     for minor in (312, 310, 309, 39, 38)
                                 ),
                             ),
                             Refusal(
                                 version="1.26.2",
-                                files=(SetAside("numpy-1.26.2.tar.gz", Reason.PYTHON, "Requires-Python >=3.12"),),
+                                files=(Rejection("numpy-1.26.2.tar.gz", Reason.PYTHON, "Requires-Python >=3.12"),),
                             ),
                         ),
                         unreachable=("huawei",),
@@ -345,7 +345,7 @@ def hostile() -> Explanation:
                         lack=Lack.UNUSABLE,
                         where=HOSTILE,
                         count=1,
-                        refusals=(Refusal(version=HOSTILE, files=(SetAside(HOSTILE, Reason.METADATA, HOSTILE),) * 2),),
+                        refusals=(Refusal(version=HOSTILE, files=(Rejection(HOSTILE, Reason.METADATA, HOSTILE),) * 2),),
                     ),
                 ),
                 closing=Closing(subject=HOSTILE, numbers=(1, 2)),

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from resolver.model import fact as facts
 from resolver.model.explanation import Closing, Contradiction
-from resolver.model.release import Reason, SetAside
+from resolver.model.release import Reason, Rejection
 from resolver.model.statement import (
     Asks,
     Forbids,
@@ -35,9 +35,9 @@ from tests.unit.report.samples import MATRIX_FACT, fact
 ONE = (Span("0.28.0", "0.28.0", 1),)
 TWO = (Span("0.27.0", "0.28.0", 2),)
 FIVE = (Span("0.27.0", "0.29.1", 5),)
-WHEEL = SetAside("x-1-cp312-none-any.whl", Reason.TAGS, "cp312-none-any")
-OTHER = SetAside("x-1-cp310-none-any.whl", Reason.TAGS, "cp310-none-any")
-ARCHIVE = SetAside("x-1.tar.gz", Reason.PYTHON, "Requires-Python >=3.12")
+WHEEL = Rejection("x-1-cp312-none-any.whl", Reason.TAGS, "cp312-none-any")
+OTHER = Rejection("x-1-cp310-none-any.whl", Reason.TAGS, "cp310-none-any")
+ARCHIVE = Rejection("x-1.tar.gz", Reason.PYTHON, "Requires-Python >=3.12")
 
 
 def needs(versions: tuple[Span, ...], source: Source = Source.METADATA) -> Needs:
@@ -49,7 +49,7 @@ def lacks(lack: Lack, *refusals: Refusal, **more: object) -> Lacks:
     return Lacks(lack=lack, refusals=refusals, **given)  # type: ignore[arg-type]
 
 
-def refusal(version: str, *files: SetAside) -> Refusal:
+def refusal(version: str, *files: Rejection) -> Refusal:
     return Refusal(version=version, files=files)
 
 
@@ -160,12 +160,12 @@ def refusal(version: str, *files: SetAside) -> Refusal:
             "x（`<2`）的任一版本没有目标机器可用的文件",
         ),
         (
-            lacks(Lack.UNUSABLE, refusal("1", SetAside("x-1.whl", Reason.METADATA, "its METADATA is empty"))),
+            lacks(Lack.UNUSABLE, refusal("1", Rejection("x-1.whl", Reason.METADATA, "its METADATA is empty"))),
             "x 1 cannot be used: its METADATA is empty",
             "x 1 无法使用：its METADATA is empty",
         ),
         (
-            lacks(Lack.UNUSABLE, refusal("1", SetAside("x-1.whl", Reason.METADATA))),
+            lacks(Lack.UNUSABLE, refusal("1", Rejection("x-1.whl", Reason.METADATA))),
             "x 1 cannot be used: x-1.whl has unreadable metadata",
             "x 1 无法使用：x-1.whl 无法读取元数据",
         ),
@@ -213,7 +213,7 @@ def test_details_name_the_files_that_the_sentence_does_not() -> None:
         "x-1.tar.gz 要求其他 Python 版本（Requires-Python >=3.12）",
     )
     assert statement_details(Asks(text="x", where="a:1"), "en") == ()
-    dynamic = refusal("1", SetAside("x-1.tar.gz", Reason.DYNAMIC, "`x-1.tar.gz` has no static metadata"))
+    dynamic = refusal("1", Rejection("x-1.tar.gz", Reason.DYNAMIC, "`x-1.tar.gz` has no static metadata"))
     assert statement_details(lacks(Lack.UNUSABLE, dynamic), "zh") == (
         (
             "若有事实写明它的依赖即可使用：在 matrices/facts/x.toml 中写 [[metadata]]"
@@ -223,7 +223,7 @@ def test_details_name_the_files_that_the_sentence_does_not() -> None:
 
 
 def test_a_file_that_needs_more_than_another_is_no_further_way_in() -> None:
-    wheels = [SetAside(f"x-1-cp{python}-cp{python}-manylinux_2_28_aarch64.whl", Reason.TAGS) for python in (311, 312)]
+    wheels = [Rejection(f"x-1-cp{python}-cp{python}-manylinux_2_28_aarch64.whl", Reason.TAGS) for python in (311, 312)]
     machine = (("processor", "aarch64"), ("glibc", "2.17"), ("python", "3.11"))
     statement = replace(lacks(Lack.FILE, refusal("1", *wheels)), machine=machine)
     assert explanation_sentence(statement, "en") == (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from resolver.model.release import Reason, SetAside
-from resolver.resolve.tell import near
+from resolver.model.release import Reason, Rejection
+from resolver.resolve.core_statements import near
 from tests.problems import target
 
 
@@ -14,5 +14,5 @@ def test_wheels_for_another_system_come_last() -> None:
         "decord-0.6.0-py3-none-win_amd64.whl",
         "decord-0.6.0-py3-none-manylinux2010_x86_64.whl",
     ]
-    rows = near([SetAside(name, Reason.TAGS) for name in names], target())
+    rows = near([Rejection(name, Reason.TAGS) for name in names], target())
     assert [row.filename for row in rows] == [names[2], *names[:2]]

@@ -1,4 +1,4 @@
-"""Wishes that fall far behind the newest release."""
+"""UpgradePolicy that fall far behind the newest release."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from resolver.index.parse.screen import Screen
+from resolver.index.parse.compatibility import Compatibility
 from resolver.index.protocol import Lookup
 from resolver.model.candidate import Release
 from resolver.model.edge import Exactly, Nothing, Owner
@@ -25,12 +25,14 @@ from tests.problems import builds, excludes, names, pins, problem, target
 
 
 def project(catalog: DataCatalog, name: str = "a", facts: Iterable[Fact] = ()) -> Project:
-    return Project(name, Ordered(catalog.lookup(name)), Screen(target(), None), tuple(facts))
+    return Project(name, Ordered(catalog.lookup(name)), Compatibility(target(), None), tuple(facts))
 
 
 def of_versions(versions: Iterable[str]) -> Project:
     files = {version: (File(f"a-{version}-py3-none-any.whl"),) for version in versions}
-    return Project("a", Ordered(Lookup((Page(project="a", index="pypi", releases=files),))), Screen(target(), None), ())
+    return Project(
+        "a", Ordered(Lookup((Page(project="a", index="pypi", releases=files),))), Compatibility(target(), None), ()
+    )
 
 
 def admitted(project: Project, mask: int) -> list[str]:

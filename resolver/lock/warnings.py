@@ -192,8 +192,8 @@ def _quarantined(pin: Pin, catalog: Catalog) -> Iterator[str]:
     """PEP 792: a quarantined project "should be treated as unsafe"; a mirror may still have its files."""
     pages = catalog.lookup(pin.name).pages if pin.release.source is None else ()
     for page in pages:
-        if page.index == pin.release.index and page.standing.status == QUARANTINED:
-            reason = f": {page.standing.reason}" if page.standing.reason else ""
+        if page.index == pin.release.index and page.project_status.status == QUARANTINED:
+            reason = f": {page.project_status.reason}" if page.project_status.reason else ""
             yield phrases.QUARANTINED(package=f"{pin.name} {pin.version}", index=page.index, reason=reason)
 
 

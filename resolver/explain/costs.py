@@ -44,7 +44,7 @@ _COMPONENT = {"glibc": 90, "cann": 140, "hdk": 150, "python": 160, "soc": 800}
 _RELAX = {Strength.OBSERVED: 650, Strength.DOCUMENTED: 750, Strength.VENDOR: 850}
 
 
-class Prices:
+class Costs:
     """The prices of changing the grounds of one problem. `own_cutoff`: its stack has one, which can be changed."""
 
     def __init__(self, clauses: Clauses, problem: Problem, *, own_cutoff: bool) -> None:

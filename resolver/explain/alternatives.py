@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from resolver.explain.prices import UNLISTED, UNSURE
+from resolver.explain.costs import UNLISTED, UNSURE
 from resolver.model import text
 from resolver.model.candidate import Candidate, Release
 from resolver.model.component import ComponentRequirement, Value
@@ -26,7 +26,7 @@ from resolver.resolve.project import Project
 _YEAR = 365  # days
 
 
-class Offers:
+class Alternatives:
     """The releases and values on offer for the wishes of one problem."""
 
     def __init__(self, clauses: Clauses, problem: Problem) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # a remembered lock needs no solver
     from resolver.resolve.builds import Kept
 
 
-class Wishes(msgspec.Struct, frozen=True):
+class UpgradePolicy(msgspec.Struct, frozen=True):
     """Whether all pins may move, or those of these projects."""
 
     upgrade: bool

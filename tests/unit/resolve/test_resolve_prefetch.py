@@ -14,7 +14,7 @@ from resolver.model.origin import MetadataLine
 from resolver.model.package import Package
 from resolver.model.release import File, Metadata
 from resolver.resolve.demand import ANYTHING, Demand
-from resolver.resolve.lookahead import Lookahead
+from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.solver import decide, search
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
@@ -50,7 +50,7 @@ def many(*requires: str, newest: int) -> dict[str, list[str]]:
 def searched(catalog: Told, *asks: str) -> list[list[str]]:
     """The wheels that the catalog is told of while the search runs."""
     universe = Universe(problem(*asks), catalog)
-    search(universe, Lookahead(universe))
+    search(universe, Prefetch(universe))
     return catalog.batches
 
 
@@ -73,7 +73,7 @@ def test_of_releases_that_a_later_requirement_rules_out_none_is_told() -> None:
 def test_a_guess_heeds_what_other_likely_releases_need() -> None:
     """A request is wasted on the newest release where another project that is likely to be there needs an older one."""
     catalog = Told({"base": many(newest=9)})
-    ahead = Lookahead(Universe(problem("one", "two"), catalog))
+    ahead = Prefetch(Universe(problem("one", "two"), catalog))
     base, page = NormalizedName("base"), catalog.lookup(NormalizedName("base"))
     assert picked(ahead, page, "") == "base-9-py3-none-any.whl"
     assert [name for name, _ in ahead.then(NormalizedName("one"), Metadata("one", "1", ("base<5",)))] == [base]
@@ -90,7 +90,7 @@ def test_nothing_is_guessed_that_what_is_asked_now_rules_out() -> None:
     """Who needs it will not do, so its newest release, and all that needs, is no use."""
     catalog = Told({"base": many(newest=9)})
     universe = Universe(problem("base<5"), catalog)
-    ahead = Lookahead(universe)
+    ahead = Prefetch(universe)
     page = catalog.lookup(BASE)
     assert picked(ahead, page, ">=7") == "base-9-py3-none-any.whl"
     ahead.asked = of_base(universe, "<5")
@@ -98,14 +98,14 @@ def test_nothing_is_guessed_that_what_is_asked_now_rules_out() -> None:
     assert ahead.pick(BASE, page, SpecifierSet(">=7")) is None
 
 
-def led_to(ahead: Lookahead, name: str, version: str, *requires: str) -> list[str]:
+def led_to(ahead: Prefetch, name: str, version: str, *requires: str) -> list[str]:
     return [project for project, _ in ahead.then(NormalizedName(name), Metadata(name, version, requires))]
 
 
 def test_extras_are_followed_as_they_become_known() -> None:
     lines = ("plain", "uvloop; extra == 'fast'", "relay[tls]; extra == 'all'", "server[all]; extra == 'more'")
     for extras_first in (True, False):
-        ahead = Lookahead(Universe(problem("web"), Told({})))
+        ahead = Prefetch(Universe(problem("web"), Told({})))
         steps = [("web", ["server[fast]"]), ("server", list(lines))]
         found = [led_to(ahead, name, "1", *requires) for name, requires in (steps if extras_first else steps[::-1])]
         assert sorted(name for row in found for name in row) == ["plain", "server", "uvloop"]
@@ -117,7 +117,7 @@ def test_extras_are_followed_as_they_become_known() -> None:
 def test_an_extra_that_the_search_asks_for_is_followed() -> None:
     catalog = Told({"web": {"1": ["server[fast]"]}, "server": {"1": ["uvloop; extra == 'fast'"]}, "uvloop": {"1": []}})
     universe = Universe(problem("server", "web"), catalog)
-    ahead = Lookahead(universe)
+    ahead = Prefetch(universe)
     assert led_to(ahead, "server", "1", "uvloop; extra == 'fast'") == []
     (web,) = universe.candidates(Package("web"), ANYTHING)
     ahead.expect(universe.edges(web))
@@ -129,7 +129,7 @@ def test_what_an_archive_is_built_with_is_told_when_it_is_decided() -> None:
     catalog = Told({"base": many(newest=9), "tool": many("base", newest=3)})
     catalog.add_archive("made", "1", build_requires=["tool<3", "base"])
     universe = Universe(problem("made", "base<5"), catalog)
-    ahead = Lookahead(universe)
+    ahead = Prefetch(universe)
     ahead.expect(universe.roots())
     search(universe, ahead)
     assert ["tool<3", "base"] in catalog.told
@@ -145,10 +145,10 @@ def test_what_an_archive_is_built_with_is_told_when_it_was_looked_ahead_for() ->
     """But where a fact may say otherwise."""
     catalog = Told({"tool": many(newest=3)})
     made = NormalizedName("made")
-    Lookahead(Universe(problem("made"), catalog)).built(made, ["tool<3"])
+    Prefetch(Universe(problem("made"), catalog)).built(made, ["tool<3"])
     assert catalog.told == [["tool<3"]]
     for fact in (metadata("made", "", build_requires=["tool<2"]), builds("made", "", add=["tool<2"])):
-        Lookahead(Universe(problem("made", facts=[fact]), catalog)).built(made, ["tool<3"])
+        Prefetch(Universe(problem("made", facts=[fact]), catalog)).built(made, ["tool<3"])
     assert len(catalog.told) == 1
 
 
@@ -158,9 +158,9 @@ def test_further_wheels_of_what_is_picked_are_told_of_for_a_lock() -> None:
     catalog.add_wheel("base", "2", tags="py2.py3-none-any")
     page = catalog.lookup(BASE)
     universe = Universe(problem("base"), catalog)
-    assert picked(Lookahead(universe), page, "") == "base-2-py3-none-any.whl"
+    assert picked(Prefetch(universe), page, "") == "base-2-py3-none-any.whl"
     assert catalog.wheels == []
-    ahead = Lookahead(universe, wheels=True)
+    ahead = Prefetch(universe, wheels=True)
     for specifier in ("", "<2", ">1"):
         picked(ahead, page, specifier)
     assert catalog.wheels == ["base-2-py2.py3-none-any.whl"]
@@ -184,7 +184,7 @@ def of_base(universe: Universe, bounds: str) -> Callable[[Package], Demand | Non
     return {Package("base"): demand}.get
 
 
-def picked(ahead: Lookahead, page: Lookup, specifier: str) -> str:
+def picked(ahead: Prefetch, page: Lookup, specifier: str) -> str:
     file = ahead.pick(NormalizedName("base"), page, SpecifierSet(specifier))
     assert file is not None
     return file.filename

@@ -22,10 +22,10 @@ from resolver.config.load import Inputs, with_stack
 from resolver.errors import ResolverError
 from resolver.explain.changes import Changed
 from resolver.explain.contradictions import cores
+from resolver.explain.costs import cost, saved
 from resolver.explain.edit import StackText
 from resolver.explain.explain import fix_of, what_matters
 from resolver.explain.fixes import find
-from resolver.explain.prices import cost, saved
 from resolver.explain.trial import Clock, Expired, Trials
 from resolver.model.explanation import Attempt, Change, ChangeKind, Explanation, Fix, Outcome
 from resolver.model.problem import Problem

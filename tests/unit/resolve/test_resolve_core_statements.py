@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from resolver.model.problem import Policy
-from resolver.model.release import Reason, SetAside
+from resolver.model.release import Reason, Rejection
 from tests.datacatalog import DataCatalog
 from tests.problems import collides, excludes, problem, requires, target, told
 
@@ -48,7 +48,7 @@ def test_the_releases_nearest_to_a_wish(wanted: str, nearest: str) -> None:
 
 def test_a_project_without_any_release() -> None:
     catalog = DataCatalog()
-    catalog.add_project("torch", set_aside=[SetAside("torch-2.8.0.exe", Reason.FORMAT)])
+    catalog.add_project("torch", rejections=[Rejection("torch-2.8.0.exe", Reason.FORMAT)])
     assert told(problem("torch"), catalog) == [
         "the stack asks for torch @ stack.toml:5",
         (
@@ -68,9 +68,9 @@ def test_a_page_without_any_file() -> None:
 
 
 def test_a_page_of_many_files_and_no_release() -> None:
-    odd = [SetAside(f"torch-{number}.exe", Reason.FORMAT) for number in range(40)]
+    odd = [Rejection(f"torch-{number}.exe", Reason.FORMAT) for number in range(40)]
     catalog = DataCatalog()
-    catalog.add_project("torch", set_aside=[SetAside("tensor-1.zip", Reason.FOREIGN), *odd])
+    catalog.add_project("torch", rejections=[Rejection("tensor-1.zip", Reason.FOREIGN), *odd])
     assert told(problem("torch==2.8.0"), catalog) == [
         "the stack asks for torch==2.8.0 @ stack.toml:5",
         (

@@ -6,7 +6,7 @@ import datetime as dt
 
 import pytest
 
-from resolver.index.parse.screen import Screen, Screened
+from resolver.index.parse.compatibility import Compatibility, CompatibleFiles
 from resolver.model.release import File, Reason
 from tests.problems import target
 
@@ -14,17 +14,17 @@ PATCH = "needs certain patch releases of Python, and the target states none"
 CUTOFF = dt.datetime(2026, 11, 20, tzinfo=dt.timezone.utc)
 
 
-def screened(*files: File | str, python: str = "3.11", cutoff: dt.datetime | None = None) -> Screened:
+def screened(*files: File | str, python: str = "3.11", cutoff: dt.datetime | None = None) -> CompatibleFiles:
     given = tuple(file if isinstance(file, File) else File(file) for file in files)
-    return Screen(target(python), cutoff)(given)
+    return Compatibility(target(python), cutoff)(given)
 
 
 def wheels(*files: File | str, python: str = "3.11") -> list[str]:
     return [file.filename for file in screened(*files, python=python).wheels]
 
 
-def set_aside(*files: File | str, cutoff: dt.datetime | None = None) -> list[str]:
-    return list(map(str, screened(*files, cutoff=cutoff).set_aside))
+def rejections(*files: File | str, cutoff: dt.datetime | None = None) -> list[str]:
+    return list(map(str, screened(*files, cutoff=cutoff).rejections))
 
 
 def test_wheels_come_in_the_order_of_their_best_tag() -> None:
@@ -85,7 +85,7 @@ def test_tags(tags: str, python: str, usable: bool) -> None:
 
 
 def test_a_variant_wheel_is_never_plain() -> None:
-    assert set_aside("a-1-cp311-cp311-manylinux_2_28_aarch64-910b.whl") == [
+    assert rejections("a-1-cp311-cp311-manylinux_2_28_aarch64-910b.whl") == [
         (
             "a-1-cp311-cp311-manylinux_2_28_aarch64-910b.whl is built for another platform or Python"
             " (cp311-cp311-manylinux_2_28_aarch64-910b)"
@@ -129,7 +129,7 @@ def test_yanked_files_stay() -> None:
 )
 def test_requires_python(requires_python: str, predicate: str) -> None:
     expected = [f"a-1.tar.gz {predicate}"] if predicate else []
-    assert set_aside(File("a-1.tar.gz", requires_python=requires_python)) == expected
+    assert rejections(File("a-1.tar.gz", requires_python=requires_python)) == expected
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_requires_python(requires_python: str, predicate: str) -> None:
 def test_requires_python_where_the_patch_number_is_known(
     python: str, requires_python: str, refusal: tuple[Reason, str] | None
 ) -> None:
-    assert Screen(target(python), None).python_refusal(requires_python) == refusal
+    assert Compatibility(target(python), None).python_refusal(requires_python) == refusal
 
 
 @pytest.mark.parametrize(
@@ -164,5 +164,5 @@ def test_requires_python_where_the_patch_number_is_known(
 )
 def test_cut_off(uploaded: str, told: str) -> None:
     file = File("a-1-py3-none-any.whl", uploaded=uploaded)
-    assert set_aside(file, cutoff=CUTOFF) == ([f"{file.filename} {told}"] if told else [])
+    assert rejections(file, cutoff=CUTOFF) == ([f"{file.filename} {told}"] if told else [])
     assert wheels(file) == [file.filename]  # without a cut-off no time is needed

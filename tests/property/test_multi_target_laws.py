@@ -19,8 +19,8 @@ from resolver.config import schema
 from resolver.config.compile import compile_problems
 from resolver.config.document import read_text
 from resolver.config.load import Inputs, with_stack
-from resolver.explain.everywhere import Everywhere
 from resolver.explain.explain import draft, lettered
+from resolver.explain.multi_target import Everywhere
 from resolver.explain.trial import Clock
 from resolver.index.protocol import Catalog
 from resolver.model.explanation import ChangeKind, Explanation

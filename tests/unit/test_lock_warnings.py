@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 
-from resolver.lock.cautions import warnings
+from resolver.lock.warnings import warnings
 from resolver.model.fact import Fact
 from resolver.model.index import PYPI, Binding
 from resolver.model.problem import Problem, Recorded
-from resolver.model.release import Standing
+from resolver.model.release import ProjectStatus
 from tests.datacatalog import DataCatalog
 from tests.problems import CHECKED, excludes, problem, solved
 
@@ -38,12 +38,12 @@ def test_a_project_is_unsafe_where_its_own_index_says_so() -> None:
     catalog.add_wheel("a", "2")
     catalog.add_wheel("a", "1", index="other")
     catalog.bind("a", PYPI, "other")
-    catalog.add_project("a", index="other", standing=Standing("quarantined"))
+    catalog.add_project("a", index="other", project_status=ProjectStatus("quarantined"))
     asked = problem("a", indexes=catalog.indexes())
     assert told(asked, catalog) == []
-    catalog.add_project("a", standing=Standing("archived"))
+    catalog.add_project("a", project_status=ProjectStatus("archived"))
     assert told(asked, catalog) == [], "which is no danger"
-    catalog.add_project("a", standing=Standing("quarantined", "it steals"))
+    catalog.add_project("a", project_status=ProjectStatus("quarantined", "it steals"))
     assert told(asked, catalog) == [
         "a 2: index `pypi` marks the project as unsafe to use (quarantined): it steals",
     ]

@@ -10,8 +10,8 @@ from resolver.config.compile import compile_problems
 from resolver.config.document import read_text
 from resolver.config.load import with_stack
 from resolver.errors import IndexFailure
-from resolver.explain.everywhere import Everywhere
 from resolver.explain.explain import draft, lettered
+from resolver.explain.multi_target import Everywhere
 from resolver.explain.trial import Clock
 from resolver.model.explanation import Change, Explanation, Fix
 from resolver.model.problem import Problem

@@ -19,7 +19,7 @@ from resolver.model.component import OTHER_NAMES
 from resolver.model.fact import Absent, Collides, Excludes, Names, Need, Warns, needs_of
 from resolver.model.origin import BuildLine, StackLine, Unusable
 from resolver.model.package import Kind, Package
-from resolver.model.release import Reason, SetAside
+from resolver.model.release import Reason, Rejection
 from resolver.model.requirement import Requirement
 from resolver.model.statement import (
     Asks,
@@ -208,13 +208,13 @@ class _Teller:
                     parent, origin = rows[position]
                     assert isinstance(origin, Unusable)  # noqa: S101  see `ground`
                     detail = "" if origin.reason in _SAID_BY_THE_REASON else origin.text
-                    row = SetAside(origin.filename, origin.reason, detail)
+                    row = Rejection(origin.filename, origin.reason, detail)
                     beside |= bool(wheels[position])
                     refusals.append(Refusal(version=str(parent.version), files=(row, *wheels[position])))
             case _:
                 _, positions = self._absent(ground)
                 count = len(positions)
-                files: dict[int, tuple[SetAside, ...]] = {}
+                files: dict[int, tuple[Rejection, ...]] = {}
                 for position in positions:
                     release = project.release(position)
                     if isinstance(release, tuple):
@@ -238,11 +238,11 @@ class _Teller:
             meant=_meant(self._clauses, project.name) if ground.lack is Lack.PROJECT else "",
             machine=tuple(machine_of(target).items()) if ground.lack is Lack.FILE or beside else (),
             cutoff=cutoff_text(self._universe.problem.policy.exclude_newer) if ground.lack is Lack.CUTOFF else "",
-            unread=_unread(project.set_aside) if ground.lack is Lack.RELEASE and not project.versions else (),
+            unread=_unread(project.rejections) if ground.lack is Lack.RELEASE and not project.versions else (),
         )
 
 
-def _of_each_cause(files: Mapping[int, Sequence[SetAside]], target: Target) -> list[int]:
+def _of_each_cause(files: Mapping[int, Sequence[Rejection]], target: Target) -> list[int]:
     """A few releases, those first whose wheels need the least, newest first; each cause has one of them."""
     causes: dict[tuple[int, str], list[int]] = {}
     for position, rows in files.items():
@@ -254,7 +254,7 @@ def _of_each_cause(files: Mapping[int, Sequence[SetAside]], target: Target) -> l
     return [position for alike in ranked for position in alike if position in chosen]
 
 
-def _cause(rows: Iterable[SetAside], target: Target) -> tuple[int, str]:
+def _cause(rows: Iterable[Rejection], target: Target) -> tuple[int, str]:
     """What a release's files lack: first a newer glibc, which is one line of the target, then anything else."""
     glibc = newer_glibc((row.filename for row in rows if row.reason is Reason.TAGS), machine_of(target))
     return (0, glibc) if glibc else (1, "")
@@ -277,7 +277,7 @@ def _nearest(project: Project, wanted: str) -> tuple[str, ...]:
     return tuple(map(str, (*older[:1], *newer[-1:]))) if versions[:1] > [highest] else ()
 
 
-def _unread(files: Iterable[SetAside]) -> tuple[Unread, ...]:
+def _unread(files: Iterable[Rejection]) -> tuple[Unread, ...]:
     first: dict[Reason, str] = {}
     counts: Counter[Reason] = Counter()
     for file in files:
@@ -339,18 +339,18 @@ def cutoff_text(cutoff: dt.datetime | None) -> str:
     return last.date().isoformat() if last.time() == dt.time.max else cutoff.isoformat()
 
 
-def _yanked(release: Release) -> tuple[SetAside, ...]:
+def _yanked(release: Release) -> tuple[Rejection, ...]:
     """Why a release was yanked, if its maintainers say so."""
     file = release.file
-    return (SetAside(file.filename, Reason.YANKED, file.yanked),) if file.yanked else ()
+    return (Rejection(file.filename, Reason.YANKED, file.yanked),) if file.yanked else ()
 
 
-def near(files: Iterable[SetAside], target: Target) -> tuple[SetAside, ...]:
+def near(files: Iterable[Rejection], target: Target) -> tuple[Rejection, ...]:
     """The files, those closest to the target first; wheels for another system come last."""
     machine = machine_of(target)
     python = f"-cp{''.join(map(str, target.python_line))}-"
 
-    def far(row: SetAside) -> tuple[bool, ...]:
+    def far(row: Rejection) -> tuple[bool, ...]:
         name = row.filename
         return "system" in lacking(name, machine), target.machine not in name, python not in name
 

@@ -26,7 +26,7 @@ from resolver.resolve.universe import Universe
 Wanted = list[tuple[NormalizedName, SpecifierSet]]
 
 
-class Lookahead:
+class Prefetch:
     """Implements the catalog's `Follow` over a universe; called from the catalog's thread.
 
     `asked` returns the search's current demand on a package, if set; None for nothing. `wheels`: a lock will be made
@@ -45,12 +45,12 @@ class Lookahead:
         self._followed: set[tuple[str, str, str]] = set()
         self._picked: set[Release] = set()  # releases with further wheels
         self._built: set[Candidate] = set()
-        self._lock: Lookahead | None = None  # if this one is for build environments, that of the lock
+        self._lock: Prefetch | None = None  # if this one is for build environments, that of the lock
 
     @cached_property
-    def _tools(self) -> Lookahead:
+    def _tools(self) -> Prefetch:
         """For build environments: wheels, preferring the lock's own releases if they will do."""
-        tools = Lookahead(self._universe, wheels=self._wheels)
+        tools = Prefetch(self._universe, wheels=self._wheels)
         tools.target = self.target, "tools"
         tools.asked = lambda package: tools._together(tools._asked, package.name)
         tools._lock = self

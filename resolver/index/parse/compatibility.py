@@ -15,21 +15,21 @@ from resolver.index.parse.address import NOWHERE
 from resolver.index.parse.filename import WheelParts, is_distribution, wheel_parts
 from resolver.index.parse.uploaded import moment
 from resolver.model import text
-from resolver.model.release import File, Reason, SetAside
+from resolver.model.release import File, Reason, Rejection
 from resolver.model.target import Target
 
 _MOST_TAGS = 1000  # tags in a compressed tag set; pip would expand all of them
 
 
-class Screened(msgspec.Struct, frozen=True):
+class CompatibleFiles(msgspec.Struct, frozen=True):
     """`wheels` best first, as pip prefers them; `archives` .tar.gz before .zip."""
 
     wheels: tuple[File, ...]
     archives: tuple[File, ...]
-    set_aside: tuple[SetAside, ...]
+    rejections: tuple[Rejection, ...]
 
 
-class Screen:
+class Compatibility:
     """Checks files against one target and one cut-off."""
 
     def __init__(self, target: Target, exclude_newer: dt.datetime | None) -> None:
@@ -38,14 +38,14 @@ class Screen:
         self._tagged: dict[str, _Tagged | None] = {}
         self._pythons: dict[str, tuple[Reason, str] | None] = {}
 
-    def __call__(self, files: tuple[File, ...]) -> Screened:
+    def __call__(self, files: tuple[File, ...]) -> CompatibleFiles:
         """Sort one release's files into usable and set aside. A yanked file stays usable here."""
         wheels: list[tuple[int, tuple[int, str], File]] = []
         archives: list[File] = []
-        set_aside: list[SetAside] = []
+        rejections: list[Rejection] = []
         listed = Counter(file.filename for file in files)
         contested = {name for name, times in listed.items() if times > 1} if len(listed) < len(files) else set()
-        set_aside += (SetAside(name, Reason.TWICE) for name in sorted(contested))
+        rejections += (Rejection(name, Reason.TWICE) for name in sorted(contested))
         for file in files:
             if file.filename in contested:
                 continue
@@ -56,18 +56,18 @@ class Screen:
                     if _is_valid(file.filename):
                         wheels.append((tagged.rank, tagged.build, file))
                     else:
-                        set_aside.append(SetAside(file.filename, Reason.NAME))
+                        rejections.append(Rejection(file.filename, Reason.NAME))
                     continue
                 reason, detail = Reason.TAGS, tagged.text if tagged is not None else ""
             if reason is None:
                 archives.append(file)
             else:
-                set_aside.append(SetAside(file.filename, reason, detail))
+                rejections.append(Rejection(file.filename, reason, detail))
         # pip: the best tag wins, then the highest build tag
         wheels.sort(key=lambda row: (row[1], row[2].filename), reverse=True)
         wheels.sort(key=lambda row: row[0])
         archives.sort(key=lambda file: (not file.filename.endswith(".tar.gz"), file.filename))
-        return Screened(tuple(row[2] for row in wheels), tuple(archives), tuple(set_aside))
+        return CompatibleFiles(tuple(row[2] for row in wheels), tuple(archives), tuple(rejections))
 
     def python_refusal(self, requires_python: str) -> tuple[Reason, str] | None:
         """Why the target's Python is not in `requires_python`, with the specifics; None if it is."""
