@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from resolver.index.meter import Meter
+from resolver.index.protocol import Meter
 from resolver.index.snapshot import Snapshot, Unusable
 from resolver.index.store.cache import Cache
 from resolver.index.store.stored import NoMember, Stored, Told

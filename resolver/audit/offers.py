@@ -16,10 +16,9 @@ from resolver.index.parse.compatibility import Compatibility
 from resolver.index.parse.noted import noted_in
 from resolver.index.protocol import Catalog, Lookup, UnusableFile
 from resolver.model import text
-from resolver.model.candidate import Release
 from resolver.model.fact import Builds, Fact, Replaces, Requires, Sources, kept_of
 from resolver.model.problem import Problem
-from resolver.model.release import File
+from resolver.model.release import File, Release
 from resolver.model.requirement import Requirement
 from resolver.resolve.needs import Lines, requirement_lines
 from resolver.resolve.ordered import Ordered

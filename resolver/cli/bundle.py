@@ -15,18 +15,17 @@ from resolver import files
 from resolver.cli import options
 from resolver.cli.bundling import Gathered, gather, kept_texts, parts_of, refuse_unknown
 from resolver.cli.called import as_called, command_line
-from resolver.cli.language import language_of
 from resolver.cli.named import ALL, locked, named
+from resolver.cli.options import language_of
 from resolver.cli.progress import Progress
 from resolver.config.compile import compile_problems
-from resolver.config.load import load
-from resolver.config.names import stack_names
+from resolver.config.load import load, stack_names
 from resolver.errors import InputError, StaleLock, shown
 from resolver.json_text import json_text
 from resolver.lock import bundle, phrases
 from resolver.lock.bundle import Manifest
 from resolver.lock.file import NAME
-from resolver.model.language import Language
+from resolver.model.text import Language
 from resolver.report import words
 from resolver.report.files import render
 from resolver.report.script import bundle_script

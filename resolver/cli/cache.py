@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from resolver.cli import options
-from resolver.cli.language import language_of
+from resolver.cli.options import language_of
 from resolver.cli.progress import Progress
 from resolver.errors import InputError
 from resolver.index.git import Repositories

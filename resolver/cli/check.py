@@ -14,12 +14,12 @@ import msgspec
 from resolver.cli import options
 from resolver.cli.called import as_called, command_line
 from resolver.cli.failures import failure
-from resolver.cli.language import language_of
 from resolver.cli.named import ALL, locked, unknown
+from resolver.cli.options import language_of
 from resolver.cli.state import states
 from resolver.errors import ChangedUpstream, IndexFailure, InputError, StaleLock, shown
 from resolver.json_text import json_text
-from resolver.model.language import Language
+from resolver.model.text import Language
 from resolver.report import words
 
 if TYPE_CHECKING:

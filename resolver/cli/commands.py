@@ -19,8 +19,7 @@ import click
 
 from resolver import __version__
 from resolver.cli.called import COMMANDS, as_called
-from resolver.cli.failures import failure
-from resolver.cli.interrupt import MESSAGE, STATUS, listen
+from resolver.cli.failures import MESSAGE, STATUS, failure, listen
 from resolver.errors import InputError, ResolverError
 from resolver.json_text import json_text
 from resolver.suggestions import did_you_mean

@@ -16,12 +16,11 @@ from packaging.requirements import InvalidRequirement
 from packaging.utils import canonicalize_name
 
 from resolver.cli import options
-from resolver.cli.apply import difference, named_fix, write_fix
 from resolver.cli.called import as_called
 from resolver.cli.catalogs import Catalogs, require_an_index, with_sources
-from resolver.cli.explaining import Explaining, write_reports
-from resolver.cli.language import language_of
+from resolver.cli.explaining import Explaining, difference, named_fix, write_fix, write_reports
 from resolver.cli.named import chosen
+from resolver.cli.options import language_of
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
 from resolver.config.compile import compile_problems
@@ -35,11 +34,11 @@ from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
 from resolver.model import text
 from resolver.model.explanation import Explanation, Why
-from resolver.model.language import Language
 from resolver.model.lock import Lock
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
+from resolver.model.text import Language
 from resolver.report import words as lock_words
 from resolver.report.explanation import words
 from resolver.report.explanation.json import explanation_json

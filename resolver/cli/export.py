@@ -15,12 +15,11 @@ from packaging.pylock import is_valid_pylock_path
 from resolver import files
 from resolver.cli import options
 from resolver.cli.called import command_line
-from resolver.cli.language import language_of
 from resolver.cli.named import chosen
+from resolver.cli.options import language_of
 from resolver.cli.progress import Progress
 from resolver.config.compile import compile_problems
-from resolver.config.images import load_images
-from resolver.config.load import load
+from resolver.config.load import load, load_images
 from resolver.errors import InputError, StaleLock
 from resolver.index.live import LiveCatalog
 from resolver.index.offered import offered

@@ -12,20 +12,19 @@ from pathlib import Path
 import click
 
 from resolver import files
+from resolver.audit.archives import archives_of, read_all
 from resolver.audit.change import DAYS, is_to_come
 from resolver.audit.facts import judge, projects_of
 from resolver.audit.offers import Offers
-from resolver.audit.reading import archives_of, read_all
 from resolver.audit.verdict import Judged, Saying, Verdict
 from resolver.cli import options
 from resolver.cli.called import as_called
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.language import language_of
 from resolver.cli.named import ALL
+from resolver.cli.options import language_of
 from resolver.cli.progress import Progress
 from resolver.config.compile import compile_problems
-from resolver.config.load import load, readings_folder
-from resolver.config.names import stack_names
+from resolver.config.load import load, readings_folder, stack_names
 from resolver.errors import ChangedUpstream, IndexFailure, InputError
 from resolver.index.git import Repositories
 from resolver.index.store import readings

@@ -17,16 +17,16 @@ from packaging.utils import canonicalize_name
 from resolver.cli import options
 from resolver.cli.called import as_called
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.language import language_of
 from resolver.cli.locking import Failure, Job, Order, Outcome, attempt, jobs_of, lock_stack
 from resolver.cli.named import ALL, named
+from resolver.cli.options import language_of
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress, columns
 from resolver.cli.upgrade_policy import UpgradePolicy
 from resolver.json_text import json_text
 from resolver.lock import diff
-from resolver.model.language import Language
 from resolver.model.lock import Lock
+from resolver.model.text import Language
 from resolver.report import words
 from resolver.report.summary import Row, closing_line, lock_json, summary, table
 from resolver.report.text import COLUMNS

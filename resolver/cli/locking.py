@@ -30,10 +30,10 @@ from resolver.lock import diff
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
 from resolver.lock.remembered import RememberedLock
-from resolver.model.language import Language
 from resolver.model.lock import Lock
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
+from resolver.model.text import Language
 from resolver.report import words
 from resolver.report.quoted import caution
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from resolver.config.names import stack_names
+from resolver.config.load import stack_names
 from resolver.errors import InputError
 
 if TYPE_CHECKING:  # completion in a shell needs none

@@ -1,17 +1,19 @@
-"""Options shared by several commands, and default locations."""
+"""Options shared by several commands, default locations, and the language of a run."""
 
 from __future__ import annotations
 
 import datetime as dt
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from resolver.cli.named import ALL
-from resolver.config.names import stack_names
+from resolver.config.load import stack_names
 from resolver.errors import InputError
+from resolver.model.text import Language
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -105,3 +107,22 @@ offline = click.option(
 exclude_newer = click.option(  # a day (to its end) or a moment: 2026-01-31 or 2026-01-31T12:00:00Z
     "--exclude-newer", callback=_read_moment, metavar="DATE", help="Ignore anything uploaded after this day."
 )
+
+
+def language_of(wanted: str | None) -> Language:
+    """The language of reports: as wanted, otherwise Chinese if the locale is and stdout can show it, or English."""
+    if wanted in ("en", "zh"):
+        return "zh" if wanted == "zh" else "en"
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        if value := os.environ.get(name):
+            return "zh" if value.lower().startswith("zh") and _shows_chinese() else "en"
+    return "en"
+
+
+def _shows_chinese() -> bool:
+    """Whether the encoding of stdout has the characters, which would otherwise all be escaped."""
+    try:
+        "中".encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

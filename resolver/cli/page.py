@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from resolver.cli.called import as_called
 from resolver.cli.progress import Progress, columns
-from resolver.model.language import Language
 from resolver.model.problem import Problem
+from resolver.model.text import Language
 from resolver.report import words
 
 if TYPE_CHECKING:  # loaded where there is a conflict

@@ -10,8 +10,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
 from resolver.errors import shown
-from resolver.index.meter import Traffic
-from resolver.model.language import Language
+from resolver.index.protocol import Traffic
+from resolver.model.text import Language
 from resolver.report import words
 from resolver.report.text import cut, width
 

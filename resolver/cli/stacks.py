@@ -8,9 +8,8 @@ from pathlib import Path
 import click
 
 from resolver.cli import options
-from resolver.cli.language import language_of
-from resolver.config.load import read_stack
-from resolver.config.names import stack_names
+from resolver.cli.options import language_of
+from resolver.config.load import read_stack, stack_names
 from resolver.errors import shown
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from resolver.audit.change import DAYS, is_grave, older
 from resolver.audit.compare import as_locked, compare
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.language import language_of
+from resolver.cli.options import language_of
 from resolver.cli.progress import Progress
 from resolver.errors import ChangedUpstream, IndexFailure
 from resolver.model.lock import Lock

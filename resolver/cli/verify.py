@@ -14,8 +14,7 @@ import click
 from resolver import files
 from resolver.cli import options
 from resolver.cli.called import command_line
-from resolver.config.load import read_stack
-from resolver.config.names import stack_names
+from resolver.config.load import read_stack, stack_names
 from resolver.errors import InputError
 from resolver.lock import file as lock_file
 from resolver.report.verify import FILE

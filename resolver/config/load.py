@@ -1,4 +1,4 @@
-"""Finding and reading the files of `matrices/`: stacks, facts, indexes, systems."""
+"""Finding and reading the files of `matrices/`: stacks, facts, indexes, systems, base images."""
 
 from __future__ import annotations
 
@@ -11,11 +11,31 @@ from pathlib import Path, PurePosixPath
 import msgspec
 from msgspec.structs import replace
 
+from resolver import files
 from resolver.config import schema
 from resolver.config.document import Document, Shape, read
-from resolver.config.names import files_ending, stack_names, toml_files
 from resolver.errors import InputError
+from resolver.model.component import parse_value
+from resolver.model.target import Image
 from resolver.suggestions import closest, did_you_mean
+
+
+def toml_files(folder: Path) -> list[Path]:
+    """The TOML files in a folder, sorted. Raises InputError where it cannot be listed: it may have some."""
+    return files_ending(folder, ".toml")
+
+
+def files_ending(folder: Path, ending: str) -> list[Path]:
+    """The files in a folder whose names end so, sorted. Raises InputError like `toml_files`."""
+    try:
+        return files.listed(folder, ending)
+    except OSError as error:
+        raise files.refusal(error, "a folder cannot be listed", folder) from None
+
+
+def stack_names(matrices: Path) -> list[str]:
+    """The names of the stacks in `matrices`, sorted. Raises InputError."""
+    return [path.stem for path in toml_files(matrices / "stacks") if not path.is_dir()]
 
 
 class Inputs(msgspec.Struct, frozen=True):
@@ -183,3 +203,25 @@ def _display(path: Path, matrices: Path) -> str:
     with suppress(UnicodeDecodeError):  # a file that was named in another encoding
         return os.fsencode(told).decode()
     return str(told)
+
+
+def load_images(matrices: Path) -> tuple[Image, ...]:
+    """The images of `matrices`, in the order of the file; none if there is no such file."""
+    path = matrices / "images.toml"
+    if not path.exists():
+        return ()
+    document = read(path, schema.ImagesFile, "matrices/images.toml")
+    defaults = document.content.defaults
+    images = []
+    for number, row in enumerate(document.content.image):
+        for key in ("cann", "soc", "python", "glibc"):
+            document.parse(lambda text, key=key: parse_value(key, text), getattr(row, key), "image", number, key)  # type: ignore[misc]
+        source = row.source or defaults.source
+        if source is None:
+            raise InputError(
+                "the image has no `source`", where=document.place("image", number), hint="say where it comes from"
+            )
+        images.append(
+            Image(name=row.name, cann=row.cann, soc=row.soc, python=row.python, glibc=row.glibc, source=source)
+        )
+    return tuple(images)

@@ -9,18 +9,18 @@ from packaging.version import Version
 
 from resolver.explain.costs import UNLISTED, UNSURE
 from resolver.model import text
-from resolver.model.candidate import Candidate, Release
 from resolver.model.component import ComponentRequirement, Value
 from resolver.model.fact import Fact, Need, Requires, Warns
 from resolver.model.origin import BuildLine, StackLine
 from resolver.model.package import Kind, Package
 from resolver.model.problem import Problem
+from resolver.model.release import Candidate, Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.model.statement import Lack
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.demand import names_prerelease
-from resolver.resolve.ground import Component, Ground, Lacking, Line
+from resolver.resolve.grounded import Component, Ground, Lacking, Line
 from resolver.resolve.project import Project
 
 _YEAR = 365  # days

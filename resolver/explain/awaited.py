@@ -26,7 +26,7 @@ from resolver.model.package import Kind
 from resolver.model.problem import Recorded
 from resolver.model.resolution import Pin, Resolution
 from resolver.model.statement import Lack
-from resolver.resolve.ground import Ground, Lacking
+from resolver.resolve.grounded import Ground, Lacking
 from resolver.resolve.project import Project
 from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe

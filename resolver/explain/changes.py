@@ -15,16 +15,16 @@ from resolver.explain.costs import EXTRA, LATER, PRACTICE, RENAME, UNLISTED_LAST
 from resolver.explain.edit import StackText, as_list
 from resolver.explain.trial import Trials
 from resolver.model import text
-from resolver.model.candidate import Candidate, Release
 from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Fact
 from resolver.model.origin import SameRelease
 from resolver.model.package import Package
 from resolver.model.problem import Problem
+from resolver.model.release import Candidate, Release
 from resolver.model.requirement import Requirement
 from resolver.model.statement import Lack
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.ground import Component, Ground, Lacking, Line, Said, Taken
+from resolver.resolve.grounded import Component, Ground, Lacking, Line, Said, Taken
 
 CUTOFF = "exclude-newer"
 

@@ -15,7 +15,7 @@ from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.statement import Lack, Source
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.ground import Component, Ground, Lacking, Line, Said, Taken
+from resolver.resolve.grounded import Component, Ground, Lacking, Line, Said, Taken
 
 UNSURE = 100  # a release that fails, or may fail on this target, according to a warning
 UNLISTED = 250  # a release not in its project's tables: nobody recorded what it works with

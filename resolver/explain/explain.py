@@ -21,7 +21,7 @@ from resolver.explain.fixes import find
 from resolver.explain.split import split
 from resolver.explain.trial import Clock, Expired, Trials, environment
 from resolver.explain.wishes import wish_of
-from resolver.index.waiting import looking
+from resolver.index.protocol import looking
 from resolver.model.component import COMPONENTS
 from resolver.model.explanation import Awaited, Change, ChangeKind, Contradiction, Explanation, Fix
 from resolver.model.package import Kind
@@ -30,7 +30,7 @@ from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.model.statement import Lacks, Needs
 from resolver.resolve.core_statements import cutoff_text
-from resolver.resolve.ground import Ground
+from resolver.resolve.grounded import Ground
 from resolver.resolve.solver import Refutation
 from resolver.resolve.universe import Universe
 

@@ -21,7 +21,7 @@ from resolver.explain.costs import spares
 from resolver.explain.repairs import Found, Repairs
 from resolver.explain.trial import Expired, Trials
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.ground import Ground
+from resolver.resolve.grounded import Ground
 
 _FIXES = 6
 _RISKY = 2  # fixes that go against a fact or metadata and spare some of the wish

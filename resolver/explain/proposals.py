@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from datetime import date
 from itertools import chain, islice, repeat
 from pathlib import PurePosixPath
 from typing import TypeGuard
@@ -20,20 +21,20 @@ from resolver.explain.costs import ADD, NOTE, OVERRIDE, PRACTICE, named
 from resolver.explain.edit import StackText
 from resolver.explain.trial import Trials
 from resolver.index.parse.noted import Noted
+from resolver.index.parse.simple import moment
 from resolver.index.protocol import UnusableFile
 from resolver.model import text
-from resolver.model.candidate import Candidate, Release
 from resolver.model.component import ComponentRequirement, parse_value
 from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Builds, Practice, Replaces
 from resolver.model.package import Kind, Package
-from resolver.model.release import File
+from resolver.model.release import Candidate, File, Reason, Release
 from resolver.model.resolution import Pin
 from resolver.model.statement import Lack, Source
 from resolver.model.tags import machine_of, newer_glibc
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.core_statements import meant
-from resolver.resolve.ground import Component, Ground, Lacking, Said
+from resolver.resolve.grounded import Component, Ground, Lacking, Said
 from resolver.resolve.needs import DYNAMIC
 
 _REQUIREMENTS_FILES = ("requirements/common.txt", "requirements-common.txt")
@@ -254,3 +255,26 @@ def is_unstated(ground: Ground) -> TypeGuard[Lacking]:
 
 def _of_metadata(ground: Ground) -> TypeGuard[Said]:
     return isinstance(ground, Said) and ground.source is Source.METADATA
+
+
+def first_day(clauses: Clauses, core: Sequence[Ground]) -> date | None:
+    """The first upload day of the releases that a core lacks because of the cut-off; None if it lacks none.
+
+    With any earlier cut-off the core clashes. A cut-off that is a day means its end, in UTC.
+    """
+    return min(_days(clauses, core), default=None)
+
+
+def _days(clauses: Clauses, core: Sequence[Ground]) -> Iterator[date]:
+    for ground in core:
+        if not isinstance(ground, Lacking) or ground.lack is not Lack.CUTOFF:
+            continue
+        project = clauses.universe.project(text.name(ground.project))
+        rest = [other for other in core if other != ground]
+        for _, position, variable in clauses.absent[ground]:
+            files = project.release(position)
+            if isinstance(files, tuple) and clauses.satisfiable([variable], rest):
+                for row in files:
+                    uploaded = moment(row.detail) if row.reason is Reason.NEWER else None
+                    if uploaded is not None:
+                        yield uploaded.date()

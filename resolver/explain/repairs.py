@@ -22,24 +22,22 @@ import msgspec
 
 from resolver.explain.alternatives import Alternatives
 from resolver.explain.changes import Changed, Changes
-from resolver.explain.choices import complete
-from resolver.explain.corrections import Corrections
+from resolver.explain.corrections import Corrections, complete
 from resolver.explain.costs import UNLISTED, UNLISTED_LAST, Costs, risky, useless_without, years_older
-from resolver.explain.cutoffs import first_day
 from resolver.explain.edit import StackText
 from resolver.explain.noting import rests_on_notes
-from resolver.explain.proposals import Proposals, is_unstated
+from resolver.explain.proposals import Proposals, first_day, is_unstated
 from resolver.explain.rest import Rest, clash_of_rest, told_of
 from resolver.explain.trial import Trials, Undecided
 from resolver.explain.wishes import wish_of
 from resolver.lock.build import applied
-from resolver.model.candidate import Candidate
 from resolver.model.explanation import Attempt, Change, ChangeKind, Contradiction, Outcome
+from resolver.model.release import Candidate
 from resolver.model.resolution import Resolution
 from resolver.model.statement import Lack, Statement
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.core_statements import tell
-from resolver.resolve.ground import Component, Ground, Lacking, Line
+from resolver.resolve.grounded import Component, Ground, Lacking, Line
 from resolver.resolve.solver import Refutation
 
 WHOLE = 2  # fixes that go against nothing, after which dropping lines is no longer considered

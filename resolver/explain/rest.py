@@ -14,7 +14,7 @@ from resolver.model.origin import BuildLine, StackLine
 from resolver.model.problem import Problem
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.complete import MOST_UNREAD
-from resolver.resolve.ground import Ground, Lacking, Line, Module, Said, Taken
+from resolver.resolve.grounded import Ground, Lacking, Line, Module, Said, Taken
 from resolver.resolve.solver import Refutation
 
 _Origins = Mapping[StackLine | BuildLine, StackLine | BuildLine]

@@ -14,8 +14,7 @@ from resolver.config.document import read_text
 from resolver.config.load import Inputs, with_stack
 from resolver.errors import ResolverError
 from resolver.explain.noting import NotingCatalog
-from resolver.index.protocol import Catalog
-from resolver.index.waiting import looking
+from resolver.index.protocol import Catalog, looking
 from resolver.lock.build import applied
 from resolver.model.component import ComponentRequirement
 from resolver.model.explanation import Environment, PinOf

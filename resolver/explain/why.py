@@ -15,10 +15,10 @@ from resolver.explain.contradictions import contradiction, cores
 from resolver.explain.trial import Clock, Expired
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.candidate import Release
 from resolver.model.explanation import Contradiction, Why
 from resolver.model.origin import BuildLine, FactLine, MetadataLine, Origin, StackLine
 from resolver.model.problem import Ask
+from resolver.model.release import Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin, Resolution
 from resolver.model.statement import Asks, Forbids, Needs, Shares, Source, Span, Statement

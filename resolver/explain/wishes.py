@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pysat.solvers import Minisat22
 
 from resolver.errors import ResolverError
-from resolver.model.candidate import Candidate
 from resolver.model.edge import Edge
 from resolver.model.origin import BuildLine, StackLine
 from resolver.model.package import Kind, Package
+from resolver.model.release import Candidate
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.ground import Component, Ground, Line
+from resolver.resolve.grounded import Component, Ground, Line
 from resolver.resolve.universe import Universe
 
 Wish = StackLine | BuildLine | Component

@@ -15,11 +15,10 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure, ResolverError, Unreachable
-from resolver.index.meter import Traffic
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.parse.metadata import Release
 from resolver.index.pool import Pool
-from resolver.index.protocol import NOBODY, Follow, Lookup, UnusableFile
+from resolver.index.protocol import NOBODY, Follow, Lookup, Traffic, UnusableFile
 from resolver.index.store.cache import Cache
 from resolver.index.store.page_cache import PageCache
 from resolver.index.store.stored import release_of

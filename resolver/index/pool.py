@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from resolver.index.meter import Meter, Traffic
 from resolver.index.net.pipconfig import PipConfig, read_pip_config
+from resolver.index.protocol import Meter, Traffic
 from resolver.index.store.cache import Cache
 from resolver.index.store.readings import Readings
 from resolver.index.store.stored import Stored

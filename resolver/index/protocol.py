@@ -1,4 +1,4 @@
-"""The one interface through which everything else sees the indexes.
+"""The one interface through which everything else sees the indexes; what was used of them; who waits for an answer.
 
 `live` (network and cache) and `snapshot_catalog` (a recorded file) implement it. `recorded`, `recording` and
 `explain.noting` wrap another catalog. The tests have one made of plain data.
@@ -6,9 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError  # not the built-in one before Python 3.11
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Final, Protocol, runtime_checkable
+from typing import Final, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
@@ -138,3 +143,62 @@ class Marked(Protocol):
 
 class MarkedCatalog(Catalog, Marked, Protocol):
     """A catalog that can also tell whether its answers have changed."""
+
+
+class Traffic(NamedTuple):
+    """Requests sent, bytes of bodies received, answers from the cache, and how many of these were unchanged pages."""
+
+    requests: int = 0
+    bytes: int = 0
+    hits: int = 0
+    revalidated: int = 0
+
+
+class Meter:
+    """Counters; calls `progress` for each change, from whichever thread it happens in."""
+
+    def __init__(self, progress: Callable[[Traffic], None] | None = None) -> None:
+        self.traffic = Traffic()
+        self._progress = progress
+        self._lock = threading.Lock()
+
+    def add(self, *, requests: int = 0, received: int = 0, hits: int = 0, revalidated: int = 0) -> None:
+        """Add to the counters."""
+        with self._lock:
+            old = self.traffic
+            self.traffic = Traffic(
+                old.requests + requests, old.bytes + received, old.hits + hits, old.revalidated + revalidated
+            )
+        if self._progress is not None:
+            self._progress(self.traffic)
+
+
+T = TypeVar("T")
+
+_EACH: Final = 0.2  # seconds
+
+_LOOK: ContextVar[Callable[[], None] | None] = ContextVar("look", default=None)
+
+
+@contextmanager
+def looking(look: Callable[[], None]) -> Iterator[None]:
+    """Within this context, waiting for a catalog calls `look` at short intervals; an exception of it ends the wait."""
+    token = _LOOK.set(look)
+    try:
+        yield
+    finally:
+        _LOOK.reset(token)
+
+
+def answer_of(future: Future[T]) -> T:
+    """The result of a future, waited for as `looking` says. Raises its exception, or that of `look`."""
+    look = _LOOK.get()
+    if look is None:
+        return future.result()
+    while True:
+        try:
+            return future.result(_EACH)
+        except FutureTimeoutError:
+            if future.done():  # just now, or this is the failure of what was waited for
+                return future.result()
+        look()

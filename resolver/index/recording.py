@@ -19,7 +19,7 @@ from packaging.utils import NormalizedName
 
 from resolver.index.parse.address import NOWHERE
 from resolver.index.parse.filename import wheel_parts
-from resolver.index.parse.uploaded import in_whole_seconds
+from resolver.index.parse.simple import in_whole_seconds
 from resolver.index.protocol import Catalog, Follow, Lookup, UnusableFile
 from resolver.index.snapshot import Snapshot, Unusable, key_of, sorted_page
 from resolver.model.release import Archive, File, Metadata, Page, Reason, Rejection

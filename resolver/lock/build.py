@@ -11,11 +11,10 @@ from resolver.errors import InputError, WrongRelease
 from resolver.index.parse.address import read_root
 from resolver.index.protocol import Catalog, UnusableFile
 from resolver.lock import warnings as lock_warnings
-from resolver.lock.driver import drivers
 from resolver.lock.order import stages
+from resolver.lock.warnings import drivers
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.candidate import Release
 from resolver.model.component import ComponentRequirement
 from resolver.model.index import PYPI, Indexes
 from resolver.model.lock import (
@@ -38,7 +37,7 @@ from resolver.model.lock import (
 )
 from resolver.model.origin import BuildLine, FactLine, Origin
 from resolver.model.recipe import Comment, Move, Run, Step
-from resolver.model.release import File
+from resolver.model.release import File, Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin, Resolution
 from resolver.model.source import Source

@@ -6,10 +6,10 @@ import msgspec
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.model.candidate import Release
 from resolver.model.fact import Practice
 from resolver.model.origin import Origin
 from resolver.model.problem import Problem
+from resolver.model.release import Release
 from resolver.model.statement import Statement
 
 
@@ -81,7 +81,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     """Pins sorted by name. `engine` says what found it, after so many `rounds`.
 
     `passed_over`, `lost_extras` and `fell_back` are filled in only for what is going to be locked (see
-    `resolve/passed.py`, `resolve/extras.py`, `resolve/fallen.py`).
+    `resolve/passed.py`, `resolve/absences.py`, `resolve/fallen.py`).
     `practices` are those in force that it rests on (see `resolve/practices.py`).
     """
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Final
+from typing import Final, Literal
 
 from msgspec.structs import replace
 from packaging.markers import InvalidMarker, Marker
@@ -169,3 +169,6 @@ def _nested(text: str) -> str:
         depth += (char == "(") - (char == ")")
         deepest = max(deepest, depth)
     return f"it has parentheses {deepest} deep" if deepest > _DEEPEST else ""
+
+
+Language = Literal["en", "zh"]

@@ -9,8 +9,8 @@ from typing import Final
 from resolver.lock import phrases
 from resolver.lock import warnings as lock_warnings
 from resolver.lock.phrases import Phrase
-from resolver.model.language import Language
 from resolver.model.lock import LockedFact
+from resolver.model.text import Language
 
 _QUOTED: Final = (
     Phrase("its address does not end in `{ending}`", "它的地址不以 `{ending}` 结尾"),

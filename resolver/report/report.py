@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from resolver.lock import phrases
-from resolver.model.language import Language
 from resolver.model.lock import Lock, LockedAbsent, LockedFact, LockedGit, LockedPin, LockedStep
+from resolver.model.text import Language
 from resolver.report import report_words as words
-from resolver.report.bilingual import Words
 from resolver.report.quoted import caution
 from resolver.report.text import markdown, one_line
+from resolver.report.words import Words
 
 FILE = "report.md"
 CHINESE_FILE = "report.zh.md"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from resolver.report.bilingual import Counted, Words
+from resolver.report.words import Counted, Words
 
 TITLE: Final = Words("# {stack}: {summary}", "# {stack}：{summary}")
 OTHER: Final = Words("[中文](report.zh.md)", "[English](report.md)")

@@ -12,9 +12,9 @@ from resolver.lock.bundle import Served
 from resolver.model.lock import Lock, LockedGit, LockedPin, LockedStage, bundle_name
 from resolver.model.recipe import container
 from resolver.report import report_words as words
-from resolver.report.bilingual import Words
 from resolver.report.requirements import STAGES, build_file, files_by_index, pin_lines
 from resolver.report.template import environment
+from resolver.report.words import Words
 
 FILE = "install.sh"
 _LACKING = Words(

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from resolver.errors import shown
-from resolver.model.language import Language
 from resolver.model.lock import Change, Lock
 from resolver.model.problem import Problem
+from resolver.model.text import Language
 from resolver.report import words
 from resolver.report.quoted import caution
 from resolver.report.text import COLUMNS, one_line, padded, width, wrapped

@@ -14,8 +14,8 @@ from importlib.resources import files
 from typing import Any
 
 from resolver.model.component import Clause, ComponentRequirement
-from resolver.model.language import Language
 from resolver.model.lock import Lock, LockedDriver, LockedFact, LockedPin
+from resolver.model.text import Language
 from resolver.report.report_words import STRENGTHS
 from resolver.report.text import one_line
 

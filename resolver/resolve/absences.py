@@ -11,14 +11,12 @@ from collections.abc import Collection, Iterator, Sequence
 from packaging.specifiers import SpecifierSet
 
 from resolver.model import text
-from resolver.model.candidate import Release
 from resolver.model.edge import Allows
 from resolver.model.package import Package
-from resolver.model.release import Reason, Rejection
+from resolver.model.release import Reason, Rejection, Release
 from resolver.model.statement import Lack
 from resolver.resolve.demand import pins
-from resolver.resolve.ground import Ground, Lacking, Line, Taken
-from resolver.resolve.grounded import Grounded
+from resolver.resolve.grounded import Ground, Grounded, Lacking, Line, Taken
 from resolver.resolve.project import Project
 from resolver.resolve.universe import Universe
 

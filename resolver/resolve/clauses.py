@@ -16,14 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from resolver.model import text
-from resolver.model.candidate import Candidate, Release
 from resolver.model.component import ComponentRequirement
 from resolver.model.edge import Allows, Edge, Owner
 from resolver.model.package import Kind, Package
+from resolver.model.release import Candidate, Release
 from resolver.resolve.absences import Absences
 from resolver.resolve.demand import pins, satisfies
-from resolver.resolve.ground import Component, Ground, Line, Module, grounds
-from resolver.resolve.grounded import Grounded
+from resolver.resolve.grounded import Component, Ground, Grounded, Line, Module, grounds
 from resolver.resolve.pinned import Pinned
 from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.universe import Universe

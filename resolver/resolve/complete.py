@@ -18,14 +18,14 @@ from typing import Final
 
 from resolver.errors import ResolverError, UndecidedError
 from resolver.model import text
-from resolver.model.candidate import Candidate, Release
 from resolver.model.edge import Edge
 from resolver.model.origin import SameRelease
 from resolver.model.package import Kind, Package
+from resolver.model.release import Candidate, Release
 from resolver.model.statement import Lack
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.demand import ANYTHING, Demand, names_prerelease, pins_yanked, satisfies
-from resolver.resolve.ground import Ground, Lacking
+from resolver.resolve.grounded import Ground, Lacking
 from resolver.resolve.universe import Universe
 
 _MAX_ROUNDS = 200_000

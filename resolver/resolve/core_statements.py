@@ -14,12 +14,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from packaging.specifiers import SpecifierSet
 
 from resolver.model import text
-from resolver.model.candidate import Release
 from resolver.model.component import OTHER_NAMES
 from resolver.model.fact import Absent, Collides, Excludes, Names, Need, Warns, needs_of
 from resolver.model.origin import BuildLine, StackLine, Unusable
 from resolver.model.package import Kind, Package
-from resolver.model.release import Reason, Rejection
+from resolver.model.release import Reason, Rejection, Release
 from resolver.model.requirement import Requirement
 from resolver.model.statement import (
     Asks,
@@ -39,7 +38,7 @@ from resolver.model.tags import lacking, machine_of, newer_glibc
 from resolver.model.target import Target
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.demand import names_prerelease
-from resolver.resolve.ground import Component, Ground, Lacking, Line, Module, Said, Taken
+from resolver.resolve.grounded import Component, Ground, Lacking, Line, Module, Said, Taken
 from resolver.resolve.project import Project
 from resolver.suggestions import closest
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 from packaging.specifiers import SpecifierSet
 
 from resolver.model import text
-from resolver.model.candidate import Candidate, Release
 from resolver.model.component import ComponentRequirement
 from resolver.model.edge import Allows, Among, Edge, Exactly, Nothing, Owner
 from resolver.model.origin import FactLine, StackLine
+from resolver.model.release import Candidate, Release
 
 
 class Demand(NamedTuple):

@@ -13,19 +13,17 @@ from resolver.index.parse.compatibility import Compatibility
 from resolver.index.protocol import Catalog, UnusableFile
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.candidate import Candidate, Release
 from resolver.model.component import ComponentRequirement
 from resolver.model.edge import Edge, Exactly, Nothing, Owner
 from resolver.model.origin import BuildLine, FactLine, MetadataLine, Origin, SameRelease, Unusable
 from resolver.model.package import Kind, Package
-from resolver.model.release import Reason
+from resolver.model.release import Candidate, Reason, Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import LeftOut
 from resolver.model.target import Target
 from resolver.resolve.fact_index import About
-from resolver.resolve.needs import DYNAMIC, DynamicArchiveError, requirement_lines
+from resolver.resolve.needs import DYNAMIC, DynamicArchiveError, Relevance, requirement_lines
 from resolver.resolve.project import Project
-from resolver.resolve.relevance import Relevance
 
 # How many of a project's archives without static metadata, or files with metadata of other releases, are opened
 # before older ones are given up.

@@ -14,17 +14,16 @@ from msgspec.structs import replace
 
 from resolver.errors import ResolverError
 from resolver.model import text
-from resolver.model.candidate import Release
 from resolver.model.component import ComponentRequirement
 from resolver.model.fact import Requires
 from resolver.model.origin import StackLine
 from resolver.model.package import Kind, Package
 from resolver.model.problem import Ask, Problem
-from resolver.model.release import Reason, Rejection
+from resolver.model.release import Reason, Rejection, Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import FellBack, Pin, Resolution
 from resolver.model.statement import Asks, Statement
-from resolver.resolve.ground import Component, Ground, Line
+from resolver.resolve.grounded import Component, Ground, Line
 from resolver.resolve.project import Project
 from resolver.resolve.universe import Universe
 

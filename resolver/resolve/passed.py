@@ -14,11 +14,11 @@ from packaging.version import Version
 
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.candidate import Candidate, Release
 from resolver.model.component import ComponentRequirement
 from resolver.model.edge import Edge
 from resolver.model.origin import SameRelease
 from resolver.model.package import Kind, Package
+from resolver.model.release import Candidate, Release
 from resolver.model.resolution import PassedOver, Pin, Resolution
 from resolver.resolve.needs import DynamicArchiveError
 from resolver.resolve.universe import Universe

@@ -10,8 +10,7 @@ from resolver.model import text
 from resolver.model.edge import Edge
 from resolver.model.package import Package
 from resolver.resolve.demand import pins
-from resolver.resolve.ground import Ground
-from resolver.resolve.grounded import Grounded
+from resolver.resolve.grounded import Ground, Grounded
 from resolver.resolve.universe import Universe
 
 # How many pins of a project are compared, each with each. The clauses of further ones only make reports shorter: a pin

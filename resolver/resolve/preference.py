@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.model.candidate import Release
 from resolver.model.problem import Policy
+from resolver.model.release import Release
 from resolver.resolve.demand import Demand
 from resolver.resolve.project import Project
 

@@ -13,13 +13,12 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.index.parse.compatibility import Compatibility
-from resolver.index.parse.uploaded import moment
+from resolver.index.parse.simple import moment
 from resolver.index.protocol import Lookup
-from resolver.model.candidate import Release
 from resolver.model.component import Value
 from resolver.model.edge import Allows, Among, Exactly
 from resolver.model.fact import Builds, Excludes, Fact, FactKind, Names, Warns
-from resolver.model.release import File, Page, Reason, Rejection
+from resolver.model.release import File, Page, Reason, Rejection, Release
 from resolver.model.source import Source
 from resolver.resolve.ordered import Offer, Ordered
 

@@ -20,7 +20,7 @@ from resolver.model.release import Reason
 from resolver.model.resolution import Conflict, Resolution
 from resolver.resolve.check import check
 from resolver.resolve.gather import InvalidChoiceError, gather
-from resolver.resolve.ground import Ground, Line
+from resolver.resolve.grounded import Ground, Line
 from resolver.resolve.incremental import IncrementalResolution
 from resolver.resolve.needs import DynamicArchiveError
 from resolver.resolve.newest import Choices, newest

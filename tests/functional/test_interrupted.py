@@ -75,7 +75,7 @@ def test_an_interrupt_while_an_index_is_waited_for(
 def test_what_was_ignored_interrupts_nothing(number: signal.Signals) -> None:
     code = f"""
 import signal
-from resolver.cli.interrupt import listen
+from resolver.cli.failures import listen
 signal.signal({number:d}, signal.SIG_IGN)
 listen()
 signal.raise_signal({number:d})
@@ -116,7 +116,7 @@ def test_an_interrupt_of_which_nothing_can_be_told(
 def test_a_second_interrupt_does_not_break_off_what_the_first_one_made_end() -> None:
     code = """
 import signal
-from resolver.cli.interrupt import listen
+from resolver.cli.failures import listen
 listen()
 try:
     signal.raise_signal(signal.SIGINT)

@@ -36,20 +36,18 @@ from resolver.config.document import Document, read_text
 from resolver.config.load import Inputs
 from resolver.errors import IndexFailure, InputError, WrongRelease
 from resolver.index import snapshot_file
-from resolver.index.meter import Meter
+from resolver.index.net.failures import _seconds
 from resolver.index.net.pipconfig import read_pip_config
 from resolver.index.net.range_file import MissingSpanError, RangeFile
-from resolver.index.net.retries import _seconds
 from resolver.index.parse import metadata, pyproject, simple
 from resolver.index.parse.address import NOWHERE, origin, read_root
 from resolver.index.parse.archive import read_archive
 from resolver.index.parse.compatibility import Compatibility
 from resolver.index.parse.filename import is_readable, wheel_parts
 from resolver.index.parse.listing import Listing
-from resolver.index.parse.metadata import Release, check_texts
+from resolver.index.parse.metadata import Release, Wheel, check_texts
 from resolver.index.parse.noted import noted_in
-from resolver.index.parse.wheel import Wheel
-from resolver.index.protocol import UnusableFile
+from resolver.index.protocol import Meter, UnusableFile
 from resolver.index.snapshot_catalog import SnapshotCatalog
 from resolver.index.store import cache as cache_module
 from resolver.index.store.cache import Cache

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from resolver.model.candidate import Release
+from resolver.model.release import Release
 from resolver.model.resolution import Pin, Resolution
 from resolver.resolve.check import check
 from resolver.resolve.solver import solve

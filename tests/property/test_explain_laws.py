@@ -16,16 +16,15 @@ from packaging.requirements import Requirement
 
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs
-from resolver.explain.contradictions import contradiction, cores
+from resolver.explain.contradictions import contradiction, cores, smallest
 from resolver.explain.explain import draft, lettered
-from resolver.explain.smallest import smallest
 from resolver.explain.trial import Clock
 from resolver.explain.wishes import wish_of
 from resolver.model.explanation import Branch, Change, ChangeKind, Contradiction, Explanation, Fix
 from resolver.model.resolution import Resolution
 from resolver.model.statement import Needs, Shares, Statement
 from resolver.report.explanation.text import contradictions_lines
-from resolver.resolve.ground import Ground
+from resolver.resolve.grounded import Ground
 from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog

@@ -6,8 +6,8 @@ import pytest
 
 from resolver.cli import progress
 from resolver.cli.progress import Progress
-from resolver.index.meter import Traffic
 from resolver.index.net.transfer import Copied
+from resolver.index.protocol import Traffic
 from resolver.report.text import width
 
 

@@ -18,7 +18,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 
 from resolver.errors import IndexFailure, InputError
 from resolver.index import snapshot_file
-from resolver.index.parse.uploaded import in_whole_seconds
+from resolver.index.parse.simple import in_whole_seconds
 from resolver.index.protocol import Catalog, Lookup, UnusableFile
 from resolver.index.recording import RecordingCatalog, without_addresses
 from resolver.index.snapshot import Snapshot, Unusable

@@ -14,14 +14,13 @@ from typing import Final, NamedTuple, TypeVar
 import httpx
 
 from resolver.errors import IndexFailure, Unreachable
-from resolver.index.meter import Meter
 from resolver.index.net import redirects
 from resolver.index.net.credentials import Credentials
-from resolver.index.net.failures import ERRORS, NoAnswerError, no_answer
+from resolver.index.net.failures import BRIEF, BUSY, ERRORS, Host, NoAnswerError, Patience, no_answer
 from resolver.index.net.pipconfig import PipConfig
-from resolver.index.net.retries import BRIEF, BUSY, Host, Patience
 from resolver.index.net.transport import Transport
 from resolver.index.parse.address import Origin, Root, origin, without_credentials
+from resolver.index.protocol import Meter
 
 if sys.version_info >= (3, 11):
     from asyncio import timeout

@@ -14,8 +14,7 @@ from resolver.index.net.downloads import Download, Downloads, check_status
 from resolver.index.net.range_file import Ranges
 from resolver.index.net.worker import Once
 from resolver.index.parse.archive import read_archive, read_member
-from resolver.index.parse.metadata import Release, read
-from resolver.index.parse.wheel import METADATA_LIMIT
+from resolver.index.parse.metadata import METADATA_LIMIT, Release, read
 from resolver.index.protocol import UnusableFile
 from resolver.index.store.stored import Hashed, NoMember, Stored, Told
 from resolver.model.release import Archive, File, Metadata

@@ -15,7 +15,6 @@ from packaging.utils import NormalizedName
 
 from resolver.errors import Unreachable
 from resolver.files import require_spare
-from resolver.index.meter import Meter
 from resolver.index.net.client import Client
 from resolver.index.net.downloads import Downloads
 from resolver.index.net.files import Files
@@ -23,7 +22,7 @@ from resolver.index.net.pages import Pages
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.net.worker import Once, Worker
 from resolver.index.parse.metadata import Release
-from resolver.index.protocol import NOBODY, Follow, Lookup
+from resolver.index.protocol import NOBODY, Follow, Lookup, Meter
 from resolver.index.store.page_cache import PageCache
 from resolver.index.store.stored import Stored
 from resolver.model.release import File, Metadata

@@ -10,13 +10,12 @@ from typing import Final, NamedTuple
 from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure, Unreachable
-from resolver.index.meter import Meter
 from resolver.index.net.client import PAGES, Client, Reply
-from resolver.index.net.retries import BRIEF, Patience
+from resolver.index.net.failures import BRIEF, Patience
 from resolver.index.net.worker import Once
 from resolver.index.parse.address import Root
 from resolver.index.parse.simple import ACCEPT
-from resolver.index.protocol import Lookup
+from resolver.index.protocol import Lookup, Meter
 from resolver.index.store.page_cache import Answer, PageCache, RawPage, mark_of
 from resolver.model.index import PYPI, Binding
 from resolver.model.release import Page

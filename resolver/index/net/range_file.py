@@ -10,8 +10,7 @@ import httpx
 from resolver.errors import IndexFailure
 from resolver.index.net.client import PLAIN, Client
 from resolver.index.net.downloads import Download, Downloads, check_status, content_range
-from resolver.index.parse.metadata import Release
-from resolver.index.parse.wheel import DIRECTORY_LIMIT, METADATA_LIMIT, Wheel
+from resolver.index.parse.metadata import DIRECTORY_LIMIT, METADATA_LIMIT, Release, Wheel
 from resolver.index.protocol import UnusableFile
 from resolver.model.release import File
 

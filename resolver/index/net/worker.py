@@ -10,7 +10,7 @@ from concurrent.futures import TimeoutError as FutureTimeoutError  # not the bui
 from contextlib import suppress
 from typing import Any, Final, TypeVar
 
-from resolver.index.waiting import answer_of
+from resolver.index.protocol import answer_of
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from resolver.index.parse.address import NOWHERE
 from resolver.index.parse.filename import WheelParts, is_distribution, wheel_parts
-from resolver.index.parse.uploaded import moment
+from resolver.index.parse.simple import moment
 from resolver.model import text
 from resolver.model.release import File, Reason, Rejection
 from resolver.model.target import Target

@@ -10,10 +10,9 @@ import msgspec
 from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure, InputError
-from resolver.index.meter import Meter
 from resolver.index.parse.address import Root, read_root
 from resolver.index.parse.listing import Listing
-from resolver.index.protocol import Lookup
+from resolver.index.protocol import Lookup, Meter
 from resolver.index.store.cache import Cache
 from resolver.model.index import PYPI, Binding, Index, Indexes
 from resolver.model.release import Page

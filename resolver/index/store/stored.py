@@ -8,10 +8,9 @@ from typing import Final
 
 import msgspec
 
-from resolver.index.meter import Meter
 from resolver.index.parse.filename import ARCHIVE_ENDINGS, wheel_parts
 from resolver.index.parse.metadata import Release, check_release
-from resolver.index.protocol import UnusableFile
+from resolver.index.protocol import Meter, UnusableFile
 from resolver.index.store.cache import Cache
 from resolver.index.store.readings import Readings
 from resolver.model import text

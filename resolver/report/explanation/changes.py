@@ -10,8 +10,8 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from resolver.model.explanation import Attempt, Change, ChangeKind, Environment, Explanation, Fix, Outcome
-from resolver.model.language import Language
 from resolver.model.problem import Problem
+from resolver.model.text import Language
 from resolver.report.explanation import words
 from resolver.report.explanation.sentences import component_name, explanation_sentence
 

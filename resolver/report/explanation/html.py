@@ -8,11 +8,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from resolver.model.explanation import Explanation, Fix
-from resolver.model.language import Language
+from resolver.model.text import Language
 from resolver.report.explanation import changes, sentences, words
 from resolver.report.explanation.diff import change_diff, safe_lines
 from resolver.report.explanation.json import explanation_json
-from resolver.report.explanation.links import cited
+from resolver.report.explanation.places import cited
 from resolver.report.template import environment
 from resolver.report.text import one_line
 

@@ -9,11 +9,10 @@ from msgspec.structs import replace
 
 from resolver.model.explanation import Attempt, Branch, Change, Closing, Contradiction, Environment, Explanation, Fix
 from resolver.model.fact import Fact, Warns
-from resolver.model.language import Language
 from resolver.model.statement import Asks, Forbids, Has, Lacks, Needs, Shares, Statement
+from resolver.model.text import Language
 from resolver.report.explanation import changes, sentences
-from resolver.report.explanation.links import cited, source_line
-from resolver.report.explanation.places import place_of
+from resolver.report.explanation.places import cited, place_of, source_line
 from resolver.report.explanation.words import sort_of
 
 VERSION = 1  # of the schema; within a version keys may be added, but none is removed or changes its meaning

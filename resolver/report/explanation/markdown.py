@@ -8,14 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from resolver.model.explanation import Branch, Contradiction, Environment, Explanation, Fix
 from resolver.model.fact import Fact, Warns
-from resolver.model.language import Language
 from resolver.model.statement import Forbids, Statement
-from resolver.report.bilingual import Words
+from resolver.model.text import Language
 from resolver.report.explanation import changes, sentences, words
 from resolver.report.explanation.diff import change_diff, safe_lines
-from resolver.report.explanation.links import cited, source_line
-from resolver.report.explanation.places import place_of
+from resolver.report.explanation.places import cited, place_of, source_line
 from resolver.report.text import markdown, one_line
+from resolver.report.words import Words
 
 FILE = "conflict.md"
 

@@ -1,14 +1,16 @@
-"""Where a statement comes from: its place, and the evidence of its fact."""
+"""Where a statement comes from: its place, the evidence of its fact, and links to both."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from urllib.parse import quote
 
 import msgspec
 
 from resolver.model.fact import Fact
-from resolver.model.language import Language
 from resolver.model.statement import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Source, Statement, fact_of
+from resolver.model.text import Language
 from resolver.report.explanation import words
 
 _FILE = re.compile(r".+(?::\d+|\.whl|\.zip|\.tar\.gz)")  # anything else is the name of an index
@@ -59,3 +61,75 @@ def with_strength(place: Place, language: Language) -> str:
         return place.told
     strength = words.STRENGTHS[place.fact.strength.value](language)
     return words.WITH_STRENGTH(language, where=place.told, strength=strength)
+
+
+_FORGE = "https://github.com"
+_UP = "../../.."  # from locks/<stack>/<target>/ to the root of the repository
+_MATRICES = re.compile(r"(?P<path>matrices/(?!.*\.\.)[^:\s]+\.toml):(?P<line>\d+)")
+# Projects that facts cite without an owner.
+_OWNERS = {"verl": "verl-project", "vllm": "vllm-project", "vllm-ascend": "vllm-project"}
+
+_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+_PATH = r"[A-Za-z0-9._-]+(?:/[A-Za-z0-9._-]+)*"
+_CITED = re.compile(
+    rf"""
+      (?P<url> https?://[^\s<>"'()；，。]+[^\s<>"'()；，。.,;] )
+    | (?<![\w/.-]) (?P<repo> {_NAME}/{_NAME} ) \# (?P<issue> \d+ )
+    | (?<=,[ ]) \# (?P<more> \d+ )
+    | (?<![\w/.-]) (?P<home> (?: {_NAME}/ )? {_NAME} ) (?: [ ] (?P<path> {_PATH} ) )? [ ] (?:
+        @ (?P<commit> [0-9a-f]{{7,40}} ) | (?P<tag> v\d+(?:\.\d+)+ ) ) (?![\w.])
+    """,
+    re.VERBOSE,
+)
+
+
+class Cited(msgspec.Struct, frozen=True):
+    """A piece of a text and its address; empty if it has none."""
+
+    text: str
+    href: str
+
+
+def source_line(where: str) -> str:
+    """The link to a file:line of the matrices, relative to a lock's folder; empty for any other place."""
+    match = _MATRICES.fullmatch(where)
+    return f"{_UP}/{quote(match['path'])}#L{match['line']}" if match else ""
+
+
+def cited(source: str) -> tuple[Cited, ...]:
+    """The text of a fact's source, split into recognizable addresses and the rest.
+
+    Recognized are addresses, `owner/repo#123` (and `, #124` after it), `owner/repo path @sha` and the same
+    with a tag for the commit.
+    """
+    return tuple(piece for piece in _pieces(source) if piece.text)
+
+
+def _pieces(source: str) -> Iterator[Cited]:
+    at = 0
+    repo = ""
+    for match in _CITED.finditer(source):
+        repo = match["repo"] or (repo if match["more"] else "")
+        href = _address(match, repo)
+        if href:
+            yield Cited(source[at : match.start()], "")
+            yield Cited(match[0], href)
+            at = match.end()
+    yield Cited(source[at:], "")
+
+
+def _address(match: re.Match[str], repo: str) -> str:
+    if match["url"]:
+        return quote(match["url"], safe=":/?#[]@!$&*+,;=%~-._")
+    if issue := match["issue"] or match["more"]:
+        return f"{_FORGE}/{repo}/issues/{issue}" if repo else ""
+    home, path = match["home"], match["path"]
+    if "/" not in home:
+        if home not in _OWNERS:
+            return ""
+        home = f"{_OWNERS[home]}/{home}"
+    revision = match["commit"] or match["tag"]
+    if not path:
+        return f"{_FORGE}/{home}/tree/{revision}"
+    kind = "blob" if "." in path.rpartition("/")[2] else "tree"
+    return f"{_FORGE}/{home}/{kind}/{revision}/{path}"

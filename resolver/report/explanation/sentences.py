@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from resolver.model.explanation import Awaited, Branch, Closing, Contradiction
 from resolver.model.fact import Absent, Fact, Names, Warns
-from resolver.model.language import Language
 from resolver.model.problem import Problem
 from resolver.model.release import Reason, Rejection
 from resolver.model.statement import (
@@ -27,10 +26,11 @@ from resolver.model.statement import (
     Unread,
 )
 from resolver.model.tags import lacking, newer_glibc
-from resolver.report.bilingual import Counted
+from resolver.model.text import Language
 from resolver.report.explanation import words
 from resolver.report.explanation.grouping import grouped
 from resolver.report.explanation.words import listed
+from resolver.report.words import Counted
 
 _PLAIN = (Reason.DYNAMIC, Reason.UNOPENED)  # said of one file as of another
 _FILES = 4  # files of one release that are named

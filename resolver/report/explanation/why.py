@@ -7,12 +7,11 @@ from typing import Any
 
 from resolver.errors import shown
 from resolver.model.explanation import Why
-from resolver.model.language import Language
+from resolver.model.text import Language
 from resolver.report.explanation import words
-from resolver.report.explanation.columns import paragraph
 from resolver.report.explanation.json import VERSION, contradiction_json, statement_json
 from resolver.report.explanation.sentences import target_line
-from resolver.report.explanation.text import WIDTH, contradictions_lines, overall_claim, statement_lines
+from resolver.report.explanation.text import WIDTH, contradictions_lines, overall_claim, paragraph, statement_lines
 
 _NEWER = 8  # newer releases that are named in the text
 

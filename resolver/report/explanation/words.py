@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from resolver.model.language import Language
 from resolver.model.release import Reason
 from resolver.model.statement import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Source, Statement
-from resolver.report.bilingual import Counted, Words
+from resolver.model.text import Language
 from resolver.report.report_words import STRENGTHS as STRENGTHS
+from resolver.report.words import Counted, Words
 
 
 def listed(items: Sequence[str], language: Language) -> str:

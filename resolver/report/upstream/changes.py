@@ -21,11 +21,11 @@ from resolver.audit.change import (
 )
 from resolver.audit.compare import Compared
 from resolver.errors import shown
-from resolver.model.language import Language
-from resolver.report.bilingual import Words
+from resolver.model.text import Language
 from resolver.report.explanation.words import COMMA
 from resolver.report.quoted import quoted
 from resolver.report.upstream import words
+from resolver.report.words import Words
 
 _MARKS: Final[Mapping[str, Words]] = {
     "archived": words.ARCHIVED,

@@ -8,7 +8,7 @@ from typing import Any
 
 from resolver.audit.verdict import Judged, Remark, Verdict
 from resolver.errors import shown
-from resolver.model.language import Language
+from resolver.model.text import Language
 from resolver.report.explanation.words import SEMICOLON
 from resolver.report.quoted import quoted
 from resolver.report.upstream import words

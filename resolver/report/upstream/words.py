@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from resolver.audit.verdict import Saying, Verdict
-from resolver.report.bilingual import Counted, Words
+from resolver.report.words import Counted, Words
 
 # --- what indexes say about facts
 

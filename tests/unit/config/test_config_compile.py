@@ -9,8 +9,7 @@ import networkx
 import pytest
 
 from resolver.config.compile import compile_problems, moment
-from resolver.config.load import load
-from resolver.config.names import stack_names
+from resolver.config.load import load, stack_names
 from resolver.model import fact as facts
 from resolver.model.index import Binding, Index
 from resolver.model.problem import Problem

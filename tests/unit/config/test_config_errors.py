@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from resolver.config.compile import compile_problems
-from resolver.config.load import load
-from resolver.config.names import stack_names
+from resolver.config.load import load, stack_names
 from resolver.errors import InputError
 
 STACK = """\

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from resolver.config import schema
 from resolver.config.compile import compile_problems
 from resolver.config.document import read_text
-from resolver.config.load import load
-from resolver.config.names import stack_names
+from resolver.config.load import load, stack_names
 from resolver.errors import InputError
 from tests.functional.workspace import REPOSITORY
 from tests.unit.config.test_config_errors import FACTS, STACK, SYSTEMS, fact, message

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from resolver.explain.contradictions import contradiction, cores
-from resolver.explain.smallest import smallest
+from resolver.explain.contradictions import contradiction, cores, smallest
 from resolver.model import fact as facts
 from resolver.model.explanation import Branch, Contradiction
 from resolver.model.statement import Lacks, Needs, Source

@@ -24,13 +24,13 @@ import pytest
 
 from resolver.cli.failures import failure as explained
 from resolver.errors import IndexFailure, InputError, Unreachable
-from resolver.index.meter import Meter, Traffic
 from resolver.index.net.client import FILES, PAGES, Client, Reply
+from resolver.index.net.failures import BRIEF, Patience
 from resolver.index.net.network import Connection
 from resolver.index.net.pipconfig import PipConfig
-from resolver.index.net.retries import BRIEF, Patience
 from resolver.index.net.transport import Proxies
 from resolver.index.parse.address import read_root
+from resolver.index.protocol import Meter, Traffic
 
 T = TypeVar("T")
 QUICK = Patience(pause=0.01)

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from resolver.errors import Unreachable
-from resolver.index.meter import Meter
 from resolver.index.net.client import Client, Reply
+from resolver.index.net.failures import Patience
 from resolver.index.net.pipconfig import PipConfig
-from resolver.index.net.retries import Patience
 from resolver.index.parse.address import is_local
+from resolver.index.protocol import Meter
 from tests.loopback import LoopbackIndex
 
 HOST = "index.localhost"  # a name that may be asked over plain http is one of this machine

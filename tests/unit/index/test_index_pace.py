@@ -13,10 +13,10 @@ from contextlib import contextmanager
 import pytest
 
 from resolver.errors import IndexFailure, Unreachable
-from resolver.index.meter import Meter
 from resolver.index.net.client import Client
+from resolver.index.net.failures import Patience
 from resolver.index.net.pipconfig import PipConfig
-from resolver.index.net.retries import Patience
+from resolver.index.protocol import Meter
 
 FAR = "It violates HTTP .(Too many headers received|Got more than 8190 bytes)"
 CUT = "It broke off its answer|It stopped answering"

@@ -7,7 +7,7 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 
 import pytest
 
-from resolver.index.waiting import answer_of, looking
+from resolver.index.protocol import answer_of, looking
 
 
 class LateFuture(Future[int]):

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from packaging.utils import NormalizedName
 
 from resolver.index.net.range_file import MissingSpanError, RangeFile
-from resolver.index.parse.metadata import Release
-from resolver.index.parse.wheel import Wheel
+from resolver.index.parse.metadata import Release, Wheel
 from resolver.index.protocol import UnusableFile
 
 DEMO = Release("demo_x-1.0-py3-none-any.whl", NormalizedName("demo-x"), "1.0")

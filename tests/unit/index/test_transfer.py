@@ -15,12 +15,12 @@ import msgspec
 import pytest
 
 from resolver.errors import IndexFailure, InputError, Unreachable
-from resolver.index.meter import Meter
 from resolver.index.net import transfer
 from resolver.index.net.client import Client
+from resolver.index.net.failures import Patience
 from resolver.index.net.pipconfig import PipConfig
-from resolver.index.net.retries import Patience
 from resolver.index.net.transfer import Copied, Transfer
+from resolver.index.protocol import Meter
 from resolver.index.store.part import Part
 from resolver.model.release import File
 from tests.loopback import Fault, LoopbackIndex, Response, altered, reset, status, truncated

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from resolver.model.explanation import Explanation
-from resolver.model.language import Language
+from resolver.model.text import Language
 from resolver.report.explanation.text import WIDTH, ways_text, why_text
 
 

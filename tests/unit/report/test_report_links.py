@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from resolver.report.explanation.links import Cited, cited, source_line
+from resolver.report.explanation.places import Cited, cited, source_line
 
 FORGE = "https://github.com"
 

@@ -14,9 +14,9 @@ from resolver.model.fact import Strength
 from resolver.model.release import Reason
 from resolver.report import report_words
 from resolver.report import words as lock_words
-from resolver.report.bilingual import Counted, Words
 from resolver.report.explanation import words
 from resolver.report.upstream import words as upstream_words
+from resolver.report.words import Counted, Words
 
 RENDER = Path(words.__file__).parents[1]
 CHINESE = r"[\u4e00-\u9fff]"

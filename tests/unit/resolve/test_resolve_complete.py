@@ -7,7 +7,7 @@ from packaging.version import Version
 
 from resolver.model.statement import Lack
 from resolver.resolve.complete import CompleteEngine, Unsatisfiable
-from resolver.resolve.ground import Lacking
+from resolver.resolve.grounded import Lacking
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.problems import problem
