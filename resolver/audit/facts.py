@@ -299,4 +299,8 @@ def _of_commit(fact: model.Sources, repositories: Repositories) -> Remark:
         trust = trust_in(fact, repositories)
     except ResolverError as error:
         return Remark(Saying.GIT_DIFFERS, {"address": address, "why": error.why or error.message})
-    return Remark(Saying.GIT if trust else Saying.GIT_AGREES, {"address": address, "why": trust})
+    return (
+        Remark(Saying.GIT, {"address": address, "why": trust})
+        if trust
+        else Remark(Saying.GIT_AGREES, {"address": address})
+    )

@@ -8,6 +8,7 @@ from enum import Enum
 import msgspec
 
 from resolver.model.fact import Fact
+from resolver.model.message import Message
 
 
 class Verdict(Enum):
@@ -71,7 +72,7 @@ class Remark(msgspec.Struct, frozen=True):
     """A finding with its details, which may be texts of indexes."""
 
     saying: Saying
-    values: Mapping[str, str] = msgspec.field(default_factory=dict)
+    values: Mapping[str, str | Message] = msgspec.field(default_factory=dict)
 
 
 class Judged(msgspec.Struct, frozen=True):

@@ -21,8 +21,9 @@ from resolver.cli.progress import Progress
 from resolver.config.compile import compile_problems
 from resolver.config.load import load, stack_names
 from resolver.errors import InputError, StaleLock, shown
+from resolver.i18n import translate
 from resolver.json_text import json_text
-from resolver.lock import bundle, phrases
+from resolver.lock import bundle
 from resolver.lock.bundle import Manifest
 from resolver.lock.file import NAME
 from resolver.model.text import Language
@@ -155,11 +156,15 @@ def _check(folder: Path, language: Language, *, as_json: bool) -> int:
     found = bundle.faults(folder, manifest)
     left = bundle.left_over(folder, manifest, {row.path for row in bundle.rows_of(manifest)})
     if as_json:
-        told = {"status": "damaged" if found else "whole", "faults": found, "not_in_manifest": left}
+        told = {
+            "status": "damaged" if found else "whole",
+            "faults": [translate(fault, "en") for fault in found],
+            "not_in_manifest": left,
+        }
         sys.stdout.write(json_text(told) + "\n")
     else:
         for fault in found:
-            sys.stdout.write(shown(phrases.fault(fault) if language == "zh" else fault) + "\n")
+            sys.stdout.write(shown(translate(fault, language)) + "\n")
         for name in left:
             sys.stdout.write(words.STRAY(language, name=shown(name)) + "\n")
         _tell_whole(folder, manifest, len(found), language)

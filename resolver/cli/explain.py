@@ -28,6 +28,7 @@ from resolver.config.load import find_stack, load
 from resolver.errors import InputError
 from resolver.explain.trial import Clock
 from resolver.explain.why import why
+from resolver.i18n import translate
 from resolver.index.protocol import Catalog
 from resolver.json_text import json_text
 from resolver.lock import file as lock_file
@@ -40,7 +41,6 @@ from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.model.text import Language
 from resolver.report import words as lock_words
-from resolver.report.explanation import words
 from resolver.report.explanation.json import explanation_json
 from resolver.report.explanation.sentences import target_line
 from resolver.report.explanation.why import why_json, why_text
@@ -115,17 +115,19 @@ def command(
             until = () if exclude_newer is None else ("--exclude-newer", cutoff_text(exclude_newer))
             only = [word for name in solvable for word in ("--target", name)]
             locked = shlex.join([stack, *only, *until, *given])
-            hint = words.LOCK_SOLVABLE(tongue, len(solvable), stack=locked)
+            hint = translate("conflict.lock-solvable", tongue, len(solvable), stack=locked)
             page.write("\n" + as_called(hint) + "\n")
         for folder, _ in conflicts:
-            sys.stderr.write(words.REPORT_IN(tongue, folder=folder) + "\n")
+            sys.stderr.write(translate("conflict.report-in", tongue, folder=folder) + "\n")
         # a snapshot suffices to find ways out, but not to lock them
-        next_step = words.WRITTEN_ONLINE if catalogs.used_snapshot else words.WRITTEN
+        next_step = "conflict.written-online" if catalogs.used_snapshot else "conflict.written"
         given = elsewhere if catalogs.used_snapshot else given
         for path in written:
             sys.stdout.write(difference(path, original, inputs.stack.text))
             lock = path.stem if path.parent == matrices / "stacks" else str(path)
-            sys.stdout.write(as_called(next_step(tongue, path=path, stack=shlex.join([lock, *given]))) + "\n")
+            sys.stdout.write(
+                as_called(translate(next_step, tongue, path=path, stack=shlex.join([lock, *given]))) + "\n"
+            )
     if fix is not None:
         return 0
     return max((_UNDECIDED if answer.awaited else _CONFLICT for _, answer in conflicts), default=0)
@@ -195,5 +197,5 @@ def _json(problem: Problem, answer: Explanation | Why | None, language: Language
 
 
 def _solvable(problem: Problem, language: Language) -> str:
-    solvable = words.SOLVABLE(language, stack=problem.stack.name, target=target_line(problem, language))
-    return f"{solvable}\n{words.SEE_PACKAGE(language)}\n"
+    solvable = translate("conflict.solvable", language, stack=problem.stack.name, target=target_line(problem, language))
+    return f"{solvable}\n{translate('conflict.see-package', language)}\n"

@@ -170,7 +170,7 @@ def _status(judged: Judged) -> int:
 
 def _asks_for_a_look(judged: Judged, failures: set[str]) -> bool:
     """Whether an index contradicts the fact, or failed in a way that is not yet in `failures`, to which it is added."""
-    why = {remark.values["why"] for remark in judged.remarks if remark.saying is Saying.FAILED} - failures
+    why = {str(remark.values["why"]) for remark in judged.remarks if remark.saying is Saying.FAILED} - failures
     failures |= why
     return judged.verdict not in (Verdict.HOLDS, Verdict.UNCHECKED) or bool(why)
 

@@ -23,9 +23,11 @@ from resolver.cli.options import language_of
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress, columns
 from resolver.cli.upgrade_policy import UpgradePolicy
+from resolver.i18n import translate
 from resolver.json_text import json_text
 from resolver.lock import diff
 from resolver.model.lock import Lock
+from resolver.model.message import Message
 from resolver.model.text import Language
 from resolver.report import words
 from resolver.report.summary import Row, closing_line, lock_json, summary, table
@@ -166,7 +168,7 @@ def _one_json(outcome: Outcome, language: Language) -> dict[str, Any]:
 
 def _tell(outcomes: Sequence[Outcome], language: Language) -> None:
     """Print everything about one stack, each warning once; for several targets, a table at the end."""
-    told: set[str] = set()
+    told: set[Message] = set()
     room = columns(sys.stdout, COLUMNS)
     for outcome in outcomes:
         if isinstance(lock := outcome.found, Lock):  # others are printed already, or below
@@ -195,9 +197,7 @@ def _tell_failures(outcomes: Sequence[Outcome], language: Language) -> None:
                 who = words.FAILURE_OF(language, stack=outcome.stack, target=outcome.target)
             sys.stderr.write(as_called(f"{who}: error: {outcome.found.told}\n"))
         elif not isinstance(outcome.found, Lock):
-            from resolver.report.explanation.words import REPORT_IN
-
-            sys.stderr.write(REPORT_IN(language, folder=_job(outcome).folder) + "\n")
+            sys.stderr.write(translate("conflict.report-in", language, folder=_job(outcome).folder) + "\n")
     sys.stderr.flush()
 
 
@@ -219,7 +219,7 @@ def _row(outcome: Outcome, language: Language) -> Row:
             return Row(stack, target, seconds, "-", words.ROW_UNDECIDED(language, names=names), "undecided")
         case _:
             conflict = words.ROW_CONFLICT_BEFORE if _is_known(outcome) else words.ROW_CONFLICT
-            return Row(stack, target, seconds, "-", conflict(language), "without a solution")
+            return Row(stack, target, seconds, "-", conflict(language), "without-a-solution")
 
 
 def _changes(outcome: Outcome, lock: Lock, language: Language) -> str:

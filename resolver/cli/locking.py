@@ -24,6 +24,7 @@ from resolver.cli.upgrade_policy import UpgradePolicy
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs, load
 from resolver.errors import InputError, NothingToLock, ResolverError
+from resolver.i18n import translate
 from resolver.index.protocol import Catalog
 from resolver.index.store.cache import Cache
 from resolver.lock import diff
@@ -35,7 +36,6 @@ from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.text import Language
 from resolver.report import words
-from resolver.report.quoted import caution
 
 if TYPE_CHECKING:  # a remembered lock needs no explaining
     from resolver.cli.explaining import Explaining
@@ -249,7 +249,7 @@ def _lock(
 
 
 def _nothing_applies(problem: Problem, lock: Lock, language: Language) -> NothingToLock:
-    notes = [caution(note, ()) if language == "zh" else note for note in lock.notes]
+    notes = [translate(note, language) for note in lock.notes]
     return NothingToLock(
         words.NOTHING_APPLIES(language, stack=lock.stack, target=lock.target.name),
         where=problem.stack.where,

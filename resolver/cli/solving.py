@@ -9,8 +9,10 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.cli.progress import Progress
+from resolver.i18n import LANGUAGES, translate
 from resolver.lock import build
 from resolver.model.lock import Lock
+from resolver.model.message import Message, text
 from resolver.model.resolution import Conflict, PassedOver, Resolution
 from resolver.model.statement import Statement
 from resolver.resolve.builds import solve_builds
@@ -37,28 +39,32 @@ def solved(
     answer = decide(universe, hints=hints, tick=progress.solving, wheels=True)
     if isinstance(answer, Refutation):
         return answer
-    fallen = tuple(replace(row, why=_sentences(row.because)) for row in fallen_back(universe, answer))
+    fallen = tuple(
+        replace(row, why=_sentences(row.because)) if row.because else row for row in fallen_back(universe, answer)
+    )
     answer = replace(
         answer,
         passed_over=passed_over(universe, answer, passed),
         lost_extras=lost_extras(universe, answer),
-        fell_back=fallen,
+        fell_back=tuple(fallen),
     )
     builds = solve_builds(answer, universe.catalog, preferred=keep_builds, tick=progress.solving)
     return build.build(answer, [(one.archives, _told(one.answer)) for one in builds], universe.catalog)
 
 
-def _told(answer: Resolution | Conflict) -> Resolution | str:
+def _told(answer: Resolution | Conflict) -> Resolution | Message:
     return _sentences(answer.statements) if isinstance(answer, Conflict) else answer
 
 
-def _sentences(statements: Sequence[Statement]) -> str:
-    """Statements in one line, those with one cause together; empty if there are none."""
-    if not statements:
-        return ""
+def _sentences(statements: Sequence[Statement]) -> Message:
+    """Statements in one line, those with one cause together."""
     from resolver.model.explanation import Contradiction  # few locks have something to explain
     from resolver.report.explanation.grouping import grouped
     from resolver.report.explanation.sentences import explanation_sentence
 
     together = grouped(Contradiction(statements=tuple(statements), closing=None)).statements
-    return "; ".join(explanation_sentence(statement, "en") for statement in together)
+    english, chinese = (
+        translate("semicolon", language).join(explanation_sentence(one, language) for one in together)
+        for language in LANGUAGES
+    )
+    return text(english, chinese)

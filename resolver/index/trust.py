@@ -15,16 +15,15 @@ from resolver.index.parse.metadata import Release
 from resolver.index.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.fact import Sources
+from resolver.model.message import Message, message
 from resolver.model.recipe import Comment, Move, container
 
-_NOT_READ = "the repository was not read, so its requirements rest on the fact `{id}` only"
-_NOT_SAID = "no file of the repository was compared, so its requirements rest on the fact `{id}` only"
 _FILE = "pyproject.toml"
 _COMMENT = re.compile(r"(^|\s)#.*$")
 
 
-def trust_in(fact: Sources, repositories: Repositories) -> str:
-    """Compare a fact with the files of its commit that it names. Empty if they say the same.
+def trust_in(fact: Sources, repositories: Repositories) -> Message | None:
+    """Compare a fact with the files of its commit that it names. None if they say the same.
 
     Otherwise the reason why the fact is taken on trust: it names no file, the files state nothing statically, or the
     repository could not be read. Raises InputError if the files contradict it, or the repository lacks the commit.
@@ -44,9 +43,10 @@ def trust_in(fact: Sources, repositories: Repositories) -> str:
     except NoSuchCommit as error:
         raise NoSuchCommit(error.url, error.commit, fact.where) from None
     except UnreadRepository:
-        return (_NOT_READ if fact.requires_from or fact.recipe.submodules else _NOT_SAID).format(id=fact.id)
+        read = bool(fact.requires_from or fact.recipe.submodules)
+        return message("trust.not-read" if read else "trust.not-compared", fact=fact.id)
     if not stated:
-        return _NOT_SAID.format(id=fact.id)
+        return message("trust.not-compared", fact=fact.id)
     own = {_normal(line) for line in fact.recipe.requires}
     said = own  # as far as the files could say it: requirements files have no extras
     if not any(path.endswith(_FILE) for path in stated):
@@ -63,7 +63,7 @@ def trust_in(fact: Sources, repositories: Repositories) -> str:
             why="; ".join([*missing, *extra]),
             hint="correct `requires` or what `steps` change; list in `drop` what the fact leaves out on purpose",
         )
-    return ""
+    return None
 
 
 def _require_submodules(fact: Sources, repositories: Repositories) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import asdict
 from packaging.requirements import InvalidRequirement
@@ -35,7 +36,8 @@ from resolver.model.lock import (
     Mode,
     Override,
 )
-from resolver.model.origin import BuildLine, FactLine, Origin
+from resolver.model.message import Message
+from resolver.model.origin import BuildLine, FactLine, MetadataLine, Origin, StackLine
 from resolver.model.recipe import Comment, Move, Run, Step
 from resolver.model.release import File, Release
 from resolver.model.requirement import Requirement
@@ -46,28 +48,29 @@ from resolver.model.target import Target
 
 def build(
     resolution: Resolution,
-    builds: Sequence[tuple[Sequence[str], Resolution | str]],
+    builds: Sequence[tuple[Sequence[str], Resolution | Message]],
     catalog: Catalog,
 ) -> Lock:
     """The lock of a resolution. `builds` are the isolated environments: the archives of each (none: all), and its pins.
 
-    An environment without a solution has a text instead, which says why. The lock then has it as a warning, and
+    An environment without a solution has a message instead, which says why. The lock then has it as a warning, and
     install.sh builds with what is installed already and downloads nothing.
     """
     problem = resolution.problem
-    tools = [(archives, pin) for archives, one in builds if isinstance(one, Resolution) for pin in one.pins]
-    every = (*resolution.pins, *(pin for _, pin in tools))
+    tools = [pin for _, one in builds if isinstance(one, Resolution) for pin in one.pins]
+    every = (*resolution.pins, *tools)
     catalog.expect_metadata(other for pin in every for other in pin.release.others)
     about = list(applied(resolution))
     there: dict[Mode, set[str]] = {
         "wheels": set(),
-        "built-apart": {pin.name for _, pin in tools},
+        "built-apart": {pin.name for pin in tools},
         "built-here": {pin.name for pin in resolution.pins},
     }
+    lines = _required((*(one for pin in resolution.pins for one in pin.because), *_for_builds(tools)))
     pins = tuple(
-        _pin(pin, catalog, external=_external(pin, about, there[_mode(pin.release)])) for pin in resolution.pins
+        _pin(pin, lines, catalog, external=_external(pin, about, there[_mode(pin.release)])) for pin in resolution.pins
     )
-    build_pins = tuple(_pin(pin, catalog, archives) for archives, pin in tools)
+    build_pins = tuple(_environments(builds, catalog))
     return Lock(
         format=FORMAT,
         stack=problem.stack.name,
@@ -75,6 +78,7 @@ def build(
         summary_zh=problem.stack.summary_zh,
         source=problem.stack.source,
         inputs=problem.digest,
+        requires=_lines(one.text for pin in resolution.pins for one in pin.because if isinstance(one, StackLine)),
         target=_target(problem.target),
         index=tuple(_indexes((*pins, *build_pins), problem.indexes)),
         stage=stages(
@@ -103,7 +107,7 @@ def build(
         departs=tuple(Departed(**asdict(row)) for row in problem.stack.departures),
         warnings=(
             *lock_warnings.warnings(resolution, about, catalog),
-            *(line for _, pin in tools for line in lock_warnings.on_trust(pin, resolution, catalog)),
+            *(line for pin in tools for line in lock_warnings.on_trust(pin, resolution, catalog)),
             *lock_warnings.unbuilt(pins, builds),
         ),
         notes=tuple(lock_warnings.notes(problem)),
@@ -131,22 +135,28 @@ def _indexes(pins: Sequence[LockedPin], known: Indexes) -> Iterator[LockedIndex]
 
 
 def _fact(fact: facts.Fact) -> LockedFact:
-    told = lock_warnings.warning_of(fact)
     return LockedFact(
         id=fact.id,
         where=fact.where,
-        strength=str(fact.strength),
+        strength=fact.strength,
         reason=fact.reason,
         reason_zh=fact.reason_zh,
-        text_zh=told.text_zh if told is not None else "",
         source=fact.source,
         checked=fact.checked.isoformat(),
     )
 
 
-def _pin(pin: Pin, catalog: Catalog, builds: Sequence[str] = (), external: Iterable[str] = ()) -> LockedPin:
+def _pin(
+    pin: Pin,
+    lines: Mapping[str, Sequence[Origin]],
+    catalog: Catalog,
+    builds: Sequence[str] = (),
+    external: Iterable[facts.MachineNeed] = (),
+) -> LockedPin:
     release = pin.release
     source = release.source
+    own = lines.get(pin.name, ())
+    of_facts = [one for one in own if isinstance(one, FactLine)]
     served = () if source is not None else (release.file, *_alike(pin, catalog))
     return LockedPin(
         name=pin.name,
@@ -159,14 +169,44 @@ def _pin(pin: Pin, catalog: Catalog, builds: Sequence[str] = (), external: Itera
         external=tuple(external),
         yanked=release.file.yanked,
         builds=tuple(builds),
-        why=tuple(sorted(dict.fromkeys(_why(origin) for origin in pin.because))),
-        needs=tuple(pin.needs),
+        requires=_lines(one.text for one in own if isinstance(one, MetadataLine)),
+        build_requires=_lines(one.text for one in own if isinstance(one, BuildLine)),
+        fact_requires={
+            fact: _lines(one.text for one in of_facts if one.fact.id == fact)
+            for fact in sorted({one.fact.id for one in of_facts})
+        },
         file=tuple(LockedFile(name=file.filename, sha256=file.sha256) for file in map(catalog.sha256, served)),
         git=_git(source) if source is not None else None,
     )
 
 
-def _external(pin: Pin, about: Sequence[facts.Fact], there: Collection[str]) -> Iterator[str]:
+def _environments(
+    builds: Sequence[tuple[Sequence[str], Resolution | Message]], catalog: Catalog
+) -> Iterator[LockedPin]:
+    for archives, one in builds:
+        if isinstance(one, Resolution):
+            lines = _required(origin for pin in one.pins for origin in pin.because)
+            yield from (_pin(pin, lines, catalog, archives) for pin in one.pins)
+
+
+def _for_builds(tools: Iterable[Pin]) -> Iterator[Origin]:
+    return (origin for pin in tools for origin in pin.because if isinstance(origin, BuildLine))
+
+
+def _required(origins: Iterable[Origin]) -> dict[str, list[Origin]]:
+    """The lines of metadata, builds and facts, by the project whose they are."""
+    found: dict[str, list[Origin]] = {}
+    for origin in dict.fromkeys(origins):
+        if not isinstance(origin, StackLine):
+            found.setdefault(re.split(r"[\[ ]", origin.parent)[0], []).append(origin)
+    return found
+
+
+def _lines(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(texts)))
+
+
+def _external(pin: Pin, about: Sequence[facts.Fact], there: Collection[str]) -> Iterator[facts.MachineNeed]:
     """What the build of a pin needs of the machine according to the facts, without distributions that are `there`."""
     stated = (fact for fact in about if isinstance(fact, facts.External) and fact.package == pin.name)
     return (need for need in dict.fromkeys(need for fact in stated for need in fact.needs) if need not in there)
@@ -225,16 +265,6 @@ def _alike(pin: Pin, catalog: Catalog) -> Iterator[File]:
             continue
         if sorted(found.requires_dist) == sorted(wanted.requires_dist):
             yield other
-
-
-def _why(origin: Origin) -> str:
-    match origin:
-        case FactLine():
-            return f"{origin} (fact {origin.fact.id})"
-        case BuildLine() if origin.fact is not None:
-            return f"{origin} (fact {origin.fact.id})"
-        case _:
-            return str(origin)
 
 
 def applied(resolution: Resolution) -> Iterator[facts.Fact]:

@@ -19,8 +19,8 @@ import msgspec
 from resolver import files
 from resolver.errors import InputError
 from resolver.json_text import json_text
-from resolver.lock import phrases
 from resolver.lock.validate import require_names
+from resolver.model.message import Message, message
 
 MANIFEST = "bundle.json"
 SUMS = "SHA256SUMS"
@@ -198,29 +198,29 @@ def left_over(folder: Path, old: Manifest | None, needed: Iterable[str]) -> list
     return sorted(path for path in known.difference(needed) if (folder / path).is_file())
 
 
-def faults(folder: Path, manifest: Manifest) -> list[str]:
-    """What differs from the manifest, and where the manifest differs from the sums; a sentence each."""
+def faults(folder: Path, manifest: Manifest) -> list[Message]:
+    """What differs from the manifest, and where the manifest differs from the sums."""
     found = []
     try:
         sums = files.read_text(folder / SUMS, _LARGEST)
     except OSError as error:
-        found.append(phrases.SUMS_UNREADABLE(file=SUMS, why=error.strerror or error))
+        found.append(message("bundle.sums-unreadable", file=SUMS, why=error.strerror or error))
     except UnicodeDecodeError:
-        found.append(phrases.SUMS_NO_TEXT(file=SUMS))
+        found.append(message("bundle.sums-no-text", file=SUMS))
     else:
         if sums != _sums(manifest, sha256_of(folder / MANIFEST)):
-            found.append(phrases.SUMS_DIFFER(file=MANIFEST, other=SUMS))
+            found.append(message("bundle.sums-differ", file=MANIFEST, other=SUMS))
     for row in rows_of(manifest):
         path = folder / row.path
         try:
             size = path.stat().st_size
         except OSError:
-            found.append(phrases.FILE_GONE(file=row.path))
+            found.append(message("bundle.file-gone", file=row.path))
             continue
         if size != row.size:
-            found.append(phrases.FILE_SIZE(file=row.path, size=size, wanted=row.size))
+            found.append(message("bundle.file-size", file=row.path, size=size, wanted=row.size))
         elif sha256_of(path) != row.sha256:
-            found.append(phrases.FILE_CONTENT(file=row.path, wanted=row.sha256))
+            found.append(message("bundle.file-content", file=row.path, wanted=row.sha256))
     return found
 
 

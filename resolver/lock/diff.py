@@ -52,14 +52,13 @@ def after(previous: Lock | None, lock: Lock) -> Lock:
 
 
 def _bare(lock: Lock) -> tuple[object, ...]:
-    return (tuple(map(_decided, lock.pin)), lock.build_pin)
+    return (tuple(map(_decided, lock.pin)), tuple(map(_decided, lock.build_pin)))
 
 
 def _decided(pin: LockedPin) -> LockedPin:
-    """A pin, regardless of whether its source was read or trusted, which depends on the network of the day."""
-    if pin.git is None:
-        return pin
-    return msgspec.structs.replace(pin, git=msgspec.structs.replace(pin.git, trust=""))
+    """A pin without its requirements and why its source is trusted, which depends on the network of the day."""
+    git = pin.git and msgspec.structs.replace(pin.git, trust=None)
+    return msgspec.structs.replace(pin, requires=(), build_requires=(), fact_requires={}, git=git)
 
 
 def _text(pin: LockedPin | None) -> str:

@@ -15,10 +15,12 @@ from resolver import files
 from resolver.errors import InputError
 from resolver.lock.validate import require_sound
 from resolver.model.lock import FORMAT, Lock
+from resolver.model.message import TEXT
 
 NAME = "lock.toml"
 
 _HINT = "restore it from version control, or lock with --upgrade, which ignores it"
+_ASKS = "the stack asks for "  # began the reason for a pin that a line of the stack names, in format 1
 _LARGEST = 64 * files.MIB
 
 MERGED = "the lock has the conflict markers of a merge"
@@ -75,7 +77,9 @@ def read(folder: Path) -> Lock | None:
         text = files.read_text(path, _LARGEST)
         raw = tomli.loads(text)
         version = raw.get("format")
-        if version != FORMAT:
+        if version == 1:
+            raw = _of_format_1(raw)
+        elif version != FORMAT:
             raise InputError(
                 f"the lock has format {version}, but this program reads {FORMAT}", where=str(path), hint=_HINT
             )
@@ -97,12 +101,43 @@ def read(folder: Path) -> Lock | None:
             hint = f"{take_ours(folder)}, then lock again: pins that still fit are kept"
             raise InputError(MERGED, where=str(path), hint=hint) from None
         raise InputError("the lock cannot be read", where=str(path), why=str(error), hint=_HINT) from None
-    except (ValueError, msgspec.ValidationError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, msgspec.ValidationError, RecursionError) as error:
         raise InputError("the lock cannot be read", where=str(path), why=str(error), hint=_HINT) from None
 
 
+def _of_format_1(raw: dict[str, Any]) -> dict[str, Any]:
+    """A lock of format 1, which had sentences in English where there are messages now, or requirements."""
+    pins = [{**row, "requires": row.get("needs", [])} for row in raw["pin"]]
+    tools = [{**row, "requires": row.get("needs", [])} for row in raw.get("build-pin", [])]
+    asked = {why.removeprefix(_ASKS) for row in pins for why in row["why"] if why.startswith(_ASKS)}
+    for row in (*pins, *tools):
+        if trust := row.get("git", {}).get("trust"):
+            row["git"] = {**row["git"], "trust": _text(trust)}
+    return {
+        **raw,
+        "format": FORMAT,
+        "requires": sorted(asked),
+        "pin": [_without(row, "why", "needs") for row in pins],
+        "build-pin": [_without(row, "why", "needs") for row in tools],
+        "stage": [
+            {**_without(row, "title"), "because": list(map(_text, row.get("because", [])))} for row in raw["stage"]
+        ],
+        "fact": [_without(row, "text-zh") for row in raw.get("fact", [])],
+        "warnings": list(map(_text, raw.get("warnings", []))),
+        "notes": list(map(_text, raw.get("notes", []))),
+    }
+
+
+def _text(sentence: str) -> dict[str, Any]:
+    return {"code": TEXT, "values": {"en": sentence}}
+
+
+def _without(row: dict[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key not in keys}
+
+
 # Tables that a lock has even if they are empty.
-_ALWAYS = frozenset(("index", "stage", "pin", "pins", "why"))
+_ALWAYS = frozenset(("index", "stage", "pin", "pins", "requires"))
 
 
 def _tidy(value: Any) -> Any:

@@ -16,9 +16,9 @@ from itertools import chain
 import networkx as nx
 
 from resolver.errors import InputError
-from resolver.lock import phrases
 from resolver.model import fact as facts
 from resolver.model.lock import LockedStage, Mode
+from resolver.model.message import Message, message, text
 from resolver.model.source import Source
 
 _REST = ""  # stands for all pins that no fact orders
@@ -41,21 +41,20 @@ def stages(
     """
     graph = nx.DiGraph()  # from each node to what comes after it
     graph.add_node(_REST)
-    because: dict[str, list[str]] = {}
+    because: dict[str, list[Message]] = {}
     for fact in afters:
         others = [other for other in fact.others if fact.package in modes and other in modes]
         if others:
             graph.add_edges_from((other, fact.package) for other in others)
-            text = phrases.AFTER(
-                package=fact.package, others=phrases.listed(others), reason=fact.reason, where=fact.where
-            )
-            because.setdefault(fact.package, []).append(text)
+            reason = text(fact.reason, fact.reason_zh)
+            why = message("order.after", package=fact.package, others=others, reason=reason, where=fact.where)
+            because.setdefault(fact.package, []).append(why)
     for source in sources:
         others = [other for other in source.recipe.rewrites if other in modes and other != source.name]
         if others:
             graph.add_edges_from((other, source.name) for other in others)
-            text = phrases.REWRITES(package=source.name, others=phrases.listed(others), where=source.where)
-            because.setdefault(source.name, []).append(text)
+            why = message("order.rewrites", package=source.name, others=others, where=source.where)
+            because.setdefault(source.name, []).append(why)
     with suppress(nx.NetworkXNoCycle):
         cycle = [name for name, _ in nx.find_cycle(graph)]
         orders = [*afters, *(source.fact for source in sources if source.fact is not None)]
@@ -74,8 +73,8 @@ def stages(
     free = sorted(name for name in modes if name not in graph)
     installer = [name for name in free if name in _INSTALLER and modes[name] == modes.get("pip") == "wheels"]
     alone = [name for name in free if name in (environments or {})]
-    because |= {name: [phrases.PIP_FIRST()] for name in installer}
-    because |= {name: [phrases.ALONE_FIRST()] for name in alone}
+    because |= {name: [message("order.pip-first")] for name in installer}
+    because |= {name: [message("order.alone-first")] for name in alone}
     rest = [name for name in free if name not in installer and name not in alone]
     generations = ((rest if node == _REST else [node] for node in nodes) for nodes in nx.topological_generations(graph))
     found: list[LockedStage] = []
@@ -83,9 +82,8 @@ def stages(
         for mode in ("wheels", "built-apart", "built-here"):
             alike = [name for name in names if modes[name] == mode]
             for group in _groups(alike, from_git, environments or {}, variables or {}):
-                reasons = tuple(sorted({text for name in group for text in because.get(name, ())}))
-                title = _title(group, mode, from_git)
-                found.append(LockedStage(title=title, mode=mode, pins=group, because=reasons))
+                reasons = dict.fromkeys(why for name in group for why in because.get(name, ()))
+                found.append(LockedStage(mode=mode, pins=group, because=tuple(reasons)))
     return tuple(found)
 
 
@@ -104,16 +102,3 @@ def _groups(
     for _, group in sorted(served.items()):
         yield tuple(group)
     yield from ((name,) for name in names if name in from_git)
-
-
-def _title(group: Sequence[str], mode: Mode, from_git: Collection[str]) -> str:
-    names = phrases.listed(group) if len(group) <= 3 else phrases.SO_MANY(count=len(group))
-    if group[0] in from_git:
-        return phrases.FROM_GIT(names=names)
-    match mode:
-        case "wheels":
-            return names
-        case "built-apart":
-            return phrases.BUILT_APART(names=names)
-        case "built-here":
-            return phrases.BUILT_HERE(names=names)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Set
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
+from resolver.i18n import translate
 from resolver.index.parse.filename import archive_version, is_readable, wheel_release
 from resolver.model import direct, text
 from resolver.model.component import ComponentRequirement, parse_value
@@ -41,6 +42,7 @@ def require_sound(lock: Lock) -> None:
             if times > 1:
                 raise ValueError(f"`{name}` is a {what} {times} times")
     _require_stages(lock)
+    _require_messages(lock)
     _require_indexes(lock)
     for name in _projects(lock):
         _match(_PROJECT, name, "the name of a project")
@@ -153,14 +155,22 @@ def _require_stages(lock: Lock) -> None:
             raise ValueError(f"a stage names `{name}`, which is not a pin")
         if times > 1:
             raise ValueError(f"`{name}` is in {times} stages")
-    for stage in lock.stage:
+    for number, stage in enumerate(lock.stage, 1):
         if not stage.pins:
-            raise ValueError(f"the stage `{stage.title}` has no pins")
+            raise ValueError(f"stage {number} has no pins")
         for name in stage.pins:
             if known[name].mode != stage.mode:
                 raise ValueError(f"`{name}` is {known[name].mode}, and in a stage that is {stage.mode}")
         if len(stage.pins) > 1 and any(known[name].git is not None for name in stage.pins):
-            raise ValueError(f"the stage `{stage.title}` has more than the one pin that comes from git")
+            raise ValueError(f"stage {number} has more than the one pin that comes from git")
+
+
+def _require_messages(lock: Lock) -> None:
+    for one in (*lock.all_warnings, *lock.notes, *(why for stage in lock.stage for why in stage.because)):
+        try:
+            translate(one, "en")
+        except (KeyError, IndexError):
+            raise ValueError(f"there is no message `{one.code}` with these values") from None
 
 
 def _require_indexes(lock: Lock) -> None:
@@ -175,7 +185,14 @@ def _require_indexes(lock: Lock) -> None:
 
 def _projects(lock: Lock) -> Iterator[str]:
     for pin in (*lock.pin, *lock.build_pin):
-        yield from (*pin.extras, *pin.needs, *pin.builds, *(pin.git.rewrites if pin.git is not None else ()))
+        yield from (
+            *pin.extras,
+            *pin.needs,
+            *(name for name, _ in pin.reasons(build=True)),
+            *pin.builds,
+            *(pin.git.rewrites if pin.git is not None else ()),
+        )
+    yield from lock.asked_for
     yield from (row.name for row in lock.absent)
     yield from (row.package for row in lock.override)
     yield from (name for row in lock.passed_over for name in (row.project, row.archive_of))
@@ -183,7 +200,6 @@ def _projects(lock: Lock) -> Iterator[str]:
 
 def _shown(lock: Lock) -> Iterator[str]:
     """The texts that scripts contain unchanged."""
-    yield from (stage.title for stage in lock.stage)
     yield from (part for index in lock.index for part in (index.name, index.url))
     for pin in lock.pin:
         for step in pin.git.steps if pin.git is not None else ():

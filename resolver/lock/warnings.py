@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from resolver.index.protocol import Catalog
-from resolver.lock import phrases
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.component import ComponentRequirement
 from resolver.model.index import Indexes
-from resolver.model.lock import LockedDriver, LockedFact, LockedPin
+from resolver.model.lock import LockedDriver, LockedPin
+from resolver.model.message import Message, message
+from resolver.model.message import text as text_of
 from resolver.model.problem import Problem
 from resolver.model.release import QUARANTINED
 from resolver.model.requirement import Requirement
@@ -81,7 +82,7 @@ def _by(fact: facts.Fact, resolution: Resolution) -> str:
 _SIMILAR = 0.8  # a letter wrong, missing or too many in a name of five or more
 
 
-def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catalog) -> Iterator[str]:
+def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catalog) -> Iterator[Message]:
     """The warnings of a resolution, with those of the facts `about` it.
 
     First what its stack did not ask for in so many words: a CANN that nobody knows, releases far behind, practices
@@ -91,7 +92,7 @@ def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catal
     """
     named = {ask.need.name for ask in resolution.problem.stack.asks if isinstance(ask.need, Requirement)}
     if near := resolution.problem.unknown.get("cann"):
-        yield phrases.UNKNOWN(value=resolution.problem.target.system["cann"], near=" / ".join(near))
+        yield message("lock.unknown", value=resolution.problem.target.system["cann"], near=" / ".join(near))
     yield from map(_fell_back, resolution.fell_back)
     for practice in resolution.practices:
         yield from (_warning(told) for told in (warning_of(practice),) if told is not None)
@@ -102,52 +103,55 @@ def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catal
     told = [fact for fact in about if isinstance(fact, facts.Warns)]
     yield from (_warning(fact) for fact in told if fact.grave)
     for row in resolution.problem.stack.relaxed:
-        needs = f" ({', '.join(row.needs)})" if row.needs else ""
-        yield phrases.RELAXED(
-            strength=row.fact.strength, fact=row.fact.id, needs=needs, reason=row.reason, where=row.where
-        )
+        values = {"strength": message(f"strength.{row.fact.strength}"), "fact": row.fact.id, "where": row.where}
+        if row.needs:
+            yield message("lock.relaxed-needs", needs=row.needs, reason=row.reason, **values)
+        else:
+            yield message("lock.relaxed", reason=row.reason, **values)
     for fact in sorted(about, key=lambda fact: fact.package not in named):
         yield from _of_fact(fact, resolution)
     for ask in resolution.problem.stack.asks:
         if is_left_open(ask.need, resolution):
-            yield phrases.LEFT_TO_THE_MACHINE_LINE(line=ask.origin.text)
+            yield message("lock.left-to-the-machine-line", line=ask.origin.text)
         elif isinstance(ask.need, ComponentRequirement) and ask.need.component not in resolution.problem.target.system:
-            yield phrases.UNCHECKED_LINE(line=ask.origin.text)
+            yield message("lock.unchecked-line", line=ask.origin.text)
     used = {practice.id for practice in resolution.practices}
     for name in resolution.problem.stack.practices:
         if name not in used:
-            yield phrases.PRACTICE_NEEDLESS(practice=name)
+            yield message("lock.practice-needless", practice=name)
     yield from _misspelt(resolution)
-    passed: dict[str, list[str]] = {}
+    passed: dict[str, list[Message]] = {}
     lost = {(row.project, row.extra) for row in resolution.lost_extras}
     for pin in resolution.pins:
         for extra in pin.unknown_extras:
             if (pin.name, extra) not in lost:
                 yield _no_extra(pin, extra, catalog)
         if pin.release.yanked:
-            reason = f": {pin.release.file.yanked}" if pin.release.file.yanked else ""
-            yield phrases.YANKED(package=f"{pin.name} {pin.version}", reason=reason)
+            because = "lock.yanked-because" if pin.release.file.yanked else "lock.yanked"
+            yield message(because, package=f"{pin.name} {pin.version}", reason=pin.release.file.yanked or "")
         for line in _of_kernels(pin, catalog):
-            yield phrases.KERNEL(package=f"{pin.name} {pin.version}", line=line)
+            yield message("lock.kernel", package=f"{pin.name} {pin.version}", line=line)
         yield from _quarantined(pin, catalog)
         for name in catalog.lookup(pin.name).unreachable if pin.release.source is None else ():
             if name != pin.release.index:
-                passed.setdefault(name, []).append(f"{pin.name} (from {pin.release.index})")
+                passed.setdefault(name, []).append(
+                    message("lock.project-from", project=pin.name, index=pin.release.index)
+                )
         yield from on_trust(pin, resolution, catalog)
         if pin.name not in named:
             yield from _passed_over(pin, resolution)
     if elsewhere := list(_elsewhere(resolution)):
-        yield phrases.ELSEWHERE(projects=", ".join(elsewhere))
+        yield message("lock.elsewhere", projects=elsewhere)
     for name, projects in sorted(passed.items()):
-        yield phrases.UNREACHABLE(index=name, projects=", ".join(projects))
+        yield message("lock.unreachable", index=name, projects=projects)
 
 
-def notes(problem: Problem) -> Iterator[str]:
+def notes(problem: Problem) -> Iterator[Message]:
     """Notes on lines of the stack that do not apply to this target."""
     for ask in problem.stack.asks:
         marker = ask.need.marker if isinstance(ask.need, Requirement) else None
         if marker is not None and not marker.evaluate(problem.target.markers):
-            yield phrases.NOT_HERE(line=ask.origin.text, where=ask.origin.where)
+            yield message("lock.not-here", line=ask.origin.text, where=ask.origin.where)
 
 
 def warning_of(fact: facts.Fact) -> facts.Warns | None:
@@ -159,28 +163,28 @@ def warning_of(fact: facts.Fact) -> facts.Warns | None:
     return fact if isinstance(fact, facts.Warns) else None
 
 
-def _fell_back(row: FellBack) -> str:
+def _fell_back(row: FellBack) -> Message:
     package = f"{row.project} {row.version}"
     if row.why:
-        return phrases.FELL_BACK_FOR(package=package, newest=row.newest, why=row.why)
-    return phrases.FELL_BACK(package=package, newest=row.newest, project=row.project)
+        return message("lock.fell-back-for", package=package, newest=row.newest, why=row.why)
+    return message("lock.fell-back", package=package, newest=row.newest, project=row.project)
 
 
-def _warning(fact: facts.Warns) -> str:
-    return f"{fact.package}: {fact.text} ({fact.where})"
+def _warning(fact: facts.Warns) -> Message:
+    return message("lock.fact-warns", package=fact.package, text=text_of(fact.text, fact.text_zh), where=fact.where)
 
 
-def _of_fact(fact: facts.Fact, resolution: Resolution) -> Iterator[str]:
+def _of_fact(fact: facts.Fact, resolution: Resolution) -> Iterator[Message]:
     if isinstance(fact, facts.Warns) and not fact.grave:
         yield _warning(fact)
     for need in facts.needs_of(fact):
         if is_left_open(need, resolution):
-            yield phrases.LEFT_TO_THE_MACHINE_FACT(package=fact.package, need=need, where=fact.where)
+            yield message("lock.left-to-the-machine-fact", package=fact.package, need=need, where=fact.where)
         elif isinstance(need, ComponentRequirement) and need.component not in resolution.problem.target.system:
-            yield phrases.UNCHECKED_FACT(package=fact.package, need=need, where=fact.where)
+            yield message("lock.unchecked-fact", package=fact.package, need=need, where=fact.where)
 
 
-def _misspelt(resolution: Resolution) -> Iterator[str]:
+def _misspelt(resolution: Resolution) -> Iterator[Message]:
     """Projects in a policy or a fact of the stack that nothing needs, if a needed one has a similar name.
 
     That is most likely a typing error, and the row has no effect.
@@ -189,11 +193,11 @@ def _misspelt(resolution: Resolution) -> Iterator[str]:
     problem = resolution.problem
     for name in problem.policy.prereleases_of:
         if name not in pins and (close := closest(name, pins, _SIMILAR)):
-            yield phrases.NO_SUCH_PIN(name=name, other=close)
+            yield message("lock.no-such-pin", name=name, other=close)
     for fact in problem.facts:
         own = fact.where.startswith(f"{problem.stack.where}:")
         if own and fact.package not in pins and (close := closest(fact.package, pins, _SIMILAR)):
-            yield phrases.NO_SUCH_SUBJECT(fact=fact.id, name=fact.package, other=close, where=fact.where)
+            yield message("lock.no-such-subject", fact=fact.id, name=fact.package, other=close, where=fact.where)
 
 
 def _of_kernels(pin: Pin, catalog: Catalog) -> Iterator[str]:
@@ -210,7 +214,7 @@ def own_lines(pin: Pin, catalog: Catalog, otherwise: Sequence[str]) -> Sequence[
     return own.requires_dist if own is not None else otherwise
 
 
-def _lost_extras(resolution: Resolution, catalog: Catalog) -> Iterator[str]:
+def _lost_extras(resolution: Resolution, catalog: Catalog) -> Iterator[Message]:
     """What the stack's lines ask for in vain."""
     elsewhere: dict[tuple[Pin, str], list[str]] = {}
     for row in resolution.lost_extras:
@@ -221,13 +225,14 @@ def _lost_extras(resolution: Resolution, catalog: Catalog) -> Iterator[str]:
         else:
             elsewhere.setdefault((pin, f"{row.project}=={row.version}"), []).append(row.extra)
     for (pin, other), extras in elsewhere.items():
-        yield phrases.LOST_EXTRA(package=f"{pin.name} {pin.version}", extra="`, `".join(extras), other=other)
+        yield message("lock.lost-extra", package=f"{pin.name} {pin.version}", extra="`, `".join(extras), other=other)
 
 
-def _passed_over(pin: Pin, resolution: Resolution) -> Iterator[str]:
+def _passed_over(pin: Pin, resolution: Resolution) -> Iterator[Message]:
     for over in resolution.passed_over:
         if over.project == pin.name:
-            yield phrases.PASSED_OVER(
+            yield message(
+                "lock.passed-over",
                 package=f"{over.project} {over.version}",
                 pin=pin.version,
                 archive=over.archive,
@@ -238,24 +243,25 @@ def _passed_over(pin: Pin, resolution: Resolution) -> Iterator[str]:
             )
 
 
-def _no_extra(pin: Pin, extra: str, catalog: Catalog) -> str:
+def _no_extra(pin: Pin, extra: str, catalog: Catalog) -> Message:
     """That a release does not have an extra, and which of its extras may be meant."""
     own = catalog.metadata(pin.release.file).provides_extra if pin.release.file.is_wheel else ()
     if close := closest(extra, own):
-        return phrases.NO_EXTRA_BUT(package=f"{pin.name} {pin.version}", extra=extra, other=close)
-    return phrases.NO_EXTRA(package=f"{pin.name} {pin.version}", extra=extra)
+        return message("lock.no-extra-but", package=f"{pin.name} {pin.version}", extra=extra, other=close)
+    return message("lock.no-extra", package=f"{pin.name} {pin.version}", extra=extra)
 
 
-def _quarantined(pin: Pin, catalog: Catalog) -> Iterator[str]:
+def _quarantined(pin: Pin, catalog: Catalog) -> Iterator[Message]:
     """PEP 792: a quarantined project "should be treated as unsafe"; a mirror may still have its files."""
     pages = catalog.lookup(pin.name).pages if pin.release.source is None else ()
     for page in pages:
         if page.index == pin.release.index and page.project_status.status == QUARANTINED:
-            reason = f": {page.project_status.reason}" if page.project_status.reason else ""
-            yield phrases.QUARANTINED(package=f"{pin.name} {pin.version}", index=page.index, reason=reason)
+            reason = page.project_status.reason
+            because = "lock.quarantined-because" if reason else "lock.quarantined"
+            yield message(because, package=f"{pin.name} {pin.version}", index=page.index, reason=reason)
 
 
-def _elsewhere(resolution: Resolution) -> Iterator[str]:
+def _elsewhere(resolution: Resolution) -> Iterator[Message]:
     """Projects that would come from another index if the stack did not replace the list of indexes."""
     indexes, platform = resolution.problem.indexes, resolution.problem.target.platform
     if not indexes.replaced:
@@ -265,14 +271,15 @@ def _elsewhere(resolution: Resolution) -> Iterator[str]:
     for pin in resolution.pins:
         names = usual.binding(pin.name, platform).indexes
         if pin.name in bound and pin.release.source is None and pin.release.index not in names:
-            yield f"{pin.name} on {' and '.join(names)} (it is from {pin.release.index} now)"
+            yield message("lock.project-elsewhere", project=pin.name, indexes=names, index=pin.release.index)
 
 
-def on_trust(pin: Pin, resolution: Resolution, catalog: Catalog) -> Iterator[str]:
+def on_trust(pin: Pin, resolution: Resolution, catalog: Catalog) -> Iterator[Message]:
     """That a pin rests on a row of the stack instead of the file, as its index did not answer."""
     for row in resolution.problem.stack.recorded:
         if row.filename == pin.release.file.filename and row.index in catalog.lookup(pin.name).unreachable:
-            yield phrases.ON_TRUST(
+            yield message(
+                "lock.on-trust",
                 package=f"{pin.name} {pin.version}",
                 index=row.index,
                 where=row.where,
@@ -281,18 +288,12 @@ def on_trust(pin: Pin, resolution: Resolution, catalog: Catalog) -> Iterator[str
             )
 
 
-def unbuilt(pins: Sequence[LockedPin], builds: Sequence[tuple[Sequence[str], Resolution | str]]) -> Iterator[str]:
+def unbuilt(
+    pins: Sequence[LockedPin], builds: Sequence[tuple[Sequence[str], Resolution | Message]]
+) -> Iterator[Message]:
     """The builds whose tools cannot be resolved."""
     for archives, why in builds:
-        if isinstance(why, str):
+        if isinstance(why, Message):
             apart = [pin.name for pin in pins if pin.mode == "built-apart"]
-            names = ", ".join(name for name in apart if not archives or name in archives)
-            yield phrases.UNBUILT(names=names, why=why)
-
-
-def in_chinese(sentence: str, about: Sequence[LockedFact]) -> str:
-    """The Chinese for a sentence of a lock that rests on these facts; the sentence itself if there is none."""
-    for fact in about:
-        if fact.text_zh and sentence.endswith(f" ({fact.where})"):
-            return f"{sentence.partition(': ')[0]}：{fact.text_zh}（{fact.where}）"
-    return phrases.chinese(sentence) or sentence
+            names = [name for name in apart if not archives or name in archives]
+            yield message("lock.unbuilt", names=names, why=why)

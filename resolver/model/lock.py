@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import msgspec
 
-FORMAT = 1
+from resolver.model import text
+from resolver.model.fact import MachineNeed, Strength
+from resolver.model.message import Message, message
+
+FORMAT = 2
 
 Mode = Literal["wheels", "built-apart", "built-here"]
 
@@ -53,8 +58,8 @@ class LockedGit(_Row, kw_only=True, frozen=True):
     """A commit of a git repository that a pin is built from. `ref` is what people call the commit.
 
     `rewrites` names pins whose installed files it changes. `submodules` are in the checkout, each after the one that
-    it is in. `trust` says why its requirements were
-    taken on trust; it is empty where it was read at the commit.
+    it is in. `trust` says why its requirements were taken on trust; none where they were read at
+    the commit.
     """
 
     url: str
@@ -65,7 +70,7 @@ class LockedGit(_Row, kw_only=True, frozen=True):
     steps: tuple[LockedStep, ...] = ()
     rewrites: tuple[str, ...] = ()
     submodules: tuple[LockedSubmodule, ...] = ()
-    trust: str = ""
+    trust: Message | None = None
 
     @property
     def reference(self) -> str:
@@ -86,8 +91,8 @@ class LockedPin(_Row, kw_only=True, frozen=True):
     `mode` tells how it is installed;
     `label` is what a source build adds to its version as a local part;
     `external` is what its build needs of the machine and the lock does not have (see `fact.MachineNeed`);
-    `why` holds a sentence for each thing that asks for it; `needs` names
-    what it needs in turn. Of a build tool `builds` names the archives that its
+    `requires` are the lines of its metadata that apply here, `build_requires` those of its build, and `fact_requires`
+    those that facts state, by their ids. Of a build tool `builds` names the archives that its
     environment builds, where not all are built in one.
     """
 
@@ -98,27 +103,40 @@ class LockedPin(_Row, kw_only=True, frozen=True):
     extras: tuple[str, ...] = ()
     env: dict[str, str] = {}
     label: str = ""
-    external: tuple[str, ...] = ()
+    external: tuple[MachineNeed, ...] = ()
     yanked: str | None = None
     builds: tuple[str, ...] = ()
-    why: tuple[str, ...]
-    needs: tuple[str, ...] = ()
+    requires: tuple[str, ...] = ()
+    build_requires: tuple[str, ...] = ()
+    fact_requires: dict[str, tuple[str, ...]] = {}
     file: tuple[LockedFile, ...] = ()
     git: LockedGit | None = None
 
     @property
-    def is_asked_for(self) -> bool:
-        """Whether a line of the stack asks for it."""
-        return any(why.startswith("the stack asks for ") for why in self.why)
+    def needs(self) -> tuple[str, ...]:
+        """The projects that it needs to be installed where it is."""
+        build = self.build_requires if self.mode == "built-here" else ()
+        lines = (*self.requires, *build, *(line for stated in self.fact_requires.values() for line in stated))
+        return tuple(sorted({text.requirement(line).name for line in lines} - {self.name}))
+
+    def reasons(self, *, build: bool) -> Iterator[tuple[str, Message]]:
+        """Each line that it requires, or that its `build` does, with the project that the line names."""
+        values = {"package": f"{self.name} {self.version}"}
+        if build:
+            told = [(line, message("why.build", line=line, **values)) for line in self.build_requires]
+        else:
+            told = [(line, message("why.needs", line=line, **values)) for line in self.requires]
+            for fact, lines in self.fact_requires.items():
+                told += [(line, message("why.needs-fact", line=line, fact=fact, **values)) for line in lines]
+        return ((text.requirement(line).name, why) for line, why in told)
 
 
 class LockedStage(_Row, kw_only=True, frozen=True):
     """What is installed together, in the order of the stages. `because` cites the facts of the order."""
 
-    title: str
     mode: Mode
     pins: tuple[str, ...]
-    because: tuple[str, ...] = ()
+    because: tuple[Message, ...] = ()
 
 
 class LockedIndex(_Row, kw_only=True, frozen=True):
@@ -139,14 +157,13 @@ class LockedTarget(_Row, kw_only=True, frozen=True):
 
 
 class LockedFact(_Row, kw_only=True, frozen=True):
-    """A fact that this lock rests on. `text_zh` is the Chinese of what it warns of; either Chinese may be empty."""
+    """A fact that this lock rests on. The Chinese may be empty."""
 
     id: str
     where: str
-    strength: str
+    strength: Strength
     reason: str
     reason_zh: str = ""
-    text_zh: str = ""
     source: str
     checked: str
 
@@ -236,7 +253,7 @@ class Change(_Row, kw_only=True, frozen=True):
 
 
 class Lock(_Row, kw_only=True, frozen=True):
-    """One target's lock. `inputs` is the digest of the files that it was made from."""
+    """One target's lock: `requires` are the stack's lines, `inputs` the digest of the files that it was made from."""
 
     format: int
     stack: str
@@ -244,6 +261,7 @@ class Lock(_Row, kw_only=True, frozen=True):
     summary_zh: str = ""
     source: str = ""
     inputs: str
+    requires: tuple[str, ...]
     target: LockedTarget
     index: tuple[LockedIndex, ...]
     stage: tuple[LockedStage, ...]
@@ -256,8 +274,8 @@ class Lock(_Row, kw_only=True, frozen=True):
     export: tuple[LockedExport, ...] = ()
     absent: tuple[LockedAbsent, ...] = ()
     departs: tuple[Departed, ...] = ()
-    warnings: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    warnings: tuple[Message, ...] = ()
+    notes: tuple[Message, ...] = ()
     exclude_newer: str = ""
     imports: tuple[str, ...] = ()
     import_env: dict[str, str] = {}
@@ -277,6 +295,29 @@ class Lock(_Row, kw_only=True, frozen=True):
                 found.setdefault(need, []).append(pin.name)
         return found
 
+    @property
+    def asked_for(self) -> frozenset[str]:
+        """The projects that the stack's own lines name."""
+        return frozenset(text.requirement(line).name for line in self.requires)
+
+    def reasons(self, tools: Sequence[LockedPin] = ()) -> dict[str, list[Message]]:
+        """What asks for each pin: the stack's lines first, then what facts state, then the rest.
+
+        With the `tools` of an environment apart it is what asks for those.
+        """
+        builds = [pin for pin in self.pin if pin.mode == ("built-apart" if tools else "built-here")]
+        if tools and tools[0].builds:
+            builds = [pin for pin in builds if pin.name in tools[0].builds]
+        stated = [one for pin in tools or self.pin for one in pin.reasons(build=False)]
+        stated += [one for pin in builds for one in pin.reasons(build=True)]
+        stack = () if tools else self.requires
+        found: dict[str, list[Message]] = {}
+        for line in stack:
+            found.setdefault(text.requirement(line).name, []).append(message("why.stack", line=line))
+        for name, why in sorted(stated, key=lambda one: "fact" not in one[1].values):
+            found.setdefault(name, []).append(why)
+        return found
+
     def needed_by(self) -> dict[str, list[str]]:
         """The pins that need each pin, sorted; without those that nothing needs."""
         found: dict[str, list[str]] = {}
@@ -291,9 +332,13 @@ class Lock(_Row, kw_only=True, frozen=True):
         return tuple(fact for fact in self.fact if fact.id in row.facts)
 
     @property
-    def all_warnings(self) -> tuple[str, ...]:
+    def all_warnings(self) -> tuple[Message, ...]:
         """All that a reader should be warned of: the warnings, and each pin that was taken on trust."""
-        trusted = (f"{pin.name} {pin.version}: {pin.git.trust}" for pin in self.pin if pin.git and pin.git.trust)
+        trusted = (
+            message("lock.git-trust", package=f"{pin.name} {pin.version}", why=pin.git.trust)
+            for pin in self.pin
+            if pin.git and pin.git.trust
+        )
         return (*self.warnings, *trusted)
 
     def pins_of(self, stage: LockedStage) -> tuple[LockedPin, ...]:

@@ -42,7 +42,7 @@ class File(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Reason(Enum):
-    """Why a file or a release was set aside. The value is the sentence's predicate."""
+    """Why a file or a release was rejected. The value is the sentence's predicate; `code` names it in `locale/`."""
 
     FORMAT = "is not a wheel, .tar.gz or .zip"
     NAME = "has an unreadable file name"
@@ -63,6 +63,11 @@ class Reason(Enum):
     DIRECT = "requires a direct URL, which is not supported"
     UNOPENED = "was not opened, because other archives of its project have no static metadata"
     UNREAD = "was not read, because other files of its project have the metadata of different releases"
+
+    @property
+    def code(self) -> str:
+        """The code of what is told about one or several files."""
+        return f"rejection.{self.name.lower().replace('_', '-')}"
 
 
 class Rejection(msgspec.Struct, frozen=True, array_like=True, gc=False):

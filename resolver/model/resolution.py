@@ -7,6 +7,7 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.model.fact import Practice
+from resolver.model.message import Message
 from resolver.model.origin import Origin
 from resolver.model.problem import Problem
 from resolver.model.release import Release
@@ -67,14 +68,14 @@ class PassedOver(msgspec.Struct, frozen=True, kw_only=True):
 class FellBack(msgspec.Struct, frozen=True, kw_only=True):
     """A wish without an upper bound whose pin is far behind the newest release, and what keeps out all newer ones.
 
-    `because` is empty if that was not looked for, or if newer ones are possible. `why` is the same in words.
+    `because` is empty if that was not looked for, or if newer ones are possible. `why` tells the same.
     """
 
     project: NormalizedName
     version: Version
     newest: str
     because: tuple[Statement, ...]
-    why: str = ""
+    why: Message | None = None
 
 
 class Resolution(msgspec.Struct, frozen=True, kw_only=True):

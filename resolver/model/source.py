@@ -8,6 +8,7 @@ from packaging.version import Version
 
 from resolver.model import text
 from resolver.model.fact import Sources
+from resolver.model.message import Message
 from resolver.model.recipe import Recipe
 
 
@@ -15,7 +16,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     """A project's one release. `commit` is in full; `ref` is what people call it, and may be empty.
 
     `fact` says what is known of it; without one it was read at the commit. `trust` tells why the
-    requirements rest on the fact's word alone; it is empty where they were read at the commit.
+    requirements rest on the fact's word alone; it is None where they were read at the commit.
     """
 
     name: NormalizedName
@@ -25,7 +26,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     subdirectory: str = ""
     recipe: Recipe
     fact: Sources | None
-    trust: str = ""
+    trust: Message | None = None
 
     @property
     def version(self) -> Version:

@@ -3,30 +3,44 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from functools import cached_property
 from typing import Final
 
-from resolver.lock import phrases
-from resolver.lock import warnings as lock_warnings
-from resolver.lock.phrases import Phrase
-from resolver.model.lock import LockedFact
+import msgspec
+
 from resolver.model.text import Language
 
-_QUOTED: Final = (
-    Phrase("its address does not end in `{ending}`", "它的地址不以 `{ending}` 结尾"),
-    Phrase("it answered {status}", "它返回了 {status}"),
-    Phrase("what it sent is not such a document", "它返回的不是这样的文档"),
-    Phrase("what it sent is of another release", "它返回的是另一个版本的内容"),
-    Phrase("what it sent has no list of them", "它返回的内容中没有漏洞列表"),
-    Phrase(
-        "the repository was not read, so its requirements rest on the fact `{id}` only",
-        "没有读取代码仓库，因此它的依赖只以事实 `{id}` 为依据",
-    ),
-    Phrase(
-        "no file of the repository was compared, so its requirements rest on the fact `{id}` only",
-        "没有核对代码仓库中的文件，因此它的依赖只以事实 `{id}` 为依据",
-    ),
-)
+
+class Phrase(msgspec.Struct, frozen=True, dict=True):
+    """One sentence in both languages, with the same placeholders."""
+
+    en: str
+    zh: str
+
+    def __call__(self, **values: object) -> str:
+        """The English sentence."""
+        return self.en.format(**values)
+
+    def chinese_of(self, sentence: str) -> str | None:
+        """The Chinese for an English sentence made by this phrase; None for any other."""
+        values = self.values_of(sentence)
+        return None if values is None else self.zh.format(**values)
+
+    def values_of(self, sentence: str) -> dict[str, str] | None:
+        """The values of the placeholders in an English sentence made by this phrase; None for any other."""
+        found = self._form.fullmatch(sentence)
+        return None if found is None else found.groupdict()
+
+    @cached_property
+    def _form(self) -> re.Pattern[str]:
+        parts = re.split(r"\{(\w+)\}", self.en)
+        held = [
+            re.escape(part) if number % 2 == 0 else f"(?P<{part}>{'[^()]*' if part == 'where' else '.*?'})"
+            for number, part in enumerate(parts)
+        ]
+        return re.compile("".join(held), re.DOTALL)
+
+
 # Warnings of the catalog during a run
 _HEARD: Final = (
     Phrase(
@@ -72,17 +86,6 @@ _HEARD: Final = (
 )
 # How often an index was tried, which ends the reason of it
 _TRIED: Final = re.compile(r" \((\d+) (?:try|tries)\)\. ?")
-# Items that two of a lock's phrases list, each after a colon
-_FROM: Final = re.compile(r" \(from ([^()]+)\)(, )?")
-_ON: Final = re.compile(r" on ([^()]+) \(it is from ([^()]+) now\)(, )?")
-
-
-def quoted(text: str, language: Language) -> str:
-    """A reason in the language; unchanged if it has no Chinese."""
-    if language == "en":
-        return text
-    told = next((told for phrase in _QUOTED if (told := phrase.chinese_of(text)) is not None), text)
-    return _TRIED.sub(r"（尝试 \1 次）。", told)
 
 
 def heard(text: str, language: Language) -> str:
@@ -91,22 +94,3 @@ def heard(text: str, language: Language) -> str:
         return text
     told = next((told for phrase in _HEARD if (told := phrase.chinese_of(text)) is not None), text)
     return _TRIED.sub(r"（尝试 \1 次）。", told)
-
-
-def caution(sentence: str, about: Sequence[LockedFact]) -> str:
-    """A warning or note of a lock that rests on these facts, in Chinese; free text is unchanged."""
-    if (told := phrases.UNREACHABLE.chinese_of(sentence)) is not None:
-        return _FROM.sub(_from, told)
-    if (told := phrases.ELSEWHERE.chinese_of(sentence)) is not None:
-        return _ON.sub(_on, told)
-    subject, _, reason = sentence.partition(": ")
-    chinese = quoted(reason, "zh")
-    return f"{subject}：{chinese}" if chinese != reason else lock_warnings.in_chinese(sentence, about)
-
-
-def _from(found: re.Match[str]) -> str:
-    return f"（来自 {found[1]}）" + "、" * bool(found[2])
-
-
-def _on(found: re.Match[str]) -> str:
-    return f" 在 {found[1].replace(' and ', '、')}（现在来自 {found[2]}）" + "、" * bool(found[3])

@@ -7,13 +7,16 @@ import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from resolver.model.lock import Lock, LockedGit, LockedIndex, LockedPin
+from resolver.i18n import listed, translate
+from resolver.model.lock import Lock, LockedGit, LockedIndex, LockedPin, LockedStage
+from resolver.model.text import Language
 from resolver.report.text import one_line
 
 FILE = "requirements.txt"
 NO_DEPS_FILE = "requirements-no-deps.txt"
 BUILD_FILE = "build-requirements.txt"
 STAGES = "stages"
+_NAMED = 3  # projects that the title of a stage names
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,60}\Z")
 
 
@@ -55,7 +58,7 @@ def _via(lock: Lock) -> dict[str, list[str]]:
     """For each pin what asks for it, as in a file of pip-compile: other projects, and the file of the stack."""
     needed = lock.needed_by()
     own = f"-r {lock.stack}.toml"
-    return {pin.name: [own] * pin.is_asked_for + needed.get(pin.name, []) for pin in lock.pin}
+    return {pin.name: [own] * (pin.name in lock.asked_for) + needed.get(pin.name, []) for pin in lock.pin}
 
 
 def no_deps(lock: Lock) -> str | None:
@@ -189,6 +192,15 @@ def pin_lines(
             case several:
                 lines += ["    # via", *(f"    #   {one}" for one in several)]
     return lines
+
+
+def stage_title(lock: Lock, stage: LockedStage, language: Language) -> str:
+    """What a stage installs, and how."""
+    names = listed(stage.pins, language) if len(stage.pins) <= _NAMED else ""
+    what = names or translate("stage.distributions", language, len(stage.pins))
+    if lock.pins_of(stage)[0].git is not None:
+        return translate("stage.git", language, names=what)
+    return what if stage.mode == "wheels" else translate(f"stage.{stage.mode}", language, names=what)
 
 
 def _title(lock: Lock) -> list[str]:

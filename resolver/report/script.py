@@ -6,27 +6,22 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from resolver.i18n import listed, translate
 from resolver.json_text import digest, json_text
-from resolver.lock import phrases
 from resolver.lock.bundle import Served
 from resolver.model.lock import Lock, LockedGit, LockedPin, LockedStage, bundle_name
 from resolver.model.recipe import container
-from resolver.report import report_words as words
-from resolver.report.requirements import STAGES, build_file, files_by_index, pin_lines
+from resolver.report.requirements import STAGES, build_file, files_by_index, pin_lines, stage_title
 from resolver.report.template import environment
-from resolver.report.words import Words
 
 FILE = "install.sh"
-_LACKING = Words(
-    "building {names} needs {what}, and this machine has none that works", "构建 {names} 需要 {what}，而本机没有可用的"
-)
 
 
 def stage_files(lock: Lock) -> dict[str, str]:
     """The requirements files of all stages, by relative path: one for each index of a stage."""
     files = {}
     for number, stage in enumerate(lock.stage, 1):
-        header = f"# Stage {number} of {lock.stack} for {lock.target.name}: {stage.title}"
+        header = f"# Stage {number} of {lock.stack} for {lock.target.name}: {stage_title(lock, stage, 'en')}"
         for path, pins, remarks in _files(lock, number, stage):
             sources = [line for pin in pins if pin.git is not None for line in _source_lines(pin, pin.git)]
             files[path] = "\n".join([header, *remarks, "", *(sources or pin_lines(pins, labelled=True)), ""])
@@ -49,7 +44,7 @@ def _source_lines(pin: LockedPin, git: LockedGit) -> list[str]:
 def source_key(pin: LockedPin) -> str:
     """A digest of everything that determines a git pin; install.sh leaves it beside what it installed."""
     assert pin.git is not None  # noqa: S101  only git pins have one
-    git = msgspec.structs.replace(pin.git, trust="", ref="")
+    git = msgspec.structs.replace(pin.git, trust=None, ref="")
     return digest([pin.name, pin.version, pin.mode, pin.env, msgspec.to_builtins(git)])[:32]
 
 
@@ -108,14 +103,19 @@ def _external(lock: Lock) -> Iterator[Mapping[str, object]]:
     }
     python = ".".join(lock.target.python.split(".")[:2])
     for need, names in lock.external().items():
-        what, how = words.MACHINE_NEEDS.get(need, (Words(need, need), Words("", "")))
+        lacking = {
+            language: translate(
+                "machine.lacking", language, names=listed(names, language), what=translate(f"machine.{need}", language)
+            )
+            for language in ("en", "zh")
+        }
         yield {
             "need": need,
             "files": list(dict.fromkeys(paths[name] for name in names)),
-            "message": _LACKING("en", names=phrases.listed(names), what=what("en")),
-            "message_zh": _LACKING("zh", names="、".join(names), what=what("zh")),
-            "hint": how("en", python=python),
-            "hint_zh": how("zh", python=python),
+            "message": lacking["en"],
+            "message_zh": lacking["zh"],
+            "hint": translate(f"machine.{need}-hint", "en", python=python),
+            "hint_zh": translate(f"machine.{need}-hint", "zh", python=python),
         }
 
 
@@ -173,13 +173,13 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
     pins = lock.pins_of(stage)
     return {
         "number": number,
-        "title": stage.title,
-        "title_zh": phrases.title(stage.title),
+        "title": stage_title(lock, stage, "en"),
+        "title_zh": stage_title(lock, stage, "zh"),
         "mode": stage.mode,
         "env": pins[0].env,
         "build_files": _build_files(lock, stage) if stage.mode == "built-apart" else [],
         "files": [path for path, _, _ in files],
-        "because": stage.because,
+        "because": [translate(reason, "en") for reason in stage.because],
         "git": _git(pins[0], any(row["name"] == pins[0].name for row in _rewriting(lock))),
         "builds": [
             {

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from resolver.errors import shown
+from resolver.i18n import translate
 from resolver.model.lock import Change, Lock
+from resolver.model.message import Message
 from resolver.model.problem import Problem
 from resolver.model.text import Language
-from resolver.report import words
-from resolver.report.quoted import caution
 from resolver.report.text import COLUMNS, one_line, padded, width, wrapped
 
 _CHANGES = 10
@@ -28,7 +28,7 @@ def lock_json(lock: Lock, folder: Path, *, moved: bool) -> dict[str, Any]:
         "target": lock.target.name,
         "folder": str(folder),
         "pins": {pin.name: pin.version for pin in lock.pin},
-        "warnings": list(lock.all_warnings),
+        "warnings": [translate(warning, "en") for warning in lock.all_warnings],
         "changes": [{"name": row.name, "old": row.old, "new": row.new} for row in lock.change if moved],
     }
 
@@ -41,7 +41,7 @@ def summary(
     *,
     written: bool,
     moved: bool,
-    told: Collection[str] = (),
+    told: Collection[Message] = (),
     columns: int = COLUMNS,
 ) -> str:
     """The final summary on a terminal: what was locked, what changed, what to do next.
@@ -50,9 +50,11 @@ def summary(
     the longest line of prose.
     """
     built = [pin.name for pin in lock.pin if pin.mode != "wheels"]
-    size = words.DISTRIBUTIONS(language, len(lock.pin), stages=words.STAGES(language, len(lock.stage)))
-    sources = words.BUILT(language, count=len(built), names=", ".join(built)) if built else ""
-    lines = [words.LOCKED(language, stack=lock.stack, target=problem.target, size=size, sources=sources)]
+    size = translate(
+        "cli.distributions", language, len(lock.pin), stages=translate("cli.stages", language, len(lock.stage))
+    )
+    sources = translate("cli.built", language, count=len(built), names=", ".join(built)) if built else ""
+    lines = [translate("cli.locked", language, stack=lock.stack, target=problem.target, size=size, sources=sources)]
     asked = [ask.need.name for ask in problem.stack.asks if hasattr(ask.need, "name")]
     lines += wrapped(
         ", ".join(f"{pin.name} {pin.version}" for pin in lock.pin if pin.name in asked), "  ", "  ", columns
@@ -60,49 +62,54 @@ def summary(
     lines += _changed(lock, folder, language, columns, written=written, moved=moved)
     lines += _cautions(lock, language, told, columns)
     if lock.notes:
-        lines.append(words.NOTES(language))
+        lines.append(translate("cli.notes", language))
     for note in lock.notes:
-        lines += _item(note, lock, language, columns)
-    lines += [line(language, folder=folder) for line in (words.NEXT, words.READ, words.TRY, words.INSTALL, words.USE)]
+        lines += _item(note, language, columns)
+    lines += [
+        translate(line, language, folder=folder)
+        for line in ("cli.next", "cli.read", "cli.try", "cli.install", "cli.use")
+    ]
     return "\n".join(lines) + "\n"
 
 
 def _changed(lock: Lock, folder: Path, language: Language, columns: int, *, written: bool, moved: bool) -> list[str]:
     if not written:
-        return [words.UNCHANGED(language, folder=folder)]
+        return [translate("cli.unchanged", language, folder=folder)]
     if not moved or (not lock.first and not lock.change):
-        return [words.NO_PIN_CHANGED(language, folder=folder)]
+        return [translate("cli.no-pin-changed", language, folder=folder)]
     if lock.first:
-        return [words.FIRST(language, folder=folder)]
-    moves = words.COMMA(language).join(_move(row, language) for row in lock.change[:_CHANGES])
+        return [translate("cli.first", language, folder=folder)]
+    moves = translate("comma", language).join(_move(row, language) for row in lock.change[:_CHANGES])
     if len(lock.change) > _CHANGES:
-        moves += words.MORE_MOVES(language, count=len(lock.change) - _CHANGES)
-    return wrapped(words.MOVED(language, len(lock.change), folder=folder, moves=moves), "", "  ", columns)
+        moves += translate("cli.more-moves", language, count=len(lock.change) - _CHANGES)
+    return wrapped(translate("cli.moved", language, len(lock.change), folder=folder, moves=moves), "", "  ", columns)
 
 
 def _move(change: Change, language: Language) -> str:
     if not change.old:
-        return words.CAME(language, name=change.name, version=change.new)
+        return translate("cli.came", language, name=change.name, version=change.new)
     if not change.new:
-        return words.GONE(language, name=change.name, version=change.old)
-    return words.MOVE(language, name=change.name, old=change.old, new=change.new)
+        return translate("cli.gone", language, name=change.name, version=change.old)
+    return translate("cli.move", language, name=change.name, old=change.old, new=change.new)
 
 
-def _cautions(lock: Lock, language: Language, told: Collection[str], columns: int) -> Iterator[str]:
+def _cautions(lock: Lock, language: Language, told: Collection[Message], columns: int) -> Iterator[str]:
     new = [warning for warning in lock.all_warnings if warning not in told]
     if lock.all_warnings:
         known = len(lock.all_warnings) - len(new)
-        some = words.SOME_TOLD(language, count=known) if known and new else ""
-        above = some or (words.ALL_TOLD(language) if known else "")
-        end = words.COLON(language) if new else words.STOP(language)
-        yield f"{words.WARNINGS(language, len(lock.all_warnings))}{above}{end}"
+        some = translate("cli.some-told", language, count=known) if known and new else ""
+        above = some or (translate("cli.all-told", language) if known else "")
+        end = translate("cli.colon", language) if new else translate("cli.stop", language)
+        yield f"{translate('cli.warnings', language, len(lock.all_warnings))}{above}{end}"
     for warning in new:
-        yield from _item(warning, lock, language, columns)
+        yield from _item(warning, language, columns)
 
 
-def _item(sentence: str, lock: Lock, language: Language, columns: int) -> list[str]:
-    text = caution(sentence, lock.fact) if language == "zh" else sentence
-    return wrapped(one_line(text), "  - ", "    ", columns)
+def _item(message: Message, language: Language, columns: int) -> list[str]:
+    return wrapped(one_line(translate(message, language)), "  - ", "    ", columns)
+
+
+KINDS: Final = ("locked", "without-a-solution", "undecided", "failed")
 
 
 class Row(NamedTuple):
@@ -118,7 +125,11 @@ class Row(NamedTuple):
 
 def table(rows: Sequence[Row], language: Language) -> str:
     """A line for each target; the outcome comes last because it may be long."""
-    cells = [tuple(heading(language) for heading in words.HEADINGS)]
+    cells = [
+        tuple(
+            translate(f"cli.column-{name}", language) for name in ("stack", "target", "seconds", "changes", "outcome")
+        )
+    ]
     cells += [
         (shown(row.stack), shown(row.target or "-"), f"{row.seconds:.1f}", row.changes, shown(row.outcome))
         for row in rows
@@ -133,8 +144,15 @@ def table(rows: Sequence[Row], language: Language) -> str:
 
 def closing_line(rows: Sequence[Row], language: Language) -> str:
     """The number of each kind."""
-    kinds = {kind: sum(row.kind == kind for row in rows) for kind in words.KINDS}
-    counted = [words.KINDS[kind](language, count=number) for kind, number in kinds.items() if number]
-    stacks = words.STACKS(language, len({row.stack for row in rows}))
-    targets = words.TARGETS(language, sum(bool(row.target) for row in rows))
-    return words.TOTAL(language, stacks=stacks, targets=targets, told=words.COMMA(language).join(counted)) + "\n"
+    kinds = {
+        kind: sum(row.kind == kind for row in rows) for kind in ("locked", "without-a-solution", "undecided", "failed")
+    }
+    counted = [translate(f"cli.kind-{kind}", language, count=number) for kind, number in kinds.items() if number]
+    stacks = translate("cli.stacks", language, len({row.stack for row in rows}))
+    targets = translate("cli.targets", language, sum(bool(row.target) for row in rows))
+    return (
+        translate(
+            "cli.total", language, stacks=stacks, targets=targets, told=translate("comma", language).join(counted)
+        )
+        + "\n"
+    )

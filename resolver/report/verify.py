@@ -13,10 +13,11 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
+from resolver.i18n import LANGUAGES, templates, translate
+from resolver.json_text import json_text
 from resolver.model.component import Clause, ComponentRequirement
 from resolver.model.lock import Lock, LockedDriver, LockedFact, LockedPin
 from resolver.model.text import Language
-from resolver.report.report_words import STRENGTHS
 from resolver.report.text import one_line
 
 FILE = "verify.py"
@@ -25,7 +26,6 @@ FILE = "verify.py"
 MODULES = (
     "model/system",
     "verify/finding",
-    "verify/words",
     "verify/locked",
     "verify/reading",
     "verify/versions",
@@ -147,7 +147,14 @@ def _told(lock: Lock) -> str:
     }
     written = json.dumps  # noqa: TID251  ASCII alone, inside of Python's source
     lines = [f'"{key}": {written(value)},' for key, value in rows.items()]
-    return "\n".join(["{", *lines, '"pins": [', ",\n".join(map(written, pins)), "]", "}"])
+    told = json_text(texts(), indent=0, sort_keys=False)
+    return "\n".join(["{", *lines, '"pins": [', ",\n".join(map(written, pins)), "],", f'"texts": {told}', "}"])
+
+
+@lru_cache(1)
+def texts() -> dict[str, dict[str, str]]:
+    """What the program tells, by language and code."""
+    return {language: templates("verify.", language) for language in LANGUAGES}
 
 
 def _pin(pin: LockedPin, stage: int) -> dict[str, Any]:
@@ -171,9 +178,9 @@ def _driver(row: LockedDriver, lock: Lock) -> dict[str, Any]:
             [[clause.operator, _value(clause)] for clause in clauses] for need in needs for clauses in need.alternatives
         ],
         "binding": row.binding,
-        "strength": fact.strength if fact is not None else "stack",
+        "strength": str(fact.strength) if fact is not None else "stack",
         "source": fact.source if fact is not None else row.fact,
-        "reason": [_evidence(row, fact, "en"), _evidence(row, fact, "zh")],
+        "reason": {language: _evidence(row, fact, language) for language in LANGUAGES},
     }
 
 
@@ -183,7 +190,7 @@ def _evidence(row: LockedDriver, fact: LockedFact | None, language: Language) ->
     if fact is None:
         evidence = row.fact
     else:
-        strength = STRENGTHS[fact.strength](language) if fact.strength in STRENGTHS else fact.strength
+        strength = translate(f"strength.{fact.strength}", language)
         evidence = f"{strength}{'：' if chinese else ': '}{fact.source}"
     return f"{row.text_zh or row.text}（{evidence}）" if chinese else f"{row.text} ({evidence})"
 

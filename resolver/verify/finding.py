@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class Finding:
     """Something that is not as locked, or could not be told.
 
-    `code` is a key of `CASES`, which has the sentences; `values` fills their
-    placeholders. `mend` is a command that is better than the one of the case,
-    `reason` what `{reason}` stands for in English and in Chinese.
+    `code` begins the codes of its texts, `-what`, `-why` and `-mend`; `values` fills their placeholders. `mend` is a
+    command that is better than the text, `reason` what `{reason}` stands for in each language.
     """
 
     code: str
     values: Mapping[str, str]
     mend: str = ""
-    reason: tuple[str, str] = ("", "")
+    reason: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Group:
-    """What one check found. `note` is a key of `NOTES`, for the line of a group that is fine."""
+    """What one check found. `note` is the code of the text for the line of a group that is fine."""
 
     name: str
     findings: tuple[Finding, ...]

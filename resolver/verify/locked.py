@@ -29,7 +29,7 @@ class LockedDistribution(NamedTuple):
 class DriverNeed(NamedTuple):
     """What `by` asks of the driver: any of `ranges`, each of them all of its comparisons, such as `>=` and `25.0.rc1`.
 
-    `wanted` says the same for people, `reason` why and who says so, in both languages. Where it is not `binding`, what
+    `wanted` says the same for people, `reason` why and who says so, in each language. Where it is not `binding`, what
     does not meet it is a warning.
     """
 
@@ -39,12 +39,12 @@ class DriverNeed(NamedTuple):
     binding: bool
     strength: str
     source: str
-    reason: tuple[str, str]
+    reason: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class LockedStack:
-    """All that verify.py knows of the lock that it belongs to."""
+    """All that verify.py knows of the lock that it belongs to; `texts` are what it tells, by language and code."""
 
     stack: str
     target: str
@@ -59,6 +59,7 @@ class LockedStack:
     rewritten: frozenset[str] = frozenset()
     absent: Mapping[str, str] = field(default_factory=dict)
     driver: tuple[DriverNeed, ...] = ()
+    texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, text: str) -> LockedStack:

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from resolver.verify.cann import check_cann
 from resolver.verify.collisions import check_collisions
@@ -37,7 +37,8 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     if sys.stdout is None:  # it is closed: the exit status tells, and no other file may get its number
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.stdout = os.fdopen(1, "w", closefd=False)
-    given = _arguments(arguments)
+    lock = LockedStack.parse(text)
+    given = _arguments(arguments, sorted(lock.texts))
     if given.python and os.path.abspath(given.python) != os.path.abspath(sys.executable):
         why = _no_python(given.python)
         return _refuse(given.python, why) if why else _become(given.python, file, arguments)
@@ -47,7 +48,7 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))  # what was begun here ends, too
     folder = os.path.dirname(os.path.abspath(file))
     asked = Asked(
-        LockedStack.parse(text),
+        lock,
         folder,
         dict(os.environ),
         ascend=given.ascend,
@@ -57,7 +58,7 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     if given.soc:
         sys.stdout.write(told_soc(ask_npu_smi(asked)))
         return 0
-    report = Report(asked, _language(given.lang), as_json=given.json, lenient=given.skip_system_checks)
+    report = Report(asked, _language(given.lang, lock.texts), as_json=given.json, lenient=given.skip_system_checks)
     if given.cann:
         group = check_cann(asked) if "cann" in asked.lock.system else Group("cann", (), "", {"found": ""})
         sys.stdout.write(f"found\t{printable(group.values['found'])}\n{report.told(group)}")
@@ -155,14 +156,14 @@ def _is_python(arguments: Sequence[str], at: int) -> bool:
     return arguments[at].startswith("--python=") or "--python" in arguments[max(at - 1, 0) : at + 1]
 
 
-def _language(wanted: str | None) -> str:
+def _language(wanted: str | None, known: Collection[str]) -> str:
     for value in (wanted, *map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG"))):
         if value:
-            return "zh" if value.lower().startswith("zh") else "en"
+            return value[:2].lower() if value[:2].lower() in known else "en"
     return "en"
 
 
-def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
+def _arguments(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="verify.py",
         description="Check whether this machine and environment match the lock. Changes nothing.",
@@ -179,7 +180,7 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
         "--hdk", action="store_true", help="print what is wrong with the driver, a line each, and nothing else"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    parser.add_argument("--lang", choices=("en", "zh"), help="the language (default: by locale)")
+    parser.add_argument("--lang", choices=languages, help="the language (default: by locale)")
     parser.add_argument(
         "--skip-system-checks", action="store_true", help="only warn if the machine does not match the lock"
     )

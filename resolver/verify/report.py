@@ -10,10 +10,26 @@ from typing import Any
 
 from resolver.verify.finding import Finding, Group
 from resolver.verify.locked import Asked
-from resolver.verify.words import CASES, LABELS, NOTES, STATES, TITLES
 
 _ENDS = ("system-differs", "processor-differs", "python-differs", "environment-other")
 _SYSTEM = ("machine", "cann", "hdk", "soc")
+# What does not fail
+WARNINGS = (
+    "cann-file-unreadable",
+    "cann-half-active",
+    "distribution-conda",
+    "distribution-extra",
+    "distribution-leftover",
+    "hdk-file-unreadable",
+    "hdk-not-running",
+    "hdk-unmet",
+    "import-untried",
+    "npu-absent",
+    "pip-missing",
+    "python-shared",
+    "soc-unknown",
+    "soc-unnamed",
+)
 
 
 class UnwritableError(Exception):
@@ -25,7 +41,8 @@ class Report:
 
     def __init__(self, asked: Asked, language: str, *, as_json: bool, lenient: bool) -> None:
         self._asked = asked
-        self._language = 1 if language == "zh" else 0
+        self._language = language
+        self._texts = asked.lock.texts[language]
         self._as_json = as_json
         self._lenient = lenient
         self._groups: list[Group] = []
@@ -33,14 +50,14 @@ class Report:
     def begin(self) -> None:
         """The line above all."""
         lock = self._asked.lock
-        self._say(self._fill(LABELS["head"], {"stack": lock.stack, "target": lock.target}))
+        self._say(self._fill("label-head", {"stack": lock.stack, "target": lock.target}))
 
     def add(self, group: Group) -> None:
         """A group that was checked."""
         self._groups.append(group)
         state = self._state(group)
-        note = self._fill(NOTES[group.note], group.values) if not group.findings else self._counted(group)
-        cells = [_padded(TITLES[group.name][self._language], 13), _padded(STATES[state][self._language], 7), note]
+        note = self._counted(group) if group.findings else self._fill(f"note-{group.note}", group.values)
+        cells = [_padded(self._texts[f"group-{group.name}"], 13), _padded(self._texts[f"state-{state}"], 7), note]
         self._say("  " + "  ".join(cells).rstrip())
 
     @property
@@ -55,7 +72,7 @@ class Report:
         for finding in group.findings:
             what, why, mend = self._sentences(finding)
             state = "warning" if self._is_warning(group, finding) else "wrong"
-            said = self._fill(LABELS["because"], {"what": what, "why": why})
+            said = self._fill("label-because", {"what": what, "why": why})
             rows.append("\t".join(map(printable, (state, said, mend))) + "\n")
         return "".join(rows)
 
@@ -70,20 +87,20 @@ class Report:
             what, why, mend = self._sentences(finding)
             label = "warning" if self._is_warning(group, finding) else "wrong"
             self._say("")
-            self._say(self._fill(LABELS[label], {"what": what}) + f"  [{finding.code}]")
-            self._say(self._fill(LABELS["why"], {"why": why}))
-            self._say(self._fill(LABELS["mend"], {"mend": mend}))
+            self._say(self._fill(f"label-{label}", {"what": what}) + f"  [{finding.code}]")
+            self._say(self._fill("label-why", {"why": why}))
+            self._say(self._fill("label-mend", {"mend": mend}))
         self._say("")
         if self.is_hopeless:
-            self._say(self._fill(LABELS["ended"], {}))
-        self._say(self._fill(LABELS["differs" if wrong else "as-locked"], counts))
+            self._say(self._texts["label-ended"])
+        self._say(self._fill("label-differs" if wrong else "label-as-locked", counts))
         return 1 if wrong else 0
 
     def _object(self, counts: Mapping[str, str]) -> dict[str, Any]:
         lock = self._asked.lock
         return {
             "schema": 1,
-            "language": "zh" if self._language else "en",
+            "language": self._language,
             "status": "differs" if int(counts["wrong"]) else "as-locked",
             "stack": lock.stack,
             "target": lock.target,
@@ -109,16 +126,12 @@ class Report:
         return {"code": finding.code, "state": state, "what": what, "why": why, "mend": mend, "values": values}
 
     def _sentences(self, finding: Finding) -> tuple[str, str, str]:
-        case = CASES[finding.code]
-        values = {**finding.values, "reason": finding.reason[self._language]}
-        return (
-            self._fill(case.what, values),
-            self._fill(case.why, values),
-            finding.mend or self._fill(case.mend, values),
-        )
+        values = {**finding.values, "reason": finding.reason.get(self._language, "")}
+        what, why, mend = (self._fill(f"{finding.code}-{part}", values) for part in ("what", "why", "mend"))
+        return what, why, finding.mend or mend
 
     def _is_warning(self, group: Group, finding: Finding) -> bool:
-        return CASES[finding.code].warning or (self._lenient and group.name in _SYSTEM)
+        return finding.code in WARNINGS or (self._lenient and group.name in _SYSTEM)
 
     def _state(self, group: Group) -> str:
         warnings = [self._is_warning(group, finding) for finding in group.findings]
@@ -129,8 +142,9 @@ class Report:
         codes = [finding.code for finding in group.findings]
         return ", ".join(code if codes.count(code) == 1 else f"{code} ({codes.count(code)})" for code in _once(codes))
 
-    def _fill(self, pair: tuple[str, str], values: Mapping[str, str]) -> str:
-        return pair[self._language].format(**values)
+    def _fill(self, code: str, values: Mapping[str, str]) -> str:
+        """The text of a code; there is none for what a command says alone, and for a note of nothing."""
+        return self._texts.get(code, "").format(**values)
 
     def _say(self, line: str) -> None:
         if not self._as_json:

@@ -9,6 +9,7 @@ import pytest
 
 from resolver.errors import InputError
 from resolver.lock.bundle import Entry, Manifest, Served, faults, is_inside, merged, write
+from resolver.model.message import Message, message
 
 
 def served(stack: str) -> Served:
@@ -56,13 +57,13 @@ def test_of_an_earlier_bundle_the_other_locks_stay() -> None:
     ("content", "fault"),
     [
         (b"whole", None),
-        (b"whol", "a-1.whl has 4 bytes, not 5"),
-        (b"whole and more", "a-1.whl has 14 bytes, not 5"),
-        (b"hole ", f"a-1.whl has different content: its sha256 is not {entry(b'whole').sha256}"),
-        (None, "a-1.whl is missing"),
+        (b"whol", message("bundle.file-size", file="a-1.whl", size=4, wanted=5)),
+        (b"whole and more", message("bundle.file-size", file="a-1.whl", size=14, wanted=5)),
+        (b"hole ", message("bundle.file-content", file="a-1.whl", wanted=entry(b"whole").sha256)),
+        (None, message("bundle.file-gone", file="a-1.whl")),
     ],
 )
-def test_a_file_is_there_whole_or_it_is_told(content: bytes | None, fault: str | None, tmp_path: Path) -> None:
+def test_a_file_is_there_whole_or_it_is_told(content: bytes | None, fault: Message | None, tmp_path: Path) -> None:
     manifest = write(tmp_path, [served("one")], [entry(b"whole", "one")], {}, [])
     if content is not None:
         (tmp_path / "a-1.whl").write_bytes(content)

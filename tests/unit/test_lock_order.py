@@ -9,6 +9,7 @@ from resolver.errors import InputError
 from resolver.lock.order import stages
 from resolver.model.fact import After, Strength
 from resolver.model.lock import Mode
+from resolver.model.message import message, text
 from tests.problems import CHECKED, taken
 
 
@@ -30,18 +31,12 @@ def wheels(*names: str) -> dict[str, Mode]:
     return dict.fromkeys(names, "wheels")
 
 
-@pytest.mark.parametrize(
-    ("names", "title"),
-    [("a", "a"), ("ab", "a and b"), ("abc", "a, b and c"), ("abcd", "4 distributions")],
-)
-def test_up_to_three_names_are_the_title(names: str, title: str) -> None:
-    assert [stage.title for stage in stages(wheels(*names), ())] == [title]
-
-
 def test_what_comes_after_something_is_a_later_stage_that_says_why() -> None:
     """What no fact orders comes last."""
+    reason = text("it looks at them")
+    why = message("order.after", package="a", others=["b"], reason=reason, where="facts/a.toml:7")
     told = [(stage.pins, stage.because) for stage in stages(wheels("a", "b", "c"), [after("a", "b", "absent")])]
-    assert told == [(("b",), ()), (("a",), ("a after b: it looks at them (facts/a.toml:7)",)), (("c",), ())]
+    assert told == [(("b",), ()), (("a",), (why,)), (("c",), ())]
 
 
 def test_a_cycle_is_told_with_the_facts_that_make_it() -> None:
@@ -56,8 +51,8 @@ def test_a_source_that_rewrites_others_comes_after_all_but_itself() -> None:
     _, plugin = taken("plugin", "1.0", rewrites=("plugin", "target"))
     found = stages({"plugin": "built-apart", "target": "wheels", "rest": "wheels"}, (), [plugin])
     assert [stage.pins for stage in found] == [("target",), ("rest",), ("plugin",)]
-    assert found[-1].title == "plugin, from git"
-    assert found[-1].because == ("plugin rewrites installed files of target (facts/plugin.toml:7)",)
+    why = message("order.rewrites", package="plugin", others=["target"], where="facts/plugin.toml:7")
+    assert found[-1].because == (why,)
 
 
 def test_pip_comes_first_then_what_is_built_in_an_environment_of_its_own() -> None:
@@ -78,10 +73,7 @@ def test_pip_comes_first_then_what_is_built_in_an_environment_of_its_own() -> No
         ("with-the-environments-tools",),
         ("here",),
     ]
-    assert [stage.because[0].partition(":")[0] for stage in found[:2]] == [
-        "pip comes first",
-        "built before the rest is downloaded",
-    ]
+    assert [stage.because[0].code for stage in found[:2]] == ["order.pip-first", "order.alone-first"]
 
 
 def test_setuptools_alone_is_no_reason_for_a_stage() -> None:

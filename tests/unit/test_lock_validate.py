@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from resolver.errors import InputError
+from resolver.i18n import translate
 from resolver.lock import file
 from tests.functional.workspace import REPOSITORY
 
+FORMAT_1 = REPOSITORY / "tests" / "fuzz" / "corpus" / "lock" / "verl-qwen3.5.toml"
 COMMITTED = REPOSITORY / "tests" / "fuzz" / "corpus" / "lock" / "verl-one-step-off.toml"
 
 PASSED_OVER = """\
@@ -38,7 +40,6 @@ fact = "{fact}"
 
 STAGE = """\
 [[stage]]
-title = "more"
 mode = "wheels"
 pins = [{}]
 
@@ -62,7 +63,6 @@ name = "setuptools"
 version = "80.9.0"
 index = "pypi"
 mode = "wheels"
-why = []
 
 [[build-pin.file]]
 name = "setuptools-80.9.0-py3-none-any.whl"
@@ -70,7 +70,7 @@ sha256 = "062d34222ad13e0cc312a4c02d73f059e86a4acbfbdea8f8f76b28c99f306922"
 
 """
 
-TRUSTED = 'rests on the fact `verl-ccd7d934` alone"\n'
+TRUSTED = 'ref = "v0.5.0-716-gccd7d934"\neditable = true\n'
 
 SUBMODULE = 'submodules = [{{ path = "{}", url = "{}", commit = "0123456789abcdef0123456789abcdef01234567" }}]\n'
 
@@ -97,17 +97,16 @@ to = "b"
         ('"2026-01-01T00:00:00+00:00"', '"2026-01-01T00:00:00"', "names no time zone"),
         ('name = "numpy"', 'name = "num py"', "`num py` is not the name of a project"),
         ('    "numpy",\n', "", "`numpy` is in no stage"),
-        ('title = "', 'title = "\\u202e', "has characters that do not print"),
         ('commit = "', 'commit = "x', "a commit is 40 hexadecimal digits, in lower case"),
         ('url = "https://', 'url = "https://u:p@', "the address contains credentials"),
         ('sha256 = "', 'sha256 = "$(x)', "is not the sha256 of"),
         (TRUSTED, TRUSTED + SUBMODULE.format("../x", "https://h/x"), "it is not a path inside the repository"),
         (TRUSTED, TRUSTED + SUBMODULE.format("x", "ext::sh -c id"), "only https, ssh, file are supported"),
-        ('name = "pypi"', 'name = "huawei"', "`numpy` is from `pypi`, which is not an index of the lock"),
+        ('{ name = "pypi" }', '{ name = "huawei" }', "`numpy` is from `pypi`, which is not an index of the lock"),
         ('{ name = "pypi" }', '{ name = "pypi" }, { name = "pypi" }', "`pypi` is an index 2 times"),
         (
-            'distributions"\nmode = "wheels"',
-            'distributions"\nmode = "built-here"',
+            '[[stage]]\nmode = "wheels"',
+            '[[stage]]\nmode = "built-here"',
             "`numpy` is wheels, and in a stage that is built-here",
         ),
         ('name = "numpy-', 'name = "numba-', " is not a file of numpy "),
@@ -123,11 +122,14 @@ to = "b"
             DRIVER.format(need="cann in 8.5.0", fact="antlr4-runtime-archives"),
             "`cann in 8.5.0` states nothing about the driver",
         ),
-        ("[[pin]]\n", STAGE.format(""), "the stage `more` has no pins"),
+        ("[[pin]]\n", STAGE.format(""), "has no pins"),
         ("[[pin]]\n", STAGE.format('"other"'), "a stage names `other`, which is not a pin"),
         ("[[pin]]\n", STAGE.format('"numpy"'), "`numpy` is in 2 stages"),
         ('    "verl",\n]\n\n[[stage]]', '    "verl",\n    "numpy",\n]\n\n[[stage]]', "`numpy` is in 2 stages"),
-        ('    "vllm",\n]\nbecause', '    "vllm",\n    "vllm-ascend",\n]\nbecause', "`vllm-ascend` is in 2 stages"),
+        ('    "vllm",\n]\n', '    "vllm",\n    "vllm-ascend",\n]\n', "`vllm-ascend` is in 2 stages"),
+        ("requires = [\n", 'requires = [\n    "a==",\n', "Expected"),
+        ('code = "text"', 'code = "no.such"', "there is no message `no.such` with these values"),
+        ('code = "text"', 'code = "lock.yanked"', "there is no message `lock.yanked` with these values"),
         ('name = "verl"', 'name = "numpy"', "`numpy` is a pin 2 times"),
         ("[[build-pin]]\n", SETUPTOOLS + "[[build-pin]]\n", "`setuptools` is a build-pin 2 times"),
         ('name = "numpy-1.26.4', 'name = "-1.26.4', "is not the name of a file"),
@@ -161,15 +163,30 @@ def test_an_edited_lock_says_what_is_wrong(tmp_path: Path, old: str, new: str, w
 
 
 def test_a_stage_has_one_pin_from_git(tmp_path: Path) -> None:
-    before, own, after = COMMITTED.read_text(encoding="utf-8").partition('[[stage]]\ntitle = "vllm-ascend, from git"\n')
+    stage = '[[stage]]\nmode = "built-here"\npins = [\n    "vllm-ascend",\n'
+    before, own, after = COMMITTED.read_text(encoding="utf-8").partition(stage)
     assert own
-    before = before.replace('    "vllm",\n]\nbecause', '    "vllm",\n    "vllm-ascend",\n]\nbecause', 1)
+    before = before.replace('    "vllm",\n]\n', '    "vllm",\n    "vllm-ascend",\n]\n', 1)
     (tmp_path / file.NAME).write_text(before + after[after.index("[[pin]]") :], encoding="utf-8")
     with pytest.raises(InputError) as refused:
         file.read(tmp_path)
-    assert refused.value.why == "the stage `vllm, from git` has more than the one pin that comes from git"
+    assert refused.value.why == "stage 3 has more than the one pin that comes from git"
 
 
 def test_the_same_lock_as_it_was_is_read(tmp_path: Path) -> None:
     shutil.copy(COMMITTED, tmp_path / file.NAME)
     assert file.read(tmp_path) is not None
+
+
+def test_a_lock_of_format_1_is_read_and_written_in_the_format_of_today(tmp_path: Path) -> None:
+    """It had sentences where there are messages and requirements now: those stay as they are, in English."""
+    shutil.copy(FORMAT_1, tmp_path / file.NAME)
+    lock = file.read(tmp_path)
+    assert lock is not None
+    (warning, *_), (stage, *_) = lock.warnings, (stage for stage in lock.stage if stage.because)
+    assert translate(warning, "zh") in FORMAT_1.read_text(encoding="utf-8")
+    assert translate(stage.because[0], "en") in FORMAT_1.read_text(encoding="utf-8")
+    assert {"torch-npu", "vllm"} <= lock.asked_for
+    assert lock.needed_by()
+    (tmp_path / file.NAME).write_text(file.dump(lock), encoding="utf-8")
+    assert file.read(tmp_path) == lock

@@ -7,9 +7,11 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 
+from resolver.i18n import translate
 from resolver.lock.warnings import warnings
 from resolver.model.fact import Fact
 from resolver.model.index import PYPI, Binding
+from resolver.model.message import message
 from resolver.model.problem import Problem, Recorded
 from resolver.model.release import ProjectStatus
 from tests.datacatalog import DataCatalog
@@ -27,7 +29,7 @@ def test_only_a_fact_of_the_stack_itself_can_be_misspelt() -> None:
     own = replace(shared, where="stack.toml:9")
     assert told(problem("transformers", facts=[shared]), catalog) == []
     (warning,) = told(problem("transformers", facts=[own]), catalog)
-    assert warning == (
+    assert translate(warning, "en") == (
         "the stack's fact `transformer-excludes` is about `transformer`, which is not in the lock, but "
         "`transformers` is (stack.toml:9)"
     )
@@ -45,7 +47,7 @@ def test_a_project_is_unsafe_where_its_own_index_says_so() -> None:
     assert told(asked, catalog) == [], "which is no danger"
     catalog.add_project("a", project_status=ProjectStatus("quarantined", "it steals"))
     assert told(asked, catalog) == [
-        "a 2: index `pypi` marks the project as unsafe to use (quarantined): it steals",
+        message("lock.quarantined-because", package="a 2", index="pypi", reason="it steals")
     ]
 
 
@@ -79,7 +81,7 @@ def test_only_what_the_usual_list_binds_can_come_from_elsewhere() -> None:
     usual = (Binding(packages=("torch",), indexes=("cpu", PYPI)),)
     asked = problem("torch", "ours", indexes=replace(catalog.indexes(), replaced=usual))
     (warning,) = told(asked, catalog)
-    assert warning == (
+    assert translate(warning, "en") == (
         "the stack's own index list replaces matrices/indexes.toml, which would have looked up torch on cpu and pypi "
         "(it is from own now)"
     )

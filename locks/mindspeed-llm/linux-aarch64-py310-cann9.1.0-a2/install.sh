@@ -244,10 +244,10 @@ on_machine c++ || [ -z "$(missing "$here/stages/3.txt" 2>/dev/null || echo unkno
         '构建 megatron-core 需要 C++ 编译器，而本机没有可用的' 'apt-get install g++，或 dnf install gcc-c++；也可用变量 CXX 指定'
 on_machine python-headers || [ -z "$(missing "$here/stages/3.txt" "$here/stages/1.txt" 2>/dev/null || echo unknown)" ] ||
     mismatch 'building megatron-core and numcodecs needs the header files of Python, and this machine has none that works' 'apt-get install python3.10-dev, or dnf install python3-devel' \
-        '构建 megatron-core、numcodecs 需要 Python 的头文件，而本机没有可用的' 'apt-get install python3.10-dev，或 dnf install python3-devel'
+        '构建 megatron-core 和 numcodecs 需要 Python 的头文件，而本机没有可用的' 'apt-get install python3.10-dev，或 dnf install python3-devel'
 on_machine git || [ -z "$(missing "$here/stages/3.txt" "$here/stages/6.txt" "$here/stages/7.txt" 2>/dev/null || echo unknown)" ] ||
     mismatch 'building megatron-core, mindspeed and mindspeed-llm needs git, and this machine has none that works' 'apt-get install git, or dnf install git' \
-        '构建 megatron-core、mindspeed、mindspeed-llm 需要 git，而本机没有可用的' 'apt-get install git，或 dnf install git'
+        '构建 megatron-core、mindspeed 和 mindspeed-llm 需要 git，而本机没有可用的' 'apt-get install git，或 dnf install git'
 on_machine c || [ -z "$(missing "$here/stages/1.txt" 2>/dev/null || echo unknown)" ] ||
     mismatch 'building numcodecs needs a C compiler, and this machine has none that works' 'apt-get install gcc, or dnf install gcc; or set CC' \
         '构建 numcodecs 需要 C 编译器，而本机没有可用的' 'apt-get install gcc，或 dnf install gcc；也可用变量 CC 指定'

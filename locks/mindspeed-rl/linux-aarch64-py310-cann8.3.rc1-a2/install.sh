@@ -241,13 +241,13 @@ sys.exit(not os.path.isfile(os.path.join(sysconfig.get_path("include"), "Python.
 }
 on_machine c++ || [ -z "$(missing "$here/stages/4.txt" "$here/stages/11.txt" 2>/dev/null || echo unknown)" ] ||
     mismatch 'building megatron-core and vllm-ascend needs a C++ compiler, and this machine has none that works' 'apt-get install g++, or dnf install gcc-c++; or set CXX' \
-        '构建 megatron-core、vllm-ascend 需要 C++ 编译器，而本机没有可用的' 'apt-get install g++，或 dnf install gcc-c++；也可用变量 CXX 指定'
+        '构建 megatron-core 和 vllm-ascend 需要 C++ 编译器，而本机没有可用的' 'apt-get install g++，或 dnf install gcc-c++；也可用变量 CXX 指定'
 on_machine python-headers || [ -z "$(missing "$here/stages/4.txt" "$here/stages/2.txt" "$here/stages/11.txt" 2>/dev/null || echo unknown)" ] ||
     mismatch 'building megatron-core, numcodecs and vllm-ascend needs the header files of Python, and this machine has none that works' 'apt-get install python3.10-dev, or dnf install python3-devel' \
-        '构建 megatron-core、numcodecs、vllm-ascend 需要 Python 的头文件，而本机没有可用的' 'apt-get install python3.10-dev，或 dnf install python3-devel'
+        '构建 megatron-core、numcodecs 和 vllm-ascend 需要 Python 的头文件，而本机没有可用的' 'apt-get install python3.10-dev，或 dnf install python3-devel'
 on_machine git || [ -z "$(missing "$here/stages/4.txt" "$here/stages/8.txt" "$here/stages/5.txt" "$here/stages/6.txt" "$here/stages/12.txt" "$here/stages/10.txt" "$here/stages/11.txt" 2>/dev/null || echo unknown)" ] ||
     mismatch 'building megatron-core, mindspeed, transformers, verl, verl-npu, vllm and vllm-ascend needs git, and this machine has none that works' 'apt-get install git, or dnf install git' \
-        '构建 megatron-core、mindspeed、transformers、verl、verl-npu、vllm、vllm-ascend 需要 git，而本机没有可用的' 'apt-get install git，或 dnf install git'
+        '构建 megatron-core、mindspeed、transformers、verl、verl-npu、vllm 和 vllm-ascend 需要 git，而本机没有可用的' 'apt-get install git，或 dnf install git'
 on_machine c || [ -z "$(missing "$here/stages/2.txt" 2>/dev/null || echo unknown)" ] ||
     mismatch 'building numcodecs needs a C compiler, and this machine has none that works' 'apt-get install gcc, or dnf install gcc; or set CC' \
         '构建 numcodecs 需要 C 编译器，而本机没有可用的' 'apt-get install gcc，或 dnf install gcc；也可用变量 CC 指定'
@@ -672,7 +672,7 @@ left=$(missing "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$
 together verl-npu verl
 
 # pip comes first: it installs everything else, and must not replace itself halfway
-if stage 1 'pip and setuptools' 'pip、setuptools' "$here/stages/1.txt"; then
+if stage 1 'pip and setuptools' 'pip 和 setuptools' "$here/stages/1.txt"; then
     install_wheels "$python" stages/1.txt
 fi
 

@@ -241,7 +241,7 @@ sys.exit(not os.path.isfile(os.path.join(sysconfig.get_path("include"), "Python.
 }
 on_machine git || [ -z "$(missing "$here/stages/3.txt" "$here/stages/8.txt" "$here/stages/9.txt" 2>/dev/null || echo unknown)" ] ||
     mismatch 'building verl, vllm and vllm-ascend needs git, and this machine has none that works' 'apt-get install git, or dnf install git' \
-        '构建 verl、vllm、vllm-ascend 需要 git，而本机没有可用的' 'apt-get install git，或 dnf install git'
+        '构建 verl、vllm 和 vllm-ascend 需要 git，而本机没有可用的' 'apt-get install git，或 dnf install git'
 on_machine c++ || [ -z "$(missing "$here/stages/9.txt" 2>/dev/null || echo unknown)" ] ||
     mismatch 'building vllm-ascend needs a C++ compiler, and this machine has none that works' 'apt-get install g++, or dnf install gcc-c++; or set CXX' \
         '构建 vllm-ascend 需要 C++ 编译器，而本机没有可用的' 'apt-get install g++，或 dnf install gcc-c++；也可用变量 CXX 指定'
@@ -650,12 +650,12 @@ fi
 remove triton
 
 # pip comes first: it installs everything else, and must not replace itself halfway
-if stage 1 'pip and setuptools' 'pip、setuptools' "$here/stages/1.txt"; then
+if stage 1 'pip and setuptools' 'pip 和 setuptools' "$here/stages/1.txt"; then
     install_wheels "$python" stages/1.txt
 fi
 
 # built before the rest is downloaded: the build needs nothing of this environment, and if it fails, it fails early
-if stage 2 'antlr4-python3-runtime and pylatexenc, built from source in a separate environment' 'antlr4-python3-runtime、pylatexenc，在独立的环境中从源码构建' "$here/stages/2.txt"; then
+if stage 2 'antlr4-python3-runtime and pylatexenc, built from source in a separate environment' 'antlr4-python3-runtime 和 pylatexenc，在独立的环境中从源码构建' "$here/stages/2.txt"; then
     prepare_builder build-requirements.txt
     # with PIP_REQUIRE_HASHES or PIP_NO_INDEX set, a pip that a build calls downloads nothing either
     sources_of stages/2.txt

@@ -523,12 +523,12 @@ fi
 remove triton
 
 # pip comes first: it installs everything else, and must not replace itself halfway
-if stage 1 'pip and setuptools' 'pip、setuptools' "$here/stages/1.txt"; then
+if stage 1 'pip and setuptools' 'pip 和 setuptools' "$here/stages/1.txt"; then
     install_wheels "$python" stages/1.txt
 fi
 
 # built before the rest is downloaded: the build needs nothing of this environment, and if it fails, it fails early
-if stage 2 'antlr4-python3-runtime and arctic-inference, built from source in a separate environment' 'antlr4-python3-runtime、arctic-inference，在独立的环境中从源码构建' "$here/stages/2.txt"; then
+if stage 2 'antlr4-python3-runtime and arctic-inference, built from source in a separate environment' 'antlr4-python3-runtime 和 arctic-inference，在独立的环境中从源码构建' "$here/stages/2.txt"; then
     prepare_builder build-requirements.txt stages/build-requirements.pytorch-cpu.txt
     # with PIP_REQUIRE_HASHES or PIP_NO_INDEX set, a pip that a build calls downloads nothing either
     sources_of stages/2.txt

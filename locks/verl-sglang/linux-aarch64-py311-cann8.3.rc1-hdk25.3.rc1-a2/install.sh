@@ -651,7 +651,7 @@ remove torchvision
 remove triton
 
 # built before the rest is downloaded: the build needs nothing of this environment, and if it fails, it fails early
-if stage 1 'antlr4-python3-runtime and pylatexenc, built from source in a separate environment' 'antlr4-python3-runtime、pylatexenc，在独立的环境中从源码构建' "$here/stages/1.txt"; then
+if stage 1 'antlr4-python3-runtime and pylatexenc, built from source in a separate environment' 'antlr4-python3-runtime 和 pylatexenc，在独立的环境中从源码构建' "$here/stages/1.txt"; then
     prepare_builder build-requirements.txt
     # with PIP_REQUIRE_HASHES or PIP_NO_INDEX set, a pip that a build calls downloads nothing either
     sources_of stages/1.txt

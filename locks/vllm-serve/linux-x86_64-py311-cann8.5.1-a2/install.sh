@@ -523,7 +523,7 @@ fi
 remove triton
 
 # pip comes first: it installs everything else, and must not replace itself halfway
-if stage 1 'pip and setuptools' 'pip、setuptools' "$here/stages/1.txt"; then
+if stage 1 'pip and setuptools' 'pip 和 setuptools' "$here/stages/1.txt"; then
     install_wheels "$python" stages/1.txt
 fi
 

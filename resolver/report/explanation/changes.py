@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
+from resolver.i18n import listed, translate
 from resolver.model.explanation import Attempt, Change, ChangeKind, Environment, Explanation, Fix, Outcome
 from resolver.model.problem import Problem
 from resolver.model.text import Language
-from resolver.report.explanation import words
 from resolver.report.explanation.sentences import component_name, explanation_sentence
 
 _SHARED = 6  # lines of both environments that are named
@@ -23,18 +23,24 @@ def change_sentence(change: Change, language: Language) -> str:
     text = _change(change, language)
     more = []
     if change.steps:
-        distance = words.NEWER if change.steps > 0 else words.OLDER
-        more.append(distance(language, abs(change.steps)))
+        distance = "conflict.newer" if change.steps > 0 else "conflict.older"
+        more.append(translate(distance, language, abs(change.steps)))
     if change.years:
-        apart = words.YEARS_LATER if change.years > 0 else words.YEARS_EARLIER
-        more.append(apart(language, abs(change.years)))
+        apart = "conflict.years-later" if change.years > 0 else "conflict.years-earlier"
+        more.append(translate(apart, language, abs(change.years)))
     if change.kind is ChangeKind.VERSION and _is_prerelease(change.after):
-        more.append(words.A_PRERELEASE(language))
+        more.append(translate("conflict.a-prerelease", language))
     if change.kind is ChangeKind.VERSION and (gone := _extras(change.before) - _extras(change.after)):
-        more.append(words.WITHOUT_EXTRAS(language, len(gone), extras=words.COMMA(language).join(sorted(gone))))
+        more.append(
+            translate(
+                "conflict.without-extras", language, len(gone), extras=translate("comma", language).join(sorted(gone))
+            )
+        )
     if not more:
         return text
-    return words.IN_BRACKETS(language, text=text, extra=words.CLAUSE(language).join(more))
+    return translate(
+        "conflict.in-brackets", language, text=text, extra=translate("conflict.clause", language).join(more)
+    )
 
 
 def change_sentences(changes: Sequence[Change], language: Language) -> list[str]:
@@ -53,45 +59,49 @@ def change_sentences(changes: Sequence[Change], language: Language) -> list[str]
     ]
     parts = sum(1 for change in changes if change.kind is ChangeKind.SPLIT)
     if parts:
-        told.append(words.SPLIT(language, count=parts))
+        told.append(translate("conflict.split", language, count=parts))
     archives = [change.before for change in changes if change.kind is ChangeKind.STATE]
     if archives:
-        told.append(words.FACTS_STATED(language, len(archives), archives=words.COMMA(language).join(archives)))
+        told.append(
+            translate(
+                "conflict.facts-stated", language, len(archives), archives=translate("comma", language).join(archives)
+            )
+        )
     return told
 
 
 def _for_targets(changes: Sequence[Change], language: Language) -> str:
     """One change of several targets."""
-    targets = [change.target or words.THIS_TARGET(language) for change in changes]
+    targets = [change.target or translate("conflict.this-target", language) for change in changes]
     told = change_sentence(replace(changes[0], target=""), language)
-    return words.ON_TARGETS(language, change=told, targets=words.listed(targets, language))
+    return translate("conflict.on-targets", language, change=told, targets=listed(targets, language))
 
 
 def changes_sentence(changes: Sequence[Change], language: Language) -> str:
     """The same on one line."""
-    return words.SEMICOLON(language).join(change_sentences(changes, language))
+    return translate("semicolon", language).join(change_sentences(changes, language))
 
 
 def risk_sentence(fix: Fix, language: Language) -> str:
     """What a fix goes against; empty if it goes against nothing."""
     if not fix.risky:
         practised = any(change.kind is ChangeKind.PRACTICE for change in fix.changes)
-        return words.RISK_PRACTICE(language) if practised else ""
+        return translate("conflict.risk-practice", language) if practised else ""
     against_fact = any(change.kind is ChangeKind.RELAX for change in fix.changes)
-    return (words.RISK_FACT if against_fact else words.RISK_METADATA)(language)
+    return translate("conflict.risk-fact" if against_fact else "conflict.risk-metadata", language)
 
 
 def environment_sentence(environment: Environment, language: Language) -> str:
     """The size of the lock, the pins that matter, and what is missing from it."""
-    pins = words.COMMA(language).join(f"{pin.name} {pin.version}" for pin in environment.pins)
+    pins = translate("comma", language).join(f"{pin.name} {pin.version}" for pin in environment.pins)
     if pins:
-        told = words.PROJECTS(language, environment.count, pins=pins)
+        told = translate("conflict.projects", language, environment.count, pins=pins)
     else:
-        told = words.PROJECT_COUNT(language, environment.count)
+        told = translate("conflict.project-count", language, environment.count)
     if not environment.gone:
         return told
-    gone = words.NOT_IN_IT(language, names=words.COMMA(language).join(environment.gone))
-    return words.SEMICOLON(language).join([told, gone])
+    gone = translate("conflict.not-in-it", language, names=translate("comma", language).join(environment.gone))
+    return translate("semicolon", language).join([told, gone])
 
 
 def requires_sentence(fix: Fix, environment: Environment, language: Language) -> str:
@@ -99,27 +109,29 @@ def requires_sentence(fix: Fix, environment: Environment, language: Language) ->
     shared = set(environment.requires).intersection(*(one.requires for one in fix.environments))
     own = [line for line in environment.requires if line not in shared]
     if len(shared) <= _SHARED or not own:
-        requires = words.COMMA(language).join(environment.requires)
+        requires = translate("comma", language).join(environment.requires)
     else:
-        requires = words.AND_SHARED(language, own=words.COMMA(language).join(own), count=len(shared))
-    return words.ENVIRONMENT(language, name=environment.name, requires=requires)
+        requires = translate(
+            "conflict.and-shared", language, own=translate("comma", language).join(own), count=len(shared)
+        )
+    return translate("conflict.environment", language, name=environment.name, requires=requires)
 
 
 def outcome_sentence(attempt: Attempt, language: Language) -> str:
     """Why an attempt did not give a lock."""
     match attempt.outcome:
         case Outcome.UNDECIDED:
-            return words.UNDECIDED(language)
+            return translate("conflict.undecided", language)
         case Outcome.FAILED:
-            template = words.FAILED_ON_TARGET if attempt.target else words.FAILED
-            return template(language, why=attempt.why, target=attempt.target)
+            template = "conflict.failed-on-target" if attempt.target else "conflict.failed"
+            return translate(template, language, why=attempt.why, target=attempt.target)
         case Outcome.ELSEWHERE:
-            return words.OTHER_TARGET(language, target=attempt.target)
+            return translate("conflict.other-target", language, target=attempt.target)
         case Outcome.CONFLICT if not attempt.because:
-            return words.NO_SOLUTION(language)
+            return translate("conflict.no-solution", language)
         case Outcome.CONFLICT:
             told = [explanation_sentence(statement, language) for statement in attempt.because]
-            return words.STILL(language, statements=words.SEMICOLON(language).join(told))
+            return translate("conflict.still", language, statements=translate("semicolon", language).join(told))
 
 
 def apply_hint(explanation: Explanation, language: Language, *, in_checkout: bool = True) -> str:
@@ -130,8 +142,10 @@ def apply_hint(explanation: Explanation, language: Language, *, in_checkout: boo
     argument = _stack_argument(explanation.problem)
     name, options = explanation.fixes[0].name, join(explanation.options)
     if argument != explanation.problem.stack.name or not in_checkout:
-        return words.APPLY_PATH(language, stack=f"{quote(argument)} {options}".rstrip(), name=name)
-    return words.APPLY(language, stack=f"{argument} ARGS={quote(options)}" if options else argument, name=name)
+        return translate("conflict.apply-path", language, stack=f"{quote(argument)} {options}".rstrip(), name=name)
+    return translate(
+        "conflict.apply", language, stack=f"{argument} ARGS={quote(options)}" if options else argument, name=name
+    )
 
 
 def _stack_argument(problem: Problem) -> str:
@@ -145,49 +159,55 @@ def _change(change: Change, language: Language) -> str:
     match change.kind:
         case ChangeKind.COMPONENT:
             told = _component(change, language)
-            return words.ON_TARGET(language, change=told, target=change.target) if change.target else told
+            return (
+                translate("conflict.on-target", language, change=told, target=change.target) if change.target else told
+            )
         case ChangeKind.POLICY:
-            template = words.POLICY_INSTEAD if before and after else words.POLICY_ADDED
-            template = template if after else words.POLICY_DROPPED
-            return template(language, before=before, after=after)
+            template = "conflict.policy-instead" if before and after else "conflict.policy-added"
+            template = template if after else "conflict.policy-dropped"
+            return translate(template, language, before=before, after=after)
         case ChangeKind.ADD:
             if after.endswith(".toml"):
-                return words.FACTS_USED(language, subject=change.subject, file=after)
-            template = words.FACT_ADDED_AGAINST if before else words.FACT_BUILT
-            return template(language, subject=change.subject, before=before)
+                return translate("conflict.facts-used", language, subject=change.subject, file=after)
+            template = "conflict.fact-added-against" if before else "conflict.fact-built"
+            return translate(template, language, subject=change.subject, before=before)
         case ChangeKind.STATE:
-            return words.FACTS_STATED(language, 1, archives=before)
+            return translate("conflict.facts-stated", language, 1, archives=before)
         case ChangeKind.RELAX:
-            template = words.FACT_RELAXED_WITH if before else words.FACT_RELAXED
-            return template(language, subject=change.subject, before=before)
+            template = "conflict.fact-relaxed-with" if before else "conflict.fact-relaxed"
+            return translate(template, language, subject=change.subject, before=before)
         case ChangeKind.PRACTICE:
             names = [f"`{name}`" for name in change.subject.split(", ")]
-            return words.PRACTICES_ON(language, len(names), names=words.COMMA(language).join(names))
+            return translate(
+                "conflict.practices-on", language, len(names), names=translate("comma", language).join(names)
+            )
         case ChangeKind.SPLIT:
-            return words.ENVIRONMENT(language, name=change.subject, requires=after)
+            return translate("conflict.environment", language, name=change.subject, requires=after)
         case ChangeKind.VERSION | ChangeKind.EXTRA | ChangeKind.DROP:
             return _line(change, language)
 
 
 def _component(change: Change, language: Language) -> str:
     if change.subject == "soc" and change.before:
-        return words.MACHINE_INSTEAD(language, before=change.before, after=change.after)
-    template = words.COMPONENT_INSTEAD if change.before else words.COMPONENT_ADDED
-    return template(language, component=component_name(change.subject), before=change.before, after=change.after)
+        return translate("conflict.machine-instead", language, before=change.before, after=change.after)
+    template = "conflict.component-instead" if change.before else "conflict.component-added"
+    return translate(
+        template, language, component=component_name(change.subject), before=change.before, after=change.after
+    )
 
 
 def _line(change: Change, language: Language) -> str:
     if not change.after:
-        return words.LINE_DROPPED(language, before=change.before)
+        return translate("conflict.line-dropped", language, before=change.before)
     if not change.before:
-        return words.LINE_ADDED(language, after=change.after)
+        return translate("conflict.line-added", language, after=change.after)
     if change.kind is not ChangeKind.EXTRA:
-        return words.ASK_INSTEAD(language, before=change.before, after=change.after)
+        return translate("conflict.ask-instead", language, before=change.before, after=change.after)
     if len(_extras(change.before)) == 1:
-        return words.WITHOUT_EXTRA(language, before=change.before, after=change.after)
+        return translate("conflict.without-extra", language, before=change.before, after=change.after)
     gone = sorted(_extras(change.before) - _extras(change.after))
-    without = words.WITHOUT_EXTRAS(language, len(gone), extras=words.COMMA(language).join(gone))
-    return words.INSTEAD_WITHOUT(language, without=without, before=change.before, after=change.after)
+    without = translate("conflict.without-extras", language, len(gone), extras=translate("comma", language).join(gone))
+    return translate("conflict.instead-without", language, without=without, before=change.before, after=change.after)
 
 
 def _is_prerelease(line: str) -> bool:

@@ -7,9 +7,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from resolver.i18n import translate
 from resolver.model.explanation import Explanation, Fix
 from resolver.model.text import Language
-from resolver.report.explanation import changes, sentences, words
+from resolver.report.explanation import changes, sentences
 from resolver.report.explanation.diff import change_diff, safe_lines
 from resolver.report.explanation.json import explanation_json
 from resolver.report.explanation.places import cited
@@ -36,7 +37,7 @@ def explanation_html(explanation: Explanation, language: Language = "en") -> str
             verdict=list(map(one_line, sentences.verdict(problem, explanation.awaited, language))),
             way_zero=one_line(sentences.way_zero(explanation.awaited, language)) if explanation.awaited else "",
             hint=one_line(changes.apply_hint(explanation, language)) if explanation.fixes else "",
-            words=words,
+            translate=lambda code, *count, **values: translate(code, language, *count, **values),
             language=language,
             lang=_LANGUAGES[language],
             cited=cited,

@@ -9,11 +9,10 @@ from msgspec.structs import replace
 
 from resolver.model.explanation import Attempt, Branch, Change, Closing, Contradiction, Environment, Explanation, Fix
 from resolver.model.fact import Fact, Warns
-from resolver.model.statement import Asks, Forbids, Has, Lacks, Needs, Shares, Statement
+from resolver.model.statement import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Source, Statement
 from resolver.model.text import Language
 from resolver.report.explanation import changes, sentences
 from resolver.report.explanation.places import cited, place_of, source_line
-from resolver.report.explanation.words import sort_of
 
 VERSION = 1  # of the schema; within a version keys may be added, but none is removed or changes its meaning
 
@@ -58,7 +57,7 @@ def statement_json(number: int, statement: Statement, language: Language) -> dic
     return {
         "number": number,
         "kind": type(statement).__name__.lower(),
-        "sort": sort_of(statement),
+        "sort": _sort_of(statement),
         "text": sentences.explanation_sentence(statement, language),
         "details": list(sentences.statement_details(statement, language)),
         "where": statement.where,
@@ -179,3 +178,20 @@ def _attempt(attempt: Attempt, language: Language) -> dict[str, Any]:
         "text": changes.outcome_sentence(attempt, language),
         "because": [statement_json(number, statement, language) for number, statement in enumerate(attempt.because, 1)],
     }
+
+
+def _sort_of(statement: Statement) -> str:
+    """The kind of origin, in one word that is the same in every language."""
+    match statement:
+        case Asks():
+            return "stack"
+        case Has():
+            return "target"
+        case Needs(source=Source.METADATA):
+            return "metadata"
+        case Needs(source=Source.BUILD):
+            return "build"
+        case Needs() | Forbids() | Shares() | Lacks(lack=Lack.SOURCE):
+            return "fact"
+        case Lacks():
+            return "index"

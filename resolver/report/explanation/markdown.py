@@ -6,15 +6,15 @@ import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from resolver.i18n import translate
 from resolver.model.explanation import Branch, Contradiction, Environment, Explanation, Fix
 from resolver.model.fact import Fact, Warns
 from resolver.model.statement import Forbids, Statement
 from resolver.model.text import Language
-from resolver.report.explanation import changes, sentences, words
+from resolver.report.explanation import changes, sentences
 from resolver.report.explanation.diff import change_diff, safe_lines
 from resolver.report.explanation.places import cited, place_of, source_line
 from resolver.report.text import markdown, one_line
-from resolver.report.words import Words
 
 FILE = "conflict.md"
 
@@ -34,20 +34,20 @@ def _blocks(explanation: Explanation, language: Language) -> Iterator[str]:
     yield from _ways_out(explanation, language)
     yield from _tried(explanation, language)
     if explanation.limited:
-        yield words.LIMITED(language)
-    yield words.INPUTS(language, digest=problem.digest)
+        yield translate("conflict.limited", language)
+    yield translate("conflict.inputs", language, digest=problem.digest)
 
 
 def _why(explanation: Explanation, language: Language) -> Iterator[str]:
     total = len(explanation.contradictions)
     if not total:
-        yield words.NO_CONTRADICTION(language)
+        yield translate("conflict.no-contradiction", language)
     for number, contradiction in enumerate(sentences.shown(explanation.contradictions), 1):
         said = sentences.claim(contradiction, language)
         if total == 1:
-            yield f"## {words.WHY(language, claim=said)}"
+            yield f"## {translate('conflict.why', language, claim=said)}"
         else:
-            yield f"## {words.CONFLICT_OF(language, number=number, total=total, claim=said)}"
+            yield f"## {translate('conflict.conflict-of', language, number=number, total=total, claim=said)}"
         yield from _contradiction(contradiction, language)
 
 
@@ -57,11 +57,11 @@ def _contradiction(contradiction: Contradiction, language: Language) -> Iterator
     if contradiction.closing is not None and len(contradiction.statements) > 1:
         yield f"**{markdown(sentences.closing_sentence(contradiction.closing, language))}**"
     if contradiction.branches:
-        cases = words.CASES(language, subject=contradiction.branches[0].subject)
+        cases = translate("conflict.cases", language, subject=contradiction.branches[0].subject)
         yield f"**{markdown(cases)}**"
         yield "\n".join(_branches(contradiction.branches, language, ""))
     if contradiction.notes:
-        yield words.KNOWN_FAULTS(language)
+        yield translate("conflict.known-faults", language)
         yield _warnings(contradiction.notes, language)
 
 
@@ -69,22 +69,23 @@ def _statement(number: int, statement: Statement, language: Language) -> Iterato
     place = place_of(statement, language)
     origin = _linked(place.told, source_line(place.where))
     if place.fact is not None:
-        strength = words.STRENGTHS[place.fact.strength.value](language)
-        origin = words.WITH_STRENGTH(language, where=origin, strength=strength)
+        strength = translate(f"strength.{place.fact.strength.value}", language)
+        origin = translate("conflict.with-strength", language, where=origin, strength=strength)
     sentence = markdown(sentences.explanation_sentence(statement, language))
     yield f"{number}. {sentence} — {origin}" if origin else f"{number}. {sentence}"
     for detail in sentences.statement_details(statement, language):
         yield f"   - {markdown(detail)}"
     if place.fact is not None:
         if not isinstance(statement, Forbids):  # its sentence has it already
-            yield f"   - {markdown(words.REASON(language, text=sentences.reason_of(place.fact, language)))}"
+            reason = sentences.reason_of(place.fact, language)
+            yield f"   - {markdown(translate('conflict.reason', language, text=reason))}"
         yield f"   - {_evidence(place.fact, language)}"
 
 
 def _evidence(fact: Fact, language: Language) -> str:
     source = "".join(_linked(piece.text, piece.href) for piece in cited(one_line(fact.source)))
-    told = words.CHECKED_ON(language, text=source, date=fact.checked.isoformat())
-    return words.EVIDENCE(language, text=told)
+    told = translate("conflict.checked-on", language, text=source, date=fact.checked.isoformat())
+    return translate("conflict.evidence", language, text=told)
 
 
 def _branches(branches: Sequence[Branch], language: Language, indent: str) -> Iterator[str]:
@@ -98,24 +99,24 @@ def _warnings(warnings: Sequence[Warns], language: Language) -> str:
     for warning in warnings:
         place = _linked(warning.where, source_line(warning.where))
         lines.append(f"- {markdown(sentences.warning_text(warning, language))}")
-        lines.append(f"  - {place}{words.SEMICOLON(language)}{_evidence(warning, language)}")
+        lines.append(f"  - {place}{translate('semicolon', language)}{_evidence(warning, language)}")
     return "\n".join(lines)
 
 
 def _ways_out(explanation: Explanation, language: Language) -> Iterator[str]:
-    yield f"## {words.HEADING_WAYS_OUT(language)}"
+    yield f"## {translate('conflict.heading-ways-out', language)}"
     if explanation.awaited:
         yield f"0. {markdown(sentences.way_zero(explanation.awaited, language))}"
     if not explanation.fixes:
-        yield words.NO_WAY_OUT(language)
+        yield translate("conflict.no-way-out", language)
         return
-    yield words.WAYS_CHECKED(language)
+    yield translate("conflict.ways-checked", language)
     rows = []
     for fix in explanation.fixes:
         results = [_result(fix, environment, language) for environment in fix.environments]
         told = [markdown(sentence) for sentence in changes.change_sentences(fix.changes, language)]
         rows.append((markdown(fix.name), "<br>".join(told), "<br>".join(results), _to_know(fix, language)))
-    columns = (words.COLUMN_FIX, words.COLUMN_CHANGE, words.COLUMN_RESULT, words.COLUMN_NOTES)
+    columns = ("conflict.column-fix", "conflict.column-change", "conflict.column-result", "conflict.column-notes")
     yield _table(columns, rows, language)
     yield markdown(changes.apply_hint(explanation, language))
     for fix in explanation.fixes:
@@ -125,7 +126,9 @@ def _ways_out(explanation: Explanation, language: Language) -> Iterator[str]:
 def _result(fix: Fix, environment: Environment, language: Language) -> str:
     told = changes.environment_sentence(environment, language)
     if len(fix.environments) > 1:
-        told = words.LABELLED(language, label=changes.requires_sentence(fix, environment, language), text=told)
+        told = translate(
+            "conflict.labelled", language, label=changes.requires_sentence(fix, environment, language), text=told
+        )
     return markdown(told)
 
 
@@ -133,13 +136,15 @@ def _to_know(fix: Fix, language: Language) -> str:
     told = [risk] if (risk := changes.risk_sentence(fix, language)) else []
     count = sum(len(environment.warnings) for environment in fix.environments)
     if count:
-        told.append(words.WARNINGS(language, count))
+        told.append(translate("cli.warnings", language, count))
     return "<br>".join(told)
 
 
 def _fix(fix: Fix, language: Language) -> Iterator[str]:
-    label = words.FIX(language, name=fix.name)
-    summary = words.LABELLED(language, label=label, text=changes.changes_sentence(fix.changes, language))
+    label = translate("conflict.fix", language, name=fix.name)
+    summary = translate(
+        "conflict.labelled", language, label=label, text=changes.changes_sentence(fix.changes, language)
+    )
     yield f"<details><summary>{html.escape(one_line(summary))}</summary>"
     for diff in filter(None, map(change_diff, fix.changes)):
         yield _fenced(diff, "diff")
@@ -148,26 +153,30 @@ def _fix(fix: Fix, language: Language) -> Iterator[str]:
             yield markdown(changes.requires_sentence(fix, environment, language))
         yield from _pins(environment, language)
     for name, text in fix.files:
-        yield markdown(words.FILE(language, name=name))
+        yield markdown(translate("conflict.file", language, name=name))
         yield _fenced(safe_lines(text), "toml")
     yield "</details>"
 
 
 def _pins(environment: Environment, language: Language) -> Iterator[str]:
     if environment.pins:
-        yield words.PINS(language)
+        yield translate("conflict.pins", language)
         rows = [
-            (markdown(pin.name), markdown(pin.version), (words.YES if pin.wished else words.NO)(language))
+            (
+                markdown(pin.name),
+                markdown(pin.version),
+                translate("conflict.yes" if pin.wished else "conflict.no", language),
+            )
             for pin in environment.pins
         ]
-        yield _table((words.COLUMN_PROJECT, words.COLUMN_VERSION, words.COLUMN_WISHED), rows, language)
+        yield _table(("conflict.column-project", "conflict.column-version", "conflict.column-wished"), rows, language)
     if environment.warnings:
         yield _warnings(environment.warnings, language)
 
 
 def _tried(explanation: Explanation, language: Language) -> Iterator[str]:
     if explanation.attempts:
-        yield f"## {words.HEADING_TRIED(language)}"
+        yield f"## {translate('conflict.heading-tried', language)}"
         rows = [
             (
                 markdown(changes.changes_sentence(attempt.changes, language)),
@@ -175,11 +184,11 @@ def _tried(explanation: Explanation, language: Language) -> Iterator[str]:
             )
             for attempt in explanation.attempts
         ]
-        yield _table((words.COLUMN_CHANGE, words.COLUMN_WHY_NOT), rows, language)
+        yield _table(("conflict.column-change", "conflict.column-why-not"), rows, language)
 
 
-def _table(titles: Sequence[Words], rows: Iterable[Sequence[str]], language: Language) -> str:
-    head = f"| {' | '.join(title(language) for title in titles)} |"
+def _table(titles: Sequence[str], rows: Iterable[Sequence[str]], language: Language) -> str:
+    head = f"| {' | '.join(translate(title, language) for title in titles)} |"
     return "\n".join([head, f"|{'---|' * len(titles)}", *(f"| {' | '.join(row)} |" for row in rows)])
 
 

@@ -8,10 +8,10 @@ from urllib.parse import quote
 
 import msgspec
 
+from resolver.i18n import translate
 from resolver.model.fact import Fact
 from resolver.model.statement import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Source, Statement, fact_of
 from resolver.model.text import Language
-from resolver.report.explanation import words
 
 _FILE = re.compile(r".+(?::\d+|\.whl|\.zip|\.tar\.gz)")  # anything else is the name of an index
 # As an origin of the search spells it.
@@ -33,12 +33,12 @@ def place_of(statement: Statement, language: Language) -> Place:
     where = statement.where
     match statement:
         case Needs(source=Source.METADATA):
-            return Place(words.METADATA_OF(language, filename=where.removeprefix(_METADATA)), "", fact)
+            return Place(translate("conflict.metadata-of", language, filename=where.removeprefix(_METADATA)), "", fact)
         case Needs(source=Source.BUILD, fact=None):
-            return Place(words.BUILD_OF(language, filename=where.removeprefix(_BUILD)), "", fact)
+            return Place(translate("conflict.build-of", language, filename=where.removeprefix(_BUILD)), "", fact)
         case Lacks(lack=Lack.UNUSABLE, refusals=refusals) if refusals:
             names = [refusal.files[0].filename for refusal in refusals]
-            return Place(words.COMMA(language).join(names) or where, "", fact)
+            return Place(translate("comma", language).join(names) or where, "", fact)
         case Lacks() if where and not _FILE.fullmatch(where):
             return Place(_looked_up(statement, language), "", fact)
         case Asks() | Has() | Needs() | Forbids() | Shares() | Lacks():
@@ -48,19 +48,19 @@ def place_of(statement: Statement, language: Language) -> Place:
 def _looked_up(statement: Lacks, language: Language) -> str:
     """The indexes that answered, and those that did not."""
     asked = [name for name in statement.where.split(", ") if name not in statement.unreachable]
-    told = words.LOOKED_UP(language, indexes=", ".join(asked)) if asked else ""
+    told = translate("conflict.looked-up", language, indexes=", ".join(asked)) if asked else ""
     if not statement.unreachable:
         return told
-    failed = words.NOT_REACHED(language, indexes=", ".join(statement.unreachable))
-    return words.SEMICOLON(language).join(part for part in (told, failed) if part)
+    failed = translate("conflict.not-reached", language, indexes=", ".join(statement.unreachable))
+    return translate("semicolon", language).join(part for part in (told, failed) if part)
 
 
 def with_strength(place: Place, language: Language) -> str:
     """The description of the origin, with the strength of the fact."""
     if place.fact is None:
         return place.told
-    strength = words.STRENGTHS[place.fact.strength.value](language)
-    return words.WITH_STRENGTH(language, where=place.told, strength=strength)
+    strength = translate(f"strength.{place.fact.strength.value}", language)
+    return translate("conflict.with-strength", language, where=place.told, strength=strength)
 
 
 _FORGE = "https://github.com"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from resolver.i18n import listed, translate
 from resolver.model.explanation import Awaited, Branch, Closing, Contradiction
 from resolver.model.fact import Absent, Fact, Names, Warns
 from resolver.model.problem import Problem
@@ -27,15 +28,13 @@ from resolver.model.statement import (
 )
 from resolver.model.tags import lacking, newer_glibc
 from resolver.model.text import Language
-from resolver.report.explanation import words
 from resolver.report.explanation.grouping import grouped
-from resolver.report.explanation.words import listed
-from resolver.report.words import Counted
 
 _PLAIN = (Reason.DYNAMIC, Reason.UNOPENED)  # said of one file as of another
+_MANY = 12  # numbers that are listed one by one
 _FILES = 4  # files of one release that are named
 _SPANS = 8  # runs of releases that are named
-_POLICY = {Lack.PRERELEASE: words.PRERELEASE, Lack.NEEDLESS: words.NEEDLESS, Lack.YANKED: words.YANKED}
+_POLICY = {Lack.PRERELEASE: "conflict.prerelease", Lack.NEEDLESS: "conflict.needless", Lack.YANKED: "conflict.yanked"}
 _COMPONENTS = {"cann": "CANN", "hdk": "HDK", "soc": "SoC", "python": "Python"}
 
 
@@ -43,19 +42,21 @@ def explanation_sentence(statement: Statement, language: Language) -> str:
     """The statement as one sentence without a full stop. Texts from outside are not escaped."""
     match statement:
         case Asks():
-            template = words.TO_BE_TAKEN if statement.where.startswith("--") else words.ASKS
-            return template(language, text=statement.text)
+            template = "conflict.to-be-taken" if statement.where.startswith("--") else "conflict.asks"
+            return translate(template, language, text=statement.text)
         case Has():
-            return words.HAS(language, component=component_name(statement.component), value=statement.value)
+            return translate(
+                "conflict.has", language, component=component_name(statement.component), value=statement.value
+            )
         case Needs():
             return _needs(statement, language)
         case Forbids():
             return _forbids(statement, language)
         case Shares(fact=Absent() as fact):
             reason = reason_of(fact, language)
-            return words.MUST_NOT_MEET(language, package=fact.package, other=fact.other, reason=reason)
+            return translate("conflict.must-not-meet", language, package=fact.package, other=fact.other, reason=reason)
         case Shares(fact=fact):
-            return words.SHARES(language, package=fact.package, other=fact.other, module=fact.module)
+            return translate("conflict.shares", language, package=fact.package, other=fact.other, module=fact.module)
         case Lacks():
             return _lacks(statement, language)
 
@@ -73,9 +74,9 @@ def _set_aside(statement: Lacks, language: Language) -> Iterator[str]:
     glibcs = {one.version: newer for one in refusals if (newer := _newer_glibc(one, statement))}
     for glibc in dict.fromkeys(glibcs.values()):
         alike = [version for version, newer in glibcs.items() if newer == glibc]
-        told = words.RELEASE(language, subject=statement.subject, versions=listed(alike, language))
+        told = translate("conflict.release", language, subject=statement.subject, versions=listed(alike, language))
         has = dict(statement.machine)["glibc"]
-        yield words.NEWER_GLIBC(language, len(alike), releases=told, glibc=glibc, has=has)
+        yield translate("conflict.newer-glibc", language, len(alike), releases=told, glibc=glibc, has=has)
     if _told_whole(statement):
         return
     if len(statement.refusals) == 1:
@@ -91,8 +92,10 @@ def _set_aside(statement: Lacks, language: Language) -> Iterator[str]:
         if len(among) == 1:
             yield _refused(among[0], statement.machine, language)
         else:
-            each = words.EACH_FILE(language, predicate=predicate(among[0].files[0], language))
-            yield words.LABELLED(language, label=listed([one.version for one in among], language), text=each)
+            each = translate("conflict.each-file", language, predicate=predicate(among[0].files[0], language))
+            yield translate(
+                "conflict.labelled", language, label=listed([one.version for one in among], language), text=each
+            )
 
 
 def _newer_glibc(refusal: Refusal, statement: Lacks) -> str:
@@ -110,12 +113,12 @@ def _tellable(statement: Lacks, language: Language) -> Iterator[str]:
     ]
     if told and statement.lack is Lack.UNUSABLE:
         subject = statement.subject.partition("[")[0]
-        yield words.TELLABLE(language, subject=subject, version=told[0])
+        yield translate("conflict.tellable", language, subject=subject, version=told[0])
 
 
 def title(problem: Problem, awaited: Sequence[Awaited], language: Language) -> str:
     """The heading of a report."""
-    return (words.TITLE_UNDECIDED if awaited else words.TITLE)(language, stack=problem.stack.name)
+    return translate("conflict.title-undecided" if awaited else "conflict.title", language, stack=problem.stack.name)
 
 
 def verdict(problem: Problem, awaited: Sequence[Awaited], language: Language) -> Iterator[str]:
@@ -126,24 +129,24 @@ def verdict(problem: Problem, awaited: Sequence[Awaited], language: Language) ->
     told = {"stack": problem.stack.name, "target": target_line(problem, language)}
     if awaited:
         names = _indexes(awaited)
-        yield words.DEPENDS(language, len(names), names=listed(names, language), **told)
+        yield translate("conflict.depends", language, len(names), names=listed(names, language), **told)
         wanted = []
         for one in awaited:
-            needs = words.COMMA(language).join(one.needs)
-            by = words.COMMA(language).join(one.by)
-            wanted.append(words.WANTED_BY(language, needs=needs, by=by) if by else needs)
-        yield words.WANTED(language, wanted=words.SEMICOLON(language).join(wanted))
+            needs = translate("comma", language).join(one.needs)
+            by = translate("comma", language).join(one.by)
+            wanted.append(translate("conflict.wanted-by", language, needs=needs, by=by) if by else needs)
+        yield translate("conflict.wanted", language, wanted=translate("semicolon", language).join(wanted))
     else:
-        yield words.NO_ENVIRONMENT(language, **told)
+        yield translate("conflict.no-environment", language, **told)
     for component, near in problem.unknown.items():
         value, known = problem.target.system[component], listed(near, language)
-        yield words.UNKNOWN(language, component=component_name(component), value=value, near=known)
+        yield translate("conflict.unknown", language, component=component_name(component), value=value, near=known)
 
 
 def way_zero(awaited: Sequence[Awaited], language: Language) -> str:
     """What to do first if the answer depends on indexes that could not be reached."""
     names = _indexes(awaited)
-    return words.WAY_ZERO(language, len(names), names=listed(names, language))
+    return translate("conflict.way-zero", language, len(names), names=listed(names, language))
 
 
 def _indexes(awaited: Sequence[Awaited]) -> list[str]:
@@ -154,10 +157,10 @@ def claim(contradiction: Contradiction, language: Language) -> str:
     """What is claimed about the statements together."""
     count = len(contradiction.statements)
     if count == 1:
-        return words.CLAIM_ONE(language)
+        return translate("conflict.claim-one", language)
     if count == 2:
-        return words.CLAIM_TWO(language)
-    return words.CLAIM_MANY(language, count=count, fewer=count - 1)
+        return translate("conflict.claim-two", language)
+    return translate("conflict.claim-many", language, count=count, fewer=count - 1)
 
 
 def shown(contradictions: Sequence[Contradiction]) -> tuple[Contradiction, ...]:
@@ -171,34 +174,52 @@ def shown(contradictions: Sequence[Contradiction]) -> tuple[Contradiction, ...]:
 
 def closing_sentence(closing: Closing, language: Language) -> str:
     """The sentence about where statements meet."""
-    told = words.numbers(closing.numbers, language)
-    return words.CLOSING(language, len(closing.numbers), numbers=told, subject=component_name(closing.subject))
+    told = numbers(closing.numbers, language)
+    return translate(
+        "conflict.closing", language, len(closing.numbers), numbers=told, subject=component_name(closing.subject)
+    )
 
 
 def branch_sentence(branch: Branch, language: Language) -> str:
     """One case; if it branches again, the line above its own cases."""
     case = releases(branch.subject, branch.versions, language)
     if branch.branches:
-        return words.CASE_CASES(language, case=case, subject=branch.branches[0].subject)
+        return translate("conflict.case-cases", language, case=case, subject=branch.branches[0].subject)
     if branch.closing is None:
         return case
-    return words.LABELLED(language, label=case, text=closing_sentence(branch.closing, language))
+    return translate("conflict.labelled", language, label=case, text=closing_sentence(branch.closing, language))
+
+
+def numbers(items: Sequence[int], language: Language) -> str:
+    """`1, 3 and 4`, to refer to statements; among many, consecutive ones are written as `1-40`."""
+    if len(items) > _MANY:
+        runs: list[list[int]] = []
+        for number in items:
+            if runs and number == runs[-1][-1] + 1:
+                runs[-1] = [runs[-1][0], number]
+            else:
+                runs.append([number])
+        told = ["-".join(map(str, run)) for run in runs]
+        return translate("comma", language).join(told) if language == "zh" else listed(told, language)
+    if language == "zh":
+        return translate("comma", language).join(map(str, items))
+    return listed([str(number) for number in items], language)
 
 
 def releases(subject: str, versions: Sequence[Span], language: Language) -> str:
     """`trl 0.27.0 to 0.29.1 (5 releases)`; every release if no versions are given; how many, if they are all over."""
     if not versions:
-        return words.EVERY(language, subject=subject)
+        return translate("conflict.every", language, subject=subject)
     if len(versions) > _SPANS:
         ends = {"oldest": versions[-1].oldest, "newest": versions[0].newest}
-        return words.SCATTERED(language, subject=subject, count=release_count(versions), **ends)
+        return translate("conflict.scattered", language, subject=subject, count=release_count(versions), **ends)
     told: list[str] = []
     for span in versions:
         if span.count > 2:
-            told.append(words.RANGE(language, oldest=span.oldest, newest=span.newest, count=span.count))
+            told.append(translate("conflict.range", language, oldest=span.oldest, newest=span.newest, count=span.count))
         else:
             told += [span.oldest, span.newest][: span.count]
-    return words.RELEASE(language, subject=subject, versions=listed(told, language))
+    return translate("conflict.release", language, subject=subject, versions=listed(told, language))
 
 
 def release_count(versions: Sequence[Span]) -> int:
@@ -223,10 +244,10 @@ def component_name(component: str) -> str:
 
 def missing_sentence(missing: Sequence[str], language: Language, most: int | None = None) -> str:
     """What else no index has, naming at most so many."""
-    names = words.COMMA(language).join(missing[:most])
+    names = translate("comma", language).join(missing[:most])
     rest = len(missing) - len(missing[:most])
-    told = words.NAMED_AND_MORE(language, names=names, count=rest) if rest else names
-    return words.ALSO_MISSING(language, len(missing), names=told)
+    told = translate("conflict.named-and-more", language, names=names, count=rest) if rest else names
+    return translate("conflict.also-missing", language, len(missing), names=told)
 
 
 def target_line(problem: Problem, language: Language) -> str:
@@ -236,22 +257,24 @@ def target_line(problem: Problem, language: Language) -> str:
     parts += [
         f"{component_name(key)} {value}" for key, value in target.system.items() if key not in ("python", "glibc")
     ]
-    return words.CLAUSE(language).join(parts)
+    return translate("conflict.clause", language).join(parts)
 
 
 def predicate(row: Rejection, language: Language) -> str:
     """Why one file was set aside."""
-    text = words.PREDICATES[row.reason](language, 1)
+    text = translate(row.reason.code, language, 1)
     if not row.detail or row.detail in row.filename:  # such as the tags of a wheel
         return text
-    return words.IN_BRACKETS(language, text=text, extra=row.detail)
+    return translate("conflict.in-brackets", language, text=text, extra=row.detail)
 
 
 def _needs(statement: Needs, language: Language) -> str:
     told = releases(statement.subject, statement.versions, language)
     if statement.source is Source.BUILD:
-        return words.BUILDING(language, releases=told, needs=statement.needs)
-    return words.NEEDS(language, release_count(statement.versions), releases=told, needs=statement.needs)
+        return translate("conflict.building", language, releases=told, needs=statement.needs)
+    return translate(
+        "conflict.needs", language, release_count(statement.versions), releases=told, needs=statement.needs
+    )
 
 
 def _forbids(statement: Forbids, language: Language) -> str:
@@ -259,48 +282,58 @@ def _forbids(statement: Forbids, language: Language) -> str:
     count = release_count(statement.versions)
     reason = reason_of(statement.fact, language)
     if isinstance(statement.fact, Names):
-        return words.MISNAMED(language, count, releases=told, index=statement.fact.index, reason=reason)
-    return words.EXCLUDED(language, count, releases=told, reason=reason)
+        return translate("conflict.misnamed", language, count, releases=told, index=statement.fact.index, reason=reason)
+    return translate("conflict.excluded", language, count, releases=told, reason=reason)
 
 
 def _lacks(statement: Lacks, language: Language) -> str:
     match statement.lack:
         case Lack.PROJECT:
-            template = words.NO_PROJECT_MEANT if statement.meant else words.NO_PROJECT
-            return template(language, subject=statement.subject, meant=statement.meant)
+            template = "conflict.no-project-meant" if statement.meant else "conflict.no-project"
+            return translate(template, language, subject=statement.subject, meant=statement.meant)
         case Lack.RELEASE:
             return _no_release(statement, language)
         case Lack.SOURCE:
-            return words.NO_RELEASE_AT_COMMIT(
-                language, subject=statement.subject, wanted=statement.wanted, newest=statement.newest
+            return translate(
+                "conflict.no-release-at-commit",
+                language,
+                subject=statement.subject,
+                wanted=statement.wanted,
+                newest=statement.newest,
             )
         case Lack.UNREACHABLE:
             names = listed([f"`{name}`" for name in statement.unreachable], language)
-            return words.UNREACHABLE(language, names=names, subject=statement.subject)
+            return translate("conflict.unreachable", language, names=names, subject=statement.subject)
         case Lack.PRERELEASE | Lack.NEEDLESS | Lack.YANKED:
             return _said(_POLICY[statement.lack], statement, language)
         case Lack.CUTOFF:
             if _all_dated(statement):
-                return _said(words.LATER_THAN, statement, language)
-            return _said(words.CUTOFF_OF if statement.cutoff else words.CUTOFF, statement, language)
+                return _said("conflict.later-than", statement, language)
+            return _said("conflict.cutoff-of" if statement.cutoff else "conflict.cutoff", statement, language)
         case Lack.FILE:
-            return _with_reasons(words.NO_FILE, statement, language)
+            return _with_reasons("conflict.no-file", statement, language)
         case Lack.UNUSABLE:
-            return _with_reasons(words.UNUSABLE, statement, language)
+            return _with_reasons("conflict.unusable", statement, language)
 
 
-def _said(template: Counted, statement: Lacks, language: Language) -> str:
+def _said(template: str, statement: Lacks, language: Language) -> str:
     """What is said about all releases concerned, with their names."""
     versions = [_dated(refusal, statement, language) for refusal in statement.refusals]
     older = statement.count - len(versions)
     if not versions:
-        named = words.WITHIN(language, subject=statement.subject, wanted=statement.wanted)
+        named = translate("conflict.within", language, subject=statement.subject, wanted=statement.wanted)
         subject = named if statement.wanted else statement.subject
-        return template(language, 1, releases=words.EVERY(language, subject=subject), cutoff=statement.cutoff)
+        return translate(
+            template,
+            language,
+            1,
+            releases=translate("conflict.every", language, subject=subject),
+            cutoff=statement.cutoff,
+        )
     if older > 0:
-        versions.append(words.MORE_RELEASES(language, older))
-    told = words.RELEASE(language, subject=statement.subject, versions=listed(versions, language))
-    return template(language, max(statement.count, len(versions)), releases=told, cutoff=statement.cutoff)
+        versions.append(translate("conflict.more-releases", language, older))
+    told = translate("conflict.release", language, subject=statement.subject, versions=listed(versions, language))
+    return translate(template, language, max(statement.count, len(versions)), releases=told, cutoff=statement.cutoff)
 
 
 def _all_dated(statement: Lacks) -> bool:
@@ -315,41 +348,57 @@ def _dated(refusal: Refusal, statement: Lacks, language: Language) -> str:
     moments = sorted(row.detail for row in refusal.files if row.reason is Reason.NEWER and row.detail)
     if not statement.cutoff or not moments:
         return refusal.version
-    return words.UPLOADED(language, version=refusal.version, day=moments[0].partition("T")[0])
+    return translate("conflict.uploaded", language, version=refusal.version, day=moments[0].partition("T")[0])
 
 
-def _with_reasons(template: Counted, statement: Lacks, language: Language) -> str:
+def _with_reasons(template: str, statement: Lacks, language: Language) -> str:
     """The same, with the reasons if it is a single release."""
     told = _said(template, statement, language)
     if max(statement.count, len(statement.refusals)) != 1 or not statement.refusals[0].files:
         return told
     only = statement.refusals[0].files[0]
     if statement.lack is Lack.UNUSABLE and only.detail:  # more precise than the kind of reason
-        return words.LABELLED(language, label=told, text=only.detail)
-    return words.LABELLED(language, label=told, text=_reasons(statement.refusals[0], statement.machine, language))
+        return translate("conflict.labelled", language, label=told, text=only.detail)
+    return translate(
+        "conflict.labelled", language, label=told, text=_reasons(statement.refusals[0], statement.machine, language)
+    )
 
 
 def _no_release(statement: Lacks, language: Language) -> str:
     if statement.unread:
-        files = words.CLAUSE(language).join(_unread(row, language) for row in statement.unread)
-        return words.NO_RELEASE_READ(language, subject=statement.subject, files=files)
+        files = translate("conflict.clause", language).join(_unread(row, language) for row in statement.unread)
+        return translate("conflict.no-release-read", language, subject=statement.subject, files=files)
     if not statement.wanted:
-        return words.NO_RELEASE_AT_ALL(language, subject=statement.subject)
+        return translate("conflict.no-release-at-all", language, subject=statement.subject)
     if len(statement.nearest) > 1:
         older, newer = statement.nearest
-        return words.NO_RELEASE_BETWEEN(
-            language, subject=statement.subject, wanted=statement.wanted, older=older, newer=newer
+        return translate(
+            "conflict.no-release-between",
+            language,
+            subject=statement.subject,
+            wanted=statement.wanted,
+            older=older,
+            newer=newer,
         )
     if statement.nearest and statement.nearest[0] != statement.newest:
         (nearest,) = statement.nearest
-        return words.NO_RELEASE_BEFORE(language, subject=statement.subject, wanted=statement.wanted, nearest=nearest)
-    template = words.NO_RELEASE if statement.newest else words.NO_RELEASE_OR_NEWEST
-    return template(language, subject=statement.subject, wanted=statement.wanted, newest=statement.newest)
+        return translate(
+            "conflict.no-release-before", language, subject=statement.subject, wanted=statement.wanted, nearest=nearest
+        )
+    template = "conflict.no-release" if statement.newest else "conflict.no-release-or-newest"
+    return translate(template, language, subject=statement.subject, wanted=statement.wanted, newest=statement.newest)
 
 
 def _unread(row: Unread, language: Language) -> str:
-    told = words.SOME_FILES(language, row.count, predicate=words.PREDICATES[row.reason](language, row.count))
-    return words.IN_BRACKETS(language, text=told, extra=words.SUCH_AS(language, row.count, filename=row.filename))
+    told = translate(
+        "conflict.some-files", language, row.count, predicate=translate(row.reason.code, language, row.count)
+    )
+    return translate(
+        "conflict.in-brackets",
+        language,
+        text=told,
+        extra=translate("conflict.such-as", language, row.count, filename=row.filename),
+    )
 
 
 def _told_whole(statement: Lacks) -> bool:
@@ -368,13 +417,15 @@ def _reasons(refusal: Refusal, machine: _Machine, language: Language) -> str:
         return _file(refusal.files[0], machine, language)
     if len(counts) == 1:
         told = _needs_of_machine(refusal.files, machine, language, 1)
-        return words.EACH_FILE(language, predicate=told or words.PREDICATES[refusal.files[0].reason](language, 1))
+        return translate(
+            "conflict.each-file", language, predicate=told or translate(refusal.files[0].reason.code, language, 1)
+        )
     told_each = []
     for reason, count in counts.items():
         rows = [row for row in refusal.files if row.reason is reason]
-        told = _needs_of_machine(rows, machine, language, count) or words.PREDICATES[reason](language, count)
-        told_each.append(words.SOME_FILES(language, count, predicate=told))
-    return words.CLAUSE(language).join(told_each)
+        told = _needs_of_machine(rows, machine, language, count) or translate(reason.code, language, count)
+        told_each.append(translate("conflict.some-files", language, count, predicate=told))
+    return translate("conflict.clause", language).join(told_each)
 
 
 def _needs_of_machine(rows: Sequence[Rejection], machine: _Machine, language: Language, count: int) -> str:
@@ -391,9 +442,9 @@ def _needs_of_machine(rows: Sequence[Rejection], machine: _Machine, language: La
     concerned = {key for one in least for key in one}
     ours = [_part(key, value) for key, value in machine if key in concerned]
     if "system" in concerned:
-        ours.insert(0, words.LINUX(language))
-    told = words.OR(language).join(shown)
-    return words.NEEDS_OF_MACHINE(language, count, needs=told, has=listed(ours, language))
+        ours.insert(0, translate("conflict.linux", language))
+    told = translate("conflict.or", language).join(shown)
+    return translate("conflict.needs-of-machine", language, count, needs=told, has=listed(ours, language))
 
 
 def _part(key: str, value: str) -> str:
@@ -407,21 +458,21 @@ def _files(refusal: Refusal, machine: _Machine, language: Language) -> Iterator[
         yield _file(row, machine, language)
     rest = len(refusal.files) - _FILES
     if rest > 0:
-        yield words.MORE_FILES(language, rest, files="").strip()
+        yield translate("conflict.more-files", language, rest, files="").strip()
 
 
 def _refused(refusal: Refusal, machine: _Machine, language: Language) -> str:
     """One of several refused releases, on one line."""
-    names = words.COMMA(language).join(row.filename for row in refusal.files[:_FILES])
+    names = translate("comma", language).join(row.filename for row in refusal.files[:_FILES])
     rest = len(refusal.files) - _FILES
     if rest > 0:
-        names = words.MORE_FILES(language, rest, files=names)
+        names = translate("conflict.more-files", language, rest, files=names)
     if len(refusal.files) == 1:
         return _file(refusal.files[0], machine, language)
-    told = words.IN_BRACKETS(language, text=_reasons(refusal, machine, language), extra=names)
-    return words.LABELLED(language, label=refusal.version, text=told)
+    told = translate("conflict.in-brackets", language, text=_reasons(refusal, machine, language), extra=names)
+    return translate("conflict.labelled", language, label=refusal.version, text=told)
 
 
 def _file(row: Rejection, machine: _Machine, language: Language) -> str:
     told = _needs_of_machine([row], machine, language, 1) or predicate(row, language)
-    return words.FILE_SET_ASIDE(language, filename=row.filename, predicate=told)
+    return translate("conflict.file-set-aside", language, filename=row.filename, predicate=told)

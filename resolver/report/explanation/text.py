@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 
 from resolver.errors import shown
+from resolver.i18n import translate
 from resolver.model.component import ComponentRequirement
 from resolver.model.explanation import Awaited, Branch, Contradiction, Environment, Explanation, Fix
 from resolver.model.problem import Problem
 from resolver.model.statement import Needs, Statement
 from resolver.model.text import Language
-from resolver.report.explanation import changes, sentences, words
+from resolver.report.explanation import changes, sentences
 from resolver.report.explanation.places import place_of, with_strength
 from resolver.report.text import one_line, padded, width, wrapped
 
@@ -110,7 +111,9 @@ def further_text(contradictions: Sequence[Contradiction], language: Language = "
 
 def _further(contradictions: Sequence[Contradiction], language: Language, width: int) -> Iterator[str]:
     for contradiction in contradictions:
-        yield from paragraph(words.FURTHER(language, claim=sentences.claim(contradiction, language)), width, "")
+        yield from paragraph(
+            translate("conflict.further", language, claim=sentences.claim(contradiction, language)), width, ""
+        )
         yield from _contradiction(contradiction, language, width)
 
 
@@ -121,7 +124,7 @@ def contradictions_lines(contradictions: Sequence[Contradiction], language: Lang
         if total > 1:
             said = sentences.claim(contradiction, language)
             yield ""
-            heading = words.CONFLICT_OF(language, number=number, total=total, claim=said)
+            heading = translate("conflict.conflict-of", language, number=number, total=total, claim=said)
             yield from paragraph(heading, width, "")
         yield from _contradiction(contradiction, language, width)
 
@@ -130,7 +133,7 @@ def overall_claim(contradictions: Sequence[Contradiction], language: Language) -
     """What is said about all contradictions, on one line."""
     if len(contradictions) == 1:
         return sentences.claim(sentences.shown(contradictions)[0], language)
-    return words.SEVERAL(language, count=len(contradictions))
+    return translate("conflict.several", language, count=len(contradictions))
 
 
 def _contradiction(contradiction: Contradiction, language: Language, width: int) -> Iterator[str]:
@@ -141,12 +144,12 @@ def _contradiction(contradiction: Contradiction, language: Language, width: int)
         yield from paragraph(sentences.closing_sentence(contradiction.closing, language), width, "   => ", "      ")
     if contradiction.branches:
         yield from paragraph(
-            words.CASES(language, subject=contradiction.branches[0].subject), width, "   => ", "      "
+            translate("conflict.cases", language, subject=contradiction.branches[0].subject), width, "   => ", "      "
         )
         yield from _branches(contradiction.branches, language, width, "      ")
     if contradiction.notes:
         yield ""
-        yield f"  {words.KNOWN_FAULTS(language)}"
+        yield f"  {translate('conflict.known-faults', language)}"
     for note in contradiction.notes:
         yield from paragraph(sentences.warning_text(note, language), width, "  - ", "    ")
 
@@ -186,9 +189,9 @@ def _why(
         yield from paragraph(sentence, width, "")
     yield ""
     if not contradictions:
-        yield from paragraph(words.NO_CONTRADICTION(language), width, "")
+        yield from paragraph(translate("conflict.no-contradiction", language), width, "")
         return
-    heading = words.WHY(language, claim=overall_claim(contradictions, language))
+    heading = translate("conflict.why", language, claim=overall_claim(contradictions, language))
     yield from paragraph(heading, width, "")
     yield from contradictions_lines(contradictions, language, width)
 
@@ -199,9 +202,9 @@ def _ways(explanation: Explanation, language: Language, width: int, *, in_checko
         yield ""
     yield from _ways_out(explanation, language, width, in_checkout=in_checkout)
     if explanation.limited:
-        yield from paragraph(words.LIMITED(language), width, "")
-        yield words.MORE_TIME(language)
-    yield words.OLD_LOCK(language)
+        yield from paragraph(translate("conflict.limited", language), width, "")
+        yield translate("conflict.more-time", language)
+    yield translate("conflict.old-lock", language)
 
 
 def _branches(branches: Sequence[Branch], language: Language, width: int, indent: str) -> Iterator[str]:
@@ -213,28 +216,30 @@ def _branches(branches: Sequence[Branch], language: Language, width: int, indent
 
 def _more(count: int, language: Language, indent: str) -> Iterator[str]:
     if count > _MOST:
-        yield f"{indent}{words.MORE_IN_REPORT(language, count=count - _MOST)}"
+        yield f"{indent}{translate('conflict.more-in-report', language, count=count - _MOST)}"
 
 
 def _ways_out(explanation: Explanation, language: Language, width: int, *, in_checkout: bool) -> Iterator[str]:
     if explanation.awaited:
-        yield words.WAY_ZERO_HEADING(language)
+        yield translate("conflict.way-zero-heading", language)
         yield from paragraph(sentences.way_zero(explanation.awaited, language), width, "  0  ", "     ")
         yield ""
     if explanation.fixes:
-        yield words.WAYS_OUT(language)
+        yield translate("conflict.ways-out", language)
         yield from _fixes(explanation.fixes, language, width)
         yield ""
         yield from paragraph(changes.apply_hint(explanation, language, in_checkout=in_checkout), width, "")
         return
-    yield words.NO_WAY_OUT(language)
-    tried = words.LABELLED(language, label=words.HEADING_TRIED(language), text="").rstrip()
-    yield tried if explanation.attempts else words.NOTHING_TRIED(language)
+    yield translate("conflict.no-way-out", language)
+    tried = translate(
+        "conflict.labelled", language, label=translate("conflict.heading-tried", language), text=""
+    ).rstrip()
+    yield tried if explanation.attempts else translate("conflict.nothing-tried", language)
     for attempt in explanation.attempts[:_ATTEMPTS]:
         yield from paragraph(changes.changes_sentence(attempt.changes, language), width, "  - ", "    ")
         yield from paragraph(changes.outcome_sentence(attempt, language), width, "      ")
     if len(explanation.attempts) > _ATTEMPTS:
-        yield f"  {words.TRIED_MORE(language, len(explanation.attempts) - _ATTEMPTS)}"
+        yield f"  {translate('conflict.tried-more', language, len(explanation.attempts) - _ATTEMPTS)}"
     yield ""
 
 
@@ -251,7 +256,7 @@ def _fixes(fixes: Sequence[Fix], language: Language, width: int) -> Iterator[str
         yield from _fix(fix, labels, language, width)
     if labels:
         yield ""
-        yield words.HEADING_WARNINGS(language)
+        yield translate("conflict.heading-warnings", language)
     for text, label in labels.items():
         yield from paragraph(text, width, f"  {label:<4}", "      ")
 
@@ -272,5 +277,5 @@ def _environment(environment: Environment, labels: Mapping[str, str], language: 
     yield from paragraph(changes.environment_sentence(environment, language), width, "     => ", "        ")
     met = dict.fromkeys(labels[sentences.warning_text(warning, language)] for warning in environment.warnings)
     if met:
-        told = words.COMMA(language).join(met)
-        yield from paragraph(words.WARNED(language, len(met), labels=told), width, "        ")
+        told = translate("comma", language).join(met)
+        yield from paragraph(translate("conflict.warned", language, len(met), labels=told), width, "        ")

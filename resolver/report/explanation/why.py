@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from resolver.errors import shown
+from resolver.i18n import translate
 from resolver.model.explanation import Why
 from resolver.model.text import Language
-from resolver.report.explanation import words
 from resolver.report.explanation.json import VERSION, contradiction_json, statement_json
-from resolver.report.explanation.sentences import target_line
+from resolver.report.explanation.sentences import numbers, target_line
 from resolver.report.explanation.text import WIDTH, contradictions_lines, overall_claim, paragraph, statement_lines
 
 _NEWER = 8  # newer releases that are named in the text
@@ -47,7 +47,8 @@ def why_json(why: Why, language: Language = "en") -> dict[str, Any]:
 
 
 def _lines(why: Why, language: Language, width: int) -> Iterator[str]:
-    heading = words.WHY_HEADING(
+    heading = translate(
+        "conflict.why-heading",
         language,
         name=why.name,
         version=why.version,
@@ -56,65 +57,72 @@ def _lines(why: Why, language: Language, width: int) -> Iterator[str]:
     )
     yield from paragraph(heading, width, "")
     yield ""
-    yield words.ASKED_BY(language) if why.asked else words.ASKED_BY_NONE(language)
+    yield translate("conflict.asked-by", language) if why.asked else translate("conflict.asked-by-none", language)
     yield from statement_lines(why.asked, language, width)
-    numbers = [number for number, statement in enumerate(why.asked, 1) if statement in why.bound]
-    if numbers:
-        told = words.numbers(numbers, language)
-        yield f"   => {words.BOUND(language, len(numbers), numbers=told)}"
+    binding = [number for number, statement in enumerate(why.asked, 1) if statement in why.bound]
+    if binding:
+        told = numbers(binding, language)
+        yield f"   => {translate('conflict.bound', language, len(binding), numbers=told)}"
     if why.facts:
         yield ""
-        yield words.WHY_FACTS(language)
+        yield translate("conflict.why-facts", language)
         yield from statement_lines(why.facts, language, width)
     yield ""
     yield from paragraph(_newer(why, language), width, "")
     for version, facts in why.later:
-        places = words.COMMA(language).join(
-            words.WITH_STRENGTH(language, where=fact.where, strength=words.STRENGTHS[fact.strength.value](language))
+        places = translate("comma", language).join(
+            translate(
+                "conflict.with-strength",
+                language,
+                where=fact.where,
+                strength=translate(f"strength.{fact.strength.value}", language),
+            )
             for fact in facts
         )
-        told = words.TAKEN_LATER(language, version=version, pin=why.version, facts=places)
+        told = translate("conflict.taken-later", language, version=version, pin=why.version, facts=places)
         yield from paragraph(told, width, "")
         for fact in facts:
             yield from paragraph((fact.reason_zh if language == "zh" else "") or fact.reason, width, "   ")
     if why.unreachable:
-        indexes = words.COMMA(language).join(f"`{index}`" for index in why.unreachable)
-        yield from paragraph(words.MAY_HAVE_NEWER(language, indexes=indexes, name=why.name), width, "")
+        indexes = translate("comma", language).join(f"`{index}`" for index in why.unreachable)
+        yield from paragraph(translate("conflict.may-have-newer", language, indexes=indexes, name=why.name), width, "")
     if why.untried:
-        yield from paragraph(words.UNTRIED(language, why=shown(why.untried)), width, "")
+        yield from paragraph(translate("conflict.untried", language, why=shown(why.untried)), width, "")
     if why.tried:
         yield ""
         yield from _tried(why, language, width)
     elif why.newer and not why.untried:
-        yield from paragraph(words.NOT_DECIDED(language), width, "")
+        yield from paragraph(translate("conflict.not-decided", language), width, "")
 
 
 def _newer(why: Why, language: Language) -> str:
     if not why.newer:
-        return words.NOTHING_NEWER(language)
-    versions = words.COMMA(language).join(why.newer[:_NEWER])
+        return translate("conflict.nothing-newer", language)
+    versions = translate("comma", language).join(why.newer[:_NEWER])
     if len(why.newer) > _NEWER:
-        versions = words.AND_MORE(language, items=versions)
-    return words.NEWER_RELEASES(language, len(why.newer), versions=versions)
+        versions = translate("conflict.and-more", language, items=versions)
+    return translate("conflict.newer-releases", language, len(why.newer), versions=versions)
 
 
 def _tried(why: Why, language: Language, width: int) -> Iterator[str]:
     if why.contradictions:
         said = overall_claim(why.contradictions, language)
-        heading = words.CANNOT_TAKE(language, name=why.name, version=why.tried, claim=said)
+        heading = translate("conflict.cannot-take", language, name=why.name, version=why.tried, claim=said)
         yield from paragraph(heading, width, "")
         yield from contradictions_lines(why.contradictions, language, width)
         return
     others = [move for move in why.moves if move[0] != why.name]
     if not others:
-        yield from paragraph(words.CAN_TAKE_ALONE(language, name=why.name, version=why.tried), width, "")
+        yield from paragraph(
+            translate("conflict.can-take-alone", language, name=why.name, version=why.tried), width, ""
+        )
         return
-    said = words.CAN_TAKE(language, len(others), name=why.name, version=why.tried)
+    said = translate("conflict.can-take", language, len(others), name=why.name, version=why.tried)
     yield from paragraph(said, width, "")
     for name, old, new in others:
         yield from paragraph(_move(name, old, new, language), width, "  ")
 
 
 def _move(name: str, old: str, new: str, language: Language) -> str:
-    template = words.MOVE if old and new else words.MOVE_NEW if new else words.MOVE_GONE
-    return template(language, name=name, old=old, new=new)
+    template = "cli.move" if old and new else "conflict.move-new" if new else "conflict.move-gone"
+    return translate(template, language, name=name, old=old, new=new)

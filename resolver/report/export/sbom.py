@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from uuid import UUID, uuid5
 
 from cyclonedx.model import ExternalReference, ExternalReferenceType, HashAlgorithm, HashType, Property, XsUri
@@ -20,10 +20,12 @@ from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 
 from resolver import __version__
+from resolver.i18n import translate
 from resolver.json_text import json_text
 from resolver.lock import file as lock_file
 from resolver.model.index import PYPI
 from resolver.model.lock import Lock, LockedFact, LockedPin
+from resolver.model.message import Message
 from resolver.report.report import treatment
 
 _NAMESPACE = UUID("0b7c1c52-5f0e-5f0c-9a53-6a3e7a8f4b10")  # for serial numbers derived from locks
@@ -38,9 +40,13 @@ _SYSTEM = {
 def sbom(lock: Lock) -> str:
     """The text of the SBOM, JSON."""
     addresses = {index.name: index.url for index in lock.index}
-    facts = {fact.id: fact for fact in lock.fact}
-    pins = {pin.name: _component(pin, addresses, facts) for pin in lock.pin}
-    tools = {f"{pin.name} {pin.version}": _component(pin, addresses, facts, tool=True) for pin in lock.build_pin}
+    reasons = lock.reasons()
+    pins = {pin.name: _component(pin, addresses, reasons.get(pin.name, ())) for pin in lock.pin}
+    tools = {
+        f"{pin.name} {pin.version}": _component(pin, addresses, lock.reasons(pins).get(pin.name, ()), tool=True)
+        for pins in lock.environments()
+        for pin in pins
+    }
     system = list(_system(lock))
     root = _root(lock)
     bom = Bom(
@@ -67,7 +73,7 @@ def sbom(lock: Lock) -> str:
 def _root(lock: Lock) -> Component:
     told = [("target", lock.target.name), ("platform", lock.target.platform), ("inputs", lock.inputs)]
     told += [("instead-of", lock.source)] if lock.source else []
-    told += [("warning", warning) for warning in lock.all_warnings]
+    told += [("warning", translate(warning, "en")) for warning in lock.all_warnings]
     told += [(f"absent:{row.name}", f"{row.reason} ({row.because})") for row in lock.absent]
     told += [(f"fact:{fact.id}", _evidence(fact)) for fact in lock.fact]
     told += [
@@ -88,11 +94,11 @@ def _root(lock: Lock) -> Component:
 def _asked(lock: Lock) -> list[str]:
     """What the stack itself requires, and what nothing else requires."""
     needed = lock.needed_by()
-    return [pin.name for pin in lock.pin if pin.name not in needed or pin.is_asked_for]
+    return [pin.name for pin in lock.pin if pin.name not in needed or pin.name in lock.asked_for]
 
 
 def _component(
-    pin: LockedPin, addresses: Mapping[str, str], facts: Mapping[str, LockedFact], *, tool: bool = False
+    pin: LockedPin, addresses: Mapping[str, str], reasons: Sequence[Message], *, tool: bool = False
 ) -> Component:
     version = f"{pin.version}+{pin.label}" if pin.label else pin.version
     told = [("index", pin.index)] if pin.index else []
@@ -101,8 +107,8 @@ def _component(
     told += [("file", f"{file.name} sha256:{file.sha256}") for file in pin.file]
     told += [("extra", extra) for extra in pin.extras]
     told += [(f"build-environment:{key}", value) for key, value in sorted(pin.env.items())]
-    told += [("why", why) for why in pin.why]
-    told += [("fact", name) for name in facts if any(why.endswith(f" (fact {name})") for why in pin.why)]
+    told += [("why", translate(why, "en")) for why in reasons]
+    told += [("fact", str(why.values["fact"])) for why in reasons if "fact" in why.values]
     told += [("yanked", pin.yanked or "no reason given")] if pin.yanked is not None else []
     told += [("git-commit", pin.git.commit)] if pin.git else []
     told += [("git-treatment", phrase) for phrase in treatment(pin.git)] if pin.git else []

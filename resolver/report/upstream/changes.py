@@ -21,16 +21,13 @@ from resolver.audit.change import (
 )
 from resolver.audit.compare import Compared
 from resolver.errors import shown
+from resolver.i18n import translate
 from resolver.model.text import Language
-from resolver.report.explanation.words import COMMA
-from resolver.report.quoted import quoted
-from resolver.report.upstream import words
-from resolver.report.words import Words
 
-_MARKS: Final[Mapping[str, Words]] = {
-    "archived": words.ARCHIVED,
-    "deprecated": words.DEPRECATED,
-    "quarantined": words.QUARANTINED,
+_MARKS: Final[Mapping[str, str]] = {
+    "archived": "upstream.archived",
+    "deprecated": "upstream.deprecated",
+    "quarantined": "upstream.quarantined",
 }
 _SOME: Final = 8  # names on one line
 
@@ -40,24 +37,30 @@ def lines(compared: Compared, old: Sequence[Old], days: int, language: Language)
     for change in sorted(compared.changes, key=lambda one: not is_grave(one)):
         yield sentence(change, language)
     if not compared.changes and compared.files:
-        yield words.NO_CHANGE(language)
+        yield translate("upstream.no-change", language)
     for missing in compared.out_of_reach:
         projects = _some(missing.projects, language)
-        yield words.OUT_OF_REACH(
-            language, index=missing.index, projects=projects, why=quoted(shown(missing.why), language)
+        yield translate(
+            "upstream.out-of-reach",
+            language,
+            index=missing.index,
+            projects=projects,
+            why=shown(missing.why),
         )
     if compared.sources:
-        yield words.SOURCES(language, projects=_some(compared.sources, language))
+        yield translate("upstream.sources", language, projects=_some(compared.sources, language))
     if old:
         yield old_facts(old, days, language)
-    told = words.COMPARED(language, compared.files)
-    unhashed = words.UNHASHED(language, compared.unhashed) if compared.unhashed else ""
-    yield COMMA(language).join(filter(None, (told, unhashed)))
+    told = translate("upstream.compared", language, compared.files)
+    unhashed = translate("upstream.unhashed", language, compared.unhashed) if compared.unhashed else ""
+    yield translate("comma", language).join(filter(None, (told, unhashed)))
 
 
 def old_facts(old: Sequence[Old], days: int, language: Language) -> str:
     """The facts of a lock that were checked long ago."""
-    return words.OLD_FACTS(language, len(old), days=days, facts=_some([shown(one.id) for one in old], language))
+    return translate(
+        "upstream.old-facts", language, len(old), days=days, facts=_some([shown(one.id) for one in old], language)
+    )
 
 
 def sentence(change: Change, language: Language) -> str:
@@ -67,41 +70,54 @@ def sentence(change: Change, language: Language) -> str:
     match change:
         case Yanked():
             if not change.reason.strip():
-                return words.YANKED_SILENTLY(language, release=release, index=pin.index)
-            return words.YANKED(language, release=release, index=pin.index, reason=shown(change.reason))
+                return translate("upstream.yanked-silently", language, release=release, index=pin.index)
+            return translate("upstream.yanked", language, release=release, index=pin.index, reason=shown(change.reason))
         case Restored():
-            return words.RESTORED(language, release=release, index=pin.index)
+            return translate("upstream.restored", language, release=release, index=pin.index)
         case Rehashed():
-            return words.REHASHED(
-                language, file=change.file, index=pin.index, offered=change.offered, locked=change.locked
+            return translate(
+                "upstream.rehashed",
+                language,
+                file=change.file,
+                index=pin.index,
+                offered=change.offered,
+                locked=change.locked,
             )
         case Twofold():
-            return words.TWOFOLD(language, file=change.file, index=pin.index)
+            return translate("upstream.twofold", language, file=change.file, index=pin.index)
         case Gone():
             return _gone(change, release, language)
         case Marked():
-            told = _MARKS.get(change.status, words.OTHERWISE_MARKED)(
-                language, status=shown(change.status), project=pin.project, index=pin.index
+            told = translate(
+                _MARKS.get(change.status, "upstream.otherwise-marked"),
+                language,
+                status=shown(change.status),
+                project=pin.project,
+                index=pin.index,
             )
-            return words.BECAUSE(language, text=told, reason=shown(change.reason)) if change.reason.strip() else told
+            return (
+                translate("upstream.because", language, text=told, reason=shown(change.reason))
+                if change.reason.strip()
+                else told
+            )
 
 
 def _gone(change: Gone, release: str, language: Language) -> str:
     pin = change.pin
     match change.scope:
         case Scope.PROJECT:
-            return words.PROJECT_GONE(language, project=pin.project, index=pin.index)
+            return translate("upstream.project-gone", language, project=pin.project, index=pin.index)
         case Scope.RELEASE:
-            return words.RELEASE_GONE(language, release=release, index=pin.index)
+            return translate("upstream.release-gone", language, release=release, index=pin.index)
         case Scope.FILE:
-            word = words.FILE_GONE if change.needed else words.SPARE_GONE
-            return word(language, files=_some(change.files, language), index=pin.index)
+            word = "upstream.file-gone" if change.needed else "upstream.spare-gone"
+            return translate(word, language, files=_some(change.files, language), index=pin.index)
 
 
 def _some(names: Sequence[str], language: Language) -> str:
-    told = COMMA(language).join(names[:_SOME])
+    told = translate("comma", language).join(names[:_SOME])
     left = len(names) - _SOME
-    return told if left <= 0 else words.AND_MORE(language, text=told, count=left)
+    return told if left <= 0 else translate("upstream.and-more", language, text=told, count=left)
 
 
 def compared_json(compared: Compared) -> dict[str, Any]:

@@ -8,35 +8,37 @@ from typing import Any
 
 from resolver.audit.verdict import Judged, Remark, Verdict
 from resolver.errors import shown
+from resolver.i18n import translate
+from resolver.model.message import Message
 from resolver.model.text import Language
-from resolver.report.explanation.words import SEMICOLON
-from resolver.report.quoted import quoted
-from resolver.report.upstream import words
 
 
 def line(judged: Judged, *, old_after: int | None, to_come: bool, language: Language) -> str:
     """One fact; `old_after` is a number of days if it was checked longer ago than that, `to_come` if in the future."""
-    remarks = SEMICOLON(language).join(_remark(remark, language) for remark in judged.remarks)
-    told = words.FACT(
+    remarks = translate("semicolon", language).join(_remark(remark, language) for remark in judged.remarks)
+    told = translate(
+        "upstream.fact",
         language,
-        verdict=words.VERDICTS[judged.verdict](language),
+        verdict=translate(f"upstream.verdict-{judged.verdict.value}", language),
         id=shown(judged.fact.id),
         where=judged.fact.where,
         remarks=remarks,
     )
     checked = judged.fact.checked.isoformat()
     if to_come:
-        return words.TO_COME(language, text=told, checked=checked)
-    return told if old_after is None else words.OLD(language, text=told, checked=checked, days=old_after)
+        return translate("upstream.to-come", language, text=told, checked=checked)
+    return (
+        told if old_after is None else translate("upstream.old", language, text=told, checked=checked, days=old_after)
+    )
 
 
 def summary(all_judged: Sequence[Judged], target: str, language: Language) -> str:
     """The number of facts of each verdict."""
     if not all_judged:
-        return words.NO_FACTS(language)
+        return translate("upstream.no-facts", language)
     numbers = Counter(judged.verdict for judged in all_judged)
-    outcome = words.OUTCOME(language, **{verdict.value: numbers[verdict] for verdict in Verdict})
-    return words.FACTS(language, len(all_judged), target=target, outcome=outcome)
+    outcome = translate("upstream.outcome", language, **{verdict.value: numbers[verdict] for verdict in Verdict})
+    return translate("upstream.facts", language, len(all_judged), target=target, outcome=outcome)
 
 
 def judged_json(judged: Judged, *, old: bool, to_come: bool, language: Language) -> dict[str, Any]:
@@ -55,7 +57,7 @@ def judged_json(judged: Judged, *, old: bool, to_come: bool, language: Language)
             {
                 "code": remark.saying.code,
                 "verdict": remark.saying.verdict.value,
-                "values": dict(remark.values),
+                "values": {key: _value(value, "en") for key, value in remark.values.items()},
                 "text": _remark(remark, language),
             }
             for remark in judged.remarks
@@ -64,6 +66,12 @@ def judged_json(judged: Judged, *, old: bool, to_come: bool, language: Language)
 
 
 def _remark(remark: Remark, language: Language) -> str:
-    return words.SAYINGS[remark.saying](
-        language, **{key: quoted(shown(value), language) for key, value in remark.values.items()}
+    return translate(
+        f"upstream.remark-{remark.saying.code}",
+        language,
+        **{key: _value(value, language) for key, value in remark.values.items()},
     )
+
+
+def _value(value: str | Message, language: Language) -> str:
+    return shown(translate(value, language) if isinstance(value, Message) else value)

@@ -31,7 +31,7 @@ def index() -> Iterator[LoopbackIndex]:
 
 def pin(*files: Built, index: str = "pypi", yanked: str | None = None, git: LockedGit | None = None) -> LockedPin:
     rows = tuple(LockedFile(name=file.filename, sha256=file.sha256) for file in files)
-    return LockedPin(name="demo", version="1.0", index=index, mode="wheels", why=(), file=rows, yanked=yanked, git=git)
+    return LockedPin(name="demo", version="1.0", index=index, mode="wheels", file=rows, yanked=yanked, git=git)
 
 
 def lock(*pins: LockedPin, build: tuple[LockedPin, ...] = ()) -> Lock:
@@ -40,6 +40,7 @@ def lock(*pins: LockedPin, build: tuple[LockedPin, ...] = ()) -> Lock:
         stack="s",
         summary="s",
         inputs="",
+        requires=(),
         target=LockedTarget(name="there", python="3.11", platform="linux-aarch64", glibc="2.28"),
         index=(LockedIndex(name="pypi"),),
         stage=(),

@@ -15,6 +15,7 @@ from resolver.errors import InputError
 from resolver.index import git
 from resolver.index.git import Repositories, UnreadRepository
 from resolver.index.sources import settled
+from resolver.model.message import message
 from resolver.model.source import Source
 from resolver.report.quoted import heard
 from tests.repositories import Repository
@@ -77,7 +78,7 @@ def desk(tmp_path: Path) -> Desk:
 def test_a_static_pyproject_says_it_all(desk: Desk) -> None:
     commit = desk.repository.commit({"python/pyproject.toml": PROJECT}, tag="v0.6")
     (source,) = desk.settle("v0.6", more="#subdirectory=python").values()
-    assert (source.commit, source.ref, source.subdirectory, source.trust) == (commit, "v0.6", "python", "")
+    assert (source.commit, source.ref, source.subdirectory, source.trust) == (commit, "v0.6", "python", None)
     assert (str(source.version), source.extras, source.fact) == ("0.6", ("gpu", "npu"), None)
     assert source.recipe.requires[0] == "numpy<2"
     assert source.recipe.build_requires == ("tool",)
@@ -188,7 +189,7 @@ def test_the_fact_is_held_against_the_files_as_its_steps_leave_them(desk: Desk) 
         }
     )
     right = '["numpy<2", "torch ; extra == \\"npu\\""]'
-    assert desk.settle(commit, facts=desk.source(commit, STEPS, right))[commit].trust == ""
+    assert desk.settle(commit, facts=desk.source(commit, STEPS, right))[commit].trust is None
     assert desk.error(commit, facts=desk.source(commit, STEPS.replace("^torch", "^nosuch"), right)) == (
         f"no line of `requirements-npu.txt` matches `^nosuch`\n  at matrices/facts/verl.toml:1\n  file://<root>/verl@{commit}\n"
         "hint: correct `comment` in `steps`, a regular expression for the lines to comment out"
@@ -203,7 +204,7 @@ def test_the_fact_is_held_against_the_files_as_its_steps_leave_them(desk: Desk) 
         "  python/pyproject.toml has `numpy<2`; requirements-npu.txt has `numpy<2`; the fact has `numpy<3`\n"
         "hint: correct `requires` or what `steps` change; list in `drop` what the fact leaves out on purpose"
     )
-    assert desk.settle(commit, facts=desk.source(commit, STEPS + "drop = ['NumPy']\n", "[]"))[commit].trust == ""
+    assert desk.settle(commit, facts=desk.source(commit, STEPS + "drop = ['NumPy']\n", "[]"))[commit].trust is None
 
 
 def test_a_file_that_includes_another_says_so(desk: Desk) -> None:
@@ -215,14 +216,14 @@ def test_a_file_that_includes_another_says_so(desk: Desk) -> None:
         "hint: name in `requires-from` the files that list the requirements, with those that they include"
     )
     both = desk.source(commit, "requires-from = ['r/npu.txt', 'r/common.txt']")
-    assert desk.settle(commit, facts=both)[commit].trust == ""
+    assert desk.settle(commit, facts=both)[commit].trust is None
 
 
 @pytest.mark.parametrize("more", ["", "requires-from = ['setup.py']"])
 def test_what_the_files_do_not_say_is_taken_on_trust(desk: Desk, more: str) -> None:
     commit = desk.repository.commit({"setup.py": "raise SystemExit\n"})
-    assert desk.settle(commit, facts=desk.source(commit, more))[commit].trust == (
-        "no file of the repository was compared, so its requirements rest on the fact `verl-sources-1` only"
+    assert desk.settle(commit, facts=desk.source(commit, more))[commit].trust == message(
+        "trust.not-compared", fact="verl-sources-1"
     )
 
 

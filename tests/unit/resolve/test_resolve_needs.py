@@ -7,6 +7,7 @@ import pytest
 from resolver.errors import InputError
 from resolver.index.protocol import UnusableFile
 from resolver.lock.build import build
+from resolver.model.message import message
 from resolver.model.release import Archive, Reason
 from resolver.model.resolution import Conflict
 from resolver.model.statement import Lacks
@@ -136,10 +137,7 @@ def test_what_its_extras_add_is_the_archives_own_word_however_it_is_written(mark
 def test_a_line_that_hangs_on_the_kernel_is_told() -> None:
     catalog = DataCatalog({"a": {"1": ["numpy ; platform_release != ''"]}, "numpy": {"1": []}})
     (warning,) = build(solved(problem("a"), catalog), [], catalog).warnings
-    assert warning == (
-        "a 1 needs `numpy ; platform_release != ''`, which depends on the machine's kernel; it is unknown when "
-        "locking, so it was read as empty"
-    )
+    assert warning == message("lock.kernel", package="a 1", line="numpy ; platform_release != ''")
     with pytest.raises(InputError) as failure:
         solved(problem("a ; platform_version >= '5'"), catalog)
     assert str(failure.value) == (

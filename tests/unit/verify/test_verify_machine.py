@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from resolver.report.verify import texts
 from resolver.verify.cann import check_cann
 from resolver.verify.driver import check_hdk
 from resolver.verify.finding import Group
@@ -61,7 +62,8 @@ class Installation:
 
     @property
     def asked(self) -> Asked:
-        lock = LockedStack("demo", "here", f"linux-{MACHINE}", "3.11", "2.17", self.system, driver=self.driver)
+        place = ("demo", "here", f"linux-{MACHINE}", "3.11", "2.17")
+        lock = LockedStack(*place, self.system, driver=self.driver, texts=texts())
         return Asked(lock, "/lock", self.environ, ascend=str(self.root))
 
     def said(self, group: Group) -> list[str]:
@@ -273,7 +275,7 @@ NEED = DriverNeed(
     binding=False,
     strength="vendor",
     source="notes of 8.5.0",
-    reason=("the notes say so (vendor: notes of 8.5.0)", "版本说明如此（厂商：notes of 8.5.0）"),
+    reason={"en": "the notes say so (vendor: notes of 8.5.0)", "zh": "版本说明如此（厂商：notes of 8.5.0）"},
 )
 ASKED = "CANN 8.5.0: hdk >= 25.2.0"
 UNMET = "warning: the driver (HDK) is {found}, and CANN 8.5.0 asks for hdk >= 25.2.0 ({path})  [hdk-unmet]"

@@ -1,0 +1,74 @@
+"""What people are told: texts by code, in each language that `locale/` has a `.po` of.
+
+Code and data carry a code and values; only who writes for people asks for the text. A code's English is in `en.po`,
+so that all languages are made alike. Texts have placeholders in braces; a code with a count has a plural.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from gettext import GNUTranslations
+from importlib.resources import files
+from io import BytesIO
+from typing import Final
+
+import polib
+
+from resolver.model.message import TEXT, Message, Value
+from resolver.model.text import Language
+
+LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
+
+# Chinese has no space after full-width punctuation or between two characters, whatever values begin and end with.
+_NO_SPACE = re.compile("(?<=[）：，。；、]) +|(?<=[\u4e00-\u9fff]) +(?=[\u4e00-\u9fff])")
+
+
+def translate(what: str | Message, language: Language, count: int | None = None, /, **values: object) -> str:
+    """The text of a code or a message. A `count` chooses the plural, and is a value of its own.
+
+    Raises KeyError if there is no such code, or a placeholder without a value.
+    """
+    if isinstance(what, Message):
+        if what.code == TEXT:
+            return str(what.values.get(language) or what.values["en"])
+        return translate(what.code, language, **{key: _told(value, language) for key, value in what.values.items()})
+    catalogue = _catalogue(language)
+    if count is not None:
+        form, values = catalogue.ngettext(what, what, count), {**values, "count": count}
+    else:
+        form = catalogue.gettext(what)
+    if form is what:
+        raise KeyError(what)
+    told = form.format(**values)
+    return told if language == "en" else _NO_SPACE.sub("", told)
+
+
+def listed(items: Sequence[str], language: Language) -> str:
+    """`a`, `a and b` or `a, b and c`; nothing if there are none."""
+    if len(items) < 2:
+        return "".join(items)
+    return translate("comma", language).join(items[:-1]) + translate("and", language) + items[-1]
+
+
+def templates(prefix: str, language: Language) -> dict[str, str]:
+    """The texts whose codes begin with the prefix, by the rest of the code, with their placeholders."""
+    return {
+        entry.msgid.removeprefix(prefix): entry.msgstr for entry in _written(language) if entry.msgid.startswith(prefix)
+    }
+
+
+def _told(value: Value, language: Language) -> str:
+    if isinstance(value, tuple):
+        return listed([_told(one, language) for one in value], language)
+    return translate(value, language) if isinstance(value, Message) else str(value)
+
+
+@lru_cache
+def _catalogue(language: Language) -> GNUTranslations:
+    return GNUTranslations(BytesIO(_written(language).to_binary()))
+
+
+def _written(language: Language) -> polib.POFile:
+    return polib.pofile(files("resolver").joinpath(f"locale/{language}.po").read_text(encoding="utf-8"))

@@ -1,0 +1,118 @@
+"""Every text is there in each language, says the same in them, and is used."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from string import Formatter
+
+import polib
+import pytest
+
+import resolver
+from resolver.audit.verdict import Saying, Verdict
+from resolver.i18n import LANGUAGES, listed, translate
+from resolver.model.fact import Strength
+from resolver.model.message import message, text
+from resolver.model.release import Reason
+from resolver.report.explanation.sentences import numbers
+
+ROOT = Path(resolver.__file__).parent
+CATALOGUES = {language: polib.pofile(str(ROOT / "locale" / f"{language}.po")) for language in LANGUAGES}
+CHINESE = r"[\u4e00-\u9fff]"
+# A code, or the beginning of those that are put together, anywhere, and where it is certainly one
+CODE = re.compile(r"""["']([a-z]+\.[a-z0-9+.-]*)(?:["'{]| ~)""")
+TOLD = re.compile(r"""\b(?:translate|message)\(\s*f?["']([^"'{]+)""")
+CODES = sorted(entry.msgid for entry in CATALOGUES["en"])
+
+
+def forms(entry: polib.POEntry) -> list[str]:
+    return list(entry.msgstr_plural.values()) or [entry.msgstr]
+
+
+def placeholders(told: str) -> set[str]:
+    return {field for _, field, _, _ in Formatter().parse(told) if field is not None}
+
+
+def sources() -> Iterator[str]:
+    for path in ROOT.rglob("*"):
+        if path.suffix in (".py", ".j2"):
+            yield path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_each_language_has_all_texts_with_the_same_placeholders(language: str) -> None:
+    english = {entry.msgid: entry for entry in CATALOGUES["en"]}
+    other = {entry.msgid: entry for entry in CATALOGUES[language]}
+    assert other.keys() == english.keys()
+    for code, entry in other.items():
+        assert all(forms(entry)), code
+        assert bool(entry.msgid_plural) == bool(english[code].msgid_plural), code
+        for told in forms(entry):  # one is a word of its own in some languages
+            assert placeholders(told) | {"count"} == placeholders(forms(english[code])[-1]) | {"count"}, code
+
+
+def test_every_code_is_used_and_every_used_code_has_a_text() -> None:
+    every = list(sources())
+    told = {code for source in every for code in TOLD.findall(source)}
+    assert [code for code in told if code not in CODES and not code.endswith((".", "-"))] == []
+    used = {code for source in every for code in CODE.findall(source)} | told
+    beginnings = tuple(code for code in used if code.endswith((".", "-")))
+    assert [code for code in CODES if code not in used and not code.startswith(beginnings)] == []
+
+
+def test_chinese_has_chinese_punctuation() -> None:
+    for entry in CATALOGUES["zh"]:
+        for form in forms(entry):
+            told = form.replace("pylock.名称.toml", "")
+            assert not re.search(rf"{CHINESE}[,:;!?()]|[,:;!?()]{CHINESE}", told), entry.msgid
+            assert not re.search(rf"{CHINESE}\.|{CHINESE} +{CHINESE}", told), entry.msgid
+            # a Latin word or a value stands apart from Chinese; a mark needs no space
+            bare = re.sub(r"\{(?:predicate|reasons|text|label|extra|where|closing|system|locks)\}", "", told)
+            assert not re.search(rf"{CHINESE}[A-Za-z0-9{{`]|[A-Za-z0-9}}`]{CHINESE}", bare), entry.msgid
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_kind_has_a_text(language: str) -> None:
+    codes = [*(f"strength.{one}" for one in Strength), *(f"upstream.verdict-{one.value}" for one in Verdict)]
+    codes += [f"upstream.remark-{one.code}" for one in Saying]
+    assert [code for code in codes if code not in CODES] == []
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_reasons_are_told_in_both_languages(reason: Reason) -> None:
+    assert translate(reason.code, "en", 1) == reason.value
+    assert re.search(CHINESE, translate(reason.code, "zh", 1))
+
+
+def test_lists() -> None:
+    assert listed([], "en") == ""
+    assert listed(["a"], "en") == "a"
+    assert listed(["a", "b", "c"], "en") == "a, b and c"
+    assert listed(["a", "b", "c"], "zh") == "a、b 和 c"
+    assert numbers([1, 3, 4], "en") == "1, 3 and 4"
+    assert numbers([1, 3, 4], "zh") == "1、3、4"
+
+
+def test_no_space_after_a_full_width_mark() -> None:
+    assert translate("conflict.needs", "zh", 5, releases="a 1 至 5（共 5 个版本）", needs="b<2") == (
+        "a 1 至 5（共 5 个版本）要求 b<2"
+    )
+
+
+def test_a_message_among_the_values_is_told_in_the_same_language() -> None:
+    one = message("lock.fact-warns", package="a", text=text("It fails.", "会失败。"), where="f.toml:1")
+    assert translate(one, "en") == "a: It fails. (f.toml:1)"
+    assert translate(one, "zh") == "a：会失败。（f.toml:1）"
+    assert translate(text("only English"), "zh") == "only English"
+    from_each = [message("lock.project-from", project=name, index="pypi") for name in ("a", "b")]
+    assert translate(message("lock.unreachable", index="huawei", projects=from_each), "zh") == (
+        "无法访问软件源 `huawei`；未经它锁定的有：a（来自 pypi）和 b（来自 pypi）"
+    )
+
+
+def test_an_unknown_code_or_a_missing_value_is_an_error() -> None:
+    for wrong in (message("lock.no-such"), message("lock.yanked")):
+        with pytest.raises(KeyError):
+            translate(wrong, "en")
