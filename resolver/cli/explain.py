@@ -41,9 +41,10 @@ from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.model.text import Language
 from resolver.report import words as lock_words
-from resolver.report.explanation.json import explanation_json
+from resolver.report.explanation.conflict import why_blocks
+from resolver.report.explanation.json import explanation_json, why_json
 from resolver.report.explanation.sentences import target_line
-from resolver.report.explanation.why import why_json, why_text
+from resolver.report.terminal import terminal_text
 from resolver.resolve.core_statements import cutoff_text
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
@@ -155,7 +156,7 @@ def _answer(
         case Explanation():
             return explaining.finish(answer)
         case Why():
-            page.write(why_text(answer, tongue, page.width()))
+            page.write(terminal_text(why_blocks(answer, tongue), page.width()))
         case None:
             page.write(_solvable(problem, tongue))
     return answer

@@ -27,7 +27,7 @@ from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
 from resolver.report import words
 from resolver.report.explanation.changes import changes_sentence
-from resolver.report.explanation.report import report_files
+from resolver.report.explanation.conflict import report_files
 from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
 

@@ -13,6 +13,7 @@ from resolver.cli.progress import Progress, columns
 from resolver.model.problem import Problem
 from resolver.model.text import Language
 from resolver.report import words
+from resolver.report.terminal import WIDTH, terminal_text
 
 if TYPE_CHECKING:  # loaded where there is a conflict
     from resolver.model.explanation import Awaited, Contradiction, Explanation
@@ -36,29 +37,28 @@ class Page:
         self, problem: Problem, contradictions: tuple[Contradiction, ...], awaited: tuple[Awaited, ...] = ()
     ) -> None:
         """Write the first part, which is known long before the ways out."""
-        from resolver.report.explanation.text import why_text  # loaded where there is a conflict
+        from resolver.report.explanation.conflict import conflict_blocks  # loaded where there is a conflict
 
         self._told = len(contradictions)
-        text = why_text(problem, contradictions, self.language, self.width(), awaited)
+        text = terminal_text(conflict_blocks(problem, contradictions, awaited, self.language), self.width())
         self.write(("\n" if self._begun else "") + text + "\n")
         self._not_followed(contradictions)
 
     def ways(self, explanation: Explanation) -> None:
         """Write the second part, after contradictions that were found since the first."""
+        from resolver.report.explanation.conflict import further_blocks, ways_out_blocks
         from resolver.report.explanation.sentences import shown
-        from resolver.report.explanation.text import further_text, ways_text
 
         further = shown(explanation.contradictions)[self._told :]
         if further:
-            self.write(further_text(further, self.language, self.width()) + "\n")
+            self.write(terminal_text(further_blocks(further, self.language), self.width()) + "\n")
         told = replace(explanation, options=(*explanation.options, *self.options))
         in_checkout = Path("Makefile").is_file() and Path("matrices").is_dir()
-        self.write(as_called(ways_text(told, self.language, self.width(), in_checkout=in_checkout)))
+        blocks = ways_out_blocks(told, self.language, in_checkout=in_checkout)
+        self.write(as_called(terminal_text(blocks, self.width())))
 
     def width(self) -> int:
         """The width of the page."""
-        from resolver.report.explanation.text import WIDTH
-
         return WIDTH if self.out is None else columns(self.out, WIDTH)
 
     def _not_followed(self, contradictions: tuple[Contradiction, ...]) -> None:

@@ -25,6 +25,12 @@ def one_line(text: str) -> str:
     return " ".join(kept.split())
 
 
+def piece(text: str) -> str:
+    """The same of a piece of a line: spaces at its ends are kept, as other pieces are beside it."""
+    kept = one_line(text)
+    return f"{' ' if text[:1].isspace() else ''}{kept}{' ' if text[-1:].isspace() and kept else ''}"
+
+
 def markdown(text: str) -> str:
     """The text escaped so that Markdown shows it unchanged."""
     return _MARKDOWN.sub(r"\\\1", one_line(text))

@@ -23,7 +23,8 @@ from resolver.explain.wishes import wish_of
 from resolver.model.explanation import Branch, Change, ChangeKind, Contradiction, Explanation, Fix
 from resolver.model.resolution import Resolution
 from resolver.model.statement import Needs, Shares, Statement
-from resolver.report.explanation.text import contradictions_lines
+from resolver.report.explanation.conflict import further_blocks
+from resolver.report.terminal import terminal_text
 from resolver.resolve.grounded import Ground
 from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
@@ -94,7 +95,7 @@ def refuted(world: World) -> Case | None:
 
 def lines(contradiction: Contradiction) -> str:
     """A contradiction as people read it."""
-    return "\n".join(["", *contradictions_lines([contradiction], "en", 120)])
+    return terminal_text(further_blocks([contradiction], "en"), 120)
 
 
 # --- contradictions

@@ -7,7 +7,17 @@ from typing import Any
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from resolver.model.explanation import Attempt, Branch, Change, Closing, Contradiction, Environment, Explanation, Fix
+from resolver.model.explanation import (
+    Attempt,
+    Branch,
+    Change,
+    Closing,
+    Contradiction,
+    Environment,
+    Explanation,
+    Fix,
+    Why,
+)
 from resolver.model.fact import Fact, Warns
 from resolver.model.statement import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Source, Statement
 from resolver.model.text import Language
@@ -57,7 +67,7 @@ def statement_json(number: int, statement: Statement, language: Language) -> dic
     return {
         "number": number,
         "kind": type(statement).__name__.lower(),
-        "sort": _sort_of(statement),
+        "sort": sort_of(statement),
         "text": sentences.explanation_sentence(statement, language),
         "details": list(sentences.statement_details(statement, language)),
         "where": statement.where,
@@ -180,7 +190,7 @@ def _attempt(attempt: Attempt, language: Language) -> dict[str, Any]:
     }
 
 
-def _sort_of(statement: Statement) -> str:
+def sort_of(statement: Statement) -> str:
     """The kind of origin, in one word that is the same in every language."""
     match statement:
         case Asks():
@@ -195,3 +205,28 @@ def _sort_of(statement: Statement) -> str:
             return "fact"
         case Lacks():
             return "index"
+
+
+def why_json(why: Why, language: Language = "en") -> dict[str, Any]:
+    """The JSON for `--json`, as described in docs/conflict-report.md."""
+    return {
+        "schema": VERSION,
+        "status": "why",
+        "language": language,
+        "stack": why.problem.stack.name,
+        "target": why.problem.target.name,
+        "name": why.name,
+        "version": why.version,
+        "asked": [
+            {"statement": statement_json(number, statement, language), "bound": statement in why.bound}
+            for number, statement in enumerate(why.asked, 1)
+        ],
+        "facts": [statement_json(number, statement, language) for number, statement in enumerate(why.facts, 1)],
+        "newer": list(why.newer),
+        "tried": why.tried,
+        "unreachable": list(why.unreachable),
+        "untried": why.untried,
+        "later": [{"version": version, "facts": [fact.id for fact in facts]} for version, facts in why.later],
+        "contradictions": [contradiction_json(one, language) for one in why.contradictions],
+        "moves": [{"name": name, "old": old, "new": new} for name, old, new in why.moves],
+    }

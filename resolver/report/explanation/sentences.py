@@ -163,6 +163,13 @@ def claim(contradiction: Contradiction, language: Language) -> str:
     return translate("conflict.claim-many", language, count=count, fewer=count - 1)
 
 
+def overall_claim(contradictions: Sequence[Contradiction], language: Language) -> str:
+    """What is said about all contradictions, on one line."""
+    if len(contradictions) == 1:
+        return claim(shown(contradictions)[0], language)
+    return translate("conflict.several", language, count=len(contradictions))
+
+
 def shown(contradictions: Sequence[Contradiction]) -> tuple[Contradiction, ...]:
     """The contradictions for people: long ones grouped, and each known fault of a release only at its first mention."""
     first = {note.id: at for at, one in reversed(list(enumerate(contradictions))) for note in one.notes}

@@ -6,10 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-from resolver.report.explanation.markdown import explanation_markdown
-from resolver.report.explanation.why import why_text
 from tests.unit.report import samples
-from tests.unit.report.page import explanation_text
+from tests.unit.report.page import explanation_markdown, explanation_text, why_text
 
 FOLDER = Path(__file__).parent / "expected"
 Language = Literal["en", "zh"]

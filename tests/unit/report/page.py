@@ -1,13 +1,29 @@
-"""The page of a conflict as a terminal shows it; `cli/page` prints its parts as they become known."""
+"""A conflict, and a pin's why, as people read them; `cli/page` prints the parts of a page as they become known."""
 
 from __future__ import annotations
 
-from resolver.model.explanation import Explanation
+from resolver.model.explanation import Explanation, Why
 from resolver.model.text import Language
-from resolver.report.explanation.text import WIDTH, ways_text, why_text
+from resolver.report.explanation.conflict import conflict_blocks, report_files, ways_out_blocks, why_blocks
+from resolver.report.terminal import WIDTH, terminal_text
 
 
 def explanation_text(explanation: Explanation, language: Language = "en", width: int = WIDTH) -> str:
     """What has no solution and why, then the ways out."""
-    why = why_text(explanation.problem, explanation.contradictions, language, width)
-    return f"{why}\n{ways_text(explanation, language, width)}"
+    why = conflict_blocks(explanation.problem, explanation.contradictions, (), language)
+    return f"{terminal_text(why, width)}\n{terminal_text(ways_out_blocks(explanation, language), width)}"
+
+
+def explanation_markdown(explanation: Explanation, language: Language = "en") -> str:
+    """conflict.md or conflict.zh.md."""
+    return report_files(explanation)["conflict.md" if language == "en" else "conflict.zh.md"]
+
+
+def explanation_html(explanation: Explanation, language: Language = "en") -> str:
+    """conflict.html or conflict.zh.html."""
+    return report_files(explanation)["conflict.html" if language == "en" else "conflict.zh.html"]
+
+
+def why_text(why: Why, language: Language = "en") -> str:
+    """What `explain --package` prints."""
+    return terminal_text(why_blocks(why, language))

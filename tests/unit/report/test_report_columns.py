@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from resolver.report.explanation.text import paragraph, two_columns, wrap
+from resolver.report.terminal import paragraph, two_columns, wrap
 from resolver.report.text import width as display_width
 from tests.unit.report import samples
 from tests.unit.report.page import explanation_text

@@ -13,13 +13,12 @@ import pytest
 
 from resolver.model import fact as facts
 from resolver.model.explanation import Explanation, Why
-from resolver.report.explanation.html import explanation_html
-from resolver.report.explanation.markdown import explanation_markdown
-from resolver.report.explanation.text import statement_lines
-from resolver.report.explanation.why import why_text
+from resolver.report.document import Items
+from resolver.report.explanation.conflict import statement_items
+from resolver.report.terminal import terminal_text
 from tests.unit.report import samples
 from tests.unit.report.expected import FOLDER, LANGUAGES, TEXTS, Language
-from tests.unit.report.page import explanation_text
+from tests.unit.report.page import explanation_html, explanation_markdown, explanation_text, why_text
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -44,9 +43,8 @@ def test_no_control_character_comes_through(name: str, language: Language) -> No
 
 _PROGRAM = """
 import hashlib
-from resolver.report.explanation.html import explanation_html
 from tests.unit.report import samples
-from tests.unit.report.page import explanation_text
+from tests.unit.report.page import explanation_html
 from tests.unit.report.expected import LANGUAGES, TEXTS
 pages = [explanation_html(make(), one) for make in (samples.trl, samples.branching) for one in LANGUAGES]
 texts = [render(one) for render in TEXTS.values() for one in LANGUAGES]
@@ -68,7 +66,7 @@ def test_the_same_bytes_whatever_the_order_of_sets() -> None:
 def test_what_a_fact_about_the_soc_says_stands_below_it() -> None:
     fact = samples.fact(facts.Requires, "vllm-ascend", needs=())
     statements = [samples.needs("vllm-ascend", "1", what, fact) for what in ("soc in A2", "cann in 8.5.0")]
-    lines = {
+    lines: dict[Language, list[str]] = {
         "en": [
             "   1  vllm-ascend 1 needs soc in A2      matrices/facts/vllm-ascend.toml:12 (vendor)",
             "                                         a table of the vendor",
@@ -77,8 +75,9 @@ def test_what_a_fact_about_the_soc_says_stands_below_it() -> None:
         ],
         "zh": ["        有人读到过。"],
     }
-    assert list(statement_lines(statements, "en", 110)) == lines["en"]
-    assert list(statement_lines(statements, "zh", 110))[2:3] == lines["zh"]
+    for language, wanted in lines.items():
+        shown = terminal_text([Items(tuple(statement_items(statements, language)))]).splitlines()
+        assert shown[2:3] == wanted if language == "zh" else shown == wanted
 
 
 def test_why_of_the_newest() -> None:

@@ -14,8 +14,7 @@ from resolver.model.explanation import ChangeKind, Outcome
 from resolver.model.fact import Strength
 from resolver.model.release import Reason
 from resolver.model.statement import Lack, Source
-from resolver.report.explanation.json import explanation_json
-from resolver.report.explanation.why import why_json
+from resolver.report.explanation.json import explanation_json, why_json
 from tests.unit.report import samples
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"

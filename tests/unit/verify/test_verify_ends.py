@@ -121,7 +121,7 @@ def test_what_is_missing_of_a_shared_python_is_mended_by_an_environment(folder: 
     text = (folder / "verify.py").read_text()
     head, _, rest = text.partition('"pins": [\n')
     pins = re.findall(r'^\{"name": "(?:numpy|torch)",.*?\}(?=,?$)', rest, re.MULTILINE)
-    tail = rest[rest.index("],\n\"texts\"") :]
+    tail = rest[rest.index('],\n"texts"') :]
     (folder / "verify.py").write_text(head + '"pins": [\n' + ",\n".join(pins) + "\n" + tail)
     told = run(folder, "--skip-system-checks")
     assert "[python-shared]" in told

@@ -1,0 +1,63 @@
+"""A document as Markdown, for review on a code forge."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+
+from resolver.report.document import Code, Details, Document, Heading, Item, Items, Line, Paragraph, Span, plain
+from resolver.report.text import markdown, one_line, piece
+
+
+def markdown_text(document: Document) -> str:
+    """The text, which ends with a line break."""
+    return "\n\n".join(text for block in document for text in _block(block)) + "\n"
+
+
+def _block(block: Heading | Paragraph | Items | Code | Details) -> Iterator[str]:
+    match block:
+        case Heading():
+            yield f"{'#' * block.level} {markdown(block.text)}"
+        case Paragraph():
+            for spans in block.lines:
+                yield f"**{_line(spans)}**" if block.result else _line(spans)
+        case Items():
+            yield "\n".join(line for item in block.items for line in _item(item, ""))
+        case Code():
+            yield _fenced(block.lines, block.syntax)
+        case Details():
+            yield f"<details><summary>{html.escape(one_line(block.summary))}</summary>"
+            for inner in block.blocks:
+                yield from _block(inner)
+            yield "</details>"
+
+
+def _item(item: Item, indent: str) -> Iterator[str]:
+    number = item.label.isdigit()
+    mark = f"{item.label}. " if number else f"- **{item.label}** " if item.label else "- "
+    text = "<br>".join(map(_line, item.lines))
+    origin = _line(item.origin)
+    yield f"{indent}{mark}{text} — {origin}" if origin else f"{indent}{mark}{text}"
+    inner = indent + ("   " if number else "  ")
+    for spans in (*item.details, *item.evidence):
+        yield f"{inner}- {_line(spans)}"
+    for one in item.items:
+        yield from _item(one, inner)
+
+
+def _line(spans: Line) -> str:
+    return markdown(plain(spans)) if len(spans) == 1 and not spans[0].href else "".join(map(_span, spans))
+
+
+def _span(span: Span) -> str:
+    if span.href:
+        return f"[{markdown(span.text)}]({span.href})"
+    return piece(span.text).replace(one_line(span.text), markdown(span.text))
+
+
+def _fenced(lines: Sequence[str], syntax: str) -> str:
+    """A code block whose fence is longer than any run of backticks in it."""
+    longest = max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return "\n".join([f"{fence}{syntax}", *lines, fence])

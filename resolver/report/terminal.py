@@ -1,0 +1,135 @@
+"""A document for a terminal, wrapped by display width: a Chinese character is two columns wide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+
+from resolver.errors import shown
+from resolver.report.document import Code, Details, Document, Heading, Item, Items, Line, Paragraph, plain
+from resolver.report.text import one_line, padded, width, wrapped
+
+WIDTH = 110
+_GAP = 2
+_LEAST = 36  # of the left column
+_STACKED = 80  # on a terminal narrower than this the origin is below the sentence
+
+
+def terminal_text(document: Document, columns: int = WIDTH) -> str:
+    """The text for a terminal of so many columns: plain, and ending with a line break."""
+    lines: list[str] = []
+    indent = "  "  # of a list, which may belong to the result above it
+    for block in document:
+        match block:
+            case Heading():
+                lines += [""] * bool(lines) + list(paragraph(block.text, columns, ""))
+            case Paragraph(result=True):
+                lines += [line for spans in block.lines for line in _paragraph(spans, columns, "   => ", "      ")]
+            case Paragraph():
+                lines += [""] * bool(lines)
+                lines += [line for spans in block.lines for line in _paragraph(spans, columns, "", "")]
+            case Items():
+                lines += _items(block, columns, indent)
+            case Code() | Details():
+                pass
+        indent = "      " if isinstance(block, Paragraph) and block.result else "  "
+    return "\n".join(lines) + "\n"
+
+
+def wrap(text: str, columns: int) -> list[str]:
+    """The text on lines of at most so many columns; what cannot be broken overflows."""
+    return wrapped(shown(one_line(text)), "", "", columns) or [""]
+
+
+def paragraph(text: str, columns: int, indent: str, hanging: str | None = None) -> Iterator[str]:
+    """The text wrapped, the first line indented by `indent` and the others by `hanging` (None: the same)."""
+    rest = indent if hanging is None else hanging
+    for number, line in enumerate(wrap(text, columns - max(width(indent), width(rest)))):
+        yield f"{rest if number else indent}{line}"
+
+
+def _paragraph(spans: Line, columns: int, indent: str, hanging: str) -> Iterator[str]:
+    return paragraph(plain(spans), columns, indent, hanging)
+
+
+def _items(block: Items, columns: int, indent: str) -> Iterator[str]:
+    items = block.items[: block.most]
+    if any(item.origin or item.source for item in items):
+        yield from _statements(items, columns)
+    else:
+        for item in items:
+            yield from _item(item, columns, indent, block.most)
+    if len(block.items) > len(items):
+        yield f"     {block.more}"
+
+
+def _item(item: Item, columns: int, indent: str, most: int) -> Iterator[str]:
+    first, *others = item.lines
+    hanging = indent + (" " * (width(item.label) + 2) if item.label else "  ")
+    yield from _paragraph(first, columns, padded(f"{indent}{item.label or '-'}", width(hanging)), hanging)
+    for spans in (*others, *item.details):
+        result = plain(spans).startswith("=> ")
+        yield from _paragraph(spans, columns, hanging, hanging + ("   " if result else "  "))
+    for one in item.items[:most]:
+        yield from _item(one, columns, hanging, most)
+
+
+def _statements(items: Sequence[Item], columns: int) -> Iterator[str]:
+    """Items with their origins in a right column; a source at its first mention."""
+    rows = []
+    sources: set[str] = {""}
+    for item in items:
+        right = [plain(item.origin), *([item.source] if item.source not in sources else [])]
+        sources.add(item.source)
+        rows.append((f"  {item.label:>2}", plain(item.lines[0]), right))
+    for lines, item in zip(two_columns(rows, columns), items, strict=True):
+        yield from lines
+        for detail in item.details:
+            yield from _paragraph(detail, columns, "        ", "          ")
+
+
+Row = tuple[str, str, Sequence[str]]  # a label, a text, the lines of the right column
+
+
+def two_columns(rows: Sequence[Row], columns: int) -> list[list[str]]:
+    """The printed lines of each row; texts and right columns are wrapped.
+
+    On a narrow terminal the right column is below the text.
+    """
+    label = max((width(row[0]) for row in rows), default=0) + _GAP
+    if columns < _STACKED:
+        return [list(_stacked(row, columns, label)) for row in rows]
+    left = _left_width(rows, columns - label - _GAP)
+    return [list(_beside(row, columns, label, left)) for row in rows]
+
+
+def _beside(row: Row, columns: int, label: int, left: int) -> Iterator[str]:
+    head, text, right = row
+    lefts = wrap(text, left)
+    rights = [line for one in right for line in wrap(one, columns - label - left - _GAP)]
+    for lead, one, other in zip_longest([head], lefts, rights, fillvalue=""):
+        yield f"{padded(lead, label)}{padded(one, left + _GAP)}{other}".rstrip()
+
+
+def _stacked(row: Row, columns: int, label: int) -> Iterator[str]:
+    head, text, right = row
+    yield from paragraph(text, columns, padded(head, label), " " * label)
+    for one in right:
+        yield from paragraph(one, columns, " " * label + "  ")
+
+
+def _left_width(rows: Sequence[Row], room: int) -> int:
+    """The width of the left column with the least overflow, then the fewest printed lines."""
+
+    def cost(left: int) -> tuple[int, int, int]:
+        overflow = lines = 0
+        for _, text, right in rows:
+            lefts = wrap(text, left)
+            rights = [line for one in right for line in wrap(one, room - left)]
+            overflow += sum(max(0, width(line) - left) for line in lefts)
+            overflow += sum(max(0, width(line) - room + left) for line in rights)
+            lines += max(len(lefts), len(rights))
+        return overflow, lines, -left
+
+    longest = max((width(one_line(text)) for _, text, _ in rows), default=0)
+    return min(range(min(_LEAST, longest), min(longest, room - _LEAST) + 1), key=cost, default=_LEAST)
