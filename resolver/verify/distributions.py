@@ -2,15 +2,164 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shlex
 import sys
 from collections.abc import Container, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from resolver.verify.finding import Finding, Group, some
-from resolver.verify.installed import Installed
 from resolver.verify.locked import Asked, LockedDistribution, is_shared
-from resolver.verify.versions import same_version
+from resolver.verify.reading import UnreadableError, read_bytes, read_text
+
+_VERSION = re.compile(
+    r"""
+    v? (?: (?P<epoch>\d+) ! )? (?P<release> \d+ (?: \.\d+ )* )
+    (?: [-_.]? (?P<pre> alpha|beta|preview|pre|rc|a|b|c ) [-_.]? (?P<pre_number>\d*) )?
+    (?: -(?P<implied>\d+) | [-_.]? (?P<post> post|rev|r ) [-_.]? (?P<post_number>\d*) )?
+    (?: [-_.]? (?P<dev>dev) [-_.]? (?P<dev_number>\d*) )?
+    (?: \+ (?P<local> [a-z0-9]+ (?: [-_.][a-z0-9]+ )* ) )?
+    """,
+    re.VERBOSE | re.IGNORECASE | re.ASCII,
+)
+_SPELLINGS = {"alpha": "a", "beta": "b", "c": "rc", "pre": "rc", "preview": "rc"}
+
+
+def canonical_name(name: str) -> str:
+    """PEP 503: `Foo.Bar_baz` is `foo-bar-baz`."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def canonical_version(text: str) -> str:
+    """PEP 440's normal form, `2024.1.5` of `2024.01.05`; a text that is no version stays as it is."""
+    match = _VERSION.fullmatch(text.strip())
+    if match is None:
+        return text
+    epoch = int(match["epoch"] or 0)
+    version = f"{epoch}!" if epoch else ""
+    version += _counted(match["release"], ".")
+    if match["pre"]:
+        pre = match["pre"].lower()
+        version += f"{_SPELLINGS.get(pre, pre)}{int(match['pre_number'] or 0)}"
+    if match["implied"] or match["post"]:
+        version += f".post{int(match['implied'] or match['post_number'] or 0)}"
+    if match["dev"]:
+        version += f".dev{int(match['dev_number'] or 0)}"
+    if match["local"]:
+        version += "+" + _counted(re.sub("[-_]", ".", match["local"].lower()), ".")
+    return version
+
+
+def same_version(one: str, other: str) -> bool:
+    """Whether two canonical texts spell one version: `1.0` is `1.0.0`."""
+    return one == other or _trimmed(one) == _trimmed(other)
+
+
+def _trimmed(text: str) -> str:
+    match = _VERSION.fullmatch(text)
+    if match is None:
+        return text
+    start, end = match.span("release")
+    return text[:start] + re.sub(r"(\.0)+$", "", match["release"]) + text[end:]
+
+
+def _counted(text: str, mark: str) -> str:
+    return mark.join(str(int(part)) if part.isdigit() else part for part in text.split(mark))
+
+
+_HEADER = re.compile(rb"^(Name|Version)[ \t]*:[ \t]*([^\r\n]*?)[ \t]*\r?$", re.MULTILINE)
+
+
+class Installed(NamedTuple):
+    """One distribution. `root` is what the paths of its RECORD start from, `direct` its direct_url.json."""
+
+    name: str
+    version: str
+    root: str
+    info: str
+    installer: str = ""
+    direct: dict[str, Any] | None = None
+
+    @property
+    def source(self) -> str:
+        """The folder that an editable installation points to; nothing for any other."""
+        about = self.direct or {}
+        folder = about.get("dir_info")
+        if isinstance(folder, dict) and folder.get("editable") is True:
+            return re.sub("^file://", "", str(about.get("url", "")))
+        if not self.info.endswith(".dist-info") and not read_names(self.info):
+            return self.root  # setup.py develop, without a list of what it installed
+        return ""
+
+
+def installed_distributions(paths: Iterable[str]) -> tuple[dict[str, Installed], list[Finding]]:
+    """By name; of several in the search path the first, as Python takes it."""
+    found: dict[str, Installed] = {}
+    findings: list[Finding] = []
+    for root in dict.fromkeys(map(os.path.realpath, paths)):
+        here: dict[str, str] = {}
+        for entry in _entries(root):
+            path = os.path.join(root, entry)
+            if entry.startswith("~"):
+                findings.append(Finding("distribution-leftover", {"path": path}))
+                continue
+            one, trouble = _read(root, path)
+            if one.name in here:
+                values = {"name": one.name, "one": here[one.name], "other": entry}
+                findings.append(Finding("distribution-twice", values))
+                continue
+            here[one.name] = entry
+            if one.name not in found:
+                found[one.name] = one
+                findings += trouble
+    return found, findings
+
+
+def _entries(root: str) -> list[str]:
+    try:
+        return sorted(name for name in os.listdir(root) if name.endswith((".dist-info", ".egg-info")))
+    except OSError:  # a search path may name what is not there
+        return []
+
+
+def _read(root: str, path: str) -> tuple[Installed, list[Finding]]:
+    name, _, version = os.path.basename(path).rpartition(".")[0].partition("-")
+    findings: list[Finding] = []
+    metadata = path
+    if os.path.isdir(path):
+        metadata = os.path.join(path, "METADATA" if path.endswith(".dist-info") else "PKG-INFO")
+    try:
+        head = re.split(rb"\r?\n\r?\n", read_bytes(metadata))[0]
+        fields = {match[1]: match[2].decode("utf-8") for match in _HEADER.finditer(head)}
+        if not fields.get(b"Name") or not fields.get(b"Version"):
+            raise UnreadableError(metadata, "it has no Name or no Version")
+        name, version = fields[b"Name"], fields[b"Version"]
+    except (OSError, UnicodeDecodeError, UnreadableError) as error:
+        why = error.why if isinstance(error, UnreadableError) else getattr(error, "strerror", None) or str(error)
+        findings.append(Finding("metadata-broken", {"name": canonical_name(name), "path": metadata, "why": why}))
+        version = ""
+    installer, direct = "", None
+    try:
+        installer = (read_text(os.path.join(path, "INSTALLER")) or "").strip() if os.path.isdir(path) else ""
+        text = read_text(os.path.join(path, "direct_url.json")) if os.path.isdir(path) else None
+        direct = json.loads(text) if text is not None else None
+        if direct is not None and not isinstance(direct, dict):
+            raise ValueError("it is not a JSON object")
+    except UnreadableError as error:
+        findings.append(Finding("metadata-broken", {"name": canonical_name(name), **error.values}))
+    except (ValueError, RecursionError) as error:
+        direct = None
+        values = {"name": canonical_name(name), "path": os.path.join(path, "direct_url.json"), "why": str(error)}
+        findings.append(Finding("metadata-broken", values))
+    return Installed(canonical_name(name), canonical_version(version), root, path, installer, direct), findings
+
+
+def read_names(info: str) -> bool:
+    """Whether an .egg-info knows its files."""
+    return os.path.isfile(os.path.join(info, "installed-files.txt")) or not os.path.isdir(info)
+
 
 _TOOLS = ("pip", "setuptools", "wheel")  # what an environment is made with
 _NAMED = 8

@@ -21,8 +21,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from resolver.verify.distributions import Installed
 from resolver.verify.finding import Finding, Group
-from resolver.verify.installed import Installed
 from resolver.verify.locked import Asked
 
 _SECONDS_OF_IMPORTS = 1800

@@ -8,9 +8,8 @@ import sys
 import sysconfig
 from collections.abc import Mapping
 
-from resolver.verify.distributions import check_environment
+from resolver.verify.distributions import Installed, check_environment
 from resolver.verify.finding import Finding, Group
-from resolver.verify.installed import Installed
 from resolver.verify.locked import Asked, is_shared
 
 

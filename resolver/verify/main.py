@@ -10,16 +10,13 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 
 from resolver.verify.cann import check_cann
-from resolver.verify.collisions import check_collisions
-from resolver.verify.distributions import check_distributions
-from resolver.verify.driver import check_hdk
+from resolver.verify.distributions import check_distributions, installed_distributions
 from resolver.verify.finding import Group
 from resolver.verify.imports import check_imports
-from resolver.verify.installed import installed_distributions
 from resolver.verify.locked import Asked, LockedStack
 from resolver.verify.machine import check_machine, check_python
-from resolver.verify.npu import ask_npu_smi, check_npu, check_soc, has_npu, told_soc
-from resolver.verify.record import check_files, read_records
+from resolver.verify.npu import ask_npu_smi, check_hdk, check_npu, check_soc, has_npu, told_soc
+from resolver.verify.record import check_collisions, check_files, read_records
 from resolver.verify.report import Report, UnwritableError, printable
 from resolver.verify.requirements import check_requirements
 

@@ -6,9 +6,9 @@ import re
 import subprocess
 import sys
 
+from resolver.verify.distributions import canonical_name, canonical_version, same_version
 from resolver.verify.finding import Finding, Group
 from resolver.verify.locked import Asked
-from resolver.verify.versions import canonical_name, canonical_version, same_version
 
 _SECONDS_OF_PIP = 300
 _COMPLAINT = re.compile(r"(\S+) (\S+) (?:requires ([A-Za-z0-9._-]+)|has requirement ([A-Za-z0-9._-]+))")

@@ -11,12 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from resolver.verify.collisions import check_collisions
-from resolver.verify.distributions import check_distributions
+from resolver.verify.distributions import check_distributions, installed_distributions
 from resolver.verify.finding import Group
-from resolver.verify.installed import installed_distributions
 from resolver.verify.locked import Asked, LockedDistribution, LockedStack
-from resolver.verify.record import check_files, read_records
+from resolver.verify.record import check_collisions, check_files, read_records
 
 
 class Site:

@@ -11,11 +11,10 @@ import pytest
 
 from resolver.report.verify import texts
 from resolver.verify.cann import check_cann
-from resolver.verify.driver import check_hdk
 from resolver.verify.finding import Group
 from resolver.verify.locked import Asked, DriverNeed, LockedStack
 from resolver.verify.machine import check_machine
-from resolver.verify.npu import NpuTool, ask_npu_smi, check_soc, soc_family
+from resolver.verify.npu import NpuTool, ask_npu_smi, check_hdk, check_soc, soc_family
 from resolver.verify.report import Report
 
 MACHINE = platform.machine()

@@ -16,9 +16,9 @@ from packaging.version import Version
 from resolver.lock import file as lock_file
 from resolver.model.system import SystemVersion
 from resolver.report.verify import MODULES, texts, verify
+from resolver.verify.distributions import canonical_name, canonical_version, same_version
 from resolver.verify.locked import LockedStack
 from resolver.verify.report import WARNINGS
-from resolver.verify.versions import canonical_name, canonical_version, same_version
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 
