@@ -287,11 +287,12 @@ class Lock(_Row, kw_only=True, frozen=True):
         groups = dict.fromkeys(pin.builds for pin in self.build_pin)
         return tuple(tuple(pin for pin in self.build_pin if pin.builds == builds) for builds in groups)
 
-    def external(self) -> dict[str, list[str]]:
+    def external(self) -> dict[MachineNeed, list[str]]:
         """What builds from source need of the machine, and the pins whose builds do; git for what comes from there."""
-        found: dict[str, list[str]] = {}
+        found: dict[MachineNeed, list[str]] = {}
         for pin in self.pin:
-            for need in (*pin.external, *(["git"] if pin.git is not None else [])):
+            git: tuple[MachineNeed, ...] = ("git",) if pin.git is not None else ()
+            for need in (*pin.external, *git):
                 found.setdefault(need, []).append(pin.name)
         return found
 

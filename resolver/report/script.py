@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from resolver.i18n import listed, translate
+from resolver.i18n import LANGUAGES, listed, translate
 from resolver.json_text import digest, json_text
 from resolver.lock.bundle import Served
+from resolver.model.fact import MachineNeed
 from resolver.model.lock import Lock, LockedGit, LockedPin, LockedStage, bundle_name
 from resolver.model.recipe import container
+from resolver.model.text import Language
 from resolver.report.requirements import STAGES, build_file, files_by_index, pin_lines, stage_title
 from resolver.report.template import environment
 
@@ -103,20 +105,17 @@ def _external(lock: Lock) -> Iterator[Mapping[str, object]]:
     }
     python = ".".join(lock.target.python.split(".")[:2])
     for need, names in lock.external().items():
-        lacking = {
-            language: translate(
-                "machine.lacking", language, names=listed(names, language), what=translate(f"machine.{need}", language)
-            )
-            for language in ("en", "zh")
-        }
         yield {
             "need": need,
             "files": list(dict.fromkeys(paths[name] for name in names)),
-            "message": lacking["en"],
-            "message_zh": lacking["zh"],
-            "hint": translate(f"machine.{need}-hint", "en", python=python),
-            "hint_zh": translate(f"machine.{need}-hint", "zh", python=python),
+            "texts": [text for language in LANGUAGES for text in _lacking(need, names, python, language)],
         }
+
+
+def _lacking(need: MachineNeed, names: Sequence[str], python: str, language: Language) -> Iterator[str]:
+    what = translate(f"machine.{need}", language)
+    yield translate("machine.lacking", language, names=listed(names, language), what=what)
+    yield translate(f"machine.{need}-hint", language, python=python)
 
 
 def _rewriting(lock: Lock) -> Iterator[Mapping[str, object]]:
@@ -173,8 +172,7 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
     pins = lock.pins_of(stage)
     return {
         "number": number,
-        "title": stage_title(lock, stage, "en"),
-        "title_zh": stage_title(lock, stage, "zh"),
+        "titles": [stage_title(lock, stage, language) for language in LANGUAGES],
         "mode": stage.mode,
         "env": pins[0].env,
         "build_files": _build_files(lock, stage) if stage.mode == "built-apart" else [],

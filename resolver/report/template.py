@@ -15,6 +15,8 @@ from functools import lru_cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Undefined
 
+from resolver.i18n import LANGUAGES, templates
+from resolver.model.text import Language
 from resolver.report.text import one_line
 
 _ACTIVE = frozenset("\"'$`\\")
@@ -39,8 +41,53 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    made.globals |= {
+        "languages": LANGUAGES,
+        "choose_language": _choose_language(),
+        "message": _message,
+        "failure": _failure,
+        "each": lambda shell: Raw(" ".join([shell] * len(LANGUAGES))),
+        "shell": Raw,
+        "var": lambda name: Raw(f"${{{name}}}"),
+    }
     made.filters |= {"env": _env, "here": _here, "line": _line, "sh": _sh, "text": _text, "words": _words}
     return made
+
+
+def _choose_language() -> Raw:
+    """Commands that set `at` to where, among those of all languages, the texts of the locale's are."""
+    others = "".join(
+        f" [{one[0]}{one[0].upper()}][{one[1]}{one[1].upper()}]*[uU][tT][fF]*8*) at={at} ;;"
+        for at, one in enumerate(LANGUAGES)
+        if at
+    )
+    return Raw(f"at=0; case ${{LC_ALL:-${{LC_MESSAGES:-${{LANG-}}}}}} in{others} esac")
+
+
+def _message(code: str, **values: object) -> Raw:
+    """A text of a script in each language, as words between double quotes."""
+    return Raw(" ".join(_quoted(f"script.{code}", language, values) for language in LANGUAGES))
+
+
+def _failure(code: str, **values: object) -> Raw:
+    """The same, and after each the text of its hint; an empty word where it has none."""
+    told = []
+    for language in LANGUAGES:
+        told.append(_quoted(f"script.{code}", language, values))
+        told.append(_quoted(f"script.{code}-hint", language, values) if f"{code}-hint" in _texts(language) else '""')
+    return Raw(" ".join(told))
+
+
+@lru_cache
+def _texts(language: Language) -> dict[str, str]:
+    return templates("script.", language)
+
+
+def _quoted(code: str, language: Language, values: Mapping[str, object]) -> str:
+    """A text between double quotes; of the values only what is marked as shell acts in it."""
+    form = _IN_QUOTES.sub(r"\\\1", _texts(language)[code.removeprefix("script.")])
+    told = {key: value if isinstance(value, Raw) else _text(str(value)) for key, value in values.items()}
+    return f'"{form.format(**told)}"'
 
 
 def _finalize(value: object) -> str:

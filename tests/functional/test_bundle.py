@@ -65,7 +65,7 @@ def test_its_script_follows_links_and_says_where_it_is_alone(workspace: Workspac
     run = execute(workspace, ["bash", "-c", "bash -s -- --dry-run < out/install.sh"])
     assert (run.status, run.stdout) == (1, "")
     assert run.stderr == (
-        "error: there is no locks/ folder next to install.sh\nhint: copy the whole bundle and run the install.sh "
+        "error: there is no locks/ folder in ., next to install.sh\nhint: copy the whole bundle and run the install.sh "
         "inside it\n"
     )
 

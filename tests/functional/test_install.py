@@ -598,9 +598,9 @@ def test_a_link_to_it_is_followed(workspace: Workspace, two: list[Built]) -> Non
 @pytest.mark.parametrize(
     ("command", "where"),
     [
-        ("cat {script} | bash -s -- --dry-run", ""),
-        ("bash -s -- --dry-run < {script}", ""),
-        ("cp {script} alone.sh && bash alone.sh --dry-run", " in <root>"),
+        ("cat {script} | bash -s -- --dry-run", "."),
+        ("bash -s -- --dry-run < {script}", "."),
+        ("cp {script} alone.sh && bash alone.sh --dry-run", "<root>"),
     ],
 )
 def test_without_the_rest_of_its_folder_it_does_nothing(
@@ -609,7 +609,7 @@ def test_without_the_rest_of_its_folder_it_does_nothing(
     run = execute(workspace, ["bash", "-c", command.format(script=workspace.folder() / "install.sh")])
     assert_refused(
         run,
-        f"error: there is no stages/ folder next to install.sh{where}\n"
+        f"error: there is no stages/ folder in {where}, next to install.sh\n"
         "hint: copy the lock's whole folder and run the install.sh inside it\n",
     )
 

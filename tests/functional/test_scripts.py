@@ -190,7 +190,16 @@ def full_of_commands(value: Any, key: str = "") -> Any:
         return {name: full_of_commands(one, name) for name, one in value.items()}
     if isinstance(value, (list, tuple)):
         return [full_of_commands(one, key) for one in value]
-    given = isinstance(value, str) and key not in ("mode", "python")
+    given = isinstance(value, str) and key not in (
+        "mode",
+        "python",
+        "external",
+        "strength",
+        "code",
+        "requires",
+        "build-requires",
+        "fact-requires",
+    )
     return f"{value}'\"; touch pwned; \"'\ntouch pwned\nEND\n$(touch pwned)`touch pwned`" if given else value
 
 
