@@ -139,7 +139,7 @@ def test_what_is_missing_is_told_and_the_rest_is_done(locked: Workspace) -> None
     run = source(locked, "set -u", ASCEND_LOCK_ROOT="/nowhere")
     assert run.stdout.splitlines()[:2] == ["status 1", NASTY]
     assert run.stderr == (
-        "activate.sh: CANN 8.5.0 was not found: there is no /nowhere/ascend-toolkit/set_env.sh or "
+        "activate.sh: CANN 8.5.0 was not found: there is no /nowhere/ascend-toolkit/set_env.sh, "
         "/nowhere/cann*/set_env.sh\n"
         "hint: set ASCEND_LOCK_CANN=/path/to/set_env.sh\n"
         "activate.sh: no environment is active, and neither <root>/locks/demo/here/env nor "
