@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from resolver.index.parse.listing import Listing, zstd
 from resolver.index.store.cache import FILE
+from resolver.index.store.page_cache import StoredPage, zstd
 
 
 def entries(folder: Path, kind: str = "") -> dict[int, bytes]:
@@ -23,8 +23,8 @@ def entries(folder: Path, kind: str = "") -> dict[int, bytes]:
 def unpacked(folder: Path) -> Iterator[bytes]:
     """The rows of all pages, which are compressed there."""
     for content in entries(folder, "page").values():
-        _, listing = msgspec.msgpack.decode(content, type=tuple[str, Listing])
-        yield from map(zstd.decompress, listing.pieces)
+        stored = msgspec.msgpack.decode(content, type=StoredPage)
+        yield from (zstd.decompress(piece) for _, piece in stored.pieces)
 
 
 def damage(folder: Path, change: Callable[[bytes], bytes], kind: str = "") -> int:

@@ -19,7 +19,7 @@ from packaging.utils import NormalizedName
 
 from resolver.index.parse.address import NOWHERE
 from resolver.index.parse.filename import wheel_parts
-from resolver.index.parse.simple import in_whole_seconds
+from resolver.index.parse.simple import moment
 from resolver.index.protocol import Catalog, Follow, Lookup, UnusableFile
 from resolver.index.snapshot import Snapshot, Unusable, key_of, sorted_page
 from resolver.model.release import Archive, File, Metadata, Page, Reason, Rejection
@@ -164,6 +164,12 @@ def _bare(file: File) -> File:
     # The hash of a `.metadata` file is only useful for fetching it, and does not compress.
     yanked = None if file.yanked is None else without_addresses(file.yanked)
     return replace(file, url="", metadata=None, yanked=yanked, uploaded=in_whole_seconds(file.uploaded))
+
+
+def in_whole_seconds(uploaded: str) -> str:
+    """An upload time in UTC and whole seconds, `2025-11-20T09:59:00Z`; empty if it is not one."""
+    found = moment(uploaded)
+    return "" if found is None else found.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _fits(filename: str, pythons: tuple[str, ...]) -> bool:

@@ -44,14 +44,13 @@ from resolver.index.parse.address import NOWHERE, origin, read_root
 from resolver.index.parse.archive import read_archive
 from resolver.index.parse.compatibility import Compatibility
 from resolver.index.parse.filename import is_readable, wheel_parts
-from resolver.index.parse.listing import Listing
 from resolver.index.parse.metadata import Release, Wheel, check_texts
 from resolver.index.parse.noted import noted_in
 from resolver.index.protocol import Meter, UnusableFile
 from resolver.index.snapshot_catalog import SnapshotCatalog
 from resolver.index.store import cache as cache_module
 from resolver.index.store.cache import Cache
-from resolver.index.store.page_cache import Answer, PageCache, place_of
+from resolver.index.store.page_cache import Answer, PageCache, StoredPage, place_of
 from resolver.index.store.stored import Stored, release_of
 from resolver.lock import bundle, folder
 from resolver.lock import file as lock_file
@@ -93,8 +92,7 @@ def page(content: bytes) -> None:
     """An index page. The first line is the content type."""
     kind, _, body = content.partition(b"\n")
     url = "https://index.example/simple/demo/"
-    listing = simple.parse(body, kind.decode("latin-1"), project=DEMO, index="pypi", url=url)
-    read = listing.page(DEMO, "pypi")
+    read = simple.parse(body, kind.decode("latin-1"), project=DEMO, index="pypi", url=url)
     assert sorted(map(_key, read.releases)) == sorted({_key(one) for one in read.releases}), "a version twice"
     for version, files in read.releases.items():
         assert files, "a release without files"
@@ -111,7 +109,7 @@ def page(content: bytes) -> None:
             screened = Compatibility(HERE, cutoff)(files)
             names = {file.filename for file in files}  # one that is listed with several hashes is set aside once
             assert len(screened.wheels) + len(screened.archives) + len(screened.rejections) == len(names)
-    stored = msgspec.msgpack.decode(msgspec.msgpack.encode(listing), type=Listing)
+    stored = msgspec.msgpack.decode(msgspec.msgpack.encode(StoredPage.of("key", read)), type=StoredPage)
     assert stored.page(DEMO, "pypi") == read, "a page that comes back otherwise from the cache"
     assert list(map(_key, read.releases)) == sorted(map(_key, read.releases), reverse=True), "not the newest first"
 

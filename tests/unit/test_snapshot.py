@@ -18,9 +18,8 @@ from packaging.utils import NormalizedName, canonicalize_name
 
 from resolver.errors import IndexFailure, InputError
 from resolver.index import snapshot_file
-from resolver.index.parse.simple import in_whole_seconds
 from resolver.index.protocol import Catalog, Lookup, UnusableFile
-from resolver.index.recording import RecordingCatalog, without_addresses
+from resolver.index.recording import RecordingCatalog, in_whole_seconds, without_addresses
 from resolver.index.snapshot import Snapshot, Unusable
 from resolver.index.snapshot_catalog import SnapshotCatalog
 from resolver.model.release import Archive, File, Metadata, Page, Reason, Rejection

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
 
 from packaging.utils import NormalizedName
 
@@ -16,19 +16,11 @@ from resolver.index.net.worker import Once
 from resolver.index.parse.address import Root
 from resolver.index.parse.simple import ACCEPT
 from resolver.index.protocol import Lookup, Meter
-from resolver.index.store.page_cache import Answer, PageCache, RawPage, mark_of
+from resolver.index.store.page_cache import Answer, IndexAnswer, PageCache, RawPage, mark_of
 from resolver.model.index import PYPI, Binding
 from resolver.model.release import Page
 
 _PAGE_LIMIT: Final = 32 << 20
-
-
-class _Answer(NamedTuple):
-    """The answer of the index `source` about a project: the key of its page in the cache, "" if it has none."""
-
-    root: Root
-    source: str
-    key: str
 
 
 class Pages:
@@ -51,45 +43,27 @@ class Pages:
         answers, passed = await self._answers(project)
         read = [await self._page(answer, project) if answer.key else (answer, None) for answer in answers]
         pages = tuple(page for _, page in read if page is not None)
-        return Lookup(pages, passed, _mark((answer for answer, _ in read), passed))
+        return Lookup(pages, passed, mark_of((answer for answer, _ in read), passed))
 
     async def mark(self, project: NormalizedName) -> str:
         """The mark of what `lookup` would answer. Makes the same requests, but reads no unchanged page."""
-        return _mark(*await self._answers(project))
+        return mark_of(*await self._answers(project))
 
-    async def _answers(self, project: NormalizedName) -> tuple[list[_Answer], tuple[str, ...]]:
-        """The answers of the indexes bound to a project, and the indexes that were skipped."""
+    async def _answers(self, project: NormalizedName) -> tuple[list[IndexAnswer], tuple[str, ...]]:
         binding = self._cache.binding(project)
-        lenient = binding.unreachable != "fail"
-        answers = []
-        passed = []
-        failure: Unreachable | None = None
         if binding.take == "all":
-            asked = [asyncio.ensure_future(self._ask(name, project, binding)) for name in binding.indexes]
-            await asyncio.gather(*asked, return_exceptions=True)
-        for at, name in enumerate(binding.indexes):
-            try:
-                answer = await (asked[at] if binding.take == "all" else self._ask(name, project, binding))
-            except Unreachable as error:
-                if not lenient:
-                    raise
-                failure = failure or error  # the first index is the one that most stacks need
-                passed.append(name)
-                continue
-            answers.append(answer)
-            if answer.key and binding.take == "first":
-                break
-        if failure is not None and len(passed) == len(binding.indexes):
-            raise failure
-        return answers, tuple(passed)
+            asked = {name: asyncio.ensure_future(self._ask(name, project, binding)) for name in binding.indexes}
+            await asyncio.gather(*asked.values(), return_exceptions=True)
+            return await self._cache.answers(project, lambda name: asked[name])
+        return await self._cache.answers(project, lambda name: self._ask(name, project, binding))
 
-    async def _page(self, answer: _Answer, project: NormalizedName) -> tuple[_Answer, Page]:
+    async def _page(self, answer: IndexAnswer, project: NormalizedName) -> tuple[IndexAnswer, Page]:
         """The page of an answer; if it is damaged in the cache, it is requested again."""
-        page = self._cache.page(answer.key, answer.root, project, answer.source)
+        page = self._cache.page(answer, project)
         if page is None:
-            fetch = partial(self._fetch, answer.root, answer.source, project, None, anew=True)
-            answer = await self._fetched.do((answer.root, answer.source, project, answer.key), fetch)
-            page = self._cache.page(answer.key, answer.root, project, answer.source)
+            fetch = partial(self._fetch, answer.root, answer.name, project, None, anew=True)
+            answer = await self._fetched.do((answer, project), fetch)
+            page = self._cache.page(answer, project)
         if page is None:
             raise IndexFailure(
                 f"The page of {project} changed or disappeared while it was read.",
@@ -98,7 +72,7 @@ class Pages:
             )
         return answer, page
 
-    async def _ask(self, name: str, project: NormalizedName, binding: Binding) -> _Answer:
+    async def _ask(self, name: str, project: NormalizedName, binding: Binding) -> IndexAnswer:
         """The answer of an index, or of its first mirror that answers."""
         lenient = binding.unreachable != "fail"
         if lenient and name in self._down:
@@ -130,17 +104,17 @@ class Pages:
 
     async def _fetch(
         self, root: Root, name: str, project: NormalizedName, patience: Patience | None, *, anew: bool = False
-    ) -> _Answer:
+    ) -> IndexAnswer:
         async with self._few:
             stored = None if anew else self._cache.answer(root, project)
-            return _Answer(root, name, await self._ask_root(root, name, project, patience, stored))
+            if stored is not None and not self._cache.has_page(IndexAnswer(name, root, stored.key), project):
+                stored = None
+            return IndexAnswer(name, root, await self._ask_root(root, name, project, patience, stored))
 
     async def _ask_root(
         self, root: Root, name: str, project: NormalizedName, patience: Patience | None, stored: Answer | None
     ) -> str:
         """The key of the current page, "" for none; the page is in the cache."""
-        if stored is not None and not self._cache.has_page(stored.key, root, project, name):
-            stored = None
         self._client.remember(root)
         reply = await self._get(root, project, patience, stored)
         if reply.status == 304 and stored is not None and reply.url != stored.url:
@@ -169,10 +143,6 @@ class Pages:
         given = {"If-None-Match": stored.etag, "If-Modified-Since": stored.modified} if stored is not None else {}
         headers = {"Accept": ACCEPT} | {field: value for field, value in given.items() if value}
         return await self._client.get(root.page(project), headers=headers, limit=_PAGE_LIMIT, patience=patience)
-
-
-def _mark(answers: Iterable[_Answer], passed: Iterable[str]) -> str:
-    return mark_of(((answer.source, answer.key) for answer in answers), passed)
 
 
 def _bad_status(status: int, name: str, project: str, url: str) -> IndexFailure:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import msgspec
@@ -48,22 +48,33 @@ _LONGEST_TAG = 64 << 10  # bytes; a link has some 200
 _AT_ONCE = 256 << 10  # bytes of tags that are parsed together
 Said = list[tuple[str | None, str]]
 
-_encode = msgspec.json.Encoder().encode  # noqa: TID251  a row for the cache
 
-
-class HtmlError(Exception):
+class PageError(Exception):
     """The page as a whole cannot be used; the text is the reason, a sentence."""
 
 
-def read(body: bytes, url: str) -> tuple[list[tuple[str, msgspec.Raw]], ProjectStatus, str]:
+class Row(msgspec.Struct, rename="kebab", gc=False):
+    """What a page says of a file, as PEP 691 names it; values may be of any type."""
+
+    filename: str
+    url: Any = None
+    hashes: Any = None
+    size: Any = None
+    requires_python: Any = None
+    yanked: Any = None
+    upload_time: Any = None
+    core_metadata: Any = None
+    dist_info_metadata: Any = None
+
+
+def read(body: bytes, url: str) -> tuple[list[Row], ProjectStatus, str]:
     """The files that a page links to, in its order, its project's status, and the address that links are relative to.
 
-    A file is its name and a row as JSON has it. A page is in UTF-8, whatever it is called. Raises HtmlError. Links to
-    folders and to the page itself are not files.
+    A page is in UTF-8, whatever it is called. Raises PageError. Links to folders and to the page itself are not files.
     """
     is_document = _HTML.search(body, 0, 4096) is not None
     if is_document and _HTML_END.search(body, max(0, len(body) - 4096)) is None and _HTML_END.search(body) is None:
-        raise HtmlError("It ends before `</html>`.")
+        raise PageError("It ends before `</html>`.")
     links, others = _tags(body)
     said, given = _about(others)
     _check_version(said)
@@ -71,33 +82,33 @@ def read(body: bytes, url: str) -> tuple[list[tuple[str, msgspec.Raw]], ProjectS
         try:
             url = resolve(url, given.strip())
         except ValueError:
-            raise HtmlError("Its `<base href>` is no address to go by.") from None
+            raise PageError("Its `<base href>` is no address to go by.") from None
     is_page = is_document or _DOCTYPE.match(body) is not None
-    files = []
+    rows = []
     for anchor in _parsed(links):
         is_page = True
-        file = _file(anchor.attributes)
-        if file is not None:
-            files.append(file)
+        row = _row(anchor.attributes)
+        if row is not None:
+            rows.append(row)
     if not is_page:
-        raise HtmlError("It is neither JSON nor HTML.")
-    if not files and _INDEX.search(body) is None and _MARKUP.sub(b"", body).strip():
-        raise HtmlError("It links to no file and does not declare itself an index page; a proxy may have answered.")
-    return files, _standing(said), url
+        raise PageError("It is neither JSON nor HTML.")
+    if not rows and _INDEX.search(body) is None and _MARKUP.sub(b"", body).strip():
+        raise PageError("It links to no file and does not declare itself an index page; a proxy may have answered.")
+    return rows, _project_status(said), url
 
 
 def _tags(body: bytes) -> tuple[list[bytes], list[bytes]]:
-    """The tags of links, and the other relevant ones. Raises HtmlError for too many, or one that is too long."""
+    """The tags of links, and the other relevant ones. Raises PageError for too many, or one that is too long."""
     links: list[bytes] = []
     others: list[bytes] = []
     for match in _TAGS.finditer(body):
         name = match[1]
         if name:
             if match.end() - match.start() > _LONGEST_TAG:
-                raise HtmlError(f"A tag of it is longer than {_LONGEST_TAG >> 10} KiB.")
+                raise PageError(f"A tag of it is longer than {_LONGEST_TAG >> 10} KiB.")
             (links if name in b"aA" else others).append(match[0])
             if len(links) + len(others) > _MOST_TAGS:
-                raise HtmlError(f"It has more than {_MOST_TAGS} links.")
+                raise PageError(f"It has more than {_MOST_TAGS} links.")
     return links, others
 
 
@@ -129,35 +140,35 @@ def _about(tags: list[bytes]) -> tuple[Said, str]:
 def _check_version(said: Said) -> None:
     for name, content in said:
         if name == "pypi:repository-version" and content.strip().partition(".")[0] != "1":
-            raise HtmlError(f"Its API version is {content.strip()!r}; only version 1 is supported (PEP 629).")
+            raise PageError(f"Its API version is {content.strip()!r}; only version 1 is supported (PEP 629).")
 
 
-def _standing(said: Said) -> ProjectStatus:
+def _project_status(said: Said) -> ProjectStatus:
     told = dict(said)
     status = told.get("pypi:project-status", "").strip()
     return ProjectStatus(status, told.get("pypi:project-status-reason", "").strip()) if status else ACTIVE
 
 
-def _file(attributes: dict[str, str | None]) -> tuple[str, msgspec.Raw] | None:
-    """The name of the file that a link leads to, and what the link says as PEP 691 would; None if it is to no file."""
+def _row(attributes: dict[str, str | None]) -> Row | None:
+    """What a link says of the file that it leads to; None if it is to no file."""
     address, _, fragment = (attributes.get("href") or "").strip().partition("#")
     filename = address.partition("?")[0].rpartition("/")[2]
     if filename in ("", ".", ".."):
         return None
-    filename = unquote(filename)
-    row: dict[str, object] = {"filename": filename, "url": address, "hashes": _hashes(fragment)}
-    if python := attributes.get("data-requires-python"):
-        row["requires-python"] = python
-    if "data-yanked" in attributes:
-        row["yanked"] = attributes["data-yanked"] or True
-    if uploaded := attributes.get("data-upload-time"):
-        row["upload-time"] = uploaded
+    row = Row(
+        unquote(filename),
+        address,
+        _hashes(fragment),
+        requires_python=attributes.get("data-requires-python"),
+        yanked=(attributes["data-yanked"] or True) if "data-yanked" in attributes else None,
+        upload_time=attributes.get("data-upload-time"),
+    )
     # PEP 714: data-core-metadata wins over its older name if both are present.
     for key in ("data-dist-info-metadata", "data-core-metadata"):
         if key in attributes:
             value = (attributes[key] or "").strip()
-            row["core-metadata"] = value.lower() != "false" and (_hashes(value) or True)
-    return filename, msgspec.Raw(_encode(row))
+            row.core_metadata = value.lower() != "false" and (_hashes(value) or True)
+    return row
 
 
 def _hashes(written: str) -> dict[str, str]:

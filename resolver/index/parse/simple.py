@@ -1,17 +1,17 @@
-"""Pages of the simple repository API, bytes to `Listing`. Pure.
+"""Pages of the simple repository API, bytes to `Page`. Pure.
 
-JSON is PEP 691 and 700, HTML PEP 503, 592, 658 and 714; PEP 629 versions both, and PEP 792 is in both.
-A defect of a single file results in a `Rejection`; one that makes the whole page
-unusable is an IndexFailure.
+JSON is PEP 691 and 700, HTML (see `html`) PEP 503, 592, 658 and 714; PEP 629 versions both, and PEP 792 is in both.
+A defect of a single file results in a `Rejection`; one that makes the whole page unusable is an IndexFailure.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import lru_cache
-from typing import Final, NoReturn
+from typing import Any, Final
 
 import msgspec
 from packaging.utils import NormalizedName
@@ -19,7 +19,7 @@ from packaging.version import Version
 
 from resolver.errors import IndexFailure
 from resolver.index.parse import html
-from resolver.index.parse.address import without_credentials
+from resolver.index.parse.address import NOWHERE, resolve
 from resolver.index.parse.filename import (
     ARCHIVE_ENDINGS,
     archive_version,
@@ -27,9 +27,9 @@ from resolver.index.parse.filename import (
     starts_with_project,
     wheel_release,
 )
-from resolver.index.parse.listing import Listing, Rows, bare, packed, value_of
+from resolver.index.parse.html import PageError, Row
 from resolver.model import text
-from resolver.model.release import ACTIVE, ProjectStatus, Reason, Rejection
+from resolver.model.release import ACTIVE, File, Page, ProjectStatus, Reason, Rejection
 
 ACCEPT: Final = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
 
@@ -40,125 +40,142 @@ _JSON_TYPES: Final = (
 )
 _MOST_OBJECTS: Final = 600_000  # three for each file, as `html` has it
 _LEAST: Final = 18  # bytes of each of the three
-
-# What follows the version in the name of a wheel without build number.
-_TAGS: Final = re.compile(r"[\w.]{1,60}-[\w.]{1,60}-[\w.]{1,100}\.whl", re.ASCII)
+_LONGEST: Final = 1 << 16  # bytes of a value
+_LONGEST_REASON: Final = 500  # characters of the reason for yanking, which a lock repeats
+_LARGEST: Final = 1 << 60  # bytes: a size beyond it is none
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
 
 class _Meta(msgspec.Struct, rename="kebab"):
     api_version: str
 
 
-class _Name(msgspec.Struct, gc=False):
-    filename: str
-
-
-class _Names(msgspec.Struct, rename="kebab"):
-    """A page, of whose files only the names are read."""
+class _Json(msgspec.Struct, rename="kebab"):
+    """A page. What is not needed leaves nothing behind, however large it is."""
 
     meta: _Meta
     name: str
-    files: list[_Name]
+    files: list[msgspec.Raw]
     project_status: msgspec.Raw = msgspec.Raw()  # may be of any type
 
 
-class _Rows(msgspec.Struct):
-    """A page, of whose files nothing is read."""
-
-    files: list[msgspec.Raw]
-
-
-_decode_names = msgspec.json.Decoder(_Names).decode
-_decode_rows = msgspec.json.Decoder(_Rows).decode
+_decode_page = msgspec.json.Decoder(_Json).decode
+_decode_row = msgspec.json.Decoder(Row).decode
+_decode_values = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
-def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str, url: str) -> Listing:
+def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str, url: str) -> Page:
     """Read the page of `project` that `index` sent from `url`, the last one after redirects. Raises IndexFailure."""
-    media = content_type.partition(";")[0].strip().lower()
     body = body.removeprefix(b"\xef\xbb\xbf")
-    if not body.strip():
-        unusable(project, index, url, "The page is empty.")
-    if media.startswith("application/vnd.pypi.simple.v") and not media.startswith("application/vnd.pypi.simple.v1+"):
-        unusable(project, index, url, f"Its type is `{media}`; only version 1 is supported (PEP 629).")
-    base = url
-    if media in _JSON_TYPES or body.lstrip()[:1] == b"{":
-        files, project_status = _read_json(body, project, index, url)
+    media = content_type.partition(";")[0].strip().lower()
+    try:
+        if not body.strip():
+            raise PageError("The page is empty.")
+        if media.startswith("application/vnd.pypi.simple.v") and not media.startswith(
+            "application/vnd.pypi.simple.v1+"
+        ):
+            raise PageError(f"Its type is `{media}`; only version 1 is supported (PEP 629).")
+        rows: Iterable[Row]
+        if media in _JSON_TYPES or body.lstrip()[:1] == b"{":
+            rows, project_status = _read_json(body, project)
+        else:
+            rows, project_status, url = html.read(body, url)
+        releases, rejections = _grouped(rows, project, url)
+    except PageError as error:
+        why = str(error)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        why = f"It is not a JSON page of PEP 691: {error}."
+    except RecursionError:
+        why = "It is not a JSON page of PEP 691: its values are nested too deeply."
     else:
-        try:
-            files, project_status, base = html.read(body, url)
-        except html.HtmlError as error:
-            unusable(project, index, url, str(error))
-    if any(mark in body for mark in (b"@", b"\\", b"&")):
-        try:
-            files = [(filename, bare(row, base)) for filename, row in files]
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            unusable(project, index, url, f"A row of it cannot be read: {error}.")
-    spelled, aside = _spelled(files, project)
-    if aside and not spelled and all(_is_foreign(one, project) for one in aside):
-        unusable(project, index, url, f"Every file on it belongs to another project, for example {aside[0].filename}.")
-    rows, odd = _ordered(spelled)
-    return packed(without_credentials(base), project_status, aside + odd, rows)
-
-
-def unusable(project: str, index: str, url: str, why: str, hint: str = "") -> NoReturn:
-    """Raise the failure of a page that cannot be used."""
+        return Page(
+            project=project,
+            index=index,
+            releases=releases,
+            rejections=rejections,
+            project_status=project_status,
+            newest_first=True,
+        )
     raise IndexFailure(
         f"Index `{index}` sent an unusable page for {project}.",
         where=url,
         why=why,
-        hint=hint or "open the address in a browser: a proxy or an incomplete mirror may have answered",
+        hint="open the address in a browser: a proxy or an incomplete mirror may have answered",
     )
 
 
-def _read_json(
-    body: bytes, project: NormalizedName, index: str, url: str
-) -> tuple[Iterable[tuple[str, msgspec.Raw]], ProjectStatus]:
-    """The names of files with their rows, and the project's status."""
-    # Values that are not needed leave nothing behind, however large they are.
+def _read_json(body: bytes, project: NormalizedName) -> tuple[Iterator[Row], ProjectStatus]:
     if len(body) > _LEAST * _MOST_OBJECTS and body.count(b"{") > _MOST_OBJECTS:
-        unusable(project, index, url, f"It has more than {_MOST_OBJECTS} objects.")
-    try:
-        page = _decode_names(body)
-        rows = _decode_rows(body).files
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        unusable(project, index, url, f"It is not a JSON page of PEP 691: {error}.")
-    except RecursionError:
-        unusable(project, index, url, "It is not a JSON page of PEP 691: its values are nested too deeply.")
+        raise PageError(f"It has more than {_MOST_OBJECTS} objects.")
+    page = _decode_page(body)
     if page.meta.api_version.partition(".")[0] != "1":
-        unusable(
-            project, index, url, f"Its API version is {page.meta.api_version}; only version 1 is supported (PEP 629)."
-        )
+        raise PageError(f"Its API version is {page.meta.api_version}; only version 1 is supported (PEP 629).")
     if text.name(page.name) != project:
-        unusable(project, index, url, f"It is a page for another project, `{page.name}`.")
-    return zip([one.filename for one in page.files], rows, strict=True), _standing(page.project_status)
+        raise PageError(f"It is a page for another project, `{page.name}`.")
+    return map(_row, page.files), _project_status(page.project_status)
 
 
-def _standing(given: msgspec.Raw) -> ProjectStatus:
+def _project_status(given: msgspec.Raw) -> ProjectStatus:
     """PEP 792: "If no status is explicitly noted, then the project is considered to be in the active state."."""
-    told = value_of(given)
-    found = told if isinstance(told, dict) else {}
+    value = _value(given)
+    found = value if isinstance(value, dict) else {}
     status, reason = found.get("status"), found.get("reason")
     if not isinstance(status, str) or not status:
         return ACTIVE
     return ProjectStatus(status, reason if isinstance(reason, str) else "")
 
 
-def _spelled(files: Iterable[tuple[str, msgspec.Raw]], project: NormalizedName) -> tuple[Rows, list[Rejection]]:
-    """The rows of files by version as spelled in their names, and files that are of no version of the project."""
-    spelled: Rows = {}
-    aside: list[Rejection] = []
-    same = ""  # how the names of the wheels of a release begin, which mostly follow each other
-    rows: list[msgspec.Raw] = []
-    for filename, row in files:
-        if not (same and filename.startswith(same) and _TAGS.fullmatch(filename, len(same))):
-            version = _version_of(filename, project)
-            if isinstance(version, Rejection):
-                aside.append(version)
-                continue
-            rows = spelled.setdefault(version, [])
-            same = "-".join((*filename.split("-", 2)[:2], "")) if filename.endswith(".whl") else ""
-        rows.append(row)
-    return spelled, aside
+def _row(raw: msgspec.Raw) -> Row:
+    """A row, of which values that are too long or cannot be decoded count as none; but it must have a file name."""
+    if len(raw) <= _LONGEST:
+        with suppress(msgspec.DecodeError, UnicodeDecodeError):
+            return _decode_row(raw)
+    values = _decode_values(raw)
+    decoded = {key: _value(value, too_long=key == "yanked") for key, value in values.items() if key != "filename"}
+    filename = msgspec.json.decode(values.get("filename", b"null"), type=str)
+    return msgspec.convert({**decoded, "filename": filename}, Row)
+
+
+def _value(raw: msgspec.Raw, *, too_long: object = None) -> Any:
+    """A decoded value; None if there is none or it cannot be decoded, and `too_long`, undecoded, beyond the limit."""
+    if len(raw) > _LONGEST:
+        return too_long
+    try:
+        return msgspec.json.decode(raw) if raw else None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def _grouped(
+    rows: Iterable[Row], project: NormalizedName, base: str
+) -> tuple[dict[str, tuple[File, ...]], tuple[Rejection, ...]]:
+    """The files by version, newest first, equal ones once, and those that are of no version of the project.
+
+    Two spellings of one version share the key that sorts first, so that the order of a page's links does not matter.
+    A name with several sha256 is left to `compatibility`.
+    """
+    spelled: dict[str, dict[tuple[str, str], File]] = {}
+    rejections: list[Rejection] = []
+    for row in rows:
+        version = _version_of(row.filename, project)
+        if isinstance(version, Rejection):
+            rejections.append(version)
+        else:
+            file = _file(row, base)
+            spelled.setdefault(version, {}).setdefault((file.filename, file.sha256), file)
+    if rejections and not spelled and all(_is_foreign(one, project) for one in rejections):
+        raise PageError(f"Every file on it belongs to another project, for example {rejections[0].filename}.")
+    spellings: dict[Version, list[str]] = {}
+    for spelling, files in spelled.items():
+        if (parsed := text.version(spelling)) is not None:
+            spellings.setdefault(parsed, []).append(spelling)
+        else:
+            rejections += (Rejection(filename, Reason.VERSION, spelling) for filename, _ in files)
+    releases = {}
+    for parsed in sorted(spellings, reverse=True):
+        same = sorted(spellings[parsed])
+        releases[same[0]] = tuple(file for spelling in same for file in spelled[spelling].values())
+    return releases, tuple(rejections)
 
 
 def _version_of(filename: str, project: NormalizedName) -> str | Rejection:
@@ -178,31 +195,47 @@ def _version_of(filename: str, project: NormalizedName) -> str | Rejection:
     return Rejection(filename, Reason.FOREIGN if is_archive else Reason.FORMAT)
 
 
-def _is_foreign(aside: Rejection, project: NormalizedName) -> bool:
-    if aside.reason is Reason.FORMAT:
-        return not starts_with_project(aside.filename, project)
-    return aside.reason is Reason.FOREIGN
+def _is_foreign(rejection: Rejection, project: NormalizedName) -> bool:
+    if rejection.reason is Reason.FORMAT:
+        return not starts_with_project(rejection.filename, project)
+    return rejection.reason is Reason.FOREIGN
 
 
-def _ordered(spelled: Rows) -> tuple[Rows, list[Rejection]]:
-    """The rows by version, newest first, and files whose version is not valid.
+def _file(row: Row, base: str) -> File:
+    """A file as PEP 691 and 700 have it. A value of another type is ignored, as in pip."""
+    python, yanked, size = row.requires_python, row.yanked, row.size
+    # PEP 714: core-metadata wins over its older name where both are there.
+    offered = row.dist_info_metadata if row.core_metadata is None else row.core_metadata
+    return File(
+        row.filename,
+        _followed(row.url, base),
+        _sha256(row.hashes) or "",
+        size if type(size) is int and 0 <= size <= _LARGEST else None,
+        "" if python is None or python is False else str(python),
+        None if not yanked else yanked[:_LONGEST_REASON] if isinstance(yanked, str) else "",
+        row.upload_time if isinstance(row.upload_time, str) else "",
+        "" if offered is True else _sha256(offered),
+    )
 
-    Two spellings of one version share the key that sorts first, so that the order of a page's links does not matter.
-    """
-    spellings: dict[Version, list[str]] = {}
-    aside: list[Rejection] = []
-    for spelling, rows in spelled.items():
-        version = text.version(spelling)
-        if version is None:
-            names = (msgspec.json.decode(row, type=_Name).filename for row in rows)
-            aside += [Rejection(name, Reason.VERSION, spelling) for name in names]
-        else:
-            spellings.setdefault(version, []).append(spelling)
-    ordered = {}
-    for version in sorted(spellings, reverse=True):
-        same = sorted(spellings[version])
-        ordered[same[0]] = [row for spelling in same for row in spelled[spelling]]
-    return ordered, aside
+
+def _followed(address: object, base: str) -> str:
+    """Where a link leads, without credentials; NOWHERE if it must not be followed."""
+    try:
+        # Line breaks are looked for here, as urllib takes them out.
+        if isinstance(address, str) and address.isprintable():
+            return resolve(base, address.partition("#")[0])
+    except ValueError:
+        pass
+    return NOWHERE
+
+
+def _sha256(hashes: object) -> str | None:
+    """The sha256 among hashes, empty without a valid one; None if these are no hashes."""
+    digest = hashes.get("sha256", "") if isinstance(hashes, dict) else None
+    if not isinstance(digest, str):
+        return None
+    digest = digest.strip().lower()
+    return digest if _SHA256.fullmatch(digest) is not None else ""
 
 
 _RFC3339 = re.compile(
@@ -223,14 +256,3 @@ def moment(uploaded: str) -> dt.datetime | None:
         return dt.datetime.fromisoformat(f"{match['moment']}{fraction}{zone}").astimezone(dt.timezone.utc)
     except (ValueError, OverflowError):
         return None
-
-
-def in_whole_seconds(uploaded: str) -> str:
-    """An upload time in UTC and whole seconds, `2025-11-20T09:59:00Z`; empty if it is not one."""
-    found = moment(uploaded)
-    return "" if found is None else moment_text(int(found.timestamp()))
-
-
-def moment_text(seconds: int) -> str:
-    """The text of a moment that is given in seconds since 1970."""
-    return dt.datetime.fromtimestamp(seconds, dt.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

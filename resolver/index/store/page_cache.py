@@ -1,23 +1,30 @@
-"""Pages in the cache, and which of them apply to a project. Imports neither asyncio nor an HTTP client."""
+"""Pages in the cache, and which indexes are asked for a project. Imports neither asyncio nor an HTTP client."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
 from typing import Final, NamedTuple
 
 import msgspec
 from packaging.utils import NormalizedName
 
-from resolver.errors import IndexFailure, InputError
+from resolver.errors import IndexFailure, InputError, Unreachable
 from resolver.index.parse.address import Root, read_root
-from resolver.index.parse.listing import Listing
 from resolver.index.protocol import Lookup, Meter
-from resolver.index.store.cache import Cache
+from resolver.index.store.cache import ODD, Cache
 from resolver.model.index import PYPI, Binding, Index, Indexes
-from resolver.model.release import Page
+from resolver.model.release import File, Page, ProjectStatus, Rejection
 
-_PARSER: Final = "8"  # part of every key: with another number, all pages are read anew
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+_PARSER: Final = "9"  # part of every key: with another number, all pages are read anew
+_TOGETHER: Final = 8  # releases: fewer compress worse, of more most is read for nothing
+_LEVEL: Final = 1
 
 
 class Answer(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -39,15 +46,79 @@ class RawPage(NamedTuple):
     modified: str
 
 
-class _Stored(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """A page with its key: an answer may be newer than the page beside it."""
+class StoredPage(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """A page with its key, as an answer may be newer than the page beside it.
+
+    A piece is the versions of a few releases with their files, compressed: 219 pages have 200,000 files, of which a
+    lock looks at a few thousand.
+    """
 
     key: str
-    listing: Listing
+    project_status: ProjectStatus
+    rejections: tuple[Rejection, ...]
+    pieces: tuple[tuple[tuple[str, ...], bytes], ...]
+
+    @classmethod
+    def of(cls, key: str, page: Page) -> StoredPage:
+        """The stored form of a page."""
+        rows = list(page.releases.items())
+        groups = [dict(rows[at : at + _TOGETHER]) for at in range(0, len(rows), _TOGETHER)]
+        pieces = tuple((tuple(group), zstd.compress(_encode(group), _LEVEL)) for group in groups)
+        return cls(key, page.project_status, page.rejections, pieces)
+
+    def page(self, project: NormalizedName, index: str) -> Page:
+        """It as the page of a project on an index."""
+        return Page(
+            project=project,
+            index=index,
+            releases=_Releases(self.pieces),
+            rejections=self.rejections,
+            project_status=self.project_status,
+            newest_first=True,
+        )
 
 
+class _Releases(Mapping[str, tuple[File, ...]]):
+    """Files by version; a piece is decoded when one of its releases is needed."""
+
+    def __init__(self, pieces: Iterable[tuple[tuple[str, ...], bytes]]) -> None:
+        self._pieces = {version: piece for versions, piece in pieces for version in versions}
+        self._files: dict[str, tuple[File, ...]] = {}
+
+    def __getitem__(self, version: str) -> tuple[File, ...]:
+        if version not in self._files:
+            piece = self._pieces[version]
+            try:
+                self._files |= {version: (), **_RELEASES.decode(zstd.decompress(piece))}
+            except (*ODD, zstd.ZstdError) as error:
+                raise IndexFailure(
+                    f"A page cannot be read: {error}.", hint="empty the cache: ascend-lock cache clear"
+                ) from None
+        return self._files[version]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._pieces)
+
+    def __len__(self) -> int:
+        return len(self._pieces)
+
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+_RELEASES: Final = msgspec.msgpack.Decoder(dict[str, tuple[File, ...]])
 _ANSWER: Final = msgspec.msgpack.Decoder(Answer)
-_STORED: Final = msgspec.msgpack.Decoder(_Stored)
+_STORED: Final = msgspec.msgpack.Decoder(StoredPage)
+
+
+class IndexAnswer(NamedTuple):
+    """The answer of an index, by its name, about a project: the key of its page in the cache, "" if it has none."""
+
+    name: str
+    root: Root
+    key: str
+
+
+class NotCached(IndexFailure):
+    """An index was never asked for a project, and is not asked now."""
 
 
 class PageCache:
@@ -94,50 +165,63 @@ class PageCache:
             self._roots[name] = tuple(read_root(one, name) for one in (url, *index.mirrors))
         return self._roots[name]
 
+    async def answers(
+        self, project: NormalizedName, ask: Callable[[str], Awaitable[IndexAnswer]]
+    ) -> tuple[list[IndexAnswer], tuple[str, ...]]:
+        """The answers of the indexes bound to a project, and the indexes that could not be asked.
+
+        Raises what `ask` raises, but Unreachable and NotCached only if the binding does not admit that, or no index
+        could be asked.
+        """
+        binding = self.binding(project)
+        answers: list[IndexAnswer] = []
+        passed: dict[str, IndexFailure] = {}
+        for name in binding.indexes:
+            try:
+                answers.append(await ask(name))
+            except (Unreachable, NotCached) as error:
+                if binding.unreachable == "fail":
+                    raise
+                passed[name] = error
+                continue
+            if answers[-1].key and binding.take == "first":
+                break
+        if not answers:
+            raise next(iter(passed.values()))  # the first index is the one that most stacks need
+        return answers, tuple(passed)
+
     def lookup(self, project: NormalizedName) -> Lookup:
         """What the cache has for a project. Raises IndexFailure if no bound index was ever asked for it."""
-        last, unknown = self._last(project, read=True)
-        pages = tuple(page for _, _, page in last if page is not None)
+        answers, unknown = self._cached_answers(project)
+        pages = tuple(page for one in answers if (page := self.page(one, project)) is not None)
         self._meter.add(hits=len(pages))
-        return Lookup(pages, unknown, mark_of(((name, key) for name, key, _ in last), unknown))
+        return Lookup(pages, unknown, mark_of(answers, unknown))
 
     def mark(self, project: NormalizedName) -> str:
         """The mark of what `lookup` would answer, without reading pages. Raises IndexFailure like `lookup`."""
-        last, unknown = self._last(project, read=False)
-        return mark_of(((name, key) for name, key, _ in last), unknown)
+        return mark_of(*self._cached_answers(project))
 
-    def _last(
-        self, project: NormalizedName, *, read: bool
-    ) -> tuple[list[tuple[str, str, Page | None]], tuple[str, ...]]:
-        """The last answer of each bound index, as name, key and page (None unless `read`), and indexes never asked."""
-        binding = self.binding(project)
-        answers: list[tuple[str, str, Page | None]] = []
-        unknown = []
-        for name in binding.indexes:
-            found = (self._of(name, root, project, read=read) for root in self.roots(name))
-            known = [one for one in found if one is not None]
-            if not known:
-                unknown.append(name)
-                if binding.unreachable == "fail":
-                    break
-                continue
-            answers.append(next((one for one in known if one[1]), known[0]))
-            if answers[-1][1] and binding.take == "first":
-                break
-        if unknown and (binding.unreachable == "fail" or len(unknown) == len(binding.indexes)):
-            raise IndexFailure(
-                f"{project} is not in the cache, and --offline does not use the network.",
-                where=f"index `{unknown[0]}`",
-                hint="lock once without --offline to fill the cache",
-            )
-        return answers, tuple(unknown)
+    def _cached_answers(self, project: NormalizedName) -> tuple[list[IndexAnswer], tuple[str, ...]]:
+        async def ask(name: str) -> IndexAnswer:
+            known = [
+                IndexAnswer(name, root, answer.key)
+                for root in self.roots(name)
+                if (answer := self.answer(root, project)) is not None
+            ]
+            usable = [one for one in known if not one.key or self.page(one, project) is not None]
+            if not usable:
+                raise NotCached(
+                    f"{project} is not in the cache, and --offline does not use the network.",
+                    where=f"index `{name}`",
+                    hint="lock once without --offline to fill the cache",
+                )
+            return next((one for one in usable if one.key), usable[0])
 
-    def _of(self, name: str, root: Root, project: NormalizedName, *, read: bool) -> tuple[str, str, Page | None] | None:
-        answer = self.answer(root, project)
-        if answer is None or not (read and answer.key):
-            return None if answer is None else (name, answer.key, None)
-        page = self.page(answer.key, root, project, name)
-        return None if page is None else (name, answer.key, page)
+        try:
+            self.answers(project, ask).send(None)  # which never waits
+        except StopIteration as done:
+            found: tuple[list[IndexAnswer], tuple[str, ...]] = done.value
+        return found
 
     def answer(self, root: Root, project: NormalizedName) -> Answer | None:
         """An index's last answer; None if it was never asked."""
@@ -158,33 +242,33 @@ class PageCache:
 
         answer = Answer(page.url, page.etag, page.modified, _key(page, project))
         if last is None or last.key != answer.key:
-            listing = parse(page.body, page.content_type, project=project, index=name, url=page.url)
-            self._pages[answer.key, name] = listing.page(project, name)
-            self._cache.save("page", place_of(root, project), _Stored(answer.key, listing))
+            read = parse(page.body, page.content_type, project=project, index=name, url=page.url)
+            stored = StoredPage.of(answer.key, read)
+            self._pages[answer.key, name] = stored.page(project, name)
+            self._cache.save("page", place_of(root, project), stored)
         if answer != last:
             self.keep(root, project, answer)
         return answer.key
 
-    def page(self, key: str, root: Root, project: NormalizedName, name: str) -> Page | None:
-        """The page with that key, if it is the last one of the index `name` from `root` and intact."""
+    def page(self, answer: IndexAnswer, project: NormalizedName) -> Page | None:
+        """The page of an answer, if it has one that is the last of its root and intact."""
+        name, root, key = answer
         page = self._pages.get((key, name))
         if page is None and key:
             stored = self._cache.load("page", place_of(root, project), _STORED)
             if stored is not None and stored.key == key:
-                page = self._pages[key, name] = stored.listing.page(project, name)
+                page = self._pages[key, name] = stored.page(project, name)
         return page
 
-    def has_page(self, key: str, root: Root, project: NormalizedName, name: str) -> bool:
+    def has_page(self, answer: IndexAnswer, project: NormalizedName) -> bool:
         """Whether the page of an answer exists, as far as can be told without reading it."""
+        name, root, key = answer
         return bool(key) and ((key, name) in self._pages or self._cache.has("page", place_of(root, project)))
 
 
-def mark_of(answers: Iterable[tuple[str, str]], unreachable: Iterable[str]) -> str:
-    """The mark of an answer for a project: equal only if pages and unreachable indexes are equal.
-
-    `answers` are the names of indexes with the keys of their pages, "" for none.
-    """
-    return "\n".join((*(f"{name} {key}" for name, key in answers), *(f"{name} -" for name in unreachable)))
+def mark_of(answers: Iterable[IndexAnswer], unreachable: Iterable[str]) -> str:
+    """The mark of an answer for a project: equal only if pages and unreachable indexes are equal."""
+    return "\n".join((*(f"{one.name} {one.key}" for one in answers), *(f"{name} -" for name in unreachable)))
 
 
 def place_of(root: Root, project: NormalizedName) -> str:
