@@ -12,15 +12,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 
-from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName, canonicalize_name
 
-from resolver.index.protocol import Follow, Lookup, UnusableFile
+from resolver.index.protocol import Catalog, Lookup, UnusableFile
 from resolver.model.index import PYPI, Binding, Index, Indexes
 from resolver.model.release import ACTIVE, Archive, File, Metadata, Page, ProjectStatus, Rejection
 
 
-class DataCatalog:
+class DataCatalog(Catalog):
     """A `Catalog` over files that a test adds. `asked` lists the metadata that was read, in order."""
 
     def __init__(self, releases: Mapping[str, Mapping[str, Iterable[str]]] | None = None) -> None:
@@ -172,12 +171,3 @@ class DataCatalog:
 
     def sha256(self, file: File) -> File:
         return file
-
-    def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
-        """Do nothing, so that a test sees what the solver itself requests."""
-
-    def expect_metadata(self, files: Iterable[File]) -> None:
-        """Do nothing, either."""
-
-    def close(self) -> None:
-        pass

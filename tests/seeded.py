@@ -5,7 +5,7 @@ from __future__ import annotations
 from resolver.index.protocol import Meter
 from resolver.index.snapshot import Snapshot, Unusable
 from resolver.index.store.cache import Cache
-from resolver.index.store.stored import NoMember, Stored, Told
+from resolver.index.store.file_cache import FileCache, Told
 from resolver.model.release import File
 
 
@@ -14,7 +14,7 @@ def seed_cache(snapshot: Snapshot, cache: Cache) -> None:
 
     An index made from a snapshot can serve pages and the metadata of wheels, but no files; with this, it need not.
     """
-    stored = Stored(cache, Meter())
+    stored = FileCache(cache, Meter())
 
     def sha256(key: str) -> str:
         return snapshot.hashed.get(key, (key, None))[0]
@@ -23,7 +23,7 @@ def seed_cache(snapshot: Snapshot, cache: Cache) -> None:
         if isinstance(metadata, Unusable):
             stored.keep_metadata(File("", sha256=sha256(key)), Told.FILE, metadata.why)
     for key, archive in snapshot.archives.items():
-        stored.put("archive", sha256(key), archive.why if isinstance(archive, Unusable) else archive)
+        stored.keep_archive(File("", sha256=sha256(key)), archive.why if isinstance(archive, Unusable) else archive)
     for (key, path), member in snapshot.members.items():
-        value = NoMember(member.why) if isinstance(member, Unusable) else member
+        value = member.why if isinstance(member, Unusable) else (member,)
         stored.keep_member(File("", sha256=sha256(key)), path, value)

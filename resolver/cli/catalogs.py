@@ -15,10 +15,9 @@ from resolver.cli.progress import Progress
 from resolver.config.load import readings_folder
 from resolver.errors import IndexFailure, without_secrets
 from resolver.index.git import Repositories
-from resolver.index.live import LiveCatalog
+from resolver.index.live import LiveCatalog, Pool
 from resolver.index.parse.address import has_password
-from resolver.index.pool import Pool
-from resolver.index.protocol import Catalog, MarkedCatalog
+from resolver.index.protocol import Catalog
 from resolver.index.store.cache import Cache, default_folder
 from resolver.index.store.readings import Readings
 from resolver.model import text
@@ -135,7 +134,6 @@ class Catalogs:
 
     def live(self, problem: Problem) -> LiveCatalog:
         """The catalog of the problem's indexes. Warns of passwords in files, which are shared."""
-        pool = self.pool
         for index in problem.indexes.indexes.values():
             if any(map(has_password, (index.url, *index.mirrors))):
                 file = problem.stack.where if problem.indexes.own else "indexes.toml"
@@ -143,7 +141,7 @@ class Catalogs:
                     f"The address of index `{index.name}` has a password, which everybody has who has {file}."
                     "\nhint: leave it out there and write it into ~/.netrc: machine HOST login USER password PASSWORD"
                 )
-        return LiveCatalog(problem.indexes, problem.target.platform, pool.cache, pool=pool)
+        return LiveCatalog(problem.indexes, problem.target.platform, self.pool)
 
     @property
     def used_snapshot(self) -> bool:
@@ -154,7 +152,7 @@ class Catalogs:
         """Release connections and threads."""
         self.pool.close()
 
-    def asking(self, problem: Problem) -> MarkedCatalog:
+    def asking(self, problem: Problem) -> Catalog:
         """The live catalog, supplemented by what the stack itself records about indexes that are out of reach."""
         live = self.live(problem)
         if self._offline or not problem.stack.recorded:
@@ -167,7 +165,7 @@ class Catalogs:
         yield self.asking(problem)
         path = snapshot_path(problem.stack.name, self._matrices)
         if self._offline and not problem.indexes.own and path.exists():
-            from resolver.index.snapshot_catalog import SnapshotCatalog
+            from resolver.index.snapshot import SnapshotCatalog
 
             yield SnapshotCatalog(self._snapshot(path), problem.target.platform)
 

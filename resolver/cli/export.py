@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +20,7 @@ from resolver.cli.progress import Progress
 from resolver.config.compile import compile_problems
 from resolver.config.load import load, load_images
 from resolver.errors import InputError, StaleLock
-from resolver.index.live import LiveCatalog
+from resolver.index.live import LiveCatalog, Pool
 from resolver.index.offered import offered
 from resolver.index.store.cache import Cache, default_folder
 from resolver.lock import file as lock_file
@@ -132,15 +131,9 @@ def _choose(stack: str, target: str | None, matrices: Path, locks: Path, given: 
 def _pylock(chosen: _Chosen, progress: Progress, *, offline: bool) -> str:
     lock, language = chosen.lock, progress.language
     progress.label(words.ASKING(progress.language, stack=lock.stack))
-    live = LiveCatalog(
-        chosen.problem.indexes,
-        chosen.problem.target.platform,
-        Cache(default_folder(), progress.warn),
-        offline=offline,
-        warn=progress.warn,
-        progress=progress.fetching,
-    )
-    with closing(live):
+    cache = Cache(default_folder(), progress.warn)
+    with Pool(cache, offline=offline, warn=progress.warn, progress=progress.fetching) as pool:
+        live = LiveCatalog(chosen.problem.indexes, chosen.problem.target.platform, pool)
         text = pylocks.pylock(lock, offered(by_hash(lock), live))
     without = by_script(lock)
     apart = (pin for pin in by_hash(lock) if pin.mode == "built-apart")

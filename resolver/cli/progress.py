@@ -16,7 +16,7 @@ from resolver.report import words
 from resolver.report.text import cut, width
 
 if TYPE_CHECKING:
-    from resolver.index.net.transfer import Copied
+    from resolver.index.net.downloads import Copied
 
 _EVERY = 0.1  # seconds between redraws
 _SHORTEST = 16  # columns that are left of a label

@@ -14,7 +14,7 @@ from packaging.utils import NormalizedName
 from resolver.errors import ResolverError
 from resolver.index.parse.filename import archive_version
 from resolver.index.parse.noted import Noted, noted_in
-from resolver.index.protocol import Catalog, UnusableFile
+from resolver.index.protocol import Catalog, CatalogOver, UnusableFile
 from resolver.model import text
 from resolver.model.fact import Builds, Fact
 from resolver.model.fact import Metadata as MetadataFact
@@ -22,16 +22,14 @@ from resolver.model.release import Archive, File, Metadata
 from resolver.model.resolution import Pin, Resolution
 
 
-class NotingCatalog:
+class NotingCatalog(CatalogOver):
     """A catalog over `inner` in which notes count as static metadata if there is none; all else is as there.
 
     Archives are not inspected if `facts` say what they need or how they are built.
     """
 
     def __init__(self, inner: Catalog, facts: Iterable[Fact] = ()) -> None:
-        self.inner = inner
-        self.lookup, self.metadata, self.member, self.sha256 = inner.lookup, inner.metadata, inner.member, inner.sha256
-        self.expect, self.expect_metadata = inner.expect, inner.expect_metadata
+        super().__init__(inner)
         self._noted: dict[File, Noted | None] = {}
         self._stated: dict[NormalizedName, list[Fact]] = {}
         for fact in facts:

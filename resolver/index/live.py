@@ -1,66 +1,113 @@
 """The catalog of real indexes: cache first, then network, each asked at most once for the same thing.
 
-Whatever is on disk is answered in the caller's thread. Everything else happens on
-one background thread, started when first needed, so an offline or fully cached run
-imports no HTTP client.
+The network is used by one background thread, started when first needed, so an offline run imports no HTTP client.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure, ResolverError, Unreachable
-from resolver.index.net.pipconfig import PipConfig
+from resolver.index.net.pipconfig import PipConfig, read_pip_config
 from resolver.index.parse.metadata import Release
-from resolver.index.pool import Pool
-from resolver.index.protocol import NOBODY, Follow, Lookup, Traffic, UnusableFile
+from resolver.index.protocol import NOBODY, Catalog, Follow, Lookup, Meter, Traffic, UnusableFile
 from resolver.index.store.cache import Cache
+from resolver.index.store.file_cache import FileCache, release_of
 from resolver.index.store.page_cache import PageCache
-from resolver.index.store.stored import release_of
+from resolver.index.store.readings import Readings
 from resolver.model.index import Indexes
-from resolver.model.release import Archive, File, Metadata
+from resolver.model.release import Archive, File, Metadata, Page
 
 if TYPE_CHECKING:
+    from resolver.index.net.downloads import Copied
     from resolver.index.net.files import Files
-    from resolver.index.net.network import Network
+    from resolver.index.net.network import Connection, Network
 
 T = TypeVar("T")
 
 
-class LiveCatalog:
-    """Implements `protocol.Catalog` and `protocol.Marked`.
+class Pool:
+    """What the catalogs of one run share, so that a page or file needed by several stacks is requested and read once.
 
-    `platform` is the target's, for bindings to a single platform. With
-    `offline` the network is not used, and anything missing from the cache is an
-    IndexFailure. `warn` is called with what a user should know, `progress` for each
-    request and answer; both may be called from another thread. `pip` defaults
-    to the configuration of pip on this machine.
-
-    With a `pool`, its cache and settings apply, and whoever made it closes it.
+    With `offline` the network is not used. `warn` is called with what a user should know, `progress` for each request
+    and answer; both may be called from another thread. `pip` defaults to the configuration of pip on this machine.
+    `pages` are by the key of the parsed page and the name of the index.
     """
 
     def __init__(
         self,
-        indexes: Indexes,
-        platform: str,
         cache: Cache,
         *,
         offline: bool = False,
         warn: Callable[[str], None] = lambda _: None,
         progress: Callable[[Traffic], None] | None = None,
         pip: PipConfig | None = None,
-        pool: Pool | None = None,
+        readings: Readings | None = None,
     ) -> None:
-        self._alone = pool is None
-        self._pool = pool = pool or Pool(cache, offline=offline, warn=warn, progress=progress, pip=pip)
-        self._offline = pool.offline
-        self._stored = pool.stored
-        self._page_cache = PageCache(indexes, platform, pool.cache, lambda: pool.pip.index_url, pool.meter, pool.pages)
+        self.cache = cache
+        self.offline = offline
+        self.warn = warn
+        self.meter = Meter(progress)
+        self.files = FileCache(cache, self.meter, readings)
+        self.pages: dict[tuple[str, str], Page] = {}
+        self._pip = pip
+        self._connection: Connection | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def pip(self) -> PipConfig:
+        """The configuration of pip on this machine, read when first needed."""
+        if self._pip is None:
+            self._pip = read_pip_config(os.environ)
+        return self._pip
+
+    def connection(self) -> Connection:
+        """The connection, started when first needed."""
+        with self._lock:
+            if self._connection is None:
+                from resolver.index.net.network import Connection
+
+                self._connection = Connection(self.pip, self.meter)
+            return self._connection
+
+    def save(self, files: Sequence[File], folder: Path, tell: Callable[[Copied], None]) -> None:
+        """Download files into a folder under their names, each checked by its hash; see `downloads.save`."""
+        from resolver.index.net.downloads import save
+
+        connection = self.connection()
+        connection.worker.wait(lambda: save(connection.client, files, folder, tell))
+
+    def close(self) -> None:
+        """Release connections and threads."""
+        with self._lock:
+            connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+        self.cache.close()
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class LiveCatalog(Catalog):
+    """The catalog of some indexes; `platform` is the target's, for bindings to a single platform.
+
+    Offline, anything missing from the cache is an IndexFailure.
+    """
+
+    def __init__(self, indexes: Indexes, platform: str, pool: Pool) -> None:
+        self._pool = pool
+        self._pages = PageCache(indexes, platform, pool.cache, lambda: pool.pip.index_url, pool.meter, pool.pages)
         self._lookups: dict[NormalizedName, Lookup] = {}
         self._seen: dict[NormalizedName, str] = {}
         self._covered = True
@@ -68,17 +115,12 @@ class LiveCatalog:
         self._closed = False
         self._lock = threading.RLock()
 
-    @property
-    def traffic(self) -> Traffic:
-        """The requests made so far."""
-        return self._pool.meter.traffic
-
     def lookup(self, project: NormalizedName) -> Lookup:
         """See `protocol.Catalog`."""
         if (known := self._lookups.get(project)) is not None:
             return known
         try:
-            found = self._page_cache.lookup(project) if self._offline else self._go_online().lookup(project)
+            found = self._pages.lookup(project) if self._pool.offline else self._go_online().lookup(project)
         except Unreachable:
             self._seen[project] = NOBODY
             raise
@@ -90,50 +132,56 @@ class LiveCatalog:
         return found
 
     def seen(self) -> Mapping[NormalizedName, str] | None:
-        """See `protocol.Marked`."""
+        """See `protocol.Catalog`."""
         return dict(self._seen) if self._covered else None
 
     def marks(self, projects: Sequence[NormalizedName]) -> Mapping[NormalizedName, str]:
-        """See `protocol.Marked`."""
-        if not self._offline:
+        """See `protocol.Catalog`."""
+        if not self._pool.offline:
             return dict(zip(projects, self._go_online().marks(projects), strict=True))
-        return {project: self._page_cache.mark(project) for project in projects}
+        return {project: self._pages.mark(project) for project in projects}
 
     def metadata(self, file: File) -> Metadata:
         """See `protocol.Catalog`."""
-        self._covered &= bool(file.sha256 or file.metadata)  # whichever part of the run read it
         release = self._release(file)
-        found = self._stored.metadata(file, release)
-        if found is None:
-            found = self._read(file.filename, file, lambda files: files.metadata(file, release))
-        return found
+        return self._read(
+            file,
+            file.filename,
+            lambda: self._pool.files.metadata(file, release),
+            lambda files: files.metadata(file, release),
+            covered=bool(file.metadata),
+        )
 
     def archive(self, file: File) -> Archive:
         """See `protocol.Catalog`."""
         release = self._release(file)
-        self._covered &= bool(file.sha256)
-        found = self._stored.archive(file)
-        if found is None:
-            found = self._read(file.filename, file, lambda files: files.archive(file, release))
-        return found
+        return self._read(
+            file,
+            file.filename,
+            lambda: self._pool.files.archive(file),
+            lambda files: files.archive(file, release),
+        )
 
     def member(self, file: File, path: str) -> str:
         """See `protocol.Catalog`."""
         release = self._release(file)
-        self._covered &= bool(file.sha256)
-        found = self._stored.member(file, path)
-        if found is None:
-            found = self._read(f"{path} of {file.filename}", file, lambda files: files.member(file, release, path))
-        return found
+        return self._read(
+            file,
+            f"{path} of {file.filename}",
+            lambda: self._pool.files.member(file, path),
+            lambda files: files.member(file, release, path),
+        )
 
     def sha256(self, file: File) -> File:
         """See `protocol.Catalog`."""
         if file.sha256:
             return file
-        self._covered = False
-        if self._offline and (known := self._stored.hashed(file)) is not None:
-            return known.fill(file)
-        return self._read(f"the sha256 of {file.filename}", file, lambda files: files.sha256(file))
+        return self._read(
+            file,
+            f"the sha256 of {file.filename}",
+            lambda: known.fill(file) if (known := self._pool.files.hashed(file)) is not None else None,
+            lambda files: files.sha256(file),
+        )
 
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
         """See `protocol.Catalog`."""
@@ -142,30 +190,39 @@ class LiveCatalog:
 
     def expect_metadata(self, files: Iterable[File]) -> None:
         """See `protocol.Catalog`."""
-        if not self._offline:
-            missing = [(file, self._release(file)) for file in files if not self._stored.has_metadata(file)]
-            if missing and (network := self._ahead()) is not None:
-                network.expect_metadata(missing)
+        missing = [(file, self._release(file)) for file in files if not self._pool.files.has_metadata(file)]
+        if missing and (network := self._ahead()) is not None:
+            network.expect_metadata(missing)
 
     def close(self) -> None:
-        """See `protocol.Catalog`."""
+        """See `protocol.Catalog`. The pool stays open."""
         with self._lock:
             self._closed = True  # running look-aheads start nothing more
             network, self._network = self._network, None
         if network is not None:
             network.close()
-        if self._alone:
-            self._pool.close()
 
-    def __enter__(self) -> LiveCatalog:
-        return self
+    def _read(
+        self,
+        file: File,
+        what: str,
+        stored: Callable[[], T | None],
+        read: Callable[[Files], Coroutine[Any, Any, T]],
+        *,
+        covered: bool = False,
+    ) -> T:
+        """What is `stored` of a file, or else (and then kept) `read` from the network.
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _read(self, what: str, file: File, work: Callable[[Files], Coroutine[Any, Any, T]]) -> T:
-        """What the network has of a file, which is kept. Other failures are not: no mark covers a run that met one."""
-        if self._offline:
+        A mark covers it if the file has a hash, or it is `covered` by another one; so it does for what is wrong with
+        the bytes, which is kept, but for no other failure.
+        """
+        before, self._covered = self._covered, False  # whichever part of the run read it
+        try:
+            found = stored() if self._pool.offline else self._go_online().read(read)
+        except UnusableFile:
+            self._covered = before and bool(file.sha256)
+            raise
+        if found is None:
             why, hint = "", "lock once without --offline to fill the cache"
             if not file.sha256:
                 why = "Its index gives no sha256, and such files are not cached because they may change."
@@ -173,32 +230,15 @@ class LiveCatalog:
                     "lock without --offline, or use an index whose pages have hashes; "
                     "for machines without network access make a bundle (ascend-lock bundle)"
                 )
-            raise IndexFailure(
-                f"{what} is not in the cache, and --offline does not use the network.",
-                where=self._index_of(file),
-                why=why,
-                hint=hint,
-            )
-        covered, self._covered = self._covered, False
-        try:
-            found = self._go_online().read(work)
-        except UnusableFile:  # a reason that lies in the bytes of the file is kept like an answer
-            self._covered = covered and bool(file.sha256)
-            raise
-        self._covered = covered
+            message = f"{what} is not in the cache, and --offline does not use the network."
+            raise IndexFailure(message, why=why, hint=hint)
+        self._covered = before and (covered or bool(file.sha256))
         return found
-
-    def _index_of(self, file: File) -> str:
-        """The index on whose page a file is, for messages; empty if it was not looked up here."""
-        found = self._lookups.get(self._release(file).project)
-        pages = found.pages if found is not None else ()
-        name = next((page.index for page in pages if any(file in files for files in page.releases.values())), "")
-        return name and f"index `{name}`"
 
     def _ahead(self) -> Network | None:
         """The network for look-ahead; None offline, and after `close`."""
         with self._lock:
-            return None if self._offline or self._closed else self._go_online()
+            return None if self._pool.offline or self._closed else self._go_online()
 
     def _go_online(self) -> Network:
         """The network side, started when first needed."""
@@ -206,10 +246,8 @@ class LiveCatalog:
             if self._network is None:
                 from resolver.index.net.network import Network
 
-                connection, meter = self._pool.connection(), self._pool.meter
-                self._network = Network(
-                    self._page_cache, connection, self._stored, meter, self._pool.warn, self._release
-                )
+                pool = self._pool
+                self._network = Network(self._pages, pool.connection(), pool.files, pool.warn, self._release)
             return self._network
 
     def _release(self, file: File) -> Release:

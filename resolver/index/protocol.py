@@ -1,19 +1,20 @@
 """The one interface through which everything else sees the indexes; what was used of them; who waits for an answer.
 
-`live` (network and cache) and `snapshot_catalog` (a recorded file) implement it. `recorded`, `recording` and
-`explain.noting` wrap another catalog. The tests have one made of plain data.
+`live` (network and cache) and `snapshot` (a recorded file) implement it. `recorded`, `recording` and `explain.noting`
+extend what another catalog answers. The tests have one made of plain data.
 """
 
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError  # not the built-in one before Python 3.11
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
@@ -73,76 +74,113 @@ class Follow(Protocol):
         ...
 
 
-class Catalog(Protocol):
+class Catalog(ABC):
     """Blocking look-ups, answered from memory, cache, snapshot or network.
 
     They raise IndexFailure if an index does not answer or gives an invalid answer.
     """
 
+    @abstractmethod
     def lookup(self, project: NormalizedName) -> Lookup:
         """All files of a project on the indexes bound to it."""
-        ...
 
+    @abstractmethod
     def metadata(self, file: File) -> Metadata:
         """The core metadata of a wheel, checked to be that of the release in its file name.
 
         Raises UnusableFile if it cannot be read.
         """
-        ...
 
+    @abstractmethod
     def archive(self, file: File) -> Archive:
         """The static contents of a source archive, read after checking its sha256.
 
         Raises UnusableFile if the archive cannot be read.
         """
-        ...
 
+    @abstractmethod
     def member(self, file: File, path: str) -> str:
         """The text of one file inside a source archive, `path` relative to its top folder.
 
         Raises UnusableFile if there is none.
         """
-        ...
 
+    @abstractmethod
     def sha256(self, file: File) -> File:
         """The file with sha256 and size filled in; it is downloaded and hashed if the page has no hash."""
-        ...
 
-    def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
+    def expect(  # noqa: B027  one that has everything at hand does nothing
+        self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None
+    ) -> None:
         """A hint that these projects will be needed soon. Does not wait, and reports no failure of an index.
 
         Raises InputError if this starts the network and its settings are wrong.
         With `follow`, continues in the background: page, likely file, its metadata, and so on.
         """
-        ...
 
-    def expect_metadata(self, files: Iterable[File]) -> None:
+    def expect_metadata(self, files: Iterable[File]) -> None:  # noqa: B027
         """The same for the metadata of these wheels."""
-        ...
-
-    def close(self) -> None:
-        """Release connections and threads; nothing may be asked afterwards."""
-        ...
-
-
-@runtime_checkable
-class Marked(Protocol):
-    """A catalog that can tell whether it would still give the same answers."""
 
     def seen(self) -> Mapping[NormalizedName, str] | None:
         """The marks of everything looked up; None if something was asked that no mark covers."""
-        ...
+        return None
 
-    def marks(self, projects: Sequence[NormalizedName]) -> Mapping[NormalizedName, str]:
+    def marks(self, projects: Sequence[NormalizedName]) -> Mapping[NormalizedName, str]:  # noqa: ARG002
         """The marks of what `lookup` would answer, requested all at once; NOBODY if it would raise Unreachable.
 
-        Otherwise raises IndexFailure as `lookup` does.
+        Empty for a catalog without marks. Otherwise raises IndexFailure as `lookup` does.
         """
-        ...
+        return {}
+
+    def close(self) -> None:  # noqa: B027
+        """Release connections and threads; nothing may be asked afterwards."""
 
 
-class MarkedCatalog(Catalog, Marked, Protocol):
-    """A catalog that can also tell whether its answers have changed."""
+class CatalogOver(Catalog):
+    """A catalog that passes everything on to `inner`; others extend it by what they change."""
+
+    def __init__(self, inner: Catalog) -> None:
+        self.inner = inner
+
+    def lookup(self, project: NormalizedName) -> Lookup:
+        """See `Catalog`."""
+        return self.inner.lookup(project)
+
+    def metadata(self, file: File) -> Metadata:
+        """See `Catalog`."""
+        return self.inner.metadata(file)
+
+    def archive(self, file: File) -> Archive:
+        """See `Catalog`."""
+        return self.inner.archive(file)
+
+    def member(self, file: File, path: str) -> str:
+        """See `Catalog`."""
+        return self.inner.member(file, path)
+
+    def sha256(self, file: File) -> File:
+        """See `Catalog`."""
+        return self.inner.sha256(file)
+
+    def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
+        """See `Catalog`."""
+        self.inner.expect(wanted, follow)
+
+    def expect_metadata(self, files: Iterable[File]) -> None:
+        """See `Catalog`."""
+        self.inner.expect_metadata(files)
+
+    def seen(self) -> Mapping[NormalizedName, str] | None:
+        """See `Catalog`."""
+        return self.inner.seen()
+
+    def marks(self, projects: Sequence[NormalizedName]) -> Mapping[NormalizedName, str]:
+        """See `Catalog`."""
+        return self.inner.marks(projects)
+
+    def close(self) -> None:
+        """See `Catalog`."""
+        self.inner.close()
 
 
 class Traffic(NamedTuple):

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.errors import Unreachable
-from resolver.index.protocol import Catalog, Follow, Lookup, Marked
+from resolver.index.protocol import Catalog, CatalogOver, Follow, Lookup
 from resolver.model.index import Indexes
 from resolver.model.problem import Recorded
-from resolver.model.release import Archive, File, Metadata, Page
+from resolver.model.release import File, Metadata, Page
 
 
-class RecordedCatalog:
-    """Asks `inner`. Only if an index does not answer are the stack's rows used, as a page of their own.
+class RecordedCatalog(CatalogOver):
+    """Only if an index does not answer are the stack's rows used, as a page of their own.
 
     Such an answer names the index as unreachable *and* has a page of it.
     """
 
     def __init__(self, inner: Catalog, rows: Sequence[Recorded], indexes: Indexes, platform: str) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._rows = rows
         self._indexes = indexes
         self._platform = platform
@@ -31,9 +31,9 @@ class RecordedCatalog:
         """See `Catalog`."""
         rows = [row for row in self._rows if row.project == project]
         if not rows:
-            return self._inner.lookup(project)
+            return self.inner.lookup(project)
         try:
-            found = self._inner.lookup(project)
+            found = self.inner.lookup(project)
         except Unreachable:
             indexes = self._indexes.binding(project, self._platform).indexes
             if not any(row.index in indexes for row in rows):
@@ -60,41 +60,17 @@ class RecordedCatalog:
     def metadata(self, file: File) -> Metadata:
         """See `Catalog`."""
         if not self.is_recorded(file):
-            return self._inner.metadata(file)
+            return self.inner.metadata(file)
         row = self._answered[file.filename]
         return Metadata(str(row.project), row.version, row.requires, row.requires_python)
 
-    def archive(self, file: File) -> Archive:
-        """See `Catalog`."""
-        return self._inner.archive(file)
-
-    def member(self, file: File, path: str) -> str:
-        """See `Catalog`."""
-        return self._inner.member(file, path)
-
-    def sha256(self, file: File) -> File:
-        """See `Catalog`."""
-        return self._inner.sha256(file)
-
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
         """See `Catalog`."""
-        self._inner.expect(wanted, None if follow is None else _Following(follow, self))
+        self.inner.expect(wanted, None if follow is None else _Following(follow, self))
 
     def expect_metadata(self, files: Iterable[File]) -> None:
         """See `Catalog`."""
-        self._inner.expect_metadata(file for file in files if not self.is_recorded(file))
-
-    def seen(self) -> Mapping[NormalizedName, str] | None:
-        """See `Marked`. Rows need no mark, as they are part of the stack."""
-        return self._inner.seen() if isinstance(self._inner, Marked) else None
-
-    def marks(self, projects: Sequence[NormalizedName]) -> Mapping[NormalizedName, str]:
-        """See `Marked`."""
-        return self._inner.marks(projects) if isinstance(self._inner, Marked) else {}
-
-    def close(self) -> None:
-        """See `Catalog`."""
-        self._inner.close()
+        self.inner.expect_metadata(file for file in files if not self.is_recorded(file))
 
     def _page(self, project: NormalizedName, index: str, rows: Iterable[Recorded]) -> Page:
         releases: dict[str, tuple[File, ...]] = {}

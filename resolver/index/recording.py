@@ -20,7 +20,7 @@ from packaging.utils import NormalizedName
 from resolver.index.parse.address import NOWHERE
 from resolver.index.parse.filename import wheel_parts
 from resolver.index.parse.simple import moment
-from resolver.index.protocol import Catalog, Follow, Lookup, UnusableFile
+from resolver.index.protocol import Catalog, CatalogOver, Follow, Lookup, UnusableFile
 from resolver.index.snapshot import Snapshot, Unusable, key_of, sorted_page
 from resolver.model.release import Archive, File, Metadata, Page, Reason, Rejection
 from resolver.model.target import PLATFORMS, Target
@@ -31,15 +31,15 @@ _K = TypeVar("_K")
 _T = TypeVar("_T")
 
 
-class RecordingCatalog:
-    """Passes everything through to `inner` and remembers the answers.
+class RecordingCatalog(CatalogOver):
+    """Remembers the answers of `inner`.
 
     That a file is unusable is an answer too; a failure of an index is not.
     What `expect` fetches ahead counts only once it is requested.
     """
 
     def __init__(self, inner: Catalog) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._lookups: dict[NormalizedName, Lookup] = {}
         self._metadata = _Answers[str, Metadata]()
         self._archives = _Answers[str, Archive]()
@@ -48,39 +48,31 @@ class RecordingCatalog:
 
     def lookup(self, project: NormalizedName) -> Lookup:
         """See `Catalog`."""
-        answer = self._lookups[project] = self._inner.lookup(project)
+        answer = self._lookups[project] = self.inner.lookup(project)
         return answer
 
     def metadata(self, file: File) -> Metadata:
         """See `Catalog`."""
-        return self._metadata.ask(key_of(file), lambda: self._inner.metadata(file))
+        return self._metadata.ask(key_of(file), lambda: self.inner.metadata(file))
 
     def archive(self, file: File) -> Archive:
         """See `Catalog`."""
-        return self._archives.ask(key_of(file), lambda: self._inner.archive(file))
+        return self._archives.ask(key_of(file), lambda: self.inner.archive(file))
 
     def member(self, file: File, path: str) -> str:
         """See `Catalog`."""
-        return self._members.ask((key_of(file), path), lambda: self._inner.member(file, path))
+        return self._members.ask((key_of(file), path), lambda: self.inner.member(file, path))
 
     def sha256(self, file: File) -> File:
         """See `Catalog`."""
-        answer = self._inner.sha256(file)
+        answer = self.inner.sha256(file)
         if (answer.sha256, answer.size) != (file.sha256, file.size):
             self._hashed[key_of(file)] = (answer.sha256, answer.size)
         return answer
 
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:  # noqa: ARG002
         """See `Catalog`. Nothing is followed, as the answers of a look-ahead would not be recorded."""
-        self._inner.expect(wanted, None)
-
-    def expect_metadata(self, files: Iterable[File]) -> None:
-        """See `protocol.Catalog`."""
-        self._inner.expect_metadata(files)
-
-    def close(self) -> None:
-        """See `Catalog`. The recording can still be taken."""
-        self._inner.close()
+        self.inner.expect(wanted, None)
 
     def snapshot(self, *, stack: str, date: dt.date, target: Target) -> Snapshot:
         """Everything requested so far, as a snapshot of a stack for the platform of one target.

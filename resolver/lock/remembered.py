@@ -17,7 +17,7 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.errors import IndexFailure
-from resolver.index.protocol import Marked
+from resolver.index.protocol import Catalog
 from resolver.index.store.cache import Cache
 from resolver.model.lock import Lock
 from resolver.model.problem import Problem
@@ -50,10 +50,8 @@ class RememberedLock(msgspec.Struct, frozen=True):
     store: Cache
     problem: Problem
 
-    def recall(self, catalog: object, keep: Pins, builds: Kept, passed: Passed) -> Lock | None:
+    def recall(self, catalog: Catalog, keep: Pins, builds: Kept, passed: Passed) -> Lock | None:
         """The lock that solving would give; None where that is not certain."""
-        if not isinstance(catalog, Marked):
-            return None
         entry = self.store.load(_KIND, self._key(keep, builds, passed), _ENTRY)
         if entry is None:
             return None
@@ -63,9 +61,9 @@ class RememberedLock(msgspec.Struct, frozen=True):
             return None  # met again by who solves, where it matters
         return entry.lock if marks == entry.marks else None
 
-    def keep(self, catalog: object, lock: Lock, keep: Pins, builds: Kept, passed: Passed) -> None:
+    def keep(self, catalog: Catalog, lock: Lock, keep: Pins, builds: Kept, passed: Passed) -> None:
         """Remember what solving gave, as it came from these wishes."""
-        marks = catalog.seen() if isinstance(catalog, Marked) else None
+        marks = catalog.seen()
         if marks:
             self.store.save(_KIND, self._key(keep, builds, passed), _Entry(dict(marks), lock))
 

@@ -37,8 +37,8 @@ from resolver.config.load import Inputs
 from resolver.errors import IndexFailure, InputError, WrongRelease
 from resolver.index import snapshot_file
 from resolver.index.net.failures import _seconds
+from resolver.index.net.files import MissingSpanError, RangeFile
 from resolver.index.net.pipconfig import read_pip_config
-from resolver.index.net.range_file import MissingSpanError, RangeFile
 from resolver.index.parse import metadata, pyproject, simple
 from resolver.index.parse.address import NOWHERE, origin, read_root
 from resolver.index.parse.archive import read_archive
@@ -47,11 +47,11 @@ from resolver.index.parse.filename import is_readable, wheel_parts
 from resolver.index.parse.metadata import Release, Wheel, check_texts
 from resolver.index.parse.noted import noted_in
 from resolver.index.protocol import Meter, UnusableFile
-from resolver.index.snapshot_catalog import SnapshotCatalog
+from resolver.index.snapshot import SnapshotCatalog
 from resolver.index.store import cache as cache_module
 from resolver.index.store.cache import Cache
+from resolver.index.store.file_cache import FileCache, release_of
 from resolver.index.store.page_cache import Answer, PageCache, StoredPage, place_of
-from resolver.index.store.stored import Stored, release_of
 from resolver.lock import bundle, folder
 from resolver.lock import file as lock_file
 from resolver.model import text
@@ -396,10 +396,10 @@ def cache_entry(content: bytes) -> None:
     """An entry of any kind with a content that it never was given: known as absent, or of the right shape."""
     place = _folder() / "cache"
     store = Cache(place, _no_warning)
-    stored = Stored(store, Meter())
+    stored = FileCache(store, Meter())
     for kind in ("metadata", "archive"):
         store.put(kind, SHA, content)
-    store.put("member", f"{SHA}/requirements.txt", content)
+    store.put("text", f"{SHA}/requirements.txt", content)
     store.put("hash", FILE.url, content)
     with contextlib.suppress(UnusableFile, WrongRelease):
         found = stored.metadata(FILE, WHEEL)

@@ -23,11 +23,10 @@ from resolver.config.document import read_text
 from resolver.config.load import Inputs, load
 from resolver.explain.contradictions import contradiction, cores
 from resolver.index import snapshot_file
-from resolver.index.live import LiveCatalog
+from resolver.index.live import LiveCatalog, Pool
 from resolver.index.protocol import Catalog
 from resolver.index.recording import RecordingCatalog
-from resolver.index.snapshot import Snapshot
-from resolver.index.snapshot_catalog import SnapshotCatalog
+from resolver.index.snapshot import Snapshot, SnapshotCatalog
 from resolver.index.store.cache import Cache, default_folder
 from resolver.model.explanation import Contradiction
 from resolver.model.problem import Problem
@@ -101,7 +100,9 @@ def record() -> None:
     for scenario in scenarios():
         asked = [scenario.problem, *(scenario.fixed(fix) for fix in scenario.fixes)]
         for number, problem in enumerate(asked):
-            live = LiveCatalog(problem.indexes, problem.target.platform, Cache(default_folder(), print), warn=print)
+            live = LiveCatalog(
+                problem.indexes, problem.target.platform, Pool(Cache(default_folder(), print), warn=print)
+            )
             with closing(live):
                 catalog = RecordingCatalog(live)
                 if number:

@@ -17,12 +17,12 @@ from packaging.metadata import parse_email
 from packaging.utils import NormalizedName, parse_wheel_filename
 
 from resolver.index import snapshot_file
-from resolver.index.live import LiveCatalog
+from resolver.index.live import LiveCatalog, Pool
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.parse import simple
 from resolver.index.protocol import Catalog, UnusableFile
 from resolver.index.recording import RecordingCatalog
-from resolver.index.snapshot_catalog import SnapshotCatalog
+from resolver.index.snapshot import SnapshotCatalog
 from resolver.index.store.cache import Cache
 from resolver.model.index import Index, Indexes
 from resolver.model.release import Archive, File
@@ -54,7 +54,7 @@ def read_page(client: httpx.Client, project: NormalizedName = DEMO, index: str =
     response = client.get(f"/simple/{index}/{project}/").raise_for_status()
     page = simple.parse(
         response.content, response.headers["Content-Type"], project=project, index=index, url=str(response.url)
-    ).page(project, index)
+    )
     assert not page.rejections
     return {file.filename: file for files in page.releases.values() for file in files}
 
@@ -155,7 +155,9 @@ def test_nothing_of_it_is_left() -> None:
 # Snapshots
 
 
-def test_a_live_catalog_over_a_snapshot_answers_as_the_index_that_was_recorded(tmp_path: Path) -> None:
+def test_a_live_catalog_over_a_snapshot_answers_as_the_index_that_was_recorded(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     """The circle: index, live catalog, recording, snapshot, index, live catalog. No file is asked for again."""
     demo, target = NormalizedName("demo"), Target(name="", python="3.11", platform="linux-aarch64", glibc=(2, 28))
 
@@ -175,7 +177,9 @@ def test_a_live_catalog_over_a_snapshot_answers_as_the_index_that_was_recorded(t
 
     def live(index: LoopbackIndex, cache: Cache, warnings: list[str]) -> LiveCatalog:
         indexes = Indexes(indexes={"pypi": Index(name="pypi", url=index.url)}, bindings=())
-        return LiveCatalog(indexes, target.platform, cache, warn=warnings.append, pip=PipConfig(index_url=index.url))
+        pool = Pool(cache, warn=warnings.append, pip=PipConfig(index_url=index.url))
+        request.addfinalizer(pool.close)
+        return LiveCatalog(indexes, target.platform, pool)
 
     warnings: list[str] = []
     with LoopbackIndex() as index:
@@ -202,7 +206,7 @@ def test_a_live_catalog_over_a_snapshot_answers_as_the_index_that_was_recorded(t
     with LoopbackIndex(snapshot) as index:
         cache = Cache(tmp_path / "second", warnings.append)
         seed_cache(snapshot, cache)
-        with live(index, cache, warnings) as catalog:
+        with contextlib.closing(live(index, cache, warnings)) as catalog:
             assert ask(catalog) == expected
         assert sorted((request.path, request.status) for request in index.requests) == [
             ("/files/pypi/demo-1-py3-none-any.whl.metadata", 200),

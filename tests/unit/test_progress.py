@@ -6,7 +6,7 @@ import pytest
 
 from resolver.cli import progress
 from resolver.cli.progress import Progress
-from resolver.index.net.transfer import Copied
+from resolver.index.net.downloads import Copied
 from resolver.index.protocol import Traffic
 from resolver.report.text import width
 

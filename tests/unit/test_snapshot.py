@@ -20,8 +20,7 @@ from resolver.errors import IndexFailure, InputError
 from resolver.index import snapshot_file
 from resolver.index.protocol import Catalog, Lookup, UnusableFile
 from resolver.index.recording import RecordingCatalog, in_whole_seconds, without_addresses
-from resolver.index.snapshot import Snapshot, Unusable
-from resolver.index.snapshot_catalog import SnapshotCatalog
+from resolver.index.snapshot import Snapshot, SnapshotCatalog, Unusable
 from resolver.model.release import Archive, File, Metadata, Page, Reason, Rejection
 from resolver.model.target import Target
 
@@ -47,7 +46,7 @@ def a_page(
 
 
 @dataclass
-class Plain:
+class Plain(Catalog):
     """A catalog of plain data. What it was not given is a KeyError: no test asks for it by accident."""
 
     lookups: Mapping[str, Lookup] = field(default_factory=dict)

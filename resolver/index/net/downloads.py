@@ -1,27 +1,126 @@
-"""Whole files, streamed to a temporary folder and hashed on the way."""
+"""Whole files, hashed while they arrive: in a temporary folder, to be read, or for good in a folder of somebody's.
+
+A file that stays is written with the ending `.part` and gets its name once its sha256 is that of the lock. What an
+interrupted run leaves is continued with a range request (RFC 9110, 14). The hash shows whether a server handles
+ranges correctly; if not, the whole file is requested.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import os
 import re
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import Final, NamedTuple
 
 import httpx
 
-from resolver import files
-from resolver.errors import IndexFailure, InputError
-from resolver.index.net.client import PLAIN, Client
-from resolver.index.store.part import Part
+from resolver import files as disk
+from resolver.errors import IndexFailure, InputError, Unreachable
+from resolver.index.net.client import FILES, PLAIN, Client
+from resolver.index.net.failures import NoAnswerError
 from resolver.model.release import File
 
+ENDING: Final = ".part"
+_CHUNK: Final = 1 << 20
 _ARCHIVE_LIMIT: Final = 2 << 30
 _WHEEL_LIMIT: Final = 8 << 30
-_ALTERED: Final = "a mirror or proxy may serve an altered or incomplete file; try again or use another index"
-
+_PROGRESS: Final = 16 << 10  # bytes that a round of tries must bring for there to be another one
 _LONGEST: Final = 40  # characters
 _CONTENT_RANGE: Final = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
+_ALTERED: Final = "a mirror or proxy may serve an altered or incomplete file; try again or use another index"
+
+
+class WrongFile(IndexFailure):
+    """What a server sent is not the file that was asked for."""
+
+
+class Part:
+    """An incomplete file: what was received so far, with its digest. An existing one is read, for the digest.
+
+    Its name says of which content it is, so that no file is continued with bytes of another. `mixed`: it is from more
+    than one answer.
+    """
+
+    def __init__(self, file: File, folder: Path) -> None:
+        self.file = file
+        self.path = folder / f"{file.filename}.{file.sha256[:16]}{ENDING}"
+        if self.path.is_symlink():
+            self.path.unlink()  # what it leads to is not ours to write
+        self._handle = self.path.open("a+b")
+        self._digest = hashlib.sha256()
+        self.size = 0
+        self._handle.seek(0)
+        while chunk := self._handle.read(_CHUNK):
+            self._digest.update(chunk)
+            self.size += len(chunk)
+        self.mixed = self.size > 0
+
+    @property
+    def sha256(self) -> str:
+        """The digest of what was received so far."""
+        return self._digest.hexdigest()
+
+    async def receive(
+        self, client: Client, response: httpx.Response, tell: Callable[[int], None] = lambda _: None
+    ) -> None:
+        """Append an answer's body, within the size of the file. Raises WrongFile, NoAnswerError and OSError.
+
+        If the process is killed, everything written is kept.
+        """
+        file = self.file
+        limit = file.size if file.size is not None else _WHEEL_LIMIT if file.is_wheel else _ARCHIVE_LIMIT
+
+        def take(piece: bytes) -> None:
+            if self.size + len(piece) > limit:
+                raise WrongFile(
+                    f"{file.filename} is larger than it should be.",
+                    where=file.url,
+                    why=f"The download was stopped after {limit} bytes{packing(response)}.",
+                    hint="a mirror or proxy may serve another file; try again or use another index",
+                )
+            self._handle.write(piece)
+            self._handle.flush()
+            self._digest.update(piece)
+            self.size += len(piece)
+            tell(len(piece))
+
+        await client.into(response, take)
+
+    def restart(self) -> None:
+        """Discard what was received."""
+        self._handle.seek(0)
+        self._handle.truncate()
+        self._digest = hashlib.sha256()
+        self.size = 0
+        self.mixed = False
+
+    def finish(self) -> None:
+        """It is complete: give it its name."""
+        os.fsync(self._handle.fileno())
+        self._handle.close()
+        self.path.replace(self.path.with_name(self.file.filename))
+
+    def remove(self) -> None:
+        """It is useless: remove it."""
+        with suppress(OSError):  # a full disk refuses what is buffered once more
+            self._handle.close()
+        self.path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Keep it for the next run, unless it is empty."""
+        if not self._handle.closed:
+            self._handle.close()
+            if not self.size:
+                self.path.unlink(missing_ok=True)
+
+
+# Files to be read
 
 
 class Download(NamedTuple):
@@ -55,12 +154,12 @@ class Downloads:
 
     async def keep(self, response: httpx.Response, file: File) -> Download:
         """Write an answer's body to a file and check it against the page. Raises IndexFailure."""
+        part = None
         try:
-            part = Part(file, self._new_folder())
-        except OSError as error:
-            raise _refused(file, str(error.filename or ""), error) from None
-        try:
-            await write(self._client, response, file, part)
+            if self._folder is None:
+                self._folder = TemporaryDirectory(prefix=".ascend-lock-", ignore_cleanup_errors=True)
+            part = Part(file, Path(mkdtemp(dir=self._folder.name)))
+            await part.receive(self._client, response)
             if file.sha256 and part.sha256 != file.sha256:
                 raise WrongFile(
                     f"{file.filename} is not the file listed on its index page.",
@@ -69,46 +168,195 @@ class Downloads:
                     hint=_ALTERED,
                 )
             part.close()
-        except OSError as error:
-            part.remove()
-            raise _refused(file, str(part.path.parent), error) from None
-        except BaseException:
-            part.remove()
-            raise
+        except BaseException as error:
+            if part is not None:
+                part.remove()
+            if not isinstance(error, OSError):
+                raise
+            raise InputError(
+                f"{file.filename} could not be stored for reading.",
+                where=str(part.path.parent if part is not None else error.filename or ""),
+                why=error.strerror or str(error),
+                hint=disk.advice(error.errno, "set TMPDIR to another folder"),
+            ) from None
         return Download(part.path, part.sha256, part.size)
 
-    def _new_folder(self) -> Path:
-        if self._folder is None:
-            self._folder = TemporaryDirectory(prefix=".ascend-lock-", ignore_cleanup_errors=True)
-        return Path(mkdtemp(dir=self._folder.name))
+
+# Files that stay
 
 
-class WrongFile(IndexFailure):
-    """What a server sent is not the file that was asked for."""
+class Copied(NamedTuple):
+    """The progress of a transfer. `total` is None if a file's size is unknown."""
+
+    files: int
+    of_files: int
+    bytes: int
+    total: int | None
 
 
-async def write(
-    client: Client,
-    response: httpx.Response,
-    file: File,
-    part: Part,
-    tell: Callable[[int], None] = lambda _: None,
-) -> None:
-    """Append an answer's body to a part, within the size of the file. Raises WrongFile and OSError."""
-    limit = file.size if file.size is not None else _WHEEL_LIMIT if file.is_wheel else _ARCHIVE_LIMIT
+async def save(client: Client, files: Sequence[File], folder: Path, tell: Callable[[Copied], None]) -> None:
+    """Save all files that can be saved in a folder. `tell` is called for each piece.
 
-    def take(piece: bytes) -> None:
-        if part.size + len(piece) > limit:
-            raise WrongFile(
-                f"{file.filename} is larger than it should be.",
-                where=file.url,
-                why=f"The download was stopped after {limit} bytes{packing(response)}.",
-                hint="a mirror or proxy may serve another file; try again or use another index",
+    Raises IndexFailure for the others, InputError if the disk refuses.
+    """
+    await _Transfer(client, folder, tell).save(files)
+
+
+class _Transfer:
+    def __init__(self, client: Client, folder: Path, tell: Callable[[Copied], None]) -> None:
+        self._client = client
+        self._folder = folder
+        self._tell = tell
+        self._files = self._of_files = self._bytes = 0
+        self._total: int | None = None
+        self._few = asyncio.Semaphore(FILES)
+
+    async def save(self, files: Sequence[File]) -> None:
+        sizes = [file.size for file in files]
+        known = sum(size for size in sizes if size is not None)
+        self._require_room(known - sum(path.stat().st_size for path in self._folder.glob(f"*{ENDING}")))
+        self._of_files = len(files)
+        self._total = known if None not in sizes else None
+        tasks = [asyncio.ensure_future(self._attempt(file)) for file in files]
+        try:
+            failures = [failure for failure in await asyncio.gather(*tasks) if failure is not None]
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        if failures:
+            raise _all_of(failures, len(files))
+
+    async def _attempt(self, file: File) -> IndexFailure | None:
+        try:
+            async with self._few:
+                await self._save(file)
+        except IndexFailure as failure:
+            return failure
+        except OSError as error:
+            raise InputError(
+                f"{file.filename} cannot be stored",
+                where=str(self._folder),
+                why=error.strerror or str(error),
+                hint=disk.advice(error.errno, "choose another folder")
+                + "; what was received so far is kept for the next run",
+            ) from None
+        self._files += 1
+        self._count(0)
+        return None
+
+    async def _save(self, file: File) -> None:
+        part = Part(file, self._folder)
+        self._count(part.size)
+        try:
+            packed = await self._receive(file, part, ranges=True)
+            if part.sha256 != file.sha256 and part.mixed:
+                self._restart(part)
+                packed = await self._receive(file, part, ranges=False)
+            if part.sha256 != file.sha256:
+                raise WrongFile(
+                    f"{file.filename} is not the file in the lock; it was removed.",
+                    where=file.url,
+                    why=f"Its sha256 is {part.sha256}; the lock says {file.sha256}{packed}.",
+                    hint=_ALTERED,
+                )
+            await asyncio.to_thread(part.finish)
+        except WrongFile:
+            part.remove()
+            raise
+        finally:
+            part.close()
+
+    async def _receive(self, file: File, part: Part, *, ranges: bool) -> str:
+        """Receive what is missing of a file, and return how it was packed. It is not given up while it gets further."""
+        headers = dict(PLAIN)
+
+        def resume() -> None:
+            headers.pop("Range", None)
+            if ranges and part.size:
+                headers["Range"] = f"bytes={part.size}-"
+
+        def anew(why: str) -> NoAnswerError:
+            nonlocal ranges
+            ranges = False
+            self._restart(part)
+            return NoAnswerError(why)
+
+        async def consume(response: httpx.Response) -> str:
+            nonlocal ranges
+            status = response.status_code
+            try:
+                if "Range" in headers and status in (206, 416):
+                    first, last, total = content_range(response) or (-1, 0, 0)
+                    if status == 416 or (first, last) != (part.size, total - 1) or file.size not in (None, total):
+                        raise anew("It does not continue where it was asked to")
+                    part.mixed = True
+                else:
+                    check_status(status, file)
+                    ranges = ranges and "Range" not in headers
+                    self._restart(part)
+                await part.receive(self._client, response, self._count)
+                if file.size is not None and part.size < file.size:
+                    raise NoAnswerError(f"It ends before the announced {file.size} bytes{packing(response)}")
+            except WrongFile:
+                if part.mixed:
+                    raise anew("It sends more than the file has") from None
+                raise
+            finally:
+                resume()
+            return packing(response)
+
+        while part.size != file.size:
+            before = part.size
+            resume()
+            try:
+                return await self._client.request(file.url, consume, headers=headers, long=True)
+            except Unreachable as failure:
+                if part.size < before + _PROGRESS:
+                    if not part.size:
+                        raise
+                    raise Unreachable(
+                        f"{file.filename} stops in the middle every time.",
+                        where=failure.where,
+                        why=failure.why,
+                        hint="run the command again: it resumes where it stopped",
+                    ) from None
+        return ""
+
+    def _restart(self, part: Part) -> None:
+        self._count(-part.size)
+        part.restart()
+
+    def _count(self, more: int) -> None:
+        self._bytes += more
+        self._tell(Copied(self._files, self._of_files, self._bytes, self._total))
+
+    def _require_room(self, needed: int) -> None:
+        free = shutil.disk_usage(self._folder).free
+        if needed > free:
+            raise InputError(
+                "there is not enough free space for the files",
+                where=str(self._folder),
+                why=f"{needed / 1e6:.1f} MB are still needed, {free / 1e6:.1f} MB are free.",
+                hint="free some space or choose another folder",
             )
-        part.write(piece)
-        tell(len(piece))
 
-    await client.into(response, take)
+
+def _all_of(failures: Sequence[IndexFailure], of: int) -> IndexFailure:
+    """One failure that names every file."""
+    first = failures[0]
+    if len(failures) == 1:
+        return first
+    others = "\n".join(f"{failure.message} {failure.why}" for failure in failures[1:])
+    return IndexFailure(
+        f"{len(failures)} of {of} files could not be downloaded. {first.message}",
+        where=first.where,
+        why=first.why,
+        hint=f"{first.hint}\n{others}",
+    )
+
+
+# What answers say of files
 
 
 def packing(response: httpx.Response) -> str:
@@ -127,15 +375,6 @@ def content_range(response: httpx.Response) -> tuple[int, int, int] | None:
         return None
     first, last, total = map(int, match.groups())
     return first, last, total
-
-
-def _refused(file: File, where: str, error: OSError) -> InputError:
-    return InputError(
-        f"{file.filename} could not be stored for reading.",
-        where=where,
-        why=error.strerror or str(error),
-        hint=files.advice(error.errno, "set TMPDIR to another folder"),
-    )
 
 
 def check_status(status: int, file: File) -> None:

@@ -23,8 +23,8 @@ from resolver.index.net.pipconfig import PipConfig
 from resolver.index.net.worker import Once, Worker
 from resolver.index.parse.metadata import Release
 from resolver.index.protocol import NOBODY, Follow, Lookup, Meter
+from resolver.index.store.file_cache import FileCache
 from resolver.index.store.page_cache import PageCache
-from resolver.index.store.stored import Stored
 from resolver.model.release import File, Metadata
 
 T = TypeVar("T")
@@ -42,6 +42,7 @@ class Connection:
 
     def __init__(self, pip: PipConfig, meter: Meter) -> None:
         require_spare(_FILES)
+        self.meter = meter
         self.client = Client(pip, meter)
         self.downloads = Downloads(self.client)
         self.pages = Once(again=True)  # what failed for one stack may work for the next
@@ -61,17 +62,16 @@ class Network:
 
     def __init__(
         self,
-        cache: PageCache,
+        pages: PageCache,
         connection: Connection,
-        stored: Stored,
-        meter: Meter,
+        files: FileCache,
         warn: Callable[[str], None],
         release: Callable[[File], Release],
     ) -> None:
         self._connection = connection
         self._worker = connection.worker
-        self._files = Files(stored, connection.client, connection.downloads, warn)
-        self._pages = Pages(cache, connection.pages, connection.client, meter, warn)
+        self._files = Files(files, connection.client, connection.downloads, warn)
+        self._pages = Pages(pages, connection.pages, connection.client, connection.meter, warn)
         self._release = release
         self._once = Once()
         self._expected: set[tuple[NormalizedName, str, Hashable]] = set()
@@ -80,10 +80,6 @@ class Network:
 
     def lookup(self, project: NormalizedName) -> Lookup:
         """All pages of a project."""
-        if (known := self._once.known(project)) is not None:
-            found: Lookup = known
-            return found
-
         return self._worker.wait(lambda: self._lookup(project))
 
     def marks(self, projects: Sequence[NormalizedName]) -> list[str]:

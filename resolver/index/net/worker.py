@@ -118,13 +118,6 @@ class Once:
         # Shielded, since one of those who wait may be cancelled.
         return await asyncio.shield(task)
 
-    def known(self, key: Hashable) -> Any:
-        """The result, None if there is none yet. May be called from any thread."""
-        task = self._tasks.get(key)
-        if task is None or not task.done() or task.cancelled() or task.exception() is not None:
-            return None
-        return task.result()
-
     def cancel(self) -> None:
         """Cancel unfinished work."""
         for task in tuple(self._tasks.values()):

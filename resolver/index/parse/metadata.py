@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
 
+from packaging.metadata import parse_email
 from packaging.requirements import InvalidRequirement
 from packaging.utils import NormalizedName
 
@@ -16,13 +17,7 @@ from resolver.index.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.release import Metadata
 
-if TYPE_CHECKING:
-    from packaging.metadata import RawMetadata
-
 _ENDS: Final = b"\n\n", b"\n\r\n", b"\r\r"  # of a header, apart from the carriage return that ends its last line
-_FIELD = re.compile(rb"[!-9;-~]+")
-_ONCE: Final = b"metadata-version", b"name", b"version", b"requires-python"
-_WANTED: Final = *_ONCE, b"requires-dist", b"provides-extra", b"dynamic"
 _LIMIT: Final = 16 << 20
 _MOST_LINES: Final = 50_000  # of a header, which may contain a license
 _SHOWN: Final = 300  # characters of a wrong line
@@ -63,14 +58,10 @@ def read_header(content: bytes, release: Release, where: str) -> Header:
     header = content[: _end(content) + 1]
     if header.count(b"\n") > _MOST_LINES:
         raise UnusableFile(f"the metadata of {release.filename} has a header of more than {_MOST_LINES} lines")
-    unparsed: Mapping[str, object] = {}
-    if (raw := _plainly(header)) is None:
-        from packaging.metadata import parse_email
-
-        try:
-            raw, unparsed = parse_email(header)
-        except Exception as error:  # an e-mail parser fails in many ways on other input
-            raise UnusableFile(f"the metadata of {release.filename} cannot be parsed: {error}") from None
+    try:
+        raw, unparsed = parse_email(header)
+    except Exception as error:  # an e-mail parser fails in many ways on other input
+        raise UnusableFile(f"the metadata of {release.filename} cannot be parsed: {error}") from None
     for field in ("name", "version", "metadata-version", "requires-dist", "requires-python", "provides-extra"):
         if field in unparsed:
             raise UnusableFile(f"the metadata of {release.filename} has an unreadable field {field.title()}")
@@ -100,43 +91,6 @@ def _end(content: bytes) -> int:
         at = content.find(mark, 0, found + len(mark) - 1)
         found = at if at >= 0 else found
     return found
-
-
-def _plainly(header: bytes) -> RawMetadata | None:
-    """The fields needed, of some fifty, as `parse_email` reads them; None if the header has anything odd in it.
-
-    Odd are lines that are no fields, and among the fields needed a folded, repeated or non-ASCII one.
-    """
-    if header[:1] in (b" ", b"\t"):
-        return None
-    found: dict[bytes, list[str]] = {field: [] for field in _WANTED}
-    values = None
-    for line in header.rstrip(b"\n").split(b"\n"):
-        if line[:1] in (b" ", b"\t"):
-            if values is not None:
-                return None
-        else:
-            field, colon, value = line.partition(b":")
-            if not colon or _FIELD.fullmatch(field) is None:
-                return None
-            values = found.get(field.lower())
-            if values is not None:
-                if not value.isascii():
-                    return None
-                values.append(value.lstrip(b" \t").removesuffix(b"\r").decode("ascii"))
-        if b"\r" in line[:-1]:
-            return None
-    if any(len(found[field]) > 1 for field in _ONCE):
-        return None
-    return {
-        "metadata_version": "".join(found[b"metadata-version"] or ("1.0",)),
-        "name": "".join(found[b"name"]),
-        "version": "".join(found[b"version"]),
-        "requires_dist": found[b"requires-dist"],
-        "requires_python": "".join(found[b"requires-python"]),
-        "provides_extra": found[b"provides-extra"],
-        "dynamic": found[b"dynamic"],
-    }
 
 
 def check_release(name: str, version: str, release: Release, where: str) -> None:

@@ -10,7 +10,7 @@ from packaging.utils import NormalizedName
 
 from resolver.audit.change import Marked, Old, Pin, Restored, Yanked, is_grave, older
 from resolver.audit.compare import Compared, OutOfReach, as_locked, compare, pins_of
-from resolver.index.live import LiveCatalog
+from resolver.index.live import LiveCatalog, Pool
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.store.cache import Cache
 from resolver.model.index import Binding, Index, Indexes
@@ -51,8 +51,8 @@ def lock(*pins: LockedPin, build: tuple[LockedPin, ...] = ()) -> Lock:
 
 def compared(locked: Lock, served: LoopbackIndex, indexes: Indexes | None = None) -> Compared:
     asked = as_locked(locked, indexes or Indexes(indexes={}, bindings=()))
-    with LiveCatalog(asked, "linux-aarch64", Cache(None, print), pip=PipConfig(index_url=served.url)) as catalog:
-        return compare(locked, catalog)
+    with Pool(Cache(None, print), pip=PipConfig(index_url=served.url)) as pool:
+        return compare(locked, LiveCatalog(asked, "linux-aarch64", pool))
 
 
 def test_what_is_no_longer_yanked(index: LoopbackIndex) -> None:

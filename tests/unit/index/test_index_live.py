@@ -18,13 +18,12 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure, InputError
-from resolver.index.live import LiveCatalog
+from resolver.index.live import LiveCatalog, Pool
 from resolver.index.net import pages
 from resolver.index.net.client import Client
 from resolver.index.net.failures import BRIEF, Patience
 from resolver.index.net.network import AHEAD
 from resolver.index.net.pipconfig import PipConfig
-from resolver.index.pool import Pool
 from resolver.index.protocol import Catalog, Lookup, UnusableFile
 from resolver.index.store.cache import Cache
 from resolver.model import text
@@ -61,22 +60,19 @@ def warnings() -> list[str]:
 def opened(index: LoopbackIndex, tmp_path: Path, warnings: list[str]) -> Iterator[Opener]:
     """Opens catalogs of one cache; each is a run of its own."""
     catalogs = []
+    pools = []
 
     def open_catalog(indexes: Indexes | None = None, *, url: str = "", offline: bool = False) -> LiveCatalog:
-        catalog = LiveCatalog(
-            indexes or Indexes(indexes={}, bindings=()),
-            "linux-aarch64",
-            Cache(tmp_path / "cache", warnings.append),
-            offline=offline,
-            warn=warnings.append,
-            pip=PipConfig(index_url=url or index.url, timeout=5),
-        )
+        pip = PipConfig(index_url=url or index.url, timeout=5)
+        pool = Pool(Cache(tmp_path / "cache", warnings.append), offline=offline, warn=warnings.append, pip=pip)
+        catalog = LiveCatalog(indexes or Indexes(indexes={}, bindings=()), "linux-aarch64", pool)
+        pools.append(pool)
         catalogs.append(catalog)
         return catalog
 
     yield open_catalog
-    for catalog in catalogs:
-        catalog.close()
+    for closed in (*catalogs, *pools):
+        closed.close()
 
 
 def files(lookup: Lookup) -> list[File]:
@@ -130,7 +126,7 @@ def test_a_page_is_asked_for_once_a_run_and_revalidated_in_the_next(
     second = opened()
     assert files(second.lookup(DEMO)) == [file]
     assert asked(index) == ["304 /simple/pypi/demo/"]
-    assert second.traffic == (1, 0, 1, 1)
+    assert second._pool.meter.traffic == (1, 0, 1, 1)
     index.add_wheel("demo", "2.0")
     assert len(files(opened().lookup(DEMO))) == 2
     assert asked(index) == ["200 /simple/pypi/demo/"]
@@ -163,8 +159,8 @@ def test_without_a_cache_a_page_is_what_it_is(index: LoopbackIndex, has_files: b
         content = {"meta": {"api-version": "1.1"}, "name": "demo", "files": []}
         index.fault("/simple/*", altered(lambda _: json.dumps(content).encode()))
     pip = PipConfig(index_url=index.url)
-    with LiveCatalog(Indexes(indexes={}, bindings=()), "linux-aarch64", Cache(None, pytest.fail), pip=pip) as catalog:
-        (page,) = catalog.lookup(DEMO).pages
+    with Pool(Cache(None, pytest.fail), pip=pip) as pool:
+        (page,) = LiveCatalog(Indexes(indexes={}, bindings=()), "linux-aarch64", pool).lookup(DEMO).pages
     assert list(page.releases) == (["1.0"] if has_files else [])
     assert len(asked(index)) == 1
 
@@ -185,7 +181,6 @@ def test_offline_without_hashes_of_files(index: LoopbackIndex, opened: Opener) -
     offline.lookup(DEMO)
     assert failure(lambda: offline.metadata(wheel)) == (
         "demo-1.0-py3-none-any.whl is not in the cache, and --offline does not use the network.\n"
-        "  at index `pypi`\n"
         "  Its index gives no sha256, and such files are not cached because they may change.\n"
         "hint: lock without --offline, or use an index whose pages have hashes; for machines without network "
         "access make a bundle (ascend-lock bundle)"
@@ -225,10 +220,10 @@ def test_offline_imports_no_http_client(index: LoopbackIndex, opened: Opener, tm
     opened().lookup(DEMO)
     script = (
         "import sys; from pathlib import Path\n"
-        "from resolver.index.live import LiveCatalog; from resolver.index.store.cache import Cache\n"
+        "from resolver.index.live import LiveCatalog, Pool; from resolver.index.store.cache import Cache\n"
         "from resolver.index.net.pipconfig import PipConfig; from resolver.model.index import Indexes\n"
-        "c = LiveCatalog(Indexes(indexes={}, bindings=()), 'x', Cache(Path(sys.argv[1]), print), offline=True,\n"
-        "                pip=PipConfig(index_url=sys.argv[2]))\n"
+        "pool = Pool(Cache(Path(sys.argv[1]), print), offline=True, pip=PipConfig(index_url=sys.argv[2]))\n"
+        "c = LiveCatalog(Indexes(indexes={}, bindings=()), 'x', pool)\n"
         "assert c.lookup('demo').pages[0].releases['1.0'][0].filename == 'demo-1.0-py3-none-any.whl'\n"
         "names = ('asyncio', 'httpx', 'aiohttp', 'ssl', 'selectolax')\n"
         "print([name for name in names if name in sys.modules])\n"
@@ -759,7 +754,7 @@ def test_closing_breaks_off_what_runs(index: LoopbackIndex, opened: Opener) -> N
     index.fault("/simple/*", lambda response: replace(response, delay=30.0))
     catalog = opened()
     catalog.expect([(NormalizedName(f"p{n}"), SpecifierSet()) for n in range(40)], Newest())
-    wait_until(lambda: catalog.traffic.requests > 0)
+    wait_until(lambda: catalog._pool.meter.traffic.requests > 0)
     begun = time.monotonic()
     catalog.close()
     catalog.close()
@@ -819,7 +814,7 @@ def test_what_another_catalog_of_the_run_read_without_a_hash_is_not_covered_eith
     cache = Cache(tmp_path / "shared", pytest.fail)
     with Pool(cache, pip=PipConfig(index_url=index.url)) as pool:
         for _ in range(2):
-            catalog = LiveCatalog(Indexes(indexes={}, bindings=()), "linux-aarch64", cache, pool=pool)
+            catalog = LiveCatalog(Indexes(indexes={}, bindings=()), "linux-aarch64", pool)
             (file,) = files(catalog.lookup(DEMO))
             catalog.metadata(file)
             assert catalog.seen() is None

@@ -5,13 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from packaging.metadata import parse_email
 from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure
-from resolver.index.parse import metadata as metadata_module
 from resolver.index.parse.metadata import Release, check_texts, read, read_header
 from resolver.index.protocol import UnusableFile
 from resolver.model.release import Metadata
@@ -150,49 +146,3 @@ def test_as_much_as_is_read() -> None:
     extras = " or ".join(f"extra == 'e{at}'" for at in range(100))
     lines = (f"a; {extras}", *(f"a{at}; extra in 'x'" for at in range(100)))
     check_texts(Metadata("demo", "1", lines), "demo.whl")
-
-
-# --- the plain way, which must never read anything else than packaging
-
-FIELDS = "Metadata-Version", "name", "VERSION", "Requires-Dist", "Requires-Python", "Provides-Extra", "Dynamic"
-LINES = st.one_of(
-    st.builds(
-        "{}:{}{}".format,
-        st.sampled_from([*FIELDS, "License", "Description", "From x", "Requires-Dist ", "", "\xe9"]),
-        st.sampled_from(["", " ", " \t", "  "]),
-        st.sampled_from(
-            ["1.0", "", "a>=1 ", "a:b", "x\ry", "y\r", "\xe9", "\x0b\x0c1", "\x1c2", "=?utf-8?q?a?=", "\0"]
-        ),
-    ),
-    st.sampled_from([" folded", "\tfolded", "no field", "", "\r", "From a", "From: b"]),
-)
-
-
-@given(st.lists(LINES, max_size=8), st.sampled_from(["\n", "\r\n"]), st.booleans())
-@settings(deadline=None, max_examples=500)
-def test_the_plain_way_reads_what_packaging_reads(lines: list[str], end: str, ends: bool) -> None:
-    content = (end.join(lines) + (end if ends else "")).encode()
-    header = content[: metadata_module._end(content) + 1]
-    plain = metadata_module._plainly(header)
-    if plain is None:
-        return
-    raw, unparsed = parse_email(header)
-    for field in FIELDS:
-        key = field.lower().replace("-", "_")
-        default: object = "1.0" if key == "metadata_version" else ""
-        default = [] if key in ("requires_dist", "provides_extra", "dynamic") else default
-        assert field.lower() not in unparsed
-        assert plain.get(key) == raw.get(key, default)
-
-
-def test_most_headers_are_plain() -> None:
-    header = text("License: a", "   b", "Summary: \xe9", "Requires-Dist: x", "Provides-Extra: y")
-    assert metadata_module._plainly(header) == {
-        "metadata_version": "2.1",
-        "name": "Demo.X",
-        "version": "1",
-        "requires_dist": ["x"],
-        "requires_python": "",
-        "provides_extra": ["y"],
-        "dynamic": [],
-    }

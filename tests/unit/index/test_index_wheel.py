@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from packaging.utils import NormalizedName
 
-from resolver.index.net.range_file import MissingSpanError, RangeFile
+from resolver.index.net.files import MissingSpanError, RangeFile
 from resolver.index.parse.metadata import Release, Wheel
 from resolver.index.protocol import UnusableFile
 

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import hashlib
 import random
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from resolver.errors import IndexFailure, InputError, Unreachable
-from resolver.index.net import transfer
+from resolver.errors import IndexFailure, Unreachable
+from resolver.index.net import downloads
 from resolver.index.net.client import Client
+from resolver.index.net.downloads import Copied
 from resolver.index.net.failures import Patience
 from resolver.index.net.pipconfig import PipConfig
-from resolver.index.net.transfer import Copied, Transfer
 from resolver.index.protocol import Meter
-from resolver.index.store.part import Part
 from resolver.model.release import File
 from tests.loopback import Fault, LoopbackIndex, Response, altered, reset, status, truncated
 
@@ -43,11 +39,11 @@ def file_of(index: LoopbackIndex, *, size: int | None = None) -> File:
     return File(NAME, url, hashlib.sha256(CONTENT).hexdigest(), size)
 
 
-def save(file: File, folder: Path, told: list[Copied] | None = None, more: Sequence[File] = ()) -> None:
+def save(file: File, folder: Path, told: list[Copied] | None = None) -> None:
     async def run() -> None:
         client = Client(PipConfig(index_url="", timeout=5), Meter(), patience=Patience(tries=3, pause=0.01))
         try:
-            await Transfer(client, folder, (told if told is not None else []).append).save([file, *more])
+            await downloads.save(client, [file], folder, (told if told is not None else []).append)
         finally:
             await client.close()
 
@@ -224,27 +220,3 @@ def test_what_a_server_calls_packed_by_mistake_is_taken(index: LoopbackIndex, tm
     index.fault(WHEEL, lambda answer: replace(answer, headers={**answer.headers, "Content-Encoding": "x-gzip"}))
     save(file_of(index, size=len(CONTENT)), tmp_path)
     assert (tmp_path / NAME).read_bytes() == CONTENT
-
-
-def test_a_part_that_is_opened_while_another_fails_is_closed(
-    index: LoopbackIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    slow = file_of(index)
-    slow = msgspec.structs.replace(slow, filename="slow-1.0-py3-none-any.whl")
-    opened = []
-
-    class Slow(Part):
-        def __init__(self, file: File, folder: Path) -> None:
-            if file is slow:
-                time.sleep(0.3)
-            super().__init__(file, folder)
-            opened.append(self)
-
-        def write(self, chunk: bytes) -> None:
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(transfer, "Part", Slow)
-    with pytest.raises(InputError, match="cannot be stored"):
-        save(file_of(index), tmp_path, more=[slow])
-    assert [part._handle.closed for part in opened] == [True, True]
-    assert list(tmp_path.iterdir()) == []

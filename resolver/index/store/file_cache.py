@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum, auto
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -19,15 +19,9 @@ from resolver.model.release import Archive, File, Metadata
 # A text is the reason why a file cannot be used; only reasons that lie in its bytes are stored.
 _METADATA: Final[msgspec.msgpack.Decoder[Metadata | str]] = msgspec.msgpack.Decoder(Metadata | str)
 _ARCHIVE: Final[msgspec.msgpack.Decoder[Archive | str]] = msgspec.msgpack.Decoder(Archive | str)
+_MEMBER: Final[msgspec.msgpack.Decoder[tuple[str] | str]] = msgspec.msgpack.Decoder(tuple[str] | str)
 
-
-class NoMember(msgspec.Struct, array_like=True, gc=False):
-    """Why an archive has no such text, a reason that lies in its bytes."""
-
-    why: str
-
-
-_MEMBER: Final[msgspec.msgpack.Decoder[str | NoMember]] = msgspec.msgpack.Decoder(str | NoMember)
+T = TypeVar("T")
 
 
 class Hashed(msgspec.Struct, array_like=True, gc=False):
@@ -54,7 +48,7 @@ class Told(Enum):
     SERVER = auto()  # only the server's word
 
 
-class Stored:
+class FileCache:
     """Contents of files in the cache and in `readings`. Does not use the network; may be called from any thread."""
 
     def __init__(self, cache: Cache, meter: Meter, readings: Readings | None = None) -> None:
@@ -67,15 +61,11 @@ class Stored:
         """A wheel's metadata. Raises like `Files.metadata`."""
         if (read := self._read.get((file.url, file.sha256))) is not None:
             return read
-        known = (self._cache.load("metadata", key, _METADATA) for key in _metadata_keys(file).values())
+        known = (self._load("metadata", key, _METADATA) for key in _metadata_keys(file).values())
         found = next((one for one in known if one is not None), None)
-        if found is None:
-            return None
-        self._meter.add(hits=1)
-        if isinstance(found, str):
-            raise UnusableFile(found)
-        check_release(found.name, found.version, release, file.url)
-        self._read[file.url, file.sha256] = found
+        if found is not None:
+            check_release(found.name, found.version, release, file.url)
+            self._read[file.url, file.sha256] = found
         return found
 
     def has_metadata(self, file: File) -> bool:
@@ -86,40 +76,46 @@ class Stored:
         """Store the metadata of a wheel, or why there is none, under what vouches for it."""
         if isinstance(value, Metadata):
             self._read[file.url, file.sha256] = value
-        self.put("metadata", _metadata_keys(file).get(told, ""), value)
+        if told in (keys := _metadata_keys(file)):
+            self._cache.save("metadata", keys[told], value)
 
     def archive(self, file: File) -> Archive | None:
         """The static contents of a source archive. Raises like `Files.archive`."""
-        found = self._cache.load("archive", file.sha256, _ARCHIVE) if file.sha256 else None
-        if found is None:
-            return self._readings.archive(file)
-        self._meter.add(hits=1)
-        if isinstance(found, str):
-            raise UnusableFile(found)
-        return found
+        found = self._load("archive", file.sha256, _ARCHIVE)
+        return self._readings.archive(file) if found is None else found
+
+    def keep_archive(self, file: File, value: Archive | str) -> None:
+        """Store the static contents of a source archive, or why there are none."""
+        if file.sha256:
+            self._cache.save("archive", file.sha256, value)
 
     def member(self, file: File, path: str) -> str | None:
         """The text of a file in a source archive. Raises like `Files.member`."""
-        found = self._cache.load("member", f"{file.sha256}/{path}", _MEMBER) if file.sha256 else None
-        if found is None:
-            return self._readings.member(file, path)
-        self._meter.add(hits=1)
-        if isinstance(found, NoMember):
-            raise UnusableFile(found.why)
-        return found
+        found = self._load("text", file.sha256 and f"{file.sha256}/{path}", _MEMBER)
+        return self._readings.member(file, path) if found is None else found[0]
 
-    def keep_member(self, file: File, path: str, value: str | NoMember) -> None:
+    def keep_member(self, file: File, path: str, value: tuple[str] | str) -> None:
         """Store the text of a file in a source archive, or why there is none."""
-        self.put("member", f"{file.sha256}/{path}" if file.sha256 else "", value)
+        if file.sha256:
+            self._cache.save("text", f"{file.sha256}/{path}", value)
 
     def hashed(self, file: File) -> Hashed | None:
         """The digest, at its last download, of a file whose page has none."""
         return self._cache.load("hash", file.url, _HASHED)
 
-    def put(self, kind: str, key: str, value: object) -> None:
-        """Store a value, if there is a key for it."""
-        if key:
-            self._cache.save(kind, key, value)
+    def keep_hashed(self, file: File, value: Hashed) -> None:
+        """Store the digest of a file whose page has none."""
+        self._cache.save("hash", file.url, value)
+
+    def _load(self, kind: str, key: str, decoder: msgspec.msgpack.Decoder[T | str]) -> T | None:
+        """A value, None without a key. Raises UnusableFile if it is the reason why there is none."""
+        found = self._cache.load(kind, key, decoder) if key else None
+        if found is None:
+            return None
+        self._meter.add(hits=1)
+        if isinstance(found, str):
+            raise UnusableFile(found)
+        return found
 
 
 def release_of(file: File, is_project: Callable[[str], bool]) -> Release:
