@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 
 import msgspec
-from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName, canonicalize_name
 
 from resolver.audit.change import Change, Gone, Marked, Pin, Rehashed, Restored, Scope, Twofold, Yanked
 from resolver.errors import ResolverError
+from resolver.index.locked_files import expect_pins, files_by_name, page_of
 from resolver.index.protocol import Catalog
 from resolver.model import text
 from resolver.model.index import Binding, Indexes
@@ -60,19 +59,18 @@ def compare(lock: Lock, catalog: Catalog) -> Compared:
     """Compare every file of a lock with its index; `catalog` must have the bindings of `as_locked`."""
     pins = pins_of(lock)
     served = [pin for pin in pins if pin.file]
-    catalog.expect((canonicalize_name(pin.name), SpecifierSet()) for pin in served)
+    expect_pins(served, catalog)
     changes: list[Change] = []
     failed: dict[tuple[str, str], list[NormalizedName]] = {}
     files = unhashed = 0
     for pin in served:
         name = canonicalize_name(pin.name)
         try:
-            pages = catalog.lookup(name).pages
+            page = page_of(pin, catalog)
         except ResolverError as error:
             failed.setdefault((pin.index, error.why or error.message), []).append(name)
             continue
-        page = next((page for page in pages if page.index == pin.index), None)
-        offered = _offered(page)
+        offered = files_by_name(page)
         files += len(pin.file)
         unhashed += sum(offered[file.name][-1].sha256 == "" for file in pin.file if file.name in offered)
         changes += _changes(pin, page, offered)
@@ -85,14 +83,6 @@ def compare(lock: Lock, catalog: Catalog) -> Compared:
             OutOfReach(index, tuple(dict.fromkeys(names)), why) for (index, why), names in failed.items()
         ),
     )
-
-
-def _offered(page: Page | None) -> Mapping[str, Sequence[File]]:
-    """The files of each name; a page may list several, and the last one counts."""
-    offered: dict[str, list[File]] = {}
-    for file in chain.from_iterable(page.releases.values() if page is not None else ()):
-        offered.setdefault(file.filename, []).append(file)
-    return offered
 
 
 def _changes(pin: LockedPin, page: Page | None, offered: Mapping[str, Sequence[File]]) -> Iterator[Change]:

@@ -13,7 +13,7 @@ from resolver.audit.offers import Offers, Unreadable, some
 from resolver.audit.verdict import Judged, Remark, Saying, Verdict
 from resolver.errors import IndexFailure, ResolverError
 from resolver.index.git import Repositories
-from resolver.index.trust import trust_in
+from resolver.index.sources import trust_in
 from resolver.model import fact as model
 from resolver.model import text
 from resolver.model.component import ComponentRequirement

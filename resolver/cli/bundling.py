@@ -9,16 +9,14 @@ from contextlib import closing
 from pathlib import Path
 
 import msgspec
-from packaging.specifiers import SpecifierSet
-from packaging.utils import canonicalize_name
 
 from resolver.cli.called import command_line
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.progress import Progress
 from resolver.errors import IndexFailure, InputError, ResolverError, StaleLock
 from resolver.index.git import NoSuchCommit, Repositories
+from resolver.index.locked_files import offered, save_sources
 from resolver.index.store.cache import default_folder
-from resolver.index.wheelhouse import save_sources
 from resolver.lock import bundle
 from resolver.lock import file as lock_file
 from resolver.lock.bundle import Entry, Manifest, Served
@@ -136,7 +134,9 @@ def gather(
         files: dict[str, File] = {}
         for part in checked():
             try:
-                files |= {file.filename: file for file in _offers(part, missing - files.keys(), catalogs)}
+                pins = [pin for pin in part.pins if pin.file and pin.file[0].name in missing - files.keys()]
+                with closing(catalogs.live(part.problem)) as catalog:
+                    files |= offered(pins, catalog)
             except IndexFailure as error:
                 failed[part.served.folder] = error
         ready = checked()
@@ -177,29 +177,6 @@ def _fetch_sources(
             needs = (f"{pin.name}=={pin.version}",)
             rows.append(Entry(path=name, sha256=digest, size=0, pins=needs, locks=(part.served.folder,)))
     return rows
-
-
-def _offers(part: Part, names: set[str], catalogs: Catalogs) -> Iterator[File]:
-    """The lock's files with these names, as offered by the indexes now."""
-    pins = {pin.file[0].name: pin for pin in part.pins if pin.file and pin.file[0].name in names}
-    with closing(catalogs.live(part.problem)) as catalog:
-        catalog.expect((canonicalize_name(pin.name), SpecifierSet()) for pin in pins.values())
-        for pin in pins.values():
-            wanted = pin.file[0]
-            offered = [
-                file
-                for page in catalog.lookup(canonicalize_name(pin.name)).pages
-                if page.index == pin.index
-                for files in page.releases.values()
-                for file in files
-                if file.filename == wanted.name and file.sha256 in ("", wanted.sha256)
-            ]
-            if not offered:
-                raise IndexFailure(
-                    f"index `{pin.index}` no longer offers {wanted.name} with the hash in the lock",
-                    hint="lock again, or ask the maintainers why the file changed",
-                )
-            yield msgspec.structs.replace(offered[0], sha256=wanted.sha256)
 
 
 def kept_texts(folder: Path, old: Manifest | None, locks: set[str]) -> dict[str, str]:

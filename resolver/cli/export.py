@@ -21,7 +21,7 @@ from resolver.config.compile import compile_problems
 from resolver.config.load import load, load_images
 from resolver.errors import InputError, StaleLock
 from resolver.index.live import LiveCatalog, Pool
-from resolver.index.offered import offered
+from resolver.index.locked_files import offered
 from resolver.index.store.cache import Cache, default_folder
 from resolver.lock import file as lock_file
 from resolver.model.lock import Lock

@@ -12,7 +12,7 @@ from packaging.requirements import InvalidRequirement
 from packaging.utils import canonicalize_name
 
 from resolver.errors import InputError
-from resolver.index.parse.pyproject import LEGACY_BUILD
+from resolver.index.parse.metadata import LEGACY_BUILD
 from resolver.index.protocol import Catalog, UnusableFile
 from resolver.model import fact as facts
 from resolver.model import text

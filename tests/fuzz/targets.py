@@ -39,12 +39,12 @@ from resolver.index import snapshot_file
 from resolver.index.net.failures import _seconds
 from resolver.index.net.files import MissingSpanError, RangeFile
 from resolver.index.net.pipconfig import read_pip_config
-from resolver.index.parse import metadata, pyproject, simple
+from resolver.index.parse import metadata, simple
 from resolver.index.parse.address import NOWHERE, origin, read_root
-from resolver.index.parse.archive import read_archive
+from resolver.index.parse.archive import Wheel, read_archive
 from resolver.index.parse.compatibility import Compatibility
 from resolver.index.parse.filename import is_readable, wheel_parts
-from resolver.index.parse.metadata import Release, Wheel, check_texts
+from resolver.index.parse.metadata import Release, check_texts, read_pyproject
 from resolver.index.parse.noted import noted_in
 from resolver.index.protocol import Meter, UnusableFile
 from resolver.index.snapshot import SnapshotCatalog
@@ -228,7 +228,7 @@ class _Noting(DataCatalog):
 
 def project(content: bytes) -> None:
     """pyproject.toml of a source archive or a commit."""
-    found = pyproject.read(content, Release("demo-1.0.tar.gz", DEMO, "1.0"))
+    found = read_pyproject(content, Release("demo-1.0.tar.gz", DEMO, "1.0"))
     for line in found.metadata.requires_dist if found.metadata else ():
         marker = text.requirement(line).marker
         assert marker is None or isinstance(marker, Marker)

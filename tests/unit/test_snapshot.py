@@ -166,12 +166,12 @@ def kept(*filenames: str, target: Target = ARM) -> list[str]:
 
 def test_recording_answers_as_the_catalog_below() -> None:
     recording, files = demo()
-    assert ask_everything(recording, files) == ask_everything(recording._inner, files)
+    assert ask_everything(recording, files) == ask_everything(recording.inner, files)
     recording.expect([(NormalizedName("demo"), None)], "follow")  # type: ignore[list-item, arg-type]
-    assert isinstance(recording._inner, Plain)
-    assert recording._inner.expected == [("demo", None), None]  # a look-ahead would go unrecorded
+    assert isinstance(recording.inner, Plain)
+    assert recording.inner.expected == [("demo", None), None]  # a look-ahead would go unrecorded
     recording.close()
-    assert recording._inner.closed
+    assert recording.inner.closed
 
 
 def test_snapshot_answers_as_the_recorded_catalog(tmp_path: Path) -> None:
@@ -501,7 +501,7 @@ def test_order_of_asking_and_hash_seed_change_nothing() -> None:
 import sys; sys.path[:0] = [{str(Path(__file__).parent)!r}]
 from test_snapshot import *
 recording, files = demo()
-again = RecordingCatalog(recording._inner)
+again = RecordingCatalog(recording.inner)
 again.lookup("demo")
 for filename in set(files):
     file = files[filename]

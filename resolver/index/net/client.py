@@ -14,8 +14,8 @@ from typing import Final, NamedTuple, TypeVar
 import httpx
 
 from resolver.errors import IndexFailure, Unreachable
-from resolver.index.net import redirects
-from resolver.index.net.credentials import Credentials
+from resolver.index.net import access
+from resolver.index.net.access import Credentials
 from resolver.index.net.failures import BRIEF, BUSY, ERRORS, Host, NoAnswerError, Patience, no_answer
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.net.transport import Transport
@@ -107,7 +107,7 @@ class Client:
         Raises Unreachable after the last try, and what `consume` raises.
         """
         patience = patience or self.patience
-        host = self._hosts.setdefault(redirects.allowed([url])[1], Host())
+        host = self._hosts.setdefault(access.allowed([url])[1], Host())
         await host.begin(patience)
         try:
             async with self._few[long]:
@@ -118,7 +118,7 @@ class Client:
     async def body(self, response: httpx.Response, limit: int) -> bytes:
         """The body of an answer. Raises IndexFailure if it is longer than `limit` bytes or takes for ever."""
         body = BytesIO()
-        where = redirects.shown(response.extensions["address"])
+        where = access.shown(response.extensions["address"])
         now = asyncio.get_running_loop().time
         until = now() + _WHOLE * self._timeout
 
@@ -231,7 +231,7 @@ class Client:
         times = httpx.Timeout(self._timeout, connect=patience.connect, pool=patience.connect)
         time = patience.connect + _WINDOW * self._timeout
         while True:
-            url, where = redirects.allowed(hops)
+            url, where = access.allowed(hops)
             given = {**headers, **self._credentials.header(where)}
             fields = {name: value for name, value in given.items() if value.isascii()}  # validators may have any letter
             self._meter.add(requests=1)
@@ -247,17 +247,17 @@ class Client:
                 raise NoAnswerError(f"It sent the unexpected answer {response.status_code}")
             host.answered()
             location = response.headers.get("location")
-            if response.status_code not in redirects.STATUSES or not location:
+            if response.status_code not in access.STATUSES or not location:
                 return response
             await response.aclose()
-            hops.append(redirects.target(hops, location))
+            hops.append(access.target(hops, location))
 
     def _unreachable(self, hops: list[str], why: str, tries: int, *, certificate: bool = False) -> Unreachable:
         """The failure of an address, or of the last of its redirects."""
         proxy = self._transport.proxy(hops[-1]) if isinstance(self._transport, Transport) else ""
         return Unreachable(
             f"{origin(hops[-1]).host} cannot be reached.",
-            where=redirects.way(hops),
+            where=access.way(hops),
             why=f"{why.removesuffix('.')} ({f'through the proxy {proxy}, ' if proxy else ''}"
             f"{tries} {'try' if tries == 1 else 'tries'}).",
             hint=_advice(why, certificate=certificate, proxied=bool(proxy)),
@@ -277,7 +277,7 @@ async def _limit(seconds: float, why: str) -> AsyncIterator[None]:
 def _unpackable(response: httpx.Response, why: str) -> IndexFailure:
     return IndexFailure(
         "An index sent data that cannot be decompressed.",
-        where=redirects.shown(response.extensions["address"]),
+        where=access.shown(response.extensions["address"]),
         why=f"{why}.",
         hint="a proxy or mirror may declare the wrong compression; try again or use another index",
     )

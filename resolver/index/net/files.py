@@ -13,8 +13,8 @@ from resolver.errors import IndexFailure
 from resolver.index.net.client import PLAIN, Client
 from resolver.index.net.downloads import Download, Downloads, check_status, content_range
 from resolver.index.net.worker import Once
-from resolver.index.parse.archive import read_archive, read_member
-from resolver.index.parse.metadata import DIRECTORY_LIMIT, METADATA_LIMIT, Release, Wheel, read
+from resolver.index.parse.archive import DIRECTORY_LIMIT, METADATA_LIMIT, Wheel, read_archive, read_member
+from resolver.index.parse.metadata import Release, read
 from resolver.index.protocol import UnusableFile
 from resolver.index.store.file_cache import FileCache, Hashed, Told
 from resolver.model.release import Archive, File, Metadata

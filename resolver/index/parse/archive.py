@@ -1,4 +1,7 @@
-"""The static contents of a source archive. Nothing is extracted, no link is followed, no code is run."""
+"""METADATA of a wheel, and the static contents of a source archive.
+
+Nothing is extracted, no link is followed, no code is run, and no more is read than an honest archive requires.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +9,25 @@ import re
 import stat
 import tarfile
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple, Protocol
 
-from resolver.index.parse import pyproject
-from resolver.index.parse.guarded import Guarded, TooLargeError, readable, unpacked
-from resolver.index.parse.metadata import Release, read_header
+from resolver.index.parse.metadata import Release, read_header, read_pyproject
 from resolver.index.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.release import Archive
 
+_BOUNDED: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+METADATA_LIMIT: Final = 16 << 20
+DIRECTORY_LIMIT: Final = 16 << 20  # of a zip's list of members; torch's largest wheel has 2 MB
+
+_AT_TOP: Final = re.compile(r"[^/]*\.dist-info/METADATA", re.DOTALL)
+_TOLD: Final = 3
+_LOCAL_HEADER: Final = 30 + 1024  # a member's header is followed by its name and a short extra field
 _Wanted = Callable[[str, int], bool]  # name below the top folder, size
 
 _STATIC = ("PKG-INFO", "pyproject.toml")
@@ -36,6 +45,149 @@ _HEADERS_LIMIT: Final = 256 << 10  # for all the headers of a tar's member
 
 # PEP 643: the fields that a lock needs. Not in Dynamic and of version 2.2 or later, they hold for every wheel.
 _NEEDED = {"requires-dist": "Requires-Dist", "requires-python": "Requires-Python", "provides-extra": "Provides-Extra"}
+
+
+class TooLargeError(Exception):
+    """An archive requires reading more than allowed."""
+
+
+class Readable(Protocol):
+    """A seekable, readable file."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Read on."""
+        ...
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        """Move."""
+        ...
+
+    def tell(self) -> int:
+        """The position."""
+        ...
+
+
+@contextmanager
+def readable(filename: str, kind: str) -> Iterator[None]:
+    """Turns what reading a zip or tar may raise, most of it by the standard library, into UnusableFile."""
+    try:
+        yield
+    except (
+        *(tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, TooLargeError),
+        *(RuntimeError, NotImplementedError),  # an encrypted member, a compression that is not supported
+    ) as error:
+        raise UnusableFile(f"{filename} is not a readable {kind}: {error}") from None
+
+
+def unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> bytes:
+    """At most `limit` + 1 bytes of a zip's member. Raises TooLargeError if it cannot be unpacked within bounds.
+
+    For bzip2 and LZMA, zipfile unpacks all that it reads at once, and a kilobyte can hold a gigabyte.
+    """
+    if info.compress_type not in _BOUNDED:
+        raise TooLargeError(f"its {info.filename} uses an unsupported compression method")
+    with archive.open(info) as member:
+        return member.read(limit + 1)
+
+
+class Guarded:
+    """A readable, seekable file with limits on each read and on the position.
+
+    With `forward` nothing is read twice: going back in a compressed file means reading it again from the start.
+    """
+
+    def __init__(self, file: Readable, *, one_read: int, position: int, forward: bool = False) -> None:
+        self._file = file
+        self._one_read = one_read
+        self._position = position
+        self._forward = forward
+        self._at = file.tell()  # slow in a compressed file
+        self._left: int | None = None
+        self._what = ""
+
+    def allow(self, size: int, what: str) -> None:
+        """Allow so many bytes from now on, in any number of reads; `what` says what they contain."""
+        self._left = size
+        self._what = what
+
+    def read(self, size: int = -1) -> bytes:
+        """Read `size` bytes; raises TooLargeError."""
+        if size > self._one_read:
+            raise TooLargeError(f"it makes a reader take {size} bytes at once")
+        content = self._file.read(self._one_read + 1 if size < 0 else size)
+        if len(content) > self._one_read:
+            raise TooLargeError(f"it makes a reader take more than {self._one_read} bytes at once")
+        self._at += len(content)
+        self._check(self._at)
+        if self._left is not None:
+            self._left -= len(content)
+            if self._left < 0:
+                raise TooLargeError(f"{self._what} of unreasonable size")
+        return content
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Move; raises TooLargeError."""
+        if whence == 0:
+            self._check(offset)  # beforehand, since moving ahead in a compressed file means reading it
+            if self._forward and offset < self._at:
+                raise TooLargeError("it points back to data that was already read")
+        self._at = self._file.seek(offset, whence)
+        return self._at
+
+    def _check(self, position: int) -> None:
+        if position > self._position:
+            raise TooLargeError(f"it continues beyond {self._position} bytes")
+
+    def tell(self) -> int:
+        """The position."""
+        return self._at
+
+    def seekable(self) -> bool:
+        """Yes."""
+        return True
+
+
+# Wheels
+
+
+class Wheel:
+    """A wheel, whose list of members is read once. Methods raise UnusableFile, and what reading raises unless OSError.
+
+    A method that failed because of what `file` lacked may be called again.
+    """
+
+    def __init__(self, file: Readable, release: Release) -> None:
+        self._source = Guarded(file, one_read=DIRECTORY_LIMIT, position=1 << 62)
+        self._release = release
+        self._archive: zipfile.ZipFile | None = None
+
+    def metadata(self) -> bytes:
+        """Its METADATA."""
+        with readable(self._release.filename, "wheel"):
+            archive = self._archive = self._archive or zipfile.ZipFile(self._source)
+            info = archive.getinfo(_metadata_member(archive.namelist(), self._release))
+            self._source.seek(info.header_offset)
+            size = _LOCAL_HEADER + len(info.filename.encode()) + info.compress_size
+            if info.file_size <= METADATA_LIMIT:
+                self._source.read(size)  # one request for all of it
+                content = unpacked(archive, info, METADATA_LIMIT)
+                if len(content) <= METADATA_LIMIT:
+                    return content
+        raise UnusableFile(f"the metadata of {self._release.filename} is larger than 16 MiB")
+
+
+def _metadata_member(names: Iterable[str], release: Release) -> str:
+    """METADATA in the .dist-info folder. Raises UnusableFile if there are several, like pip and uv."""
+    folders = list(dict.fromkeys(name.removesuffix("/METADATA") for name in names if _AT_TOP.fullmatch(name)))
+    if len(folders) > 1:
+        told = ", ".join(f"`{folder}`" for folder in folders[:_TOLD]) + (", …" if len(folders) > _TOLD else "")
+        raise UnusableFile(f"{release.filename} has {len(folders)} .dist-info folders ({told}), which pip refuses")
+    if not folders or text.name(folders[0].removesuffix(".dist-info").rpartition("-")[0]) != release.project:
+        raise UnusableFile(f"{release.filename} has no .dist-info folder of {release.project}")
+    return f"{folders[0]}/METADATA"
+
+
+# Source archives
 
 
 class Contents(NamedTuple):
@@ -70,7 +222,7 @@ def read_archive(path: Path, release: Release, where: str) -> Contents:
 
 def _read_static(found: Mapping[str, bytes], release: Release, where: str) -> Archive:
     """The contents of PKG-INFO and pyproject.toml."""
-    project = pyproject.read(found["pyproject.toml"], release) if "pyproject.toml" in found else None
+    project = read_pyproject(found["pyproject.toml"], release) if "pyproject.toml" in found else None
     build_requires = project.build_requires if project else None
     if "PKG-INFO" not in found:
         why = "it has no PKG-INFO"
@@ -110,8 +262,9 @@ def _read_members(path: Path, release: Release, wanted: _Wanted) -> dict[str, by
     """The wanted files below the top folder. Of several with the same name the last counts, as when unpacking."""
     found: dict[str, dict[str, bytes]] = {}
     kept = 0
-    with readable(release.filename, "archive"):
-        for top, rest, content in _members(path, release, wanted):
+    reader = _zip_members if release.filename.endswith(".zip") else _tar_members
+    with readable(release.filename, "archive"), path.open("rb") as file:
+        for top, rest, content in reader(file, wanted):
             kept += len(top) + len(content)
             if kept > _KEPT_LIMIT:
                 raise TooLargeError(f"what is read of it is larger than {_KEPT_LIMIT >> 20} MiB")
@@ -128,13 +281,6 @@ def _read_members(path: Path, release: Release, wanted: _Wanted) -> dict[str, by
 def _is_named(top: str, release: Release) -> bool:
     name, _, version = top.rpartition("-")
     return text.name(name) == release.project and text.version(version) == text.version(release.version)
-
-
-def _members(path: Path, release: Release, wanted: _Wanted) -> Iterator[tuple[str, str, bytes]]:
-    """Top folder, name below it, and content of each regular file that is wanted."""
-    reader = _zip_members if release.filename.endswith(".zip") else _tar_members
-    with path.open("rb") as file:
-        yield from reader(file, wanted)
 
 
 def _tar_members(file: IO[bytes], wanted: _Wanted) -> Iterator[tuple[str, str, bytes]]:

@@ -1,18 +1,18 @@
-"""Core metadata: METADATA found in a wheel as pip finds it, and METADATA or PKG-INFO as bytes to `Metadata`."""
+"""What a project says of itself, from bytes: METADATA, PKG-INFO, and pyproject.toml (PEP 518, PEP 621)."""
 
 from __future__ import annotations
 
 import re
-import zipfile
-from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+import msgspec
+import tomli
+from packaging.markers import Marker
 from packaging.metadata import parse_email
-from packaging.requirements import InvalidRequirement
+from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import NormalizedName
 
 from resolver.errors import WrongRelease
-from resolver.index.parse.guarded import Guarded, Readable, readable, unpacked
 from resolver.index.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.release import Metadata
@@ -131,56 +131,81 @@ def _brief(line: str) -> str:
     return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
 
 
-METADATA_LIMIT: Final = 16 << 20
-DIRECTORY_LIMIT: Final = 16 << 20  # of a zip's list of members; torch's largest wheel has 2 MB
+# pyproject.toml
 
-_AT_TOP: Final = re.compile(r"[^/]*\.dist-info/METADATA", re.DOTALL)
-_TOLD: Final = 3
-_LOCAL_HEADER: Final = 30 + 1024  # a member's header is followed by its name and a short extra field
+# The build requirements of a source tree without build-system.requires (PEP 518: setuptools and wheel).
+LEGACY_BUILD: Final = ("setuptools>=40.8.0", "wheel")
 
-
-class Wheel:
-    """A wheel, whose list of members is read once. Methods raise UnusableFile, and what reading raises unless OSError.
-
-    A method that failed because of what `file` lacked may be called again.
-    """
-
-    def __init__(self, file: Readable, release: Release) -> None:
-        self._source = Guarded(file, one_read=DIRECTORY_LIMIT, position=1 << 62)
-        self._release = release
-        self._archive: zipfile.ZipFile | None = None
-
-    def metadata(self) -> bytes:
-        """Its METADATA."""
-        with readable(self._release.filename, "wheel"):
-            archive = self._archive = self._archive or zipfile.ZipFile(self._source)
-            info = archive.getinfo(_member(archive.namelist(), self._release))
-            self._source.seek(info.header_offset)
-            size = _LOCAL_HEADER + len(info.filename.encode()) + info.compress_size
-            if info.file_size <= METADATA_LIMIT:
-                self._source.read(size)  # one request for all of it
-                content = unpacked(archive, info, METADATA_LIMIT)
-                if len(content) <= METADATA_LIMIT:
-                    return content
-        raise UnusableFile(f"the metadata of {self._release.filename} is larger than 16 MiB")
+_NEEDED = ("dependencies", "optional-dependencies", "requires-python")
 
 
-def _member(names: Iterable[str], release: Release) -> str:
-    """METADATA in the .dist-info folder. Raises UnusableFile if there are several, like pip and uv."""
-    folders = _folders(names)
-    if len(folders) > 1:
-        told = ", ".join(f"`{folder}`" for folder in folders[:_TOLD]) + (", …" if len(folders) > _TOLD else "")
-        raise UnusableFile(f"{release.filename} has {len(folders)} .dist-info folders ({told}), which pip refuses")
-    if not folders or _project(folders[0]) != release.project:
-        raise UnusableFile(f"{release.filename} has no .dist-info folder of {release.project}")
-    return f"{folders[0]}/METADATA"
+class Pyproject(NamedTuple):
+    """`metadata` is None if [project] leaves requirements open; `why_dynamic` then says how."""
+
+    metadata: Metadata | None
+    build_requires: tuple[str, ...] | None
+    why_dynamic: str = ""
 
 
-def _folders(names: Iterable[str]) -> Sequence[str]:
-    """The .dist-info folders with METADATA at the top of a wheel."""
-    return list(dict.fromkeys(name.removesuffix("/METADATA") for name in names if _AT_TOP.fullmatch(name)))
+class _BuildSystem(msgspec.Struct):
+    requires: list[str] | None = None
 
 
-def _project(folder: str) -> str:
-    """The project of a .dist-info folder, however its name is spelled, as in pip."""
-    return text.name(folder.removesuffix(".dist-info").rpartition("-")[0])
+class _Project(msgspec.Struct, rename="kebab"):
+    name: str
+    version: str = ""
+    dynamic: list[str] = []
+    dependencies: list[str] = []
+    optional_dependencies: dict[str, list[str]] = {}
+    requires_python: str = ""
+
+
+def read_pyproject(content: bytes, release: Release) -> Pyproject:
+    """Read a pyproject.toml. Raises UnusableFile if it is invalid."""
+    try:
+        document = tomli.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:  # besides tomli's own: bytes that are not text, `int` of 5,000 digits
+        raise UnusableFile(f"pyproject.toml in {release.filename} is invalid: {error}") from None
+    build = _convert(document, "build-system", _BuildSystem, release)
+    build_requires = tuple(build.requires) if build and build.requires is not None else None
+    project = _convert(document, "project", _Project, release)
+    if project is None:
+        return Pyproject(None, build_requires, "its pyproject.toml has no [project] table")
+    if dynamic := [field for field in _NEEDED if field in project.dynamic]:
+        return Pyproject(None, build_requires, f"its pyproject.toml calls {' and '.join(dynamic)} dynamic")
+    if text.name(project.name) != release.project:
+        why = f"its pyproject.toml is that of {project.name}"
+        return Pyproject(None, build_requires, why)
+    lines = list(project.dependencies)
+    for extra, requirements in project.optional_dependencies.items():
+        lines += [_of_extra(line, extra, release) for line in requirements]
+    metadata = Metadata(
+        project.name,
+        project.version or release.version,
+        tuple(lines),
+        project.requires_python,
+        tuple(project.optional_dependencies),
+    )
+    check_texts(metadata, release.filename)
+    return Pyproject(metadata, build_requires)
+
+
+def _convert(document: dict[str, Any], table: str, shape: type[Any], release: Release) -> Any:
+    if table not in document:
+        return None
+    try:
+        return msgspec.convert(document[table], shape)
+    except msgspec.ValidationError as error:
+        raise UnusableFile(f"[{table}] of pyproject.toml in {release.filename} is invalid: {error}") from None
+
+
+def _of_extra(line: str, extra: str, release: Release) -> str:
+    """The requirement as in core metadata: with a marker for the extra."""
+    try:
+        text.requirement(line)
+        requirement = Requirement(line)
+        marker = f'extra == "{text.name(extra)}"'
+        requirement.marker = Marker(f"({requirement.marker}) and {marker}" if requirement.marker else marker)
+    except (InvalidRequirement, ValueError) as error:
+        raise UnusableFile(f"{release.filename} has the invalid requirement `{line}`: {error}") from None
+    return str(requirement)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from packaging.utils import NormalizedName
 
 from resolver.index.net.files import MissingSpanError, RangeFile
-from resolver.index.parse.metadata import Release, Wheel
+from resolver.index.parse.archive import Wheel
+from resolver.index.parse.metadata import Release
 from resolver.index.protocol import UnusableFile
 
 DEMO = Release("demo_x-1.0-py3-none-any.whl", NormalizedName("demo-x"), "1.0")
