@@ -16,9 +16,8 @@ from resolver.index.net.worker import Once
 from resolver.index.parse.address import Root
 from resolver.index.parse.simple import ACCEPT
 from resolver.index.protocol import Lookup, Meter
-from resolver.index.store.page_cache import Answer, IndexAnswer, PageCache, RawPage, mark_of
+from resolver.index.store.page_cache import Answer, IndexAnswer, PageCache, mark_of
 from resolver.model.index import PYPI, Binding
-from resolver.model.release import Page
 
 _PAGE_LIMIT: Final = 32 << 20
 
@@ -40,13 +39,10 @@ class Pages:
 
     async def lookup(self, project: NormalizedName) -> Lookup:
         """Ask the indexes bound to a project. Raises IndexFailure and InputError."""
-        answers, passed = await self._answers(project)
-        read = [await self._page(answer, project) if answer.key else (answer, None) for answer in answers]
-        pages = tuple(page for _, page in read if page is not None)
-        return Lookup(pages, passed, mark_of((answer for answer, _ in read), passed))
+        return self._cache.lookup_of(project, *await self._answers(project))
 
     async def mark(self, project: NormalizedName) -> str:
-        """The mark of what `lookup` would answer. Makes the same requests, but reads no unchanged page."""
+        """The mark of what `lookup` would answer. Makes the same requests."""
         return mark_of(*await self._answers(project))
 
     async def _answers(self, project: NormalizedName) -> tuple[list[IndexAnswer], tuple[str, ...]]:
@@ -56,21 +52,6 @@ class Pages:
             await asyncio.gather(*asked.values(), return_exceptions=True)
             return await self._cache.answers(project, lambda name: asked[name])
         return await self._cache.answers(project, lambda name: self._ask(name, project, binding))
-
-    async def _page(self, answer: IndexAnswer, project: NormalizedName) -> tuple[IndexAnswer, Page]:
-        """The page of an answer; if it is damaged in the cache, it is requested again."""
-        page = self._cache.page(answer, project)
-        if page is None:
-            fetch = partial(self._fetch, answer.root, answer.name, project, None, anew=True)
-            answer = await self._fetched.do((answer, project), fetch)
-            page = self._cache.page(answer, project)
-        if page is None:
-            raise IndexFailure(
-                f"The page of {project} changed or disappeared while it was read.",
-                where=answer.root.page(project),
-                hint="run it again",
-            )
-        return answer, page
 
     async def _ask(self, name: str, project: NormalizedName, binding: Binding) -> IndexAnswer:
         """The answer of an index, or of its first mirror that answers."""
@@ -102,19 +83,15 @@ class Pages:
             self._warn(f"{named.message} {named.why} {instead}")
         raise named
 
-    async def _fetch(
-        self, root: Root, name: str, project: NormalizedName, patience: Patience | None, *, anew: bool = False
-    ) -> IndexAnswer:
+    async def _fetch(self, root: Root, name: str, project: NormalizedName, patience: Patience | None) -> IndexAnswer:
         async with self._few:
-            stored = None if anew else self._cache.answer(root, project)
-            if stored is not None and not self._cache.has_page(IndexAnswer(name, root, stored.key), project):
-                stored = None
-            return IndexAnswer(name, root, await self._ask_root(root, name, project, patience, stored))
+            return IndexAnswer(name, root, await self._ask_root(root, name, project, patience))
 
-    async def _ask_root(
-        self, root: Root, name: str, project: NormalizedName, patience: Patience | None, stored: Answer | None
-    ) -> str:
-        """The key of the current page, "" for none; the page is in the cache."""
+    async def _ask_root(self, root: Root, name: str, project: NormalizedName, patience: Patience | None) -> str:
+        """The key of the current page, "" for none; the page is read."""
+        stored = self._cache.answer(root, project)
+        if stored is not None and self._cache.page(IndexAnswer(name, root, stored.key), project) is None:
+            stored = None
         self._client.remember(root)
         reply = await self._get(root, project, patience, stored)
         if reply.status == 304 and stored is not None and reply.url != stored.url:
@@ -129,10 +106,11 @@ class Pages:
         if reply.status != 200:
             raise _bad_status(reply.status, name, project, reply.url)
         headers = reply.headers
-        validators = headers.get("etag", ""), headers.get("last-modified", "")
-        page = RawPage(reply.url, reply.body, headers.get("content-type", ""), *validators)
+        answer = Answer(reply.url, headers.get("etag", ""), headers.get("last-modified", ""))
+        kind = headers.get("content-type", "")
         async with self._reading:
-            key = await asyncio.to_thread(self._cache.keep_page, root, project, page, name, stored)
+            keep = self._cache.keep_page
+            key = await asyncio.to_thread(keep, root, project, name, answer, reply.body, kind, stored)
         if stored is not None and stored.key == key:
             self._meter.add(hits=1, revalidated=1)
         return key

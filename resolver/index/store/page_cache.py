@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Final, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure, InputError, Unreachable
@@ -34,16 +35,6 @@ class Answer(msgspec.Struct, array_like=True, frozen=True, gc=False):
     etag: str = ""
     modified: str = ""
     key: str = ""
-
-
-class RawPage(NamedTuple):
-    """A page as an index sent it from `url`, after any redirects."""
-
-    url: str
-    body: bytes
-    content_type: str
-    etag: str
-    modified: str
 
 
 class StoredPage(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -192,13 +183,19 @@ class PageCache:
 
     def lookup(self, project: NormalizedName) -> Lookup:
         """What the cache has for a project. Raises IndexFailure if no bound index was ever asked for it."""
-        answers, unknown = self._cached_answers(project)
+        found = self.lookup_of(project, *self._cached_answers(project))
+        self._meter.add(hits=len(found.pages))
+        return found
+
+    def lookup_of(
+        self, project: NormalizedName, answers: Sequence[IndexAnswer], unreachable: tuple[str, ...]
+    ) -> Lookup:
+        """The answers with their pages."""
         pages = tuple(page for one in answers if (page := self.page(one, project)) is not None)
-        self._meter.add(hits=len(pages))
-        return Lookup(pages, unknown, mark_of(answers, unknown))
+        return Lookup(pages, unreachable, mark_of(answers, unreachable))
 
     def mark(self, project: NormalizedName) -> str:
-        """The mark of what `lookup` would answer, without reading pages. Raises IndexFailure like `lookup`."""
+        """The mark of what `lookup` would answer. Raises IndexFailure like `lookup`."""
         return mark_of(*self._cached_answers(project))
 
     def _cached_answers(self, project: NormalizedName) -> tuple[list[IndexAnswer], tuple[str, ...]]:
@@ -232,23 +229,31 @@ class PageCache:
         self._cache.save("answer", place_of(root, project), answer)
 
     def keep_page(
-        self, root: Root, project: NormalizedName, page: RawPage, name: str, last: Answer | None = None
+        self,
+        root: Root,
+        project: NormalizedName,
+        name: str,
+        answer: Answer,
+        body: bytes,
+        content_type: str,
+        last: Answer | None = None,
     ) -> str:
         """Read and store the page that the index `name` sent, and return its key. Raises IndexFailure.
 
-        If it is the one of its `last` answer, it is not read again.
+        `answer` has no key yet. If the page is that of the `last` answer, it is not read again.
         """
         from resolver.index.parse.simple import parse  # an offline run parses no pages
 
-        answer = Answer(page.url, page.etag, page.modified, _key(page, project))
-        if last is None or last.key != answer.key:
-            read = parse(page.body, page.content_type, project=project, index=name, url=page.url)
-            stored = StoredPage.of(answer.key, read)
-            self._pages[answer.key, name] = stored.page(project, name)
+        digest = sha256(body)
+        digest.update("\0".join(("", _PARSER, content_type, project, answer.url)).encode())
+        key = digest.hexdigest()[:40]
+        if last is None or last.key != key:
+            read = parse(body, content_type, project=project, index=name, url=answer.url)
+            stored = StoredPage.of(key, read)
+            self._pages[key, name] = stored.page(project, name)
             self._cache.save("page", place_of(root, project), stored)
-        if answer != last:
-            self.keep(root, project, answer)
-        return answer.key
+        self.keep(root, project, replace(answer, key=key))
+        return key
 
     def page(self, answer: IndexAnswer, project: NormalizedName) -> Page | None:
         """The page of an answer, if it has one that is the last of its root and intact."""
@@ -260,11 +265,6 @@ class PageCache:
                 page = self._pages[key, name] = stored.page(project, name)
         return page
 
-    def has_page(self, answer: IndexAnswer, project: NormalizedName) -> bool:
-        """Whether the page of an answer exists, as far as can be told without reading it."""
-        name, root, key = answer
-        return bool(key) and ((key, name) in self._pages or self._cache.has("page", place_of(root, project)))
-
 
 def mark_of(answers: Iterable[IndexAnswer], unreachable: Iterable[str]) -> str:
     """The mark of an answer for a project: equal only if pages and unreachable indexes are equal."""
@@ -274,10 +274,3 @@ def mark_of(answers: Iterable[IndexAnswer], unreachable: Iterable[str]) -> str:
 def place_of(root: Root, project: NormalizedName) -> str:
     """Where an answer and its page are. The user is part of it, as an index may answer each user differently."""
     return "\0".join((_PARSER, root.url, root.user, project))
-
-
-def _key(page: RawPage, project: NormalizedName) -> str:
-    """The key of a page: equal only if reading would give the same."""
-    digest = sha256(page.body)
-    digest.update("\0".join(("", _PARSER, page.content_type, project, page.url)).encode())
-    return digest.hexdigest()[:40]
