@@ -21,11 +21,7 @@ from resolver.model.release import Archive, File, Metadata
 
 # Contains the list of members and METADATA of nine wheels in ten, as METADATA comes last before the list.
 _TAIL: Final = 64 << 10
-# Fetched before a list of members longer than the tail, to get METADATA with it. Between them is RECORD,
-# compressed to about three quarters of the list's length; for the longest a further request is cheaper.
-_SLACK: Final = 32 << 10
-_RECORD: Final = 256 << 10
-_LONGEST: Final = DIRECTORY_LIMIT + METADATA_LIMIT + _SLACK + _RECORD
+_LONGEST: Final = max(DIRECTORY_LIMIT, METADATA_LIMIT) + _TAIL
 _MOST: Final = 8
 
 
@@ -119,7 +115,7 @@ class Ranges:
         content = RangeFile(tail.total)
         content.add(tail.start, tail.content)
         wheel = Wheel(content, release)
-        for number in range(_MOST):
+        for _ in range(_MOST):
             try:
                 return wheel.metadata()
             except MissingSpanError as missing:
@@ -127,8 +123,6 @@ class Ranges:
             except UnusableFile:
                 # The server may mix up ranges; a whole file can be compared with its hash.
                 raise _DistrustError from None
-            if number == 0:  # the list of members, or METADATA, which is not long then
-                start = max(0, start - _SLACK - min((end - start) * 3 // 4, _RECORD))
             part = await self._fetch(file, f"bytes={start}-{end - 1}")
             if not isinstance(part, _Part):
                 return part

@@ -37,15 +37,13 @@ _STORES: Final = (
 
 def ssl_context(pip: PipConfig, environ: Mapping[str, str]) -> ssl.SSLContext:
     """The system's store and every bundle named by pip or the environment. Raises InputError for an invalid one."""
-    context, known = _system()
+    context = _system()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     for source, bundle in (("pip's cert", pip.cert), *_named(environ)):
-        if not bundle or (real := os.path.realpath(bundle)) in known:
-            continue
-        known.add(real)
-        with _readable(f"The certificates named by {source} cannot be read.", bundle, _PEM):
-            folder, file = (bundle, None) if Path(bundle).is_dir() else (None, bundle)
-            context.load_verify_locations(file, folder)
+        if bundle:
+            with _readable(f"The certificates named by {source} cannot be read.", bundle, _PEM):
+                folder, file = (bundle, None) if Path(bundle).is_dir() else (None, bundle)
+                context.load_verify_locations(file, folder)
     if pip.client_cert:
         hint = "name a PEM file with certificate and key: `pip config set global.client-cert FILE`"
         with _readable("The client certificate of pip's configuration cannot be read.", pip.client_cert, hint):
@@ -53,19 +51,18 @@ def ssl_context(pip: PipConfig, environ: Mapping[str, str]) -> ssl.SSLContext:
     return context
 
 
-def _system() -> tuple[ssl.SSLContext, set[str]]:
-    """A context that trusts the system's store, and the files and folders of that."""
+def _system() -> ssl.SSLContext:
+    """A context that trusts the system's store."""
     if sys.platform in ("darwin", "win32"):  # elsewhere truststore would read the store for each connection
         import truststore
 
-        return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT), set()
+        return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.set_default_verify_paths()  # SSL_CERT_FILE replaces the system's store, as in OpenSSL
-    found = ssl.get_default_verify_paths()
-    if not found.cafile and (store := next((one for one in _STORES if Path(one).is_file()), "")):
+    store = next((one for one in _STORES if Path(one).is_file()), None)
+    if store is not None and not ssl.get_default_verify_paths().cafile:
         context.load_verify_locations(cafile=store)
-        return context, {os.path.realpath(store)}
-    return context, {os.path.realpath(one) for one in (found.cafile, found.capath) if one}
+    return context
 
 
 @contextmanager
@@ -139,18 +136,13 @@ class Proxies:
         self._by_pip = bool(pip.proxy)
         given: Mapping[str, str] = {"all": pip.proxy} if pip.proxy else getproxies()
         self._given = {scheme: _checked(given[scheme]) for scheme in ("http", "https", "all") if given.get(scheme)}
-        self._known: dict[tuple[str, str], str] = {}
 
     def of(self, url: str) -> str:
-        """The address of the proxy, "" for none; determined once for each origin."""
+        """The address of the proxy, "" for none."""
         parts = urlsplit(url)
-        known = self._known.get(parts[:2])
-        if known is None:
-            # Plain http must not leave this machine, not even to a proxy.
-            direct = is_loopback(parts.hostname or "") or (not self._by_pip and proxy_bypass(parts.netloc))
-            known = "" if direct else self._given.get(parts.scheme) or self._given.get("all", "")
-            self._known[parts[:2]] = known
-        return known
+        # Plain http must not leave this machine, not even to a proxy.
+        direct = is_loopback(parts.hostname or "") or (not self._by_pip and proxy_bypass(parts.netloc))
+        return "" if direct else self._given.get(parts.scheme) or self._given.get("all", "")
 
 
 def _checked(written: str) -> str:

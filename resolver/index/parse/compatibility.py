@@ -6,13 +6,12 @@ import datetime as dt
 from collections import Counter
 from functools import lru_cache
 from itertools import product
-from typing import NamedTuple
 
 import msgspec
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from resolver.index.parse.address import NOWHERE
-from resolver.index.parse.filename import WheelParts, is_distribution, wheel_parts
+from resolver.index.parse.filename import WheelParts, wheel_parts
 from resolver.index.parse.simple import moment
 from resolver.model import text
 from resolver.model.release import File, Reason, Rejection
@@ -35,7 +34,6 @@ class Compatibility:
     def __init__(self, target: Target, exclude_newer: dt.datetime | None) -> None:
         self._target = target
         self._cutoff = exclude_newer
-        self._tagged: dict[str, _Tagged | None] = {}
         self._pythons: dict[str, tuple[Reason, str] | None] = {}
 
     def __call__(self, files: tuple[File, ...]) -> CompatibleFiles:
@@ -51,14 +49,15 @@ class Compatibility:
                 continue
             reason, detail = self._refuse(file)
             if reason is None and file.is_wheel:
-                tagged = self._tags_of(file.filename)
-                if tagged is not None and tagged.rank is not None:
-                    if _is_valid(file.filename):
-                        wheels.append((tagged.rank, tagged.build, file))
-                    else:
-                        rejections.append(Rejection(file.filename, Reason.NAME))
+                parts = wheel_parts(file.filename)
+                rank = None if parts is None else self._rank(parts)
+                if parts is None or rank is None:
+                    reason, detail = Reason.TAGS, "-".join(parts[3:]) if parts is not None else ""
+                elif _is_valid(file.filename):
+                    wheels.append((rank, parts.build or (0, ""), file))
                     continue
-                reason, detail = Reason.TAGS, tagged.text if tagged is not None else ""
+                else:
+                    reason = Reason.NAME
             if reason is None:
                 archives.append(file)
             else:
@@ -100,31 +99,13 @@ class Compatibility:
                 return Reason.NEWER, file.uploaded
         return None, ""
 
-    def _tags_of(self, filename: str) -> _Tagged | None:
-        """The tags of a wheel, from the part of its name after the version, which thousands of wheels share."""
-        distribution, _, rest = filename.partition("-")
-        version, _, tail = rest.partition("-")
-        if not version or not is_distribution(distribution):
-            return None
-        if tail not in self._tagged:
-            parts = wheel_parts(filename)
-            self._tagged[tail] = None if parts is None else self._tagged_as(parts)
-        return self._tagged[tail]
-
-    def _tagged_as(self, parts: WheelParts) -> _Tagged:
+    def _rank(self, parts: WheelParts) -> int | None:
+        """The rank of the best of a wheel's tags; None if the target accepts none."""
         tags = self._target.tags
         sets = parts.python.split("."), parts.abi.split("."), parts.platform.split(".")
         few = len(sets[0]) * len(sets[1]) * len(sets[2]) <= _MOST_TAGS
         ranks = [tags[tag] for one in product(*sets) if (tag := "-".join(one).lower()) in tags] if few else []
-        return _Tagged(min(ranks, default=None), parts.build or (0, ""), "-".join(parts[3:]))
-
-
-class _Tagged(NamedTuple):
-    """The best of a wheel's tags for the target (None for none), its build tag, and all its tags as text."""
-
-    rank: int | None
-    build: tuple[int, str]
-    text: str
+        return min(ranks, default=None)
 
 
 @lru_cache(1 << 14)
