@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from resolver.index.protocol import Meter
-from resolver.index.snapshot import Snapshot, Unusable
+from resolver.index.snapshot import Snapshot
 from resolver.index.store.cache import Cache
 from resolver.index.store.file_cache import FileCache, Told
 from resolver.model.release import File
@@ -20,10 +20,9 @@ def seed_cache(snapshot: Snapshot, cache: Cache) -> None:
         return snapshot.hashed.get(key, (key, None))[0]
 
     for key, metadata in snapshot.metadata.items():
-        if isinstance(metadata, Unusable):
-            stored.keep_metadata(File("", sha256=sha256(key)), Told.FILE, metadata.why)
+        if isinstance(metadata, str):
+            stored.keep_metadata(File("", sha256=sha256(key)), Told.FILE, metadata)
     for key, archive in snapshot.archives.items():
-        stored.keep_archive(File("", sha256=sha256(key)), archive.why if isinstance(archive, Unusable) else archive)
+        stored.keep_archive(File("", sha256=sha256(key)), archive)
     for (key, path), member in snapshot.members.items():
-        value = member.why if isinstance(member, Unusable) else (member,)
-        stored.keep_member(File("", sha256=sha256(key)), path, value)
+        stored.keep_member(File("", sha256=sha256(key)), path, member)

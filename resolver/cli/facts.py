@@ -13,7 +13,7 @@ import click
 
 from resolver import files
 from resolver.audit.archives import archives_of, read_all
-from resolver.audit.change import DAYS, is_to_come
+from resolver.audit.compare import DAYS, is_to_come
 from resolver.audit.facts import judge, projects_of
 from resolver.audit.offers import Offers
 from resolver.audit.verdict import Judged, Saying, Verdict

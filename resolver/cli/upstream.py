@@ -10,8 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from resolver.audit.change import DAYS, is_grave, older
-from resolver.audit.compare import as_locked, compare
+from resolver.audit.compare import DAYS, as_locked, compare, is_grave, older
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.options import language_of
 from resolver.cli.progress import Progress

@@ -21,7 +21,7 @@ from resolver.index.parse.address import NOWHERE
 from resolver.index.parse.filename import wheel_parts
 from resolver.index.parse.simple import moment
 from resolver.index.protocol import Catalog, CatalogOver, Follow, Lookup, UnusableFile
-from resolver.index.snapshot import Snapshot, Unusable, key_of, sorted_page
+from resolver.index.snapshot import Snapshot, key_of, sorted_page
 from resolver.model.release import Archive, File, Metadata, Page, Reason, Rejection
 from resolver.model.target import PLATFORMS, Target
 
@@ -43,7 +43,7 @@ class RecordingCatalog(CatalogOver):
         self._lookups: dict[NormalizedName, Lookup] = {}
         self._metadata = _Answers[str, Metadata]()
         self._archives = _Answers[str, Archive]()
-        self._members = _Answers[tuple[str, str], str]()
+        self._members = _Answers[tuple[str, str], tuple[str]]()
         self._hashed: dict[str, tuple[str, int | None]] = {}
 
     def lookup(self, project: NormalizedName) -> Lookup:
@@ -61,7 +61,7 @@ class RecordingCatalog(CatalogOver):
 
     def member(self, file: File, path: str) -> str:
         """See `Catalog`."""
-        return self._members.ask((key_of(file), path), lambda: self.inner.member(file, path))
+        return self._members.ask((key_of(file), path), lambda: (self.inner.member(file, path),))[0]
 
     def sha256(self, file: File) -> File:
         """See `Catalog`."""
@@ -98,25 +98,24 @@ class RecordingCatalog(CatalogOver):
 
 
 class _Answers(Generic[_K, _T]):
-    """Answers about files, including refusals."""
+    """Answers about files; a text is the reason why one cannot be used."""
 
     def __init__(self) -> None:
-        self._given: dict[_K, _T | Unusable] = {}
+        self._given: dict[_K, _T | str] = {}
 
     def ask(self, key: _K, ask: Callable[[], _T]) -> _T:
         """Ask, and remember the answer under `key`."""
         try:
-            answer = ask()
+            answer = self._given[key] = ask()
         except UnusableFile as refusal:
-            self._given[key] = Unusable(str(refusal))
+            self._given[key] = str(refusal)
             raise
-        self._given[key] = answer
         return answer
 
-    def cleaned(self, clean: Callable[[_T], _T]) -> dict[_K, _T | Unusable]:
+    def cleaned(self, clean: Callable[[_T], _T]) -> dict[_K, _T | str]:
         """All answers without addresses."""
         return {
-            key: Unusable(without_addresses(value.why)) if isinstance(value, Unusable) else clean(value)
+            key: without_addresses(value) if isinstance(value, str) else clean(value)
             for key, value in self._given.items()
         }
 
@@ -226,9 +225,10 @@ def _clean_archive(value: Archive) -> Archive:
     return Archive(metadata, build, without_addresses(value.why_dynamic))
 
 
-def _clean_member(text: str) -> str:
+def _clean_member(member: tuple[str]) -> tuple[str]:
     # Lines of a requirements file are comments, options and requirements, which may look like hosts.
-    return "".join(
-        without_addresses(line) if line.lstrip().startswith(("#", "-")) else _without_urls(line)
-        for line in text.splitlines(keepends=True)
+    lines = (
+        (without_addresses if line.lstrip().startswith(("#", "-")) else _without_urls)(line)
+        for line in member[0].splitlines(keepends=True)
     )
+    return ("".join(lines),)

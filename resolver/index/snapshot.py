@@ -20,27 +20,22 @@ _K = TypeVar("_K")
 _V = TypeVar("_V")
 
 
-class Unusable(msgspec.Struct, frozen=True, gc=False):
-    """The answer that a file cannot be used: what `UnusableFile` said."""
-
-    why: str
-
-
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """What the indexes answered on one day while a stack was locked and explained.
 
     Files have no address, no hash of their `.metadata` and upload times in whole
     seconds. `lookups` are by project and platform; a lookup without pages says
-    that no index has the project. The other answers are keyed as `key_of` does;
+    that no index has the project. The other answers are keyed as `key_of` does, and a
+    text among them is the reason why the file cannot be used (the text of a member is in a tuple);
     `hashed` holds sha256 and size where the page left one out.
     """
 
     stack: str
     date: dt.date
     lookups: Mapping[NormalizedName, Mapping[str, Lookup]]
-    metadata: Mapping[str, Metadata | Unusable]
-    archives: Mapping[str, Archive | Unusable]
-    members: Mapping[tuple[str, str], str | Unusable]
+    metadata: Mapping[str, Metadata | str]
+    archives: Mapping[str, Archive | str]
+    members: Mapping[tuple[str, str], tuple[str] | str]
     hashed: Mapping[str, tuple[str, int | None]]
 
     def merged(self, other: Snapshot) -> Snapshot:
@@ -139,7 +134,7 @@ class SnapshotCatalog(Catalog):
     def member(self, file: File, path: str) -> str:
         """See `Catalog`."""
         keys = ((key, path) for key in self._keys(file))
-        return self._answer(self._snapshot.members, keys, f"`{path}` of `{file.filename}`")
+        return self._answer(self._snapshot.members, keys, f"`{path}` of `{file.filename}`")[0]
 
     def sha256(self, file: File) -> File:
         """See `Catalog`."""
@@ -157,11 +152,11 @@ class SnapshotCatalog(Catalog):
         if hashed is not None and file.sha256 in ("", hashed[0]):
             yield file.filename if file.sha256 else hashed[0]
 
-    def _answer(self, answers: Mapping[_K, _V | Unusable], keys: Iterable[_K], what: str) -> _V:
+    def _answer(self, answers: Mapping[_K, _V | str], keys: Iterable[_K], what: str) -> _V:
         for key in keys:
             answer = answers.get(key)
-            if isinstance(answer, Unusable):
-                raise UnusableFile(answer.why)
+            if isinstance(answer, str):
+                raise UnusableFile(answer)
             if answer is not None:
                 return answer
         raise self._missing(what)

@@ -7,7 +7,7 @@ import lzma
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 import msgspec
 from packaging.utils import NormalizedName
@@ -15,7 +15,7 @@ from packaging.utils import NormalizedName
 from resolver import files
 from resolver.errors import InputError
 from resolver.index.protocol import Lookup
-from resolver.index.snapshot import Snapshot, Unusable
+from resolver.index.snapshot import Snapshot
 from resolver.index.store.cache import ODD
 from resolver.model.release import Archive, File, Metadata, Page, Reason, Rejection
 
@@ -25,8 +25,6 @@ _PRESET: Final = 6 | lzma.PRESET_EXTREME  # larger ones have the reader take 64 
 _LARGEST: Final = 1 << 30  # bytes when unpacked; the shipped ones have a hundredth
 
 _sha256 = re.compile(r"[0-9a-f]{64}").fullmatch
-
-_T = TypeVar("_T")
 
 
 def read(path: Path) -> Snapshot:
@@ -83,7 +81,7 @@ class _Project(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _Body(msgspec.Struct, frozen=True, array_like=True):
-    """A refusal is stored as its text, a member as a list of its own."""
+    """What `Snapshot` has."""
 
     stack: str
     date: dt.date
@@ -100,12 +98,9 @@ def to_bytes(snapshot: Snapshot) -> bytes:
         stack=snapshot.stack,
         date=snapshot.date,
         projects={name: _packed(snapshot.lookups[name]) for name in sorted(snapshot.lookups)},
-        metadata={key: _told(snapshot.metadata[key]) for key in sorted(snapshot.metadata)},
-        archives={key: _told(snapshot.archives[key]) for key in sorted(snapshot.archives)},
-        members=tuple(
-            (*key, member.why if isinstance(member, Unusable) else (member,))
-            for key, member in sorted(snapshot.members.items(), key=lambda item: item[0])
-        ),
+        metadata=dict(sorted(snapshot.metadata.items())),
+        archives=dict(sorted(snapshot.archives.items())),
+        members=tuple((*key, snapshot.members[key]) for key in sorted(snapshot.members)),
         hashed=dict(sorted(snapshot.hashed.items())),
     )
     return _MAGIC + _FORMAT + lzma.compress(msgspec.msgpack.encode(body), preset=_PRESET)
@@ -134,24 +129,13 @@ def _unpack(content: bytes) -> Snapshot:
             stack=body.stack,
             date=body.date,
             lookups={NormalizedName(name): _unpacked(NormalizedName(name), row) for name, row in body.projects.items()},
-            metadata={key: _meant(answer) for key, answer in body.metadata.items()},
-            archives={key: _meant(answer) for key, answer in body.archives.items()},
-            members={
-                (key, path): Unusable(member) if isinstance(member, str) else member[0]
-                for key, path, member in body.members
-            },
+            metadata=body.metadata,
+            archives=body.archives,
+            members={(key, path): member for key, path, member in body.members},
             hashed=body.hashed,
         )
     except (*ODD, LookupError) as error:
         raise _DamagedError("Its content has a different structure.") from error
-
-
-def _told(answer: _T | Unusable) -> _T | str:
-    return answer.why if isinstance(answer, Unusable) else answer
-
-
-def _meant(answer: _T | str) -> _T | Unusable:
-    return Unusable(answer) if isinstance(answer, str) else answer
 
 
 def _packed(lookups: Mapping[str, Lookup]) -> _Project:

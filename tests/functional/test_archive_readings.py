@@ -202,7 +202,6 @@ def test_a_hash_that_the_archive_does_not_have_is_still_met(workspace: Workspace
 
 def test_the_readings_of_the_project_are_what_was_recorded() -> None:
     """Of each archive that a snapshot knows, both say the same; the snapshots were made from the archives."""
-    from resolver.index.snapshot import Unusable
     from resolver.index.snapshot_file import read
     from resolver.index.store.readings import Readings
     from resolver.model.release import File
@@ -213,13 +212,13 @@ def test_the_readings_of_the_project_are_what_was_recorded() -> None:
     for path in sorted((REPOSITORY / "snapshots").glob("*.snapshot")):
         snapshot = read(path)
         for sha256, archive in snapshot.archives.items():
-            if sha256 in names and not isinstance(archive, Unusable):
+            if sha256 in names and not isinstance(archive, str):
                 assert readings.archive(File(names[sha256], sha256=sha256)) == archive
                 compared += 1
         for (sha256, member), content in snapshot.members.items():
-            if sha256 in names and not isinstance(content, Unusable):
+            if sha256 in names and not isinstance(content, str):
                 recorded = readings.member(File(names[sha256], sha256=sha256), member)
-                assert recorded in (content, None)  # None: read only to explain a conflict
+                assert recorded in (*content, None)  # None: read only to explain a conflict
                 compared += recorded is not None
     assert compared > 4
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 
-from resolver.audit.change import is_to_come
+from resolver.audit.compare import is_to_come
 from tests.functional.workspace import Workspace, tree
 from tests.loopback import LoopbackIndex, status
 

@@ -20,7 +20,7 @@ from resolver.errors import IndexFailure, InputError
 from resolver.index import snapshot_file
 from resolver.index.protocol import Catalog, Lookup, UnusableFile
 from resolver.index.recording import RecordingCatalog, in_whole_seconds, without_addresses
-from resolver.index.snapshot import Snapshot, SnapshotCatalog, Unusable
+from resolver.index.snapshot import Snapshot, SnapshotCatalog
 from resolver.model.release import Archive, File, Metadata, Page, Reason, Rejection
 from resolver.model.target import Target
 
@@ -50,7 +50,7 @@ class Plain(Catalog):
     """A catalog of plain data. What it was not given is a KeyError: no test asks for it by accident."""
 
     lookups: Mapping[str, Lookup] = field(default_factory=dict)
-    answers: Mapping[str, Metadata | Archive | Unusable] = field(default_factory=dict)
+    answers: Mapping[str, Metadata | Archive | str] = field(default_factory=dict)
     members: Mapping[tuple[str, str], str] = field(default_factory=dict)
     hashes: Mapping[str, str] = field(default_factory=dict)
     expected: list[object] = field(default_factory=list)
@@ -61,8 +61,8 @@ class Plain(Catalog):
 
     def metadata(self, file: File) -> Metadata:
         answer = self.answers[file.filename]
-        if isinstance(answer, Unusable):
-            raise UnusableFile(answer.why)
+        if isinstance(answer, str):
+            raise UnusableFile(answer)
         assert isinstance(answer, Metadata)
         return answer
 
@@ -111,7 +111,7 @@ def demo() -> tuple[RecordingCatalog, dict[str, File]]:
             answers={
                 "demo-1.0-py3-none-any.whl": Metadata("Demo", "1.0", ("numpy>=1", "x ; extra == 'e'"), ">=3.9", ("e",)),
                 "demo-1.9-cp311-cp311-manylinux_2_28_aarch64.whl": Metadata("demo", "1.9"),
-                "demo-2.0-py3-none-any.whl": Unusable("demo 2.0 has no Name"),
+                "demo-2.0-py3-none-any.whl": "demo 2.0 has no Name",
                 "demo-1.0.tar.gz": Archive(Metadata("demo", "1.0"), ("setuptools",)),
                 "Demo-1.10.zip": Archive(None, None, "it has a setup.py only"),
             },
@@ -289,7 +289,7 @@ def test_no_address_is_recorded(tmp_path: Path) -> None:
             answers={
                 wheel.filename: Metadata("demo", "1.0", (f"x @ {url} ; os_name == 'nt'",)),
                 archive.filename: Archive(Metadata("demo", "1.0", (f"x @ {url}",)), (f"y @ {url}",), f"see {url}"),
-                other.filename: Unusable(f"{url} and {REGISTRY} are of no use"),
+                other.filename: f"{url} and {REGISTRY} are of no use",
             },
             members={
                 (archive.filename, "requirements.txt"): (

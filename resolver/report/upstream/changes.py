@@ -7,8 +7,9 @@ from typing import Any, Final
 
 from msgspec import to_builtins
 
-from resolver.audit.change import (
+from resolver.audit.compare import (
     Change,
+    Compared,
     Gone,
     Marked,
     Old,
@@ -19,7 +20,6 @@ from resolver.audit.change import (
     Yanked,
     is_grave,
 )
-from resolver.audit.compare import Compared
 from resolver.errors import shown
 from resolver.i18n import translate
 from resolver.model.text import Language

@@ -8,8 +8,20 @@ from collections.abc import Iterator
 import pytest
 from packaging.utils import NormalizedName
 
-from resolver.audit.change import Marked, Old, Pin, Restored, Yanked, is_grave, older
-from resolver.audit.compare import Compared, OutOfReach, as_locked, compare, pins_of
+from resolver.audit.compare import (
+    Compared,
+    Marked,
+    Old,
+    OutOfReach,
+    Pin,
+    Restored,
+    Yanked,
+    as_locked,
+    compare,
+    is_grave,
+    older,
+    pins_of,
+)
 from resolver.index.live import LiveCatalog, Pool
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.store.cache import Cache
