@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import gzip
+import itertools
 import os
 import resource
 import socket
@@ -15,9 +16,10 @@ import time
 import tracemalloc
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import httpx
 import pytest
@@ -31,9 +33,8 @@ from resolver.index.net.pipconfig import PipConfig
 from resolver.index.net.transport import Proxies
 from resolver.index.parse.address import read_root
 from resolver.index.protocol import Meter, Traffic
+from tests.unit.index.clients import speaking, with_client
 
-T = TypeVar("T")
-QUICK = Patience(pause=0.01)
 Answer = tuple[int, Mapping[str, str], bytes]
 
 
@@ -111,16 +112,12 @@ def server() -> Iterator[Server]:
 
 
 def get(url: str, pip: PipConfig | None = None, *, root: str = "", limit: int = 1000, **more: Any) -> Reply:
-    async def run() -> Reply:
-        client = Client(pip or PipConfig(index_url=""), more.pop("meter", Meter()), patience=QUICK)
-        try:
-            if root:
-                client.remember(read_root(root, "mine"))
-            return await client.get(url, headers=more.pop("headers", {}), limit=limit, **more)
-        finally:
-            await client.close()
+    async def ask(client: Client) -> Reply:
+        if root:
+            client.remember(read_root(root, "mine"))
+        return await client.get(url, headers=more.pop("headers", {}), limit=limit, **more)
 
-    return asyncio.run(run())
+    return with_client(ask, pip, meter=more.pop("meter", Meter()))
 
 
 def failure(kind: type[IndexFailure], call: Callable[[], object]) -> str:
@@ -148,10 +145,7 @@ def test_redirects_are_followed(server: Server, status: int) -> None:
 
 def test_redirects_without_end(server: Server) -> None:
     server.answers = {"/a": (302, {"Location": "/a"}, b"")}
-    assert failure(IndexFailure, lambda: get(f"{server.url}/a")) == (
-        f"An index redirects in a loop.\n  at {server.url}/a\n  There were more than 10 redirects.\n"
-        "hint: check the address of the index; a proxy or mirror may be set up wrongly"
-    )
+    assert "redirects in a loop" in failure(IndexFailure, lambda: get(f"{server.url}/a"))
     assert len(server.seen) == 11
 
 
@@ -179,15 +173,6 @@ def test_a_redirect_to_what_cannot_be_reached(server: Server) -> None:
         assert message.startswith(f"127.0.0.1 cannot be reached.\n  at {server.url}/a -> {target}\n  {why}")
 
 
-def test_a_body_beyond_the_limit(server: Server) -> None:
-    server.answers = {"/a": (200, {}, b"x" * 1001)}
-    assert failure(IndexFailure, lambda: get(f"{server.url}/a")) == (
-        f"An index sent far more data than such an answer can contain.\n  at {server.url}/a\n"
-        "  The download was stopped after 0 MiB.\n"
-        "hint: check the address of the index; a proxy may have answered in its place"
-    )
-
-
 def answering(*answers: httpx.Response) -> tuple[httpx.MockTransport, list[httpx.Request]]:
     """A transport that gives one answer after the other, and the requests that it gets."""
     asked: list[httpx.Request] = []
@@ -201,15 +186,10 @@ def answering(*answers: httpx.Response) -> tuple[httpx.MockTransport, list[httpx
 
 
 def ask(transport: httpx.AsyncBaseTransport, *urls: str, timeout: float = 5.0) -> list[Reply]:
-    async def run() -> list[Reply]:
-        pip = PipConfig(index_url="", timeout=timeout)
-        client = Client(pip, Meter(), patience=QUICK, transport=transport)
-        try:
-            return [await client.get(url, headers={}, limit=1000) for url in urls]
-        finally:
-            await client.close()
+    async def replies(client: Client) -> list[Reply]:
+        return [await client.get(url, headers={}, limit=1000) for url in urls]
 
-    return asyncio.run(run())
+    return with_client(replies, PipConfig(index_url="", timeout=timeout), transport=transport)
 
 
 @pytest.mark.parametrize(
@@ -277,19 +257,12 @@ def test_a_bomb_is_unpacked_no_further_than_its_limit() -> None:
 def test_what_cannot_be_unpacked_is_told_at_once(server: Server, encoding: str, body: bytes, why: str) -> None:
     server.answers = {"/a": (200, {"Content-Encoding": encoding}, body)}
 
-    async def run() -> None:
-        client = Client(PipConfig(index_url=""), Meter(), patience=QUICK)
-        try:
-            await client.get(f"{server.url}/b", headers={}, limit=9)  # a known host: bodies come with their heads
-            await client.get(f"{server.url}/a", headers={}, limit=9)
-        finally:
-            await client.close()
+    async def ask(client: Client) -> None:
+        await client.get(f"{server.url}/b", headers={}, limit=9)  # a known host: bodies come with their heads
+        await client.get(f"{server.url}/a", headers={}, limit=9)
 
-    message = failure(IndexFailure, lambda: asyncio.run(run()))
-    assert message == (
-        f"An index sent data that cannot be decompressed.\n  at {server.url}/a\n  {why}\n"
-        "hint: a proxy or mirror may declare the wrong compression; try again or use another index"
-    )
+    message = failure(IndexFailure, lambda: with_client(ask))
+    assert message.startswith(f"An index sent data that cannot be decompressed.\n  at {server.url}/a\n  {why}\n")
     assert [path for path, _ in server.seen] == ["/b", "/a"]
 
 
@@ -310,14 +283,12 @@ def test_a_server_says_when_to_come_again(server: Server) -> None:
 
 
 def test_what_never_answers_is_tried_as_often_as_it_is_worth() -> None:
-    with socket.socket() as silent:
-        silent.bind(("127.0.0.1", 0))
-        silent.listen()
-        url = f"http://127.0.0.1:{silent.getsockname()[1]}/a"
-        message = failure(
-            Unreachable, lambda: get(url, PipConfig(index_url="", timeout=0.1), patience=BRIEF._replace(pause=0.01))
-        )
-    assert message.startswith(f"127.0.0.1 cannot be reached.\n  at {url}\n  It stopped answering (2 tries).\n")
+    with speaking(lambda _: time.sleep(5)) as address:
+        pip, brief = PipConfig(index_url="", timeout=0.1), BRIEF._replace(pause=0.01)
+        message = failure(Unreachable, lambda: get(f"http://{address}/a", pip, patience=brief))
+    assert message.startswith(
+        f"127.0.0.1 cannot be reached.\n  at http://{address}/a\n  It stopped answering (2 tries).\n"
+    )
 
 
 def test_a_dead_host_is_tried_by_one_request_only() -> None:
@@ -327,44 +298,32 @@ def test_a_dead_host_is_tried_by_one_request_only() -> None:
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
         meter = Meter()
 
-        async def run() -> list[Any]:
-            client = Client(PipConfig(index_url=""), meter, patience=QUICK)
-            try:
-                asked = (client.get(f"{url}/{n}", headers={}, limit=9) for n in range(150))
-                return await asyncio.gather(*asked, return_exceptions=True)
-            finally:
-                await client.close()
+        async def ask(client: Client) -> list[Any]:
+            asked = (client.get(f"{url}/{n}", headers={}, limit=9) for n in range(150))
+            return await asyncio.gather(*asked, return_exceptions=True)
 
-        answers = asyncio.run(run())
+        answers = with_client(ask, meter=meter)
     assert {type(answer) for answer in answers} == {Unreachable}
     assert meter.traffic.requests == 4
 
 
 def test_who_has_little_patience_gives_a_host_up_for_nobody_else() -> None:
     """An index that one binding may pass over may be the one that another cannot do without."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        url = f"http://127.0.0.1:{server.getsockname()[1]}/a"
+    numbers = itertools.count()
 
-        def serve() -> None:
-            with suppress(OSError):
-                for number in range(9):
-                    with server.accept()[0] as connection:
-                        if number >= 2 * BRIEF.tries and connection.recv(1 << 16):
-                            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+    def talk(connection: socket.socket) -> None:
+        if next(numbers) >= 2 * BRIEF.tries and connection.recv(1 << 16):
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
 
-        threading.Thread(target=serve, daemon=True).start()
+    brief = BRIEF._replace(pause=0.01)
+    with speaking(talk) as address:
 
-        async def run() -> list[object]:
-            client = Client(PipConfig(index_url=""), Meter(), patience=QUICK)
-            brief = BRIEF._replace(pause=0.01)
-            try:
-                asked = [client.get(url, headers={}, limit=9, patience=one) for one in (brief, brief, None, brief)]
-                return [(await asyncio.gather(one, return_exceptions=True))[0] for one in asked]
-            finally:
-                await client.close()
+        async def ask(client: Client) -> list[object]:
+            url = f"http://{address}/a"
+            asked = [client.get(url, headers={}, limit=9, patience=one) for one in (brief, brief, None, brief)]
+            return [(await asyncio.gather(one, return_exceptions=True))[0] for one in asked]
 
-        first, again, strict, last = asyncio.run(run())
-        server.shutdown(socket.SHUT_RDWR)
+        first, again, strict, last = with_client(ask)
     assert isinstance(first, Unreachable)
     assert again is first, "it is not asked again for the same"
     assert [reply.body for reply in (strict, last) if isinstance(reply, Reply)] == [b"ok", b"ok"]
@@ -412,42 +371,26 @@ def test_netrc(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
 
 
 @pytest.mark.parametrize(
-    ("content", "mode", "told"),
+    ("content", "mode", "why"),
     [
-        (
-            "machine a.example login me password hunter 2 x\n",
-            0o600,
-            (
-                "  at ~/.netrc\n"
-                "  Line 1 or the one before it does not have that form.\n"
-                "hint: an entry is `machine HOST login USER password PASSWORD` (NETRC names another file)"
-            ),
-        ),
-        (
-            "machine a.example login me password hunter2\n",
-            0o644,
-            (
-                "  at ~/.netrc\n"
-                "  ~/.netrc access too permissive: access permissions must restrict access to only the owner\n"
-                "hint: make it accessible only to you: chmod 600 ~/.netrc"
-            ),
-        ),
+        ("machine a.example login me password hunter 2 x\n", 0o600, "Line 1 or the one before it does not have"),
+        ("machine a.example login me password hunter2\n", 0o644, "~/.netrc access too permissive"),
     ],
 )
-def test_a_netrc_that_cannot_be_read_shows_no_password(tmp_path: Path, content: str, mode: int, told: str) -> None:
+def test_a_netrc_that_cannot_be_read_shows_no_password(tmp_path: Path, content: str, mode: int, why: str) -> None:
     (tmp_path / ".netrc").write_text(content)
     (tmp_path / ".netrc").chmod(mode)
     message = failure(InputError, lambda: get("https://a.example/"))
-    assert message == f"The netrc file cannot be read.\n{told}"
+    assert message.startswith(f"The netrc file cannot be read.\n  at ~/.netrc\n  {why}")
+    assert "hunter" not in message
 
 
 def test_a_netrc_that_is_a_pipe_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.mkfifo(tmp_path / ".netrc")
-    told = "The netrc file cannot be read.\n  at {}\n  It is not a regular file.\n"
-    told += "hint: an entry is `machine HOST login USER password PASSWORD` (NETRC names another file)"
-    assert failure(InputError, lambda: get("https://a.example/")) == told.format("~/.netrc")
-    monkeypatch.setenv("NETRC", f"{tmp_path}/.netrc")
-    assert failure(InputError, lambda: get("https://a.example/")) == told.format(f"{tmp_path}/.netrc")
+    for where in ("~/.netrc", f"{tmp_path}/.netrc"):
+        told = f"The netrc file cannot be read.\n  at {where}\n  It is not a regular file.\n"
+        assert failure(InputError, lambda: get("https://a.example/")).startswith(told)
+        monkeypatch.setenv("NETRC", f"{tmp_path}/.netrc")
 
 
 # --- proxies
@@ -475,64 +418,31 @@ def test_everything_else_goes_through_the_proxy(server: Server, monkeypatch: pyt
 
 
 def test_a_proxy_that_asks_for_a_password(monkeypatch: pytest.MonkeyPatch) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as proxy:
+    def talk(connection: socket.socket) -> None:
+        connection.recv(1 << 16)
+        connection.sendall(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
 
-        def serve() -> None:
-            with suppress(OSError):
-                while True:
-                    with proxy.accept()[0] as connection:
-                        connection.recv(1 << 16)
-                        connection.sendall(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
-
-        threading.Thread(target=serve, daemon=True).start()
-        address = f"127.0.0.1:{proxy.getsockname()[1]}"
+    with speaking(talk) as address:
         monkeypatch.setenv("HTTPS_PROXY", f"http://me:secret@{address}")
         message = failure(Unreachable, lambda: get("https://index.example/simple/"))
-        proxy.shutdown(socket.SHUT_RDWR)
-    assert (
-        f"The proxy answered 407 Proxy Authentication Required (through the proxy http://{address}, 4 tries)."
-        in message
-    )
-    assert message.endswith(
-        "hint: the proxy requires a login: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT (write `@` in them as %40)"
-    )
+    why = f"The proxy answered 407 Proxy Authentication Required (through the proxy http://{address}, 4 tries)."
+    assert why in message
+    assert "hint: the proxy requires a login" in message
     assert "secret" not in message
 
 
-def test_a_proxy_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", "gopher://me:secret@a.example")
-    with pytest.raises(InputError, match="The proxy settings cannot be used") as caught:
-        get("https://a.example/")
-    assert "secret" not in str(caught.value)
+@contextmanager
+def leading(port: int) -> Iterator[tuple[str, list[bytes]]]:
+    """A proxy that leads every connection to one port of this machine; its address, and what it was told."""
+    told: list[bytes] = []
 
-
-class Proxy:
-    """Leads every connection to one port of this machine, whatever was asked for; keeps what it was told."""
-
-    def __init__(self, port: int) -> None:
-        self.told: list[bytes] = []
-        self._port = port
-        self._server = socket.create_server(("127.0.0.1", 0))
-        self.address = f"127.0.0.1:{self._server.getsockname()[1]}"
-        threading.Thread(target=self._serve, daemon=True).start()
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                connection, _ = self._server.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._lead, args=(connection,), daemon=True).start()
-
-    def _lead(self, connection: socket.socket) -> None:
-        with connection, socket.create_connection(("127.0.0.1", self._port)) as other:
-            first = connection.recv(1 << 16)
-            self.told.append(first)
-            if first[:1] == b"\5":  # SOCKS 5, with user and password (RFC 1928, 1929)
-                connection.sendall(b"\5\2")
-                self.told.append(connection.recv(1 << 16))
-                connection.sendall(b"\1\0")
-                self.told.append(connection.recv(1 << 16))
+    def lead(connection: socket.socket) -> None:
+        with socket.create_connection(("127.0.0.1", port)) as other:
+            told.append(connection.recv(1 << 16))
+            if told[-1][:1] == b"\5":  # SOCKS 5, with user and password (RFC 1928, 1929)
+                for answer in (b"\5\2", b"\1\0"):
+                    connection.sendall(answer)
+                    told.append(connection.recv(1 << 16))
                 connection.sendall(b"\5\0\0\1\0\0\0\0\0\0")
             else:
                 connection.sendall(b"HTTP/1.1 200 Connection established\r\nX-Proxy: 1\r\n\r\n")
@@ -541,9 +451,8 @@ class Proxy:
             _copy(connection, other)
             back.join()
 
-    def close(self) -> None:
-        self._server.shutdown(socket.SHUT_RDWR)
-        self._server.close()
+    with speaking(lead) as address:
+        yield address, told
 
 
 def _copy(source: socket.socket, sink: socket.socket) -> None:
@@ -555,21 +464,14 @@ def _copy(source: socket.socket, sink: socket.socket) -> None:
 
 @pytest.mark.parametrize("scheme", ["http", "socks5h"])
 def test_a_proxy_with_user_and_password(named: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, scheme: str) -> None:
-    with serving(server_context(named)) as server:
+    with serving(server_context(named)) as server, leading(server.port) as (address, sent):
         server.answers = {"/a": (200, {"X-Seen": "1"}, b"here")}
-        proxy = Proxy(server.port)
-        try:
-            monkeypatch.setenv("HTTPS_PROXY", f"{scheme}://me:se%40cret@{proxy.address}")
-            reply = get(
-                "https://index.example/a",
-                PipConfig(index_url="", cert=str(named[0])),
-                root="https://u:p@index.example/",
-            )
-        finally:
-            proxy.close()
+        monkeypatch.setenv("HTTPS_PROXY", f"{scheme}://me:se%40cret@{address}")
+        pip = PipConfig(index_url="", cert=str(named[0]))
+        reply = get("https://index.example/a", pip, root="https://u:p@index.example/")
     assert (reply.status, reply.body, "x-proxy" in reply.headers, reply.headers["x-seen"]) == (200, b"here", False, "1")
     assert [headers["authorization"] for _, headers in server.seen] == [basic("u", "p")]
-    told = b"".join(proxy.told)
+    told = b"".join(sent)
     if scheme == "http":
         assert told.startswith(b"CONNECT index.example:443 HTTP/1.1\r\n")
         assert basic("me", "se@cret").encode() in told
@@ -588,10 +490,13 @@ def test_hosts_that_need_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [proxies.of(f"https://{host}/") for host in hosts] == [proxy, "", "", proxy, ""]
 
 
-@pytest.mark.parametrize("address", ["gopher://a.example", "http://", "http://a.example:x", "http://a.example:0"])
+@pytest.mark.parametrize(
+    "address", ["gopher://me:secret@a.example", "http://", "http://a.example:x", "http://a.example:0"]
+)
 def test_proxies_that_are_none(address: str) -> None:
-    with pytest.raises(InputError, match="The proxy settings cannot be used"):
+    with pytest.raises(InputError, match="The proxy settings cannot be used") as caught:
         Proxies(PipConfig(index_url="", proxy=address))
+    assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -687,47 +592,38 @@ def test_a_certificate_that_nobody_trusts(certificate: tuple[Path, Path]) -> Non
     with serving(server_context(certificate)) as server:
         message = failure(Unreachable, lambda: get(f"{server.url}/a"))
     assert "self-signed certificate" in message
-    assert message.endswith(
-        "(1 try).\nhint: if your proxy re-signs TLS connections, set its certificate: `pip config set global.cert FILE`"
-    )
+    assert "(1 try).\nhint: if your proxy re-signs TLS connections, set its certificate" in message
 
 
 def test_a_certificate_of_another_host(certificate: tuple[Path, Path]) -> None:
     with serving(server_context(certificate)) as server:
         address = server.url.replace("127.0.0.1", "localhost")
         message = failure(Unreachable, lambda: get(f"{address}/a", PipConfig(index_url="", cert=str(certificate[0]))))
-    assert message.endswith(
-        "(1 try).\nhint: the server's certificate is for another host: check the address, or what answers in its place"
-    )
+    assert "(1 try).\nhint: the server's certificate is for another host" in message
 
 
-def test_certificates_that_cannot_be_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [(None, "No such file or directory."), ("no certificate", "It has no usable certificate in PEM form.")],
+)
+def test_certificates_that_cannot_be_read(tmp_path: Path, content: str | None, why: str) -> None:
     path = tmp_path / "cert.pem"
-    for content in (None, "no certificate"):
-        if content:
-            path.write_text(content)
-        with pytest.raises(InputError, match=r"The certificates named by pip's cert cannot be read\.") as caught:
-            get("https://a.example/", PipConfig(index_url="", cert=str(path)))
-        assert caught.value.where == str(path)
-        assert caught.value.why == (
-            "It has no usable certificate in PEM form." if content else "No such file or directory."
-        )
-        assert caught.value.hint == "name a file with certificates in PEM form, or a folder of such files"
+    if content:
+        path.write_text(content)
+    with pytest.raises(InputError, match=r"The certificates named by pip's cert cannot be read\.") as caught:
+        get("https://a.example/", PipConfig(index_url="", cert=str(path)))
+    assert (caught.value.where, caught.value.why) == (str(path), why)
 
 
 def test_connections_are_used_again(certificate: tuple[Path, Path]) -> None:
     with serving(server_context(certificate)) as server:
         server.answers = {f"/{n}": (200, {}, b"here") for n in range(200)} | {"/same": (304, {}, b"")}
 
-        async def run() -> list[Reply]:
-            client = Client(PipConfig(index_url="", cert=str(certificate[0])), Meter())
-            try:
-                names = [str(n) for n in range(200)] + ["same"] * 50
-                return await asyncio.gather(*(client.get(f"{server.url}/{n}", headers={}, limit=9) for n in names))
-            finally:
-                await client.close()
+        async def ask(client: Client) -> list[Reply]:
+            names = [str(n) for n in range(200)] + ["same"] * 50
+            return await asyncio.gather(*(client.get(f"{server.url}/{n}", headers={}, limit=9) for n in names))
 
-        replies = asyncio.run(run())
+        replies = with_client(ask, PipConfig(index_url="", cert=str(certificate[0])))
     assert [reply.body for reply in replies] == [b"here"] * 200 + [b""] * 50
     assert server.connections <= PAGES
 
@@ -739,43 +635,31 @@ def test_files_that_take_long_do_not_keep_pages_from_being_asked_for() -> None:
         server.answers = {"/page": (200, {}, b"here"), "/file": (200, {}, b"here")}
         server.waits = {"/page": 0.3, "/file": 2.0}
 
-        async def run() -> list[int]:
-            client = Client(PipConfig(index_url=""), Meter())
+        async def status(response: httpx.Response) -> int:
+            return response.status_code
 
-            async def status(response: httpx.Response) -> int:
-                return response.status_code
+        async def ask(client: Client) -> list[int]:
+            await client.get(f"{server.url}/a", headers={}, limit=9)
+            request = partial(client.request, f"{server.url}/file", status, headers={}, long=True)
+            files = [asyncio.ensure_future(request()) for _ in range(2 * FILES)]
+            await asyncio.sleep(0.1)
+            pages = (client.get(f"{server.url}/page", headers={}, limit=9, patience=few) for _ in range(2 * PAGES))
+            return [reply.status for reply in await asyncio.gather(*pages)] + await asyncio.gather(*files)
 
-            try:
-                await client.get(f"{server.url}/a", headers={}, limit=9)
-                files = [
-                    asyncio.ensure_future(client.request(f"{server.url}/file", status, headers={}, long=True))
-                    for _ in range(2 * FILES)
-                ]
-                await asyncio.sleep(0.1)
-                pages = (client.get(f"{server.url}/page", headers={}, limit=9, patience=few) for _ in range(2 * PAGES))
-                return [reply.status for reply in await asyncio.gather(*pages)] + await asyncio.gather(*files)
-            finally:
-                await client.close()
-
-        assert asyncio.run(run()) == [200] * (2 * PAGES + 2 * FILES)
+        assert with_client(ask) == [200] * (2 * PAGES + 2 * FILES)
 
 
 def test_what_is_broken_off_ends_at_once() -> None:
     """A read that would last for its whole time limit does not keep a run from ending."""
-    with socket.socket() as silent:
-        silent.bind(("127.0.0.1", 0))
-        silent.listen()
-        url = f"http://127.0.0.1:{silent.getsockname()[1]}/a"
+    met = threading.Event()
+    with speaking(lambda _: (met.set(), time.sleep(30))) as address:
 
-        async def run() -> float:
-            client = Client(PipConfig(index_url="", timeout=60), Meter())
-            task = asyncio.ensure_future(client.get(url, headers={}, limit=9))
-            connection, _ = await asyncio.to_thread(silent.accept)
-            with connection:
-                begin = time.monotonic()
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
-                await client.close()
-                return time.monotonic() - begin
+        async def begin(client: Client) -> float:
+            task = asyncio.ensure_future(client.get(f"http://{address}/a", headers={}, limit=9))
+            await asyncio.to_thread(met.wait, 10)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            return time.monotonic()
 
-        assert asyncio.run(run()) < 5
+        begun = with_client(begin, PipConfig(index_url="", timeout=60))
+        assert time.monotonic() - begun < 5

@@ -13,10 +13,9 @@ import pytest
 from resolver.errors import Unreachable
 from resolver.index.net.client import Client, Reply
 from resolver.index.net.failures import Patience
-from resolver.index.net.pipconfig import PipConfig
 from resolver.index.parse.address import is_local
-from resolver.index.protocol import Meter
 from tests.loopback import LoopbackIndex
+from tests.unit.index.clients import with_client
 
 HOST = "index.localhost"  # a name that may be asked over plain http is one of this machine
 
@@ -61,15 +60,11 @@ def index() -> Iterator[LoopbackIndex]:
 def ask(index: LoopbackIndex, times: int = 1, **patience: float) -> list[Reply]:
     """The index's page, asked under the name of a host."""
 
-    async def run() -> list[Reply]:
-        client = Client(PipConfig(index_url=""), Meter(), patience=Patience(tries=1)._replace(**patience))  # type: ignore[arg-type]
+    async def replies(client: Client) -> list[Reply]:
         url = index.url.replace("127.0.0.1", HOST) + "demo/"
-        try:
-            return await asyncio.gather(*(client.get(url, headers={}, limit=1 << 20) for _ in range(times)))
-        finally:
-            await client.close()
+        return await asyncio.gather(*(client.get(url, headers={}, limit=1 << 20) for _ in range(times)))
 
-    return asyncio.run(run())
+    return with_client(replies, patience=Patience(tries=1)._replace(**patience))  # type: ignore[arg-type]
 
 
 def test_a_host_is_asked_for_once_however_many_connections_are_opened(resolver: Resolver, index: LoopbackIndex) -> None:
@@ -95,20 +90,15 @@ def test_a_failure_is_not_kept(resolver: Resolver, index: LoopbackIndex, number:
     resolver.addresses = ()
     resolver.number = number
 
-    async def run() -> Reply:
-        client = Client(PipConfig(index_url=""), Meter(), patience=Patience(tries=3, pause=0.3))
-        asked = asyncio.ensure_future(
-            client.get(index.url.replace("127.0.0.1", HOST) + "demo/", headers={}, limit=1 << 20)
-        )
-        try:
-            while not resolver.asked:
-                await asyncio.sleep(0.01)
-            resolver.addresses = ("127.0.0.1",)
-            return await asked
-        finally:
-            await client.close()
+    async def reply(client: Client) -> Reply:
+        url = index.url.replace("127.0.0.1", HOST) + "demo/"
+        asked = asyncio.ensure_future(client.get(url, headers={}, limit=1 << 20))
+        while not resolver.asked:
+            await asyncio.sleep(0.01)
+        resolver.addresses = ("127.0.0.1",)
+        return await asked
 
-    assert asyncio.run(run()).status == 200
+    assert with_client(reply, patience=Patience(tries=3, pause=0.3)).status == 200
     assert resolver.asked == 2
 
 

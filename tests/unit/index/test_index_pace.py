@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import socket
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import pytest
 
 from resolver.errors import IndexFailure, Unreachable
-from resolver.index.net.client import Client
 from resolver.index.net.failures import Patience
 from resolver.index.net.pipconfig import PipConfig
-from resolver.index.protocol import Meter
+from tests.unit.index.clients import speaking, with_client
 
 FAR = "It violates HTTP .(Too many headers received|Got more than 8190 bytes)"
 CUT = "It broke off its answer|It stopped answering"
@@ -25,49 +21,26 @@ LATE = "Its answer did not begin within"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 
 
-@contextmanager
-def speaking(talk: Callable[[socket.socket], None]) -> Iterator[str]:
-    """A server that says whatever `talk` says, to each who connects."""
-    server = socket.create_server(("127.0.0.1", 0))
-
-    def speak(connection: socket.socket) -> None:
-        with connection:
-            try:
-                connection.recv(1 << 16)
-                talk(connection)
-            except OSError:
-                pass  # the client has gone
-
-    def serve() -> None:
-        while True:
-            try:
-                connection, _ = server.accept()
-            except OSError:
-                return
-            threading.Thread(target=speak, args=(connection,), daemon=True).start()
-
-    threading.Thread(target=serve, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.getsockname()[1]}/a"
-    finally:
-        server.shutdown(socket.SHUT_RDWR)
-        server.close()
-
-
-def failure(url: str, kind: type[IndexFailure], timeout: float = 5.0) -> str:
-    async def run() -> None:
-        patience = Patience(tries=1, connect=0.2)
-        client = Client(PipConfig(index_url="", timeout=timeout), Meter(), patience=patience)
-        try:
-            await client.get(url, headers={}, limit=1 << 30)
-        finally:
-            await client.close()
-
+def failure(address: str, kind: type[IndexFailure], timeout: float = 5.0) -> str:
     begin = time.monotonic()
     with pytest.raises(kind) as caught:
-        asyncio.run(run())
+        with_client(
+            lambda client: client.get(f"http://{address}/a", headers={}, limit=1 << 30),
+            PipConfig(index_url="", timeout=timeout),
+            patience=Patience(tries=1, connect=0.2),
+        )
     assert time.monotonic() - begin < 30
     return caught.value.why
+
+
+def saying(*content: bytes) -> Callable[[socket.socket], None]:
+    """What says this to whoever has asked."""
+
+    def talk(connection: socket.socket) -> None:
+        connection.recv(1 << 16)
+        connection.sendall(b"".join(content))
+
+    return talk
 
 
 def for_ever(connection: socket.socket, content: bytes, pause: float = 0.0) -> None:
@@ -76,18 +49,12 @@ def for_ever(connection: socket.socket, content: bytes, pause: float = 0.0) -> N
         time.sleep(pause)
 
 
-def trickle(head: bytes) -> Callable[[socket.socket], None]:
+def endless(head: bytes, content: bytes, pause: float = 0.0) -> Callable[[socket.socket], None]:
+    """What goes on with the same content for ever."""
+
     def talk(connection: socket.socket) -> None:
-        connection.sendall(head)
-        for_ever(connection, b"x", 0.02)
-
-    return talk
-
-
-def lines(head: bytes, line: bytes) -> Callable[[socket.socket], None]:
-    def talk(connection: socket.socket) -> None:
-        connection.sendall(head)
-        for_ever(connection, line * 100)
+        saying(head)(connection)
+        for_ever(connection, content, pause)
 
     return talk
 
@@ -107,8 +74,8 @@ def lines(head: bytes, line: bytes) -> Callable[[socket.socket], None]:
     ],
 )
 def test_a_server_that_sends_a_byte_now_and_then(head: bytes, why: str) -> None:
-    with speaking(trickle(head)) as url:
-        assert re.match(why, failure(url, Unreachable, timeout=0.2))
+    with speaking(endless(head, b"x", 0.02)) as address:
+        assert re.match(why, failure(address, Unreachable, timeout=0.2))
 
 
 @pytest.mark.parametrize(
@@ -129,24 +96,20 @@ def test_a_server_that_sends_a_byte_now_and_then(head: bytes, why: str) -> None:
 )
 def test_a_server_that_says_nothing_for_ever(head: bytes, line: bytes, why: str) -> None:
     """The limits are aiohttp's own."""
-    with speaking(lines(head, line)) as url:
-        assert re.match(why, failure(url, Unreachable, timeout=1.0))
+    with speaking(endless(head, line * 100)) as address:
+        assert re.match(why, failure(address, Unreachable, timeout=1.0))
 
 
 def test_an_answer_that_has_a_pace_and_no_end() -> None:
-    def talk(connection: socket.socket) -> None:
-        connection.sendall(HEAD + b"\r\n")
-        for_ever(connection, b"x" * 1000, 0.01)
-
-    with speaking(talk) as url:
-        assert failure(url, IndexFailure, timeout=0.2) == "It was not complete after 8 seconds."
+    with speaking(endless(HEAD + b"\r\n", b"x" * 1000, 0.01)) as address:
+        assert failure(address, IndexFailure, timeout=0.2) == "It was not complete after 8 seconds."
 
 
 @pytest.mark.parametrize("status", [101, 104, 199])
 @pytest.mark.parametrize("body", [b"", b"x" * 100])
 def test_an_answer_that_nobody_asked_for(status: int, body: bytes) -> None:
-    with speaking(lambda connection: connection.sendall(b"HTTP/1.1 %d x\r\n\r\n" % status + body)) as url:
-        assert failure(url, Unreachable, timeout=0.2) in (
+    with speaking(saying(b"HTTP/1.1 %d x\r\n\r\n" % status, body)) as address:
+        assert failure(address, Unreachable, timeout=0.2) in (
             f"It sent the unexpected answer {status} (1 try).",
             "It closed the connection without an answer (1 try).",
             "It violates HTTP (Bad status line) (1 try).",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import random
 from collections.abc import Iterator
@@ -13,13 +12,12 @@ import pytest
 
 from resolver.errors import IndexFailure, Unreachable
 from resolver.index.net import downloads
-from resolver.index.net.client import Client
 from resolver.index.net.downloads import Copied
 from resolver.index.net.failures import Patience
 from resolver.index.net.pipconfig import PipConfig
-from resolver.index.protocol import Meter
 from resolver.model.release import File
 from tests.loopback import Fault, LoopbackIndex, Response, altered, reset, status, truncated
+from tests.unit.index.clients import with_client
 
 NAME = "base-1.0-py3-none-any.whl"
 WHEEL = f"/files/*/{NAME}"
@@ -40,14 +38,12 @@ def file_of(index: LoopbackIndex, *, size: int | None = None) -> File:
 
 
 def save(file: File, folder: Path, told: list[Copied] | None = None) -> None:
-    async def run() -> None:
-        client = Client(PipConfig(index_url="", timeout=5), Meter(), patience=Patience(tries=3, pause=0.01))
-        try:
-            await downloads.save(client, [file], folder, (told if told is not None else []).append)
-        finally:
-            await client.close()
-
-    asyncio.run(run())
+    tell = ([] if told is None else told).append
+    with_client(
+        lambda client: downloads.save(client, [file], folder, tell),
+        PipConfig(index_url="", timeout=5),
+        patience=Patience(tries=3, pause=0.01),
+    )
 
 
 def part_of(file: File, folder: Path) -> Path:

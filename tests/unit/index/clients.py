@@ -1,0 +1,55 @@
+"""A client for a test, and servers that say whatever a test wants, byte by byte."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
+
+from resolver.index.net.client import Client
+from resolver.index.net.failures import Patience
+from resolver.index.net.pipconfig import PipConfig
+from resolver.index.protocol import Meter
+
+T = TypeVar("T")
+QUICK = Patience(pause=0.01)
+
+
+def with_client(work: Callable[[Client], Awaitable[T]], pip: PipConfig | None = None, **settings: Any) -> T:
+    """What the work comes to with a client, which is closed then."""
+
+    async def run() -> T:
+        client = Client(
+            pip or PipConfig(index_url=""), settings.pop("meter", Meter()), **{"patience": QUICK, **settings}
+        )
+        try:
+            return await work(client)
+        finally:
+            await client.close()
+
+    return asyncio.run(run())
+
+
+@contextmanager
+def speaking(talk: Callable[[socket.socket], object]) -> Iterator[str]:
+    """The address of a server on which `talk` deals with each connection, apart from the others."""
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def speak(connection: socket.socket) -> None:
+        with connection, suppress(OSError):  # the client has gone
+            talk(connection)
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=speak, args=(server.accept()[0],), daemon=True).start()
+
+    threading.Thread(target=serve, daemon=True).start()
+    try:
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+    finally:
+        server.shutdown(socket.SHUT_RDWR)
+        server.close()
