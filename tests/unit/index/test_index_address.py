@@ -89,81 +89,45 @@ def test_a_root_keeps_credentials_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "message"),
+    ("url", "shown", "why"),
     [
-        (
-            "http://me:pw@a.example/simple",
-            (
-                "The address of index `mine` is plain http.\n"
-                "  at index `mine`: http://a.example/simple\n"
-                "  Anyone on the network path could change pages and hashes alike.\n"
-                "hint: use https; pip's trusted-host setting is ignored"
-            ),
-        ),
-        (
-            "file:///srv/simple",
-            (
-                "The address of index `mine` has the scheme `file`.\n"
-                "  at index `mine`: file:///srv/simple\n"
-                "  Only https is allowed, and plain http only to this machine.\n"
-                "hint: serve a folder with `python -m http.server --bind 127.0.0.1` and use that address"
-            ),
-        ),
-        (
-            "https:///simple",
-            (
-                "The address of index `mine` cannot be read.\n"
-                "  at index `mine`: https:///simple\n"
-                "  `https:///simple` has no host"
-            ),
-        ),
+        ("http://me:pw@a.example/simple", "http://a.example/simple", "Anyone on the network path could change"),
+        ("file:///srv/simple", "file:///srv/simple", "Only https is allowed, and plain http only to this machine."),
+        ("https:///simple", "https:///simple", "`https:///simple` has no host"),
         *(
-            (
-                f"https://me:hunter2@a.example/sim{char}ple",
-                (
-                    "The address of index `mine` cannot be read.\n"
-                    f"  at index `mine`: https://a.example/sim{shown}ple\n"
-                    "  It has a space or a character that does not print.\n"
-                    "hint: percent-encode what belongs to it (a space is %20) and leave out the rest"
-                ),
-            )
-            for char, shown in {" ": " ", "\n": "\\n", "\t": "\\t", "\x1b": "\\x1b", "\u202e": "\\u202e"}.items()
+            (f"https://me:hunter2@a.example/sim{char}ple", f"https://a.example/sim{char}ple", "It has a space or")
+            for char in " \n\t\x1b\u202e"
         ),
     ],
 )
-def test_roots_that_are_refused(url: str, message: str) -> None:
+def test_roots_that_are_refused(url: str, shown: str, why: str) -> None:
     with pytest.raises(InputError) as caught:
         read_root(url, "mine")
-    assert str(caught.value) == message
-
-
-ESCAPES = (
-    "  There is an `@` after the first `/`, `?` or `#`, so what comes before it may be a password.\n"
-    "hint: in a user or password write `/` as %2F, `?` as %3F, `#` as %23, `@` as %40, `%` as %25; "
-    "an `@` in a path as %40"
-)
-THE_FORM = "  It does not begin with a scheme and `://`.\nhint: the form is https://USER:PASSWORD@HOST/PATH"
+    assert caught.value.where == f"index `mine`: {shown}"
+    assert caught.value.why.startswith(why)
 
 
 @pytest.mark.parametrize(
-    ("url", "shown", "told"),
+    ("url", "shown", "why"),
     [
         *(
-            (f"{scheme}://{secret}@a.example/simple?token", f"{scheme}://…@a.example/simple", ESCAPES)
+            (f"{scheme}://{secret}@a.example/simple?token", f"{scheme}://…@a.example/simple", "There is an `@` after")
             for scheme in ("https", "HTTP", "ftp")
             for secret in ("me:12/hunter2", "me:hunter2/x", "me:12#hunter2", "hunter2?x", "me:a@b/hunter2", "/hunter2")
         ),
         *(
-            (f"{begin}me:hunter2@a.example/simple", "…@a.example/simple", THE_FORM)
+            (f"{begin}me:hunter2@a.example/simple", "…@a.example/simple", "It does not begin with a scheme and `://`.")
             for begin in ("https:/", "https//", "https:", "", "//", "https:\\\\", "/")
         ),
-        ("https://a.example/hunter2@x", "https://…@x", ESCAPES),
+        ("https://a.example/hunter2@x", "https://…@x", "There is an `@` after"),
     ],
 )
-def test_a_root_with_a_password_that_is_not_escaped(url: str, shown: str, told: str) -> None:
+def test_a_root_with_a_password_that_is_not_escaped(url: str, shown: str, why: str) -> None:
     with pytest.raises(InputError) as caught:
         read_root(url, "mine")
-    assert str(caught.value) == f"The address of index `mine` cannot be read.\n  at index `mine`: {shown}\n{told}"
+    assert caught.value.where == f"index `mine`: {shown}"
+    assert caught.value.why.startswith(why)
+    assert "hunter2" not in str(caught.value)
 
 
 @pytest.mark.parametrize("url", ["https://me:hunter2\udcff@a.example/", "https://me:hunter2@a.example/\udcff"])

@@ -24,7 +24,7 @@ from resolver.index.net.client import Client
 from resolver.index.net.failures import BRIEF, Patience
 from resolver.index.net.network import AHEAD
 from resolver.index.net.pipconfig import PipConfig
-from resolver.index.protocol import Catalog, Lookup, UnusableFile
+from resolver.index.protocol import Lookup, UnusableFile
 from resolver.index.store.cache import Cache
 from resolver.model import text
 from resolver.model.index import Binding, Index, Indexes
@@ -32,7 +32,7 @@ from resolver.model.release import Archive, File, Metadata
 from resolver.report.quoted import heard
 from tests.builders import build_wheel, core_metadata
 from tests.cached import damage
-from tests.loopback import LoopbackIndex, Response, altered, cut, empty, reset, status, truncated
+from tests.loopback import LoopbackIndex, Response, altered, status, truncated
 
 DEMO = NormalizedName("demo")
 NOTHING = "http://127.0.0.1:1/simple/"  # port 1: a connection is refused at once
@@ -104,11 +104,6 @@ def failure(call: Callable[[], object]) -> str:
 
 
 # --- pages and their revalidation
-
-
-def test_it_is_a_catalog(opened: Opener) -> None:
-    catalog: Catalog = opened()
-    assert catalog.lookup(DEMO) == Lookup(())
 
 
 @pytest.mark.parametrize("form", ["json", "html", "negotiate"])
@@ -235,48 +230,6 @@ def test_offline_imports_no_http_client(index: LoopbackIndex, opened: Opener, tm
 
 
 # --- what goes wrong with pages
-
-
-@pytest.mark.parametrize(
-    ("fault", "why"),
-    [
-        (empty(), "The page is empty."),
-        (cut(), "It is not a JSON page of PEP 691: Input data was truncated."),
-        (altered(lambda _: b"<p>Sign in</p>"), "It is not a JSON page of PEP 691: JSON is malformed"),
-    ],
-)
-def test_an_unusable_page(
-    index: LoopbackIndex, opened: Opener, fault: Callable[[Response], Response], why: str
-) -> None:
-    index.add_wheel("demo", "1.0")
-    index.fault("/simple/*", fault)
-    assert failure(lambda: opened().lookup(DEMO)).startswith(
-        f"Index `pypi` sent an unusable page for demo.\n  at {index.url}demo/\n  {why}"
-    )
-
-
-@pytest.mark.parametrize(
-    "fault", [status(503), status(429, retry_after=0), status(500), reset(), reset(20), truncated()]
-)
-def test_what_passes_is_tried_again(
-    index: LoopbackIndex, opened: Opener, fault: Callable[[Response], Response]
-) -> None:
-    index.add_wheel("demo", "1.0")
-    index.fault("/simple/*", fault, times=3)
-    assert names(opened().lookup(DEMO)) == ["demo-1.0-py3-none-any.whl"]
-    assert len(asked(index)) == 4
-
-
-def test_what_does_not_pass_is_told(index: LoopbackIndex, opened: Opener) -> None:
-    index.add_wheel("demo", "1.0")
-    index.fault("/simple/*", status(503))
-    assert failure(lambda: opened().lookup(DEMO)) == (
-        "Index `pypi` cannot be reached.\n"
-        f"  at {index.url}demo/\n"
-        "  It answered 503 Service Unavailable (4 tries).\n"
-        "hint: check the network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline"
-    )
-    assert len(asked(index)) == 4
 
 
 @pytest.mark.parametrize("code", [404, 410])
@@ -430,14 +383,6 @@ def test_ranges_that_are_not_to_be_believed(
     assert asked(index)[1:] == lines
 
 
-def test_a_server_without_ranges_sends_the_file_once(index: LoopbackIndex, opened: Opener) -> None:
-    index.ranges = False
-    index.add_wheel("demo", "1.0", requires=["numpy"], metadata_sidecar=False)
-    catalog = opened()
-    assert catalog.metadata(wheel_of(catalog)).requires_dist == ("numpy",)
-    assert asked(index)[1:] == [f"200 {BODY} {TAIL}"]
-
-
 def test_a_file_that_changes_between_two_ranges(index: LoopbackIndex, opened: Opener) -> None:
     content = {f"demo/module_with_a_long_name_{n}.py": "" for n in range(1500)}
     index.add_wheel("demo", "1.0", requires=["numpy"], metadata_sidecar=False, files=content)
@@ -445,32 +390,6 @@ def test_a_file_that_changes_between_two_ranges(index: LoopbackIndex, opened: Op
     catalog = opened()
     assert catalog.metadata(wheel_of(catalog)).requires_dist == ("numpy",)
     assert [line[:3] for line in asked(index)[1:]] == ["206", "206", "200"]
-
-
-def test_a_wheel_with_another_hash(index: LoopbackIndex, opened: Opener) -> None:
-    index.ranges = False
-    built = index.add_wheel("demo", "1.0", metadata_sidecar=False)
-    index.fault(BODY, altered(lambda body: b"x" + body[1:]))
-    catalog = opened()
-    digest = hashlib.sha256(b"x" + built.content[1:]).hexdigest()
-    assert failure(lambda: catalog.metadata(wheel_of(catalog))) == (
-        "demo-1.0-py3-none-any.whl is not the file listed on its index page.\n"
-        f"  at {wheel_of(catalog).url}\n"
-        f"  Its sha256 is {digest}; the page says {built.sha256}.\n"
-        "hint: a mirror or proxy may serve an altered or incomplete file; try again or use another index"
-    )
-
-
-def test_a_wheel_that_is_not_there(index: LoopbackIndex, opened: Opener) -> None:
-    index.add_wheel("demo", "1.0", metadata_sidecar=False)
-    index.fault(BODY, status(404))
-    catalog = opened()
-    assert failure(lambda: catalog.metadata(wheel_of(catalog))) == (
-        "demo-1.0-py3-none-any.whl cannot be downloaded.\n"
-        f"  at {wheel_of(catalog).url}\n"
-        "  The server answered 404.\n"
-        "hint: the index page lists a file that its server does not provide; a mirror may be incomplete"
-    )
 
 
 def test_a_wheel_that_is_none(index: LoopbackIndex, opened: Opener) -> None:
@@ -605,13 +524,6 @@ def test_a_file_without_a_hash(index: LoopbackIndex, opened: Opener, warnings: l
     assert asked(index) == [f"304 {BODY}"]
     assert opened(offline=True).sha256(file).sha256 == built.sha256
     assert len(warnings) == 1
-
-
-def test_a_file_with_a_hash_is_left_as_it_is(index: LoopbackIndex, opened: Opener) -> None:
-    index.add_wheel("demo", "1.0")
-    catalog = opened()
-    file = wheel_of(catalog)
-    assert catalog.sha256(file) is file
 
 
 def test_metadata_without_a_hash_of_the_file(index: LoopbackIndex, opened: Opener) -> None:

@@ -76,27 +76,8 @@ def test_dynamic_fields() -> None:
             "demo_x-1.0-py3-none-any.whl has the invalid Requires-Python `~=3.6.*`",
         ),
         (
-            text(f"Requires-Dist: x<{'9' * 5000}"),
-            (
-                f"demo_x-1.0-py3-none-any.whl has the invalid requirement `x<{'9' * 298}…`: "
-                "it has a number of more than 100 digits"
-            ),
-        ),
-        (
-            text(f"Requires-Dist: x; {'(' * 1000}os_name == 'a'{')' * 1000}"),
-            f"demo_x-1.0-py3-none-any.whl has the invalid requirement `x; {'(' * 297}…`: it has parentheses 1000 deep",
-        ),
-        (
-            text(f"Requires-Dist: x; {'a' * 17000}"),
-            f"demo_x-1.0-py3-none-any.whl has the invalid requirement `x; {'a' * 297}…`: it has 17003 characters",
-        ),
-        (
             text(f"Requires-Python: >=3.{'9' * 5000}"),
             f"demo_x-1.0-py3-none-any.whl has the invalid Requires-Python `>=3.{'9' * 296}…`",
-        ),
-        (
-            text(*["Requires-Dist: x"] * 10_001),
-            "demo_x-1.0-py3-none-any.whl has 10001 requirements; more than 10000 are not read",
         ),
         (
             text(*["Provides-Extra: x"] * 10_001),
@@ -121,12 +102,7 @@ def test_metadata_that_cannot_be_used(content: bytes, why: str) -> None:
 def test_metadata_of_another_release(name: str, version: str) -> None:
     with pytest.raises(IndexFailure) as caught:
         read(text(name=name, version=version), DEMO, URL)
-    assert str(caught.value) == (
-        "The metadata of demo_x-1.0-py3-none-any.whl is for a different release.\n"
-        f"  at {URL}\n"
-        f"  It says {name} {version}; expected was demo-x 1.0.\n"
-        "hint: the file was renamed or its index mixes up files; exclude the release with an `excludes` fact"
-    )
+    assert caught.value.why == f"It says {name} {version}; expected was demo-x 1.0."
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,6 @@ DEMO = NormalizedName("demo")
 URL = "https://mirror.example/simple/demo/"
 A, B = "a" * 64, "b" * 64
 JSON = "application/vnd.pypi.simple.v1+json"
-HINT = "hint: open the address in a browser: a proxy or an incomplete mirror may have answered"
 
 
 def parse(body: str | bytes, content_type: str = "text/html", project: str = "demo", url: str = URL) -> Page:
@@ -207,9 +206,6 @@ def test_a_value_of_another_type_that_says_something(odd: dict[str, Any], read: 
     assert (file.requires_python or file.yanked) == read
 
 
-MANY = "It has more than 600000 objects."
-
-
 @pytest.mark.parametrize(
     ("body", "content_type", "why"),
     [
@@ -217,16 +213,7 @@ MANY = "It has more than 600000 objects."
         (" \n ", "text/html", "The page is empty."),
         ('{"meta": {', JSON, "It is not a JSON page of PEP 691: Input data was truncated."),
         (page()[:-1], "", "It is not a JSON page of PEP 691: Input data was truncated."),
-        ('{"files": []}', JSON, "It is not a JSON page of PEP 691: Object missing required field `meta`."),
         (page(meta={"api-version": "2.0"}), JSON, "Its API version is 2.0; only version 1 is supported (PEP 629)."),
-        (page(name="other"), JSON, "It is a page for another project, `other`."),
-        (
-            f'{{"meta": {{"api-version": "1.1"}}, "name": "demo", "files": [], "x": {"[" * 1000}{"]" * 1000}}}',
-            JSON,
-            "It is not a JSON page of PEP 691: its values are nested too deeply.",
-        ),
-        (page(*[{"filename": "", "url": "", "hashes": {}, "core-metadata": {}}] * 200_000), JSON, MANY),
-        ("<a >" * 200_001, "text/html", "It has more than 200000 links."),
         (
             page(),
             "application/vnd.pypi.simple.v2+json",
@@ -235,7 +222,6 @@ MANY = "It has more than 600000 objects."
         (html()[:-8], "text/html", "It ends before `</html>`."),
         ("<HTML ><a href=demo-1.zip>", "text/html", "It ends before `</html>`."),
         (html(head='<base href="https://127.0.0.1/">'), "text/html", "Its `<base href>` is no address to go by."),
-        ("404 not found", "text/plain", "It is neither JSON nor HTML."),
         ("\x7fELF\x00\x01", "", "It is neither JSON nor HTML."),
         (
             html(head='<meta name="pypi:repository-version" content="2.0">'),
@@ -257,9 +243,7 @@ MANY = "It has more than 600000 objects."
 def test_pages_that_cannot_be_used(body: str, content_type: str, why: str) -> None:
     with pytest.raises(IndexFailure) as caught:
         parse(body, content_type)
-    assert str(caught.value) == (
-        f"Index `mirror` sent an unusable page for demo.\n  at https://mirror.example/simple/demo/\n  {why}\n{HINT}"
-    )
+    assert (caught.value.where, caught.value.why) == ("https://mirror.example/simple/demo/", why)
 
 
 @pytest.mark.parametrize("body", [html(), "<!doctype html>", page(files=[])])
