@@ -59,19 +59,15 @@ class Follow(Protocol):
     @property
     def target(self) -> Hashable:
         """Whom it picks for: a look-ahead for one target is of no use to another."""
-        ...
 
     def pick(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
         """The file whose metadata will most likely be needed, or None."""
-        ...
 
     def then(self, project: NormalizedName, metadata: Metadata) -> Iterable[tuple[NormalizedName, SpecifierSet]]:
         """What the solver will need next because of that metadata."""
-        ...
 
     def built(self, project: NormalizedName, lines: Sequence[str]) -> None:
         """Told what the picked archive is built with."""
-        ...
 
 
 class Catalog(ABC):

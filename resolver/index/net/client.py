@@ -28,6 +28,7 @@ else:  # which aiohttp brings there
     from async_timeout import timeout  # type: ignore[import-not-found]
 
 T = TypeVar("T")
+Headers = Mapping[str, str] | Callable[[], Mapping[str, str]]
 
 # Concurrent requests to all servers: 50 connections to a mirror were ten times slower than 16.
 PAGES: Final = 16
@@ -96,13 +97,13 @@ class Client:
         url: str,
         consume: Callable[[httpx.Response], Awaitable[T]],
         *,
-        headers: Mapping[str, str],
+        headers: Headers,
         patience: Patience | None = None,
         long: bool = False,
     ) -> T:
         """Send a GET, follow redirects, pass the answer to `consume`; retry all of that if the network fails.
 
-        The answer's extension `address` is where it came from. `headers` may change between tries. `long` is for whole
+        The answer's extension `address` is where it came from. `headers` may be made for each try. `long` is for whole
         files.
         Raises Unreachable after the last try, and what `consume` raises.
         """
@@ -198,7 +199,7 @@ class Client:
         self,
         url: str,
         consume: Callable[[httpx.Response], Awaitable[T]],
-        headers: Mapping[str, str],
+        headers: Headers,
         patience: Patience,
         host: Host,
     ) -> T:
@@ -206,7 +207,7 @@ class Client:
             hops = [url]
             wait = patience.wait(number)
             try:
-                response = await self._send(hops, headers, patience, host)
+                response = await self._send(hops, headers() if callable(headers) else headers, patience, host)
                 try:
                     if response.status_code not in BUSY:
                         return await consume(response)

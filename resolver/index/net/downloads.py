@@ -12,7 +12,7 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
@@ -44,7 +44,7 @@ class Part:
     """An incomplete file: what was received so far, with its digest. An existing one is read, for the digest.
 
     Its name says of which content it is, so that no file is continued with bytes of another. `mixed`: it is from more
-    than one answer.
+    than one answer. `ranges`: whether to ask the server for the rest of it.
     """
 
     def __init__(self, file: File, folder: Path) -> None:
@@ -60,6 +60,7 @@ class Part:
             self._digest.update(chunk)
             self.size += len(chunk)
         self.mixed = self.size > 0
+        self.ranges = True
 
     @property
     def sha256(self) -> str:
@@ -249,10 +250,10 @@ class _Transfer:
         part = Part(file, self._folder)
         self._count(part.size)
         try:
-            packed = await self._receive(file, part, ranges=True)
+            packed = await self._receive(part)
             if part.sha256 != file.sha256 and part.mixed:
-                self._restart(part)
-                packed = await self._receive(file, part, ranges=False)
+                self._restart(part, ranges=False)
+                packed = await self._receive(part)
             if part.sha256 != file.sha256:
                 raise WrongFile(
                     f"{file.filename} is not the file in the lock; it was removed.",
@@ -267,48 +268,37 @@ class _Transfer:
         finally:
             part.close()
 
-    async def _receive(self, file: File, part: Part, *, ranges: bool) -> str:
+    async def _receive(self, part: Part) -> str:
         """Receive what is missing of a file, and return how it was packed. It is not given up while it gets further."""
-        headers = dict(PLAIN)
+        file = part.file
 
-        def resume() -> None:
-            headers.pop("Range", None)
-            if ranges and part.size:
-                headers["Range"] = f"bytes={part.size}-"
-
-        def anew(why: str) -> NoAnswerError:
-            nonlocal ranges
-            ranges = False
-            self._restart(part)
-            return NoAnswerError(why)
+        def headers() -> Mapping[str, str]:
+            return PLAIN | ({"Range": f"bytes={part.size}-"} if part.ranges and part.size else {})
 
         async def consume(response: httpx.Response) -> str:
-            nonlocal ranges
-            status = response.status_code
+            has_range = "range" in response.request.headers
+            if has_range and response.status_code in (206, 416):
+                first, last, total = content_range(response) or (-1, 0, 0)
+                if (first, last) != (part.size, total - 1) or file.size not in (None, total):
+                    self._restart(part, ranges=False)
+                    raise NoAnswerError("It does not continue where it was asked to")
+                part.mixed = True
+            else:
+                check_status(response.status_code, file)
+                self._restart(part, ranges=part.ranges and not has_range)
             try:
-                if "Range" in headers and status in (206, 416):
-                    first, last, total = content_range(response) or (-1, 0, 0)
-                    if status == 416 or (first, last) != (part.size, total - 1) or file.size not in (None, total):
-                        raise anew("It does not continue where it was asked to")
-                    part.mixed = True
-                else:
-                    check_status(status, file)
-                    ranges = ranges and "Range" not in headers
-                    self._restart(part)
                 await part.receive(self._client, response, self._count)
-                if file.size is not None and part.size < file.size:
-                    raise NoAnswerError(f"It ends before the announced {file.size} bytes{packing(response)}")
             except WrongFile:
-                if part.mixed:
-                    raise anew("It sends more than the file has") from None
-                raise
-            finally:
-                resume()
+                if not part.mixed:
+                    raise
+                self._restart(part, ranges=False)
+                raise NoAnswerError("It sends more than the file has") from None
+            if file.size is not None and part.size < file.size:
+                raise NoAnswerError(f"It ends before the announced {file.size} bytes{packing(response)}")
             return packing(response)
 
         while part.size != file.size:
             before = part.size
-            resume()
             try:
                 return await self._client.request(file.url, consume, headers=headers, long=True)
             except Unreachable as failure:
@@ -323,9 +313,11 @@ class _Transfer:
                     ) from None
         return ""
 
-    def _restart(self, part: Part) -> None:
+    def _restart(self, part: Part, *, ranges: bool) -> None:
+        """Discard what was received of a file, and tell whether to resume it later."""
         self._count(-part.size)
         part.restart()
+        part.ranges = ranges
 
     def _count(self, more: int) -> None:
         self._bytes += more

@@ -31,6 +31,7 @@ T = TypeVar("T")
 
 # Concurrent look-aheads. More gained nothing on the mirror measured, and holds more pages in memory.
 AHEAD: Final = 32
+_MOST_AHEAD: Final = 1000  # wheels that wait to be read ahead at once
 _FILES: Final = 40  # descriptors: for connections, and files read and written meanwhile
 
 
@@ -100,17 +101,15 @@ class Network:
 
     def expect_metadata(self, files: Sequence[tuple[File, Release]]) -> None:
         """Start to read these wheels, without waiting."""
-        left = iter(files)
 
-        async def read() -> None:
-            for file, release in left:
-                with contextlib.suppress(Exception):  # whoever really needs it will meet the failure again
-                    async with self._connection.ahead:
-                        await self._files.metadata(file, release)
+        async def read(file: File, release: Release) -> None:
+            with contextlib.suppress(Exception):  # whoever really needs it will meet the failure again
+                async with self._connection.ahead:
+                    await self._files.metadata(file, release)
 
         def begin() -> None:
-            for _ in files[:AHEAD]:  # a task for each of a hundred thousand files would take memory and time
-                self._start(read())
+            for file, release in files[:_MOST_AHEAD]:  # a hundred thousand tasks would take memory and time
+                self._start(read(file, release))
 
         self._worker.tell(begin)
 

@@ -17,7 +17,7 @@ from resolver.index.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.release import Metadata
 
-_ENDS: Final = b"\n\n", b"\n\r\n", b"\r\r"  # of a header, apart from the carriage return that ends its last line
+_END: Final = re.compile(rb"\n\r?\n|\r\r")  # of a header, apart from the carriage return that ends its last line
 _LIMIT: Final = 16 << 20
 _MOST_LINES: Final = 50_000  # of a header, which may contain a license
 _SHOWN: Final = 300  # characters of a wrong line
@@ -55,7 +55,8 @@ def read_header(content: bytes, release: Release, where: str) -> Header:
     if len(content) > _LIMIT:
         raise UnusableFile(f"the metadata of {release.filename} is larger than 16 MiB")
     # The description may be a megabyte in any encoding and is never needed.
-    header = content[: _end(content) + 1]
+    end = _END.search(content)
+    header = content if end is None else content[: end.start() + 1]
     if header.count(b"\n") > _MOST_LINES:
         raise UnusableFile(f"the metadata of {release.filename} has a header of more than {_MOST_LINES} lines")
     try:
@@ -82,15 +83,6 @@ def read_header(content: bytes, release: Release, where: str) -> Header:
     check_texts(metadata, release.filename)
     dynamic = frozenset(field.strip().lower() for field in raw.get("dynamic", ()))
     return Header(metadata, (int(form[1]), int(form[2])), dynamic)
-
-
-def _end(content: bytes) -> int:
-    """The position of the first empty line, at the end of the line before."""
-    found = len(content)
-    for mark in _ENDS:
-        at = content.find(mark, 0, found + len(mark) - 1)
-        found = at if at >= 0 else found
-    return found
 
 
 def check_release(name: str, version: str, release: Release, where: str) -> None:
