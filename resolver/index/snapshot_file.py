@@ -29,25 +29,16 @@ _sha256 = re.compile(r"[0-9a-f]{64}").fullmatch
 
 def read(path: Path) -> Snapshot:
     """Read a snapshot's file. Raises InputError if it is missing, damaged or of another format."""
+    again = f"make it {{}}on a machine with network access: make snapshot STACK={path.stem}"
     try:
         return _unpack(files.read(path, _LARGEST))
     except OSError as error:
-        raise InputError(
-            "The snapshot cannot be read.",
-            where=str(path),
-            why=error.strerror or str(error),
-            hint=files.advice(
-                error.errno, f"make it on a machine with network access: make snapshot STACK={path.stem}"
-            ),
-        ) from error
+        message, why = "The snapshot cannot be read.", error.strerror or str(error)
+        hint = files.advice(error.errno, again.format(""))
     except _DamagedError as error:
-        raise InputError(
-            "The snapshot cannot be used.",
-            where=str(path),
-            why=str(error),
-            hint="restore the file, or make it again on a machine with network access: "
-            f"make snapshot STACK={path.stem}",
-        ) from error
+        message, why = "The snapshot cannot be used.", str(error)
+        hint = "restore the file, or " + again.format("again ")
+    raise InputError(message, where=str(path), why=why, hint=hint)
 
 
 def write(snapshot: Snapshot, path: Path) -> None:

@@ -11,7 +11,7 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.i18n import translate
-from resolver.index.parse.filename import archive_version, is_readable, wheel_release
+from resolver.index.parse.filename import archive_version, is_readable, wheel_parts
 from resolver.model import direct, text
 from resolver.model.component import ComponentRequirement, parse_value
 from resolver.model.lock import Lock, LockedDriver, LockedGit, LockedPin, LockedTarget
@@ -122,7 +122,7 @@ def _require_pin(pin: LockedPin) -> None:
 def _release(filename: str, project: str) -> Version | None:
     """The version in a file name of a project; None if it has none or is a file of another project."""
     if filename.endswith(".whl"):
-        distribution, version = wheel_release(filename) or ("", "")
+        distribution, version = (wheel_parts(filename) or ("", ""))[:2]
         return text.version(version) if text.name(distribution) == project else None
     return text.version(archive_version(filename, NormalizedName(project)) or "")
 

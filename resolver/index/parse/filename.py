@@ -73,12 +73,6 @@ def wheel_parts(filename: str) -> WheelParts | None:
     return WheelParts(distribution, version, build, python, abi, platform)
 
 
-def wheel_release(filename: str) -> tuple[str, str] | None:
-    """The distribution and version in a wheel's name, as in `wheel_parts`; None if it is not one."""
-    parts = wheel_parts(filename)
-    return None if parts is None else parts[:2]
-
-
 @lru_cache(4096)
 def is_distribution(name: str) -> bool:
     """Whether this can be the distribution part of a wheel's file name."""

@@ -46,7 +46,7 @@ _MARKUP = re.compile(rb"<(?:" + _COMMENT + rb"|" + _NOT_READ + rb"|[a-z/!?]" + _
 _MOST_TAGS = 200_000  # the longest pages of the public indexes have some 30,000 links
 _LONGEST_TAG = 64 << 10  # bytes; a link has some 200
 _AT_ONCE = 256 << 10  # bytes of tags that are parsed together
-Said = list[tuple[str | None, str]]
+Said = dict[str | None, str]
 
 
 class PageError(Exception):
@@ -77,7 +77,6 @@ def read(body: bytes, url: str) -> tuple[list[Row], ProjectStatus, str]:
         raise PageError("It ends before `</html>`.")
     links, others = _tags(body)
     said, given = _about(others)
-    _check_version(said)
     if given:
         try:
             url = resolve(url, given.strip())
@@ -125,28 +124,23 @@ def _parsed(tags: list[bytes]) -> Iterator[LexborNode]:
 
 
 def _about(tags: list[bytes]) -> tuple[Said, str]:
-    """The page's meta tags by name, and the address that its links are relative to ("": its own)."""
-    said: Said = []
+    """The page's meta tags by name, and the address that its links are relative to ("": its own). Raises PageError."""
+    said: Said = {}
     bases: list[str] = []
     for node in _parsed(tags):
         attributes = node.attributes
-        if node.tag == "meta":
-            said.append((attributes.get("name"), attributes.get("content") or ""))
-        elif "href" in attributes:
+        name, content = attributes.get("name"), (attributes.get("content") or "").strip()
+        if node.tag == "base" and "href" in attributes:
             bases.append(attributes["href"] or "")
+        if name == "pypi:repository-version" and content.partition(".")[0] != "1":
+            raise PageError(f"Its API version is {content!r}; only version 1 is supported (PEP 629).")
+        said[name] = content
     return said, bases[0] if bases else ""
 
 
-def _check_version(said: Said) -> None:
-    for name, content in said:
-        if name == "pypi:repository-version" and content.strip().partition(".")[0] != "1":
-            raise PageError(f"Its API version is {content.strip()!r}; only version 1 is supported (PEP 629).")
-
-
 def _project_status(said: Said) -> ProjectStatus:
-    told = dict(said)
-    status = told.get("pypi:project-status", "").strip()
-    return ProjectStatus(status, told.get("pypi:project-status-reason", "").strip()) if status else ACTIVE
+    status = said.get("pypi:project-status")
+    return ProjectStatus(status, said.get("pypi:project-status-reason", "")) if status else ACTIVE
 
 
 def _row(attributes: dict[str, str | None]) -> Row | None:

@@ -25,7 +25,7 @@ from resolver.index.parse.filename import (
     archive_version,
     is_readable,
     starts_with_project,
-    wheel_release,
+    wheel_parts,
 )
 from resolver.index.parse.html import PageError, Row
 from resolver.model import text
@@ -183,11 +183,12 @@ def _version_of(filename: str, project: NormalizedName) -> str | Rejection:
     if not is_readable(filename):
         return Rejection(ascii(filename[:255])[1:-1], Reason.NAME)
     if filename.endswith(".whl"):
-        wheel = wheel_release(filename)
-        if wheel is None:
+        parts = wheel_parts(filename)
+        if parts is None:
             return Rejection(filename, Reason.NAME)
-        distribution, version = wheel
-        return version if text.name(distribution) == project else Rejection(filename, Reason.FOREIGN, distribution)
+        if text.name(parts.distribution) != project:
+            return Rejection(filename, Reason.FOREIGN, parts.distribution)
+        return parts.version
     found = archive_version(filename, project)
     if found is not None:
         return found
