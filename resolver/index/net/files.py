@@ -82,97 +82,13 @@ class _DistrustError(Exception):
     """The server's answers to ranges contradict each other."""
 
 
-class Ranges:
-    """Reads wheels in parts if the server supports it, otherwise whole."""
-
-    def __init__(self, client: Client, downloads: Downloads) -> None:
-        self._client = client
-        self._downloads = downloads
-
-    async def metadata(self, file: File, release: Release) -> tuple[bytes, bool]:
-        """The METADATA of a wheel, and whether the whole wheel was compared with its hash.
-
-        Raises UnusableFile and IndexFailure.
-        """
-        try:
-            answer: _Part | bytes | Download = await self._fetch(file, f"bytes=-{_TAIL}")
-            if isinstance(answer, _Part):
-                answer = await self._from_parts(file, release, answer)
-        except _DistrustError:
-            answer = await self._downloads.fetch(file)
-        if isinstance(answer, bytes):
-            return answer, False
-        try:
-            with answer.path.open("rb") as wheel:
-                return Wheel(wheel, release).metadata(), True
-        finally:
-            answer.path.unlink()
-
-    async def _from_parts(self, file: File, release: Release, tail: _Part) -> bytes | Download:
-        """METADATA, or the whole file after all. Raises _DistrustError."""
-        if tail.start == 0 and file.sha256 and sha256(tail.content).hexdigest() != file.sha256:
-            raise _DistrustError
-        content = RangeFile(tail.total)
-        content.add(tail.start, tail.content)
-        wheel = Wheel(content, release)
-        for _ in range(_MOST):
-            try:
-                return wheel.metadata()
-            except MissingSpanError as missing:
-                start, end = missing.start, missing.end
-            except UnusableFile:
-                # The server may mix up ranges; a whole file can be compared with its hash.
-                raise _DistrustError from None
-            part = await self._fetch(file, f"bytes={start}-{end - 1}")
-            if not isinstance(part, _Part):
-                return part
-            answered = part.start, len(part.content), part.total, part.etag
-            if answered != (start, end - start, tail.total, tail.etag):
-                raise _DistrustError
-            content.add(part.start, part.content)
-        raise _DistrustError
-
-    async def _fetch(self, file: File, span: str) -> _Part | Download:
-        """A part, or the whole file from a server without ranges. Raises _DistrustError if it is neither."""
-
-        async def consume(response: httpx.Response) -> _Part | Download:
-            if response.status_code == 200:
-                return await self._downloads.keep(response, file)
-            if response.status_code != 206:
-                if response.status_code in (401, 403, 404, 410):
-                    check_status(response.status_code, file)
-                raise _DistrustError
-            start, last, total = content_range(response) or (0, _LONGEST, 0)
-            if last - start + 1 > _LONGEST:
-                raise _DistrustError
-            try:
-                content = await self._client.body(response, last - start + 1)
-            except IndexFailure:  # longer than it claims
-                raise _DistrustError from None
-            wrong_size = file.size is not None and total != file.size
-            if wrong_size or last >= total or last - start + 1 != len(content):
-                raise _DistrustError
-            if span.startswith("bytes=-") and (last != total - 1 or len(content) != min(int(span[7:]), total)):
-                raise _DistrustError
-            return _Part(start, content, total, response.headers.get("etag", ""))
-
-        return await self._client.request(file.url, consume, headers={**PLAIN, "Range": span})
-
-
 class Files:
     """Reads files on servers. Lives on an event loop; each file is read once."""
 
-    def __init__(
-        self,
-        cache: FileCache,
-        client: Client,
-        downloads: Downloads,
-        warn: Callable[[str], None],
-    ) -> None:
+    def __init__(self, cache: FileCache, client: Client, downloads: Downloads, warn: Callable[[str], None]) -> None:
         self._cache = cache
         self._client = client
         self._downloads = downloads
-        self._ranges = Ranges(client, downloads)
         self._warn = warn
         self._once = Once()
 
@@ -204,7 +120,7 @@ class Files:
             metadata = await self._beside(file, release)
             if metadata is None:
                 told = Told.SERVER
-                content, is_whole = await self._ranges.metadata(file, release)
+                content, is_whole = await self._of_wheel(file, release)
                 told = Told.FILE if is_whole and file.sha256 else Told.SERVER
                 metadata = read(content, release, file.url)
         except UnusableFile as error:
@@ -234,6 +150,72 @@ class Files:
             if file.metadata:
                 raise
             return None
+
+    async def _of_wheel(self, file: File, release: Release) -> tuple[bytes, bool]:
+        """METADATA, read in parts if the server has ranges, and whether the whole wheel was compared with its hash."""
+        try:
+            answer: _Part | bytes | Download = await self._part(file, f"bytes=-{_TAIL}")
+            if isinstance(answer, _Part):
+                answer = await self._of_parts(file, release, answer)
+        except _DistrustError:
+            answer = await self._downloads.fetch(file)
+        if isinstance(answer, bytes):
+            return answer, False
+        try:
+            with answer.path.open("rb") as wheel:
+                return Wheel(wheel, release).metadata(), True
+        finally:
+            answer.path.unlink()
+
+    async def _of_parts(self, file: File, release: Release, tail: _Part) -> bytes | Download:
+        """METADATA, or the whole file after all. Raises _DistrustError."""
+        if tail.start == 0 and file.sha256 and sha256(tail.content).hexdigest() != file.sha256:
+            raise _DistrustError
+        content = RangeFile(tail.total)
+        content.add(tail.start, tail.content)
+        wheel = Wheel(content, release)
+        for _ in range(_MOST):
+            try:
+                return wheel.metadata()
+            except MissingSpanError as missing:
+                start, end = missing.start, missing.end
+            except UnusableFile:
+                # The server may mix up ranges; a whole file can be compared with its hash.
+                raise _DistrustError from None
+            part = await self._part(file, f"bytes={start}-{end - 1}")
+            if not isinstance(part, _Part):
+                return part
+            answered = part.start, len(part.content), part.total, part.etag
+            if answered != (start, end - start, tail.total, tail.etag):
+                raise _DistrustError
+            content.add(part.start, part.content)
+        raise _DistrustError
+
+    async def _part(self, file: File, span: str) -> _Part | Download:
+        """A part, or the whole file from a server without ranges. Raises _DistrustError if it is neither."""
+
+        async def consume(response: httpx.Response) -> _Part | Download:
+            if response.status_code == 200:
+                return await self._downloads.keep(response, file)
+            if response.status_code != 206:
+                if response.status_code in (401, 403, 404, 410):
+                    check_status(response.status_code, file)
+                raise _DistrustError
+            start, last, total = content_range(response) or (0, _LONGEST, 0)
+            if last - start + 1 > _LONGEST:
+                raise _DistrustError
+            try:
+                content = await self._client.body(response, last - start + 1)
+            except IndexFailure:  # longer than it claims
+                raise _DistrustError from None
+            wrong_size = file.size is not None and total != file.size
+            if wrong_size or last >= total or last - start + 1 != len(content):
+                raise _DistrustError
+            if span.startswith("bytes=-") and (last != total - 1 or len(content) != min(int(span[7:]), total)):
+                raise _DistrustError
+            return _Part(start, content, total, response.headers.get("etag", ""))
+
+        return await self._client.request(file.url, consume, headers={**PLAIN, "Range": span})
 
     async def _archive(self, file: File, release: Release) -> Archive:
         if (known := self._cache.archive(file)) is not None:

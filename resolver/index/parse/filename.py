@@ -10,8 +10,10 @@ from packaging.utils import NormalizedName
 
 ARCHIVE_ENDINGS: Final = (".tar.gz", ".zip")
 
-_BUILD = re.compile(r"([0-9]{1,18})(.*)", re.DOTALL)
-_DISTRIBUTION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._]*[A-Za-z0-9])?")
+# Distribution, version, number and suffix of a build, tags for Python, ABI, platform, label of a variant (PEP 427, 825)
+_WHEEL = re.compile(
+    r"([A-Za-z0-9](?:[A-Za-z0-9._]*[A-Za-z0-9])?)-([^-]+)(?:-([0-9]{1,18})([^-]*))?-([^-]+)-([^-]+)-([^-]+)(?:-([^-]+))?\.whl"
+)
 _LONGEST: Final = 255
 # The characters of normalized names, versions (PEP 440), build numbers and tags; no name of a file is shorter.
 _NAME = re.compile(rf"[\w.+!-]{{3,{_LONGEST}}}", re.ASCII)
@@ -46,37 +48,14 @@ def wheel_parts(filename: str) -> WheelParts | None:
     A variant wheel (PEP 825: `…-<platform>-<label>.whl`) keeps its label on each
     of its platform tags, so that none of them is plain: no target accepts `manylinux_2_24_x86_64-910b`.
     """
-    if not filename.endswith(".whl"):
+    match = _WHEEL.fullmatch(filename)
+    if match is None:
         return None
-    parts = filename[:-4].split("-")
-    count = len(parts)
-    if count == 5:
-        distribution, version, python, abi, platform = parts
-        build: tuple[int, str] | tuple[()] = ()
-    elif count in (6, 7):
-        distribution, version = parts[0], parts[1]
-        match = _BUILD.fullmatch(parts[2])
-        build = (int(match[1]), match[2]) if match else ()
-        tags = parts[3:] if match else parts[2:]
-        if len(tags) < 3:
-            return None
-        python, abi, platform = tags[:3]
-        if len(tags) == 4:
-            label = tags[3].replace(".", "_")
-            platform = ".".join(f"{one}-{label}" for one in platform.split("."))
-        elif len(tags) > 4:
-            return None
-    else:
-        return None
-    if not (version and python and abi and platform) or not is_distribution(distribution):
-        return None
-    return WheelParts(distribution, version, build, python, abi, platform)
-
-
-@lru_cache(4096)
-def is_distribution(name: str) -> bool:
-    """Whether this can be the distribution part of a wheel's file name."""
-    return _DISTRIBUTION.fullmatch(name) is not None
+    distribution, version, number, suffix, python, abi, platform, label = match.groups()
+    if label is not None:
+        label = label.replace(".", "_")
+        platform = ".".join(f"{one}-{label}" for one in platform.split("."))
+    return WheelParts(distribution, version, (int(number), suffix) if number else (), python, abi, platform)
 
 
 def archive_version(filename: str, project: NormalizedName) -> str | None:
