@@ -51,7 +51,6 @@ class NotingCatalog(CatalogOver):
         return False
 
     def archive(self, file: File) -> Archive:
-        """See `protocol.Catalog`."""
         own = self.inner.archive(file)
         noted = self.noted(file)
         if noted is None:

@@ -116,11 +116,14 @@ class LiveCatalog(Catalog):
         self._lock = threading.RLock()
 
     def lookup(self, project: NormalizedName) -> Lookup:
-        """See `protocol.Catalog`."""
         if (known := self._lookups.get(project)) is not None:
             return known
         try:
-            found = self._pages.lookup(project) if self._pool.offline else self._go_online().lookup(project)
+            found = (
+                self._pages.lookup(project)
+                if self._pool.offline
+                else self._wait(lambda network: network.lookup(project))
+            )
         except Unreachable:
             self._seen[project] = NOBODY
             raise
@@ -132,17 +135,14 @@ class LiveCatalog(Catalog):
         return found
 
     def seen(self) -> Mapping[NormalizedName, str] | None:
-        """See `protocol.Catalog`."""
         return dict(self._seen) if self._covered else None
 
     def marks(self, projects: Sequence[NormalizedName]) -> Mapping[NormalizedName, str]:
-        """See `protocol.Catalog`."""
-        if not self._pool.offline:
-            return dict(zip(projects, self._go_online().marks(projects), strict=True))
-        return {project: self._pages.mark(project) for project in projects}
+        if self._pool.offline:
+            return {project: self._pages.mark(project) for project in projects}
+        return dict(zip(projects, self._wait(lambda network: network.marks(projects)), strict=True))
 
     def metadata(self, file: File) -> Metadata:
-        """See `protocol.Catalog`."""
         release = self._release(file)
         return self._read(
             file,
@@ -153,7 +153,6 @@ class LiveCatalog(Catalog):
         )
 
     def archive(self, file: File) -> Archive:
-        """See `protocol.Catalog`."""
         release = self._release(file)
         return self._read(
             file,
@@ -163,7 +162,6 @@ class LiveCatalog(Catalog):
         )
 
     def member(self, file: File, path: str) -> str:
-        """See `protocol.Catalog`."""
         release = self._release(file)
         return self._read(
             file,
@@ -173,7 +171,6 @@ class LiveCatalog(Catalog):
         )
 
     def sha256(self, file: File) -> File:
-        """See `protocol.Catalog`."""
         if file.sha256:
             return file
         return self._read(
@@ -184,15 +181,13 @@ class LiveCatalog(Catalog):
         )
 
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
-        """See `protocol.Catalog`."""
-        if (network := self._ahead()) is not None:
-            network.expect(list(wanted), follow)
+        rows = list(wanted)
+        self._ahead(lambda network: network.expect(rows, follow))
 
     def expect_metadata(self, files: Iterable[File]) -> None:
-        """See `protocol.Catalog`."""
         missing = [(file, self._release(file)) for file in files if not self._pool.files.has_metadata(file)]
-        if missing and (network := self._ahead()) is not None:
-            network.expect_metadata(missing)
+        if missing:
+            self._ahead(lambda network: network.expect_metadata(missing))
 
     def close(self) -> None:
         """See `protocol.Catalog`. The pool stays open."""
@@ -200,7 +195,7 @@ class LiveCatalog(Catalog):
             self._closed = True  # running look-aheads start nothing more
             network, self._network = self._network, None
         if network is not None:
-            network.close()
+            network.worker.wait(network.close)
 
     def _read(
         self,
@@ -218,7 +213,7 @@ class LiveCatalog(Catalog):
         """
         before, self._covered = self._covered, False  # whichever part of the run read it
         try:
-            found = stored() if self._pool.offline else self._go_online().read(read)
+            found = stored() if self._pool.offline else self._wait(lambda network: read(network.files))
         except UnusableFile:
             self._covered = before and bool(file.sha256)
             raise
@@ -235,10 +230,16 @@ class LiveCatalog(Catalog):
         self._covered = before and (covered or bool(file.sha256))
         return found
 
-    def _ahead(self) -> Network | None:
-        """The network for look-ahead; None offline, and after `close`."""
+    def _wait(self, work: Callable[[Network], Coroutine[Any, Any, T]]) -> T:
+        network = self._go_online()
+        return network.worker.wait(lambda: work(network))
+
+    def _ahead(self, begin: Callable[[Network], None]) -> None:
+        """Begin a look-ahead, without waiting; nothing offline, and after `close`."""
         with self._lock:
-            return None if self._pool.offline or self._closed else self._go_online()
+            if not self._pool.offline and not self._closed:
+                network = self._go_online()
+                network.worker.tell(lambda: begin(network))
 
     def _go_online(self) -> Network:
         """The network side, started when first needed."""

@@ -139,43 +139,33 @@ class CatalogOver(Catalog):
         self.inner = inner
 
     def lookup(self, project: NormalizedName) -> Lookup:
-        """See `Catalog`."""
         return self.inner.lookup(project)
 
     def metadata(self, file: File) -> Metadata:
-        """See `Catalog`."""
         return self.inner.metadata(file)
 
     def archive(self, file: File) -> Archive:
-        """See `Catalog`."""
         return self.inner.archive(file)
 
     def member(self, file: File, path: str) -> str:
-        """See `Catalog`."""
         return self.inner.member(file, path)
 
     def sha256(self, file: File) -> File:
-        """See `Catalog`."""
         return self.inner.sha256(file)
 
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
-        """See `Catalog`."""
         self.inner.expect(wanted, follow)
 
     def expect_metadata(self, files: Iterable[File]) -> None:
-        """See `Catalog`."""
         self.inner.expect_metadata(files)
 
     def seen(self) -> Mapping[NormalizedName, str] | None:
-        """See `Catalog`."""
         return self.inner.seen()
 
     def marks(self, projects: Sequence[NormalizedName]) -> Mapping[NormalizedName, str]:
-        """See `Catalog`."""
         return self.inner.marks(projects)
 
     def close(self) -> None:
-        """See `Catalog`."""
         self.inner.close()
 
 

@@ -28,7 +28,6 @@ class RecordedCatalog(CatalogOver):
         self._answered: dict[str, Recorded] = {}
 
     def lookup(self, project: NormalizedName) -> Lookup:
-        """See `Catalog`."""
         rows = [row for row in self._rows if row.project == project]
         if not rows:
             return self.inner.lookup(project)
@@ -58,18 +57,15 @@ class RecordedCatalog(CatalogOver):
         return row is not None and row.sha256 == file.sha256
 
     def metadata(self, file: File) -> Metadata:
-        """See `Catalog`."""
         if not self.is_recorded(file):
             return self.inner.metadata(file)
         row = self._answered[file.filename]
         return Metadata(str(row.project), row.version, row.requires, row.requires_python)
 
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
-        """See `Catalog`."""
         self.inner.expect(wanted, None if follow is None else _Following(follow, self))
 
     def expect_metadata(self, files: Iterable[File]) -> None:
-        """See `Catalog`."""
         self.inner.expect_metadata(file for file in files if not self.is_recorded(file))
 
     def _page(self, project: NormalizedName, index: str, rows: Iterable[Recorded]) -> Page:

@@ -47,24 +47,19 @@ class RecordingCatalog(CatalogOver):
         self._hashed: dict[str, tuple[str, int | None]] = {}
 
     def lookup(self, project: NormalizedName) -> Lookup:
-        """See `Catalog`."""
         answer = self._lookups[project] = self.inner.lookup(project)
         return answer
 
     def metadata(self, file: File) -> Metadata:
-        """See `Catalog`."""
         return self._metadata.ask(key_of(file), lambda: self.inner.metadata(file))
 
     def archive(self, file: File) -> Archive:
-        """See `Catalog`."""
         return self._archives.ask(key_of(file), lambda: self.inner.archive(file))
 
     def member(self, file: File, path: str) -> str:
-        """See `Catalog`."""
         return self._members.ask((key_of(file), path), lambda: (self.inner.member(file, path),))[0]
 
     def sha256(self, file: File) -> File:
-        """See `Catalog`."""
         answer = self.inner.sha256(file)
         if (answer.sha256, answer.size) != (file.sha256, file.size):
             self._hashed[key_of(file)] = (answer.sha256, answer.size)

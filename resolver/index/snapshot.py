@@ -117,27 +117,22 @@ class SnapshotCatalog(Catalog):
         self._platform = platform
 
     def lookup(self, project: NormalizedName) -> Lookup:
-        """See `Catalog`."""
         lookups = self._snapshot.lookups.get(project, {})
         if self._platform not in lookups:
             raise self._missing(f"`{project}` for {self._platform}")
         return lookups[self._platform]
 
     def metadata(self, file: File) -> Metadata:
-        """See `Catalog`."""
         return self._answer(self._snapshot.metadata, self._keys(file), f"the metadata of `{file.filename}`")
 
     def archive(self, file: File) -> Archive:
-        """See `Catalog`."""
         return self._answer(self._snapshot.archives, self._keys(file), f"the content of `{file.filename}`")
 
     def member(self, file: File, path: str) -> str:
-        """See `Catalog`."""
         keys = ((key, path) for key in self._keys(file))
         return self._answer(self._snapshot.members, keys, f"`{path}` of `{file.filename}`")[0]
 
     def sha256(self, file: File) -> File:
-        """See `Catalog`."""
         if key_of(file) in self._snapshot.hashed:
             sha256, size = self._snapshot.hashed[key_of(file)]
             return replace(file, sha256=sha256, size=size)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine, Hashable, Iterable, Sequence
-from typing import Any, Final, TypeVar
+from typing import Final
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
@@ -26,8 +26,6 @@ from resolver.index.protocol import NOBODY, Follow, Lookup, Meter
 from resolver.index.store.file_cache import FileCache
 from resolver.index.store.page_cache import PageCache
 from resolver.model.release import File, Metadata
-
-T = TypeVar("T")
 
 # Concurrent look-aheads. More gained nothing on the mirror measured, and holds more pages in memory.
 AHEAD: Final = 32
@@ -59,7 +57,7 @@ class Connection:
 
 
 class Network:
-    """Blocking calls for other threads; each waits for work on the event loop."""
+    """Look-ups, files and look-ahead of one catalog. All but `worker` is for its event loop."""
 
     def __init__(
         self,
@@ -69,72 +67,51 @@ class Network:
         warn: Callable[[str], None],
         release: Callable[[File], Release],
     ) -> None:
-        self._connection = connection
-        self._worker = connection.worker
-        self._files = Files(files, connection.client, connection.downloads, warn)
+        self.worker = connection.worker
+        self.files = Files(files, connection.client, connection.downloads, warn)
         self._pages = Pages(pages, connection.pages, connection.client, connection.meter, warn)
+        self._few = connection.ahead
         self._release = release
         self._once = Once()
         self._expected: set[tuple[NormalizedName, str, Hashable]] = set()
         self._opened: set[NormalizedName] = set()  # projects for which an archive was opened ahead
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def lookup(self, project: NormalizedName) -> Lookup:
+    async def lookup(self, project: NormalizedName) -> Lookup:
         """All pages of a project."""
-        return self._worker.wait(lambda: self._lookup(project))
+        return await self._once.do(project, lambda: self._pages.lookup(project))
 
-    def marks(self, projects: Sequence[NormalizedName]) -> list[str]:
+    async def marks(self, projects: Sequence[NormalizedName]) -> list[str]:
         """The marks of what `lookup` would answer for each, requested concurrently."""
 
-        async def ask() -> list[str]:
-            return await asyncio.gather(*(self._mark(project) for project in projects))
+        async def mark(project: NormalizedName) -> str:
+            try:
+                return await self._pages.mark(project)
+            except Unreachable:
+                return NOBODY
 
-        return self._worker.wait(ask)
+        return await asyncio.gather(*map(mark, projects))
 
-    def read(self, work: Callable[[Files], Coroutine[Any, Any, T]]) -> T:
-        """What `work` reads of a file."""
-        return self._worker.wait(lambda: work(self._files))
-
-    def expect(self, wanted: Sequence[tuple[NormalizedName, SpecifierSet]], follow: Follow | None) -> None:
-        """Start to look ahead, without waiting."""
-        self._worker.tell(lambda: self._expect(wanted, follow))
+    async def close(self) -> None:
+        """Cancel the look-ahead and its reading; the connection is not closed."""
+        for task in tuple(self._tasks):
+            task.cancel()
+        self.files.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def expect_metadata(self, files: Sequence[tuple[File, Release]]) -> None:
-        """Start to read these wheels, without waiting."""
+        """Start to read these wheels."""
 
         async def read(file: File, release: Release) -> None:
             with contextlib.suppress(Exception):  # whoever really needs it will meet the failure again
-                async with self._connection.ahead:
-                    await self._files.metadata(file, release)
+                async with self._few:
+                    await self.files.metadata(file, release)
 
-        def begin() -> None:
-            for file, release in files[:_MOST_AHEAD]:  # a hundred thousand tasks would take memory and time
-                self._start(read(file, release))
+        for file, release in files[:_MOST_AHEAD]:  # a hundred thousand tasks would take memory and time
+            self._start(read(file, release))
 
-        self._worker.tell(begin)
-
-    def close(self) -> None:
-        """Cancel the look-ahead and its reading; the connection is not closed."""
-
-        async def stop() -> None:
-            for task in tuple(self._tasks):
-                task.cancel()
-            self._files.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
-
-        self._worker.wait(stop)
-
-    async def _lookup(self, project: NormalizedName) -> Lookup:
-        return await self._once.do(project, lambda: self._pages.lookup(project))
-
-    async def _mark(self, project: NormalizedName) -> str:
-        try:
-            return await self._pages.mark(project)
-        except Unreachable:
-            return NOBODY
-
-    def _expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None) -> None:
-        """What the search needs: once for each range, since a narrower one may lead to another release."""
+    def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None) -> None:
+        """Start to look ahead: once for each range, since a narrower one may lead to another release."""
         for project, specifier in wanted:
             key = project, str(specifier), follow.target if follow is not None else None
             if key not in self._expected:
@@ -150,25 +127,25 @@ class Network:
     async def _look_ahead(self, project: NormalizedName, specifier: SpecifierSet, follow: Follow | None) -> None:
         """Page, likely file, its metadata, and what that requires. Whoever needs the answer will meet failures."""
         try:
-            lookup = await self._lookup(project)
+            lookup = await self.lookup(project)
             if follow is None:
                 return
-            async with self._connection.ahead:
+            async with self._few:
                 file = follow.pick(project, lookup, specifier)
                 if file is None:
                     return
                 release = self._release(file)
                 if file.is_wheel:
-                    metadata: Metadata | None = await self._files.metadata(file, release)
+                    metadata: Metadata | None = await self.files.metadata(file, release)
                 elif project in self._opened:
                     return  # tens of megabytes: worth guessing one per project
                 else:
                     self._opened.add(project)
-                    archive = await self._files.archive(file, release)
+                    archive = await self.files.archive(file, release)
                     metadata = archive.metadata
                     follow.built(project, archive.build_requires or ())
             if metadata is not None:
                 likely = follow.then(project, metadata)  # one guess for each project
-                self._expect((one for one in likely if (one[0], "", follow.target) not in self._expected), follow)
+                self.expect((one for one in likely if (one[0], "", follow.target) not in self._expected), follow)
         except Exception:  # noqa: S110 -- a look-ahead never fails; the error stays in the future of the request
             pass
