@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from resolver.errors import InputError
-from resolver.index.net.pipconfig import PipConfig, config_files, read_pip_config
+from resolver.index.net.pipconfig import PipConfig, read_pip_config
 from tests.functional.warm import WarmCommand
 
 A, B, C, D = (f"https://{one}.example/simple" for one in "abcd")
@@ -98,13 +98,7 @@ def test_it_is_what_pip_sees(
         **{key: value.format(home=tmp_path) for key, value in variables.items()},
     }
     pip, mine = read_as_child(environ)
-    assert {
-        "index_url": mine.index_url,
-        "cert": mine.cert,
-        "client_cert": mine.client_cert,
-        "proxy": mine.proxy,
-        "timeout": mine.timeout,
-    } == pip
+    assert {key: getattr(mine, key) for key in pip} == pip
 
 
 def test_the_files_are_those_of_pip(tmp_path: Path) -> None:
@@ -126,44 +120,33 @@ def test_an_absurd_time_limit_is_ignored(text: str) -> None:
     assert read_pip_config({"PIP_TIMEOUT": text, "PIP_CONFIG_FILE": os.devnull, "PIP_INDEX_URL": A}).timeout == 15.0
 
 
-ENCODED = "\nhint: save it in that encoding, or choose a locale that has the encoding of the file"
-FORM = "\nhint: a section begins with a line like `[global]`, followed by lines like `timeout = 60`, each once"
-
-
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "why"),
     [
-        (b"index-url = https://u:hunter2@x\n", "Line 1 cannot stand there." + FORM),
-        (b"[global]\n\nhunter2\nproxy = x\n", "Line 3 cannot stand there." + FORM),
-        (b"[global]\nhunter2 = 1\nhunter2 = hunter2\n", "Line 3 cannot stand there." + FORM),
-        (b"[hunter2]\n[hunter2]\n", "Line 2 cannot stand there." + FORM),
-        (b"[global]\nproxy = hunter2\xff\n", "It is not UTF-8, the encoding of the locale." + ENCODED),
+        (b"index-url = https://u:hunter2@x\n", "Line 1 cannot stand there."),
+        (b"[global]\n\nhunter2\nproxy = x\n", "Line 3 cannot stand there."),
+        (b"[global]\nhunter2 = 1\nhunter2 = hunter2\n", "Line 3 cannot stand there."),
+        (b"[hunter2]\n[hunter2]\n", "Line 2 cannot stand there."),
+        (b"[global]\nproxy = hunter2\xff\n", "It is not UTF-8, the encoding of the locale."),
     ],
 )
 def test_a_broken_file_is_named_and_not_quoted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, why: str
 ) -> None:
     monkeypatch.setattr("locale.getpreferredencoding", lambda _: "UTF-8")
     own = tmp_path / "pip.conf"
     own.write_bytes(content)
     with pytest.raises(InputError) as caught:
         read_pip_config({"PIP_CONFIG_FILE": str(own), "HOME": str(tmp_path)})
-    assert str(caught.value) == f"A configuration file of pip cannot be read.\n  at {own}\n  {told}"
+    assert (caught.value.where, caught.value.why) == (str(own), why)
+    assert "hunter2" not in str(caught.value)
 
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     own = tmp_path / "pip.conf"
     os.mkfifo(own)
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match="It is not a regular file"):
         read_pip_config({"PIP_CONFIG_FILE": str(own), "HOME": str(tmp_path)})
-    assert str(caught.value) == (
-        f"A configuration file of pip cannot be read.\n  at {own}\n  It is not a regular file.\n"
-        "hint: move it out of the way; pip reads the same file"
-    )
     own.unlink()
     own.symlink_to(os.devnull)  # as good as an empty one
     assert read_pip_config({"PIP_CONFIG_FILE": str(own), "HOME": str(tmp_path), "PIP_INDEX_URL": A}).index_url == A
-
-
-def test_pip_is_not_asked_where_nothing_is_to_be_read() -> None:
-    assert config_files({"PIP_CONFIG_FILE": os.devnull}) == []
