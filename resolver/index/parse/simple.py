@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Final
 
@@ -44,6 +43,8 @@ _LONGEST: Final = 1 << 16  # bytes of a value
 _LONGEST_REASON: Final = 500  # characters of the reason for yanking, which a lock repeats
 _LARGEST: Final = 1 << 60  # bytes: a size beyond it is none
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
+# What follows the version in the name of a wheel without build number.
+_TAGS: Final = re.compile(r"[\w.]{1,60}-[\w.]{1,60}-[\w.]{1,100}\.whl", re.ASCII)
 
 
 class _Meta(msgspec.Struct, rename="kebab"):
@@ -128,8 +129,10 @@ def _project_status(given: msgspec.Raw) -> ProjectStatus:
 def _row(raw: msgspec.Raw) -> Row:
     """A row, of which values that are too long or cannot be decoded count as none; but it must have a file name."""
     if len(raw) <= _LONGEST:
-        with suppress(msgspec.DecodeError, UnicodeDecodeError):
+        try:
             return _decode_row(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            pass
     values = _decode_values(raw)
     decoded = {key: _value(value, too_long=key == "yanked") for key, value in values.items() if key != "filename"}
     filename = msgspec.json.decode(values.get("filename", b"null"), type=str)
@@ -156,13 +159,19 @@ def _grouped(
     """
     spelled: dict[str, dict[tuple[str, str], File]] = {}
     rejections: list[Rejection] = []
+    files: dict[tuple[str, str], File] = {}
+    same = ""  # how the names of the wheels of a release begin, which mostly follow each other
     for row in rows:
-        version = _version_of(row.filename, project)
-        if isinstance(version, Rejection):
-            rejections.append(version)
-        else:
-            file = _file(row, base)
-            spelled.setdefault(version, {}).setdefault((file.filename, file.sha256), file)
+        filename = row.filename
+        if not (same and filename.startswith(same) and _TAGS.fullmatch(filename, len(same))):
+            version = _version_of(filename, project)
+            if isinstance(version, Rejection):
+                rejections.append(version)
+                continue
+            files = spelled.setdefault(version, {})
+            same = "-".join((*filename.split("-", 2)[:2], "")) if filename.endswith(".whl") else ""
+        file = _file(row, base)
+        files.setdefault((filename, file.sha256), file)
     if rejections and not spelled and all(_is_foreign(one, project) for one in rejections):
         raise PageError(f"Every file on it belongs to another project, for example {rejections[0].filename}.")
     spellings: dict[Version, list[str]] = {}
