@@ -160,16 +160,16 @@ def _grouped(
     spelled: dict[str, dict[tuple[str, str], File]] = {}
     rejections: list[Rejection] = []
     files: dict[tuple[str, str], File] = {}
-    same = ""  # how the names of the wheels of a release begin, which mostly follow each other
+    begin = ""  # of the names of the wheels of a release, which mostly follow each other
     for row in rows:
         filename = row.filename
-        if not (same and filename.startswith(same) and _TAGS.fullmatch(filename, len(same))):
+        if not (begin and filename.startswith(begin) and _TAGS.fullmatch(filename, len(begin))):
             version = _version_of(filename, project)
             if isinstance(version, Rejection):
                 rejections.append(version)
                 continue
             files = spelled.setdefault(version, {})
-            same = "-".join((*filename.split("-", 2)[:2], "")) if filename.endswith(".whl") else ""
+            begin = "-".join((*filename.split("-", 2)[:2], "")) if filename.endswith(".whl") else ""
         file = _file(row, base)
         files.setdefault((filename, file.sha256), file)
     if rejections and not spelled and all(_is_foreign(one, project) for one in rejections):
