@@ -7,7 +7,6 @@ were read: a file with another sha256 is read itself.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -65,7 +64,7 @@ _decode = msgspec.json.Decoder(_Readings).decode
 class Readings:
     """The readings in a folder, one `PROJECT.json` each. They are loaded when an archive of the project is needed.
 
-    May be used from any thread. Without a folder there are none; one that cannot be listed is an InputError.
+    May be used from any thread. Without a folder there are none.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -83,21 +82,9 @@ class Readings:
         lines = None if row is None else row.texts.get(path)
         return None if lines is None else "\n".join(lines)
 
-    @cached_property
-    def _projects(self) -> frozenset[str]:
-        try:
-            return frozenset(path.stem for path in files.listed(self._folder, _ENDING)) if self._folder else frozenset()
-        except OSError as error:
-            raise InputError(
-                "the recorded readings of archives cannot be listed",
-                where=str(self._folder),
-                why=error.strerror or str(error),
-                hint=files.advice(error.errno),
-            ) from None
-
     def _of(self, file: File) -> Reading | None:
         project = text.name(file.filename.rpartition("-")[0])
-        if self._folder is None or project not in self._projects:
+        if self._folder is None:
             return None
         if project not in self._known:
             self._known[project] = {row.sha256: row for row in read(self._folder, project)}

@@ -1,15 +1,18 @@
-"""Whatever fails on the event loop's thread, whoever waits for it is told, and nobody waits for ever."""
+"""Whatever fails on the event loop's thread, whoever waits for it is told; waiting, with a look at the clock."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any
 
 import pytest
 
 from resolver.index.net.worker import Worker
+from resolver.index.protocol import answer_of, looking
 
 SECONDS = 5.0
 
@@ -82,3 +85,36 @@ def test_a_callback_that_fails_prints_no_traceback(worker: Worker, caplog: pytes
     worker.tell(refused)  # type: ignore[arg-type]
     assert outcome(worker, answered) == "answer"
     assert not caplog.records
+
+
+# --- waiting
+
+
+class LateFuture(Future[int]):
+    """Done just after a wait for it timed out."""
+
+    def result(self, timeout: float | None = None) -> int:
+        if timeout is not None and not self.done():
+            self.set_result(1)
+            raise FutureTimeoutError
+        return super().result(timeout)
+
+
+def test_an_answer_that_comes_right_after_the_wait_is_no_timeout() -> None:
+    with looking(pytest.fail):
+        assert answer_of(LateFuture()) == 1
+
+
+def test_a_timeout_of_what_was_waited_for_is_its_failure() -> None:
+    future: Future[int] = Future()
+    future.set_exception(FutureTimeoutError("its own"))
+    with looking(pytest.fail), pytest.raises(FutureTimeoutError, match="its own"):
+        answer_of(future)
+
+
+def test_what_a_look_raises_ends_the_wait() -> None:
+    def look() -> None:
+        raise RuntimeError("time is up")
+
+    with looking(look), pytest.raises(RuntimeError, match="time is up"):
+        answer_of(Future())
