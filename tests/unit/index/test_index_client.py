@@ -143,21 +143,6 @@ def test_redirects_are_followed(server: Server, status: int) -> None:
     assert counted[-1] == Traffic(2, 4, 0)
 
 
-def test_redirects_without_end(server: Server) -> None:
-    server.answers = {"/a": (302, {"Location": "/a"}, b"")}
-    assert "redirects in a loop" in failure(IndexFailure, lambda: get(f"{server.url}/a"))
-    assert len(server.seen) == 11
-
-
-@pytest.mark.parametrize("target", ["http://a.example/x", "file:///etc/passwd", "ftp://a.example/x"])
-def test_redirects_to_where_nothing_may_be_asked(server: Server, target: str) -> None:
-    server.answers = {"/a": (302, {"Location": target}, b"")}
-    message = failure(IndexFailure, lambda: get(f"{server.url}/a?signature=secret"))
-    assert message.startswith(
-        f"An index redirects to an address that is not allowed.\n  at {server.url}/a -> {target}\n"
-    )
-
-
 @pytest.mark.parametrize("url", ["http://a.example/x", "file:///etc/passwd", "https://", "ftp://127.0.0.1/"])
 def test_addresses_that_are_not_asked(url: str) -> None:
     assert failure(IndexFailure, lambda: get(url)).startswith(f"The address is not allowed.\n  at {url}\n")
