@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable, Iterable
-from functools import cache
 from itertools import product
 from typing import Final, Generic, TypeVar
 
@@ -75,13 +74,15 @@ class RecordingCatalog(CatalogOver):
         `date` is the day of the recording. Files that no CPython 3.10 to 3.13 (and that of the target) on any supported
         platform could use are left out, except one if a release has no other.
         """
-        pythons = tuple(sorted({*PYTHONS, ".".join(map(str, target.python_line))}))
+        pythons = {*PYTHONS, ".".join(map(str, target.python_line))}
+        targets = (Target(name="", python=one, platform=other, glibc=(2, 99)) for one in pythons for other in PLATFORMS)
+        tags = frozenset(tag for one in targets for tag in one.tags)
         return Snapshot(
             stack=stack,
             date=date,
             lookups={
                 project: {
-                    target.platform: Lookup(tuple(_trimmed(page, pythons) for page in lookup.pages), lookup.unreachable)
+                    target.platform: Lookup(tuple(_trimmed(page, tags) for page in lookup.pages), lookup.unreachable)
                 }
                 for project, lookup in self._lookups.items()
             },
@@ -118,7 +119,7 @@ class _Answers(Generic[_K, _T]):
 # What a target could use
 
 
-def _trimmed(page: Page, pythons: tuple[str, ...]) -> Page:
+def _trimmed(page: Page, tags: frozenset[str]) -> Page:
     """The page without addresses, and without rows that cannot affect a choice.
 
     A release that no target could use keeps one row, so that the reason for setting it aside stays visible; so does
@@ -127,7 +128,7 @@ def _trimmed(page: Page, pythons: tuple[str, ...]) -> Page:
     releases = {}
     for version, files in page.releases.items():
         rows = sorted((_bare(file) for file in files if file.url != NOWHERE), key=lambda file: file.filename)
-        releases[version] = tuple(file for file in rows if _fits(file.filename, pythons)) or tuple(rows[:1])
+        releases[version] = tuple(file for file in rows if _fits(file.filename, tags)) or tuple(rows[:1])
     heads = {f"{_head(file.filename, version)}{version}" for version, files in releases.items() for file in files}
     rejections = (
         Rejection(row.filename, row.reason, without_addresses(row.detail))
@@ -158,27 +159,13 @@ def in_whole_seconds(uploaded: str) -> str:
     return "" if found is None else found.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _fits(filename: str, pythons: tuple[str, ...]) -> bool:
+def _fits(filename: str, tags: frozenset[str]) -> bool:
     """Whether a target could install a file, judging by its tags; source archives always fit."""
     if not filename.endswith(".whl"):
         return True
     parts = wheel_parts(filename)
-    return parts is not None and _tags_fit(parts.python, parts.abi, parts.platform, pythons)
-
-
-@cache
-def _tags_fit(python: str, abi: str, platform: str, pythons: tuple[str, ...]) -> bool:
-    tags = _supported_tags(pythons)
-    each = product(python.split("."), abi.split("."), platform.split("."))
-    return any("-".join(tag).lower() in tags for tag in each)
-
-
-@cache
-def _supported_tags(pythons: tuple[str, ...]) -> frozenset[str]:
-    targets = (
-        Target(name="", python=python, platform=platform, glibc=(2, 99)) for python in pythons for platform in PLATFORMS
-    )
-    return frozenset(tag for target in targets for tag in target.tags)
+    sets = (parts.python.split("."), parts.abi.split("."), parts.platform.split(".")) if parts is not None else ((),)
+    return any("-".join(tag).lower() in tags for tag in product(*sets))
 
 
 # Addresses

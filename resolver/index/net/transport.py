@@ -35,11 +35,11 @@ _STORES: Final = (
 )
 
 
-def ssl_context(pip: PipConfig, environ: Mapping[str, str]) -> ssl.SSLContext:
+def ssl_context(pip: PipConfig) -> ssl.SSLContext:
     """The system's store and every bundle named by pip or the environment. Raises InputError for an invalid one."""
     context = _system()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    for source, bundle in (("pip's cert", pip.cert), *_named(environ)):
+    for source, bundle in (("pip's cert", pip.cert), *_named()):
         if bundle:
             with _readable(f"The certificates named by {source} cannot be read.", bundle, _PEM):
                 folder, file = (bundle, None) if Path(bundle).is_dir() else (None, bundle)
@@ -77,10 +77,10 @@ def _readable(message: str, where: str, hint: str) -> Iterator[None]:
         raise InputError(message, where=where, why=f"{error.strerror or error}.", hint=hint) from None
 
 
-def _named(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _named() -> Iterator[tuple[str, str]]:
     """The paths in the environment; SSL_CERT_DIR may name several folders, as in OpenSSL."""
     for name in _VARIABLES:
-        bundle = environ.get(name, "")
+        bundle = os.environ.get(name, "")
         for one in bundle.split(os.pathsep) if name == "SSL_CERT_DIR" else (bundle,):
             yield name, one
 
@@ -92,7 +92,7 @@ class Transport(httpx.AsyncBaseTransport):
     """At most `most` connections at once. Lives on an event loop. Raises InputError for unusable settings."""
 
     def __init__(self, pip: PipConfig, most: int) -> None:
-        self._context = ssl_context(pip, os.environ)
+        self._context = ssl_context(pip)
         self._proxies = Proxies(pip)
         self._most = most
         self._ways: dict[str, httpx.AsyncBaseTransport] = {}  # by proxy
