@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from resolver.index.protocol import Meter
 from resolver.index.snapshot import Snapshot
 from resolver.index.store.cache import Cache
 from resolver.index.store.file_cache import FileCache, Told
@@ -14,7 +13,7 @@ def seed_cache(snapshot: Snapshot, cache: Cache) -> None:
 
     An index made from a snapshot can serve pages and the metadata of wheels, but no files; with this, it need not.
     """
-    stored = FileCache(cache, Meter())
+    stored = FileCache(cache)
 
     def sha256(key: str) -> str:
         return snapshot.hashed.get(key, (key, None))[0]

@@ -55,7 +55,7 @@ class Pool:
         self.offline = offline
         self.warn = warn
         self.meter = Meter(progress)
-        self.files = FileCache(cache, self.meter, readings)
+        self.files = FileCache(cache, readings)
         self.pages: dict[tuple[str, str], Page] = {}
         self._pip = pip
         self._connection: Connection | None = None
@@ -107,7 +107,7 @@ class LiveCatalog(Catalog):
 
     def __init__(self, indexes: Indexes, platform: str, pool: Pool) -> None:
         self._pool = pool
-        self._pages = PageCache(indexes, platform, pool.cache, lambda: pool.pip.index_url, pool.meter, pool.pages)
+        self._pages = PageCache(indexes, platform, pool.cache, lambda: pool.pip.index_url, pool.pages)
         self._lookups: dict[NormalizedName, Lookup] = {}
         self._seen: dict[NormalizedName, str] = {}
         self._covered = True
@@ -185,9 +185,8 @@ class LiveCatalog(Catalog):
         self._ahead(lambda network: network.expect(rows, follow))
 
     def expect_metadata(self, files: Iterable[File]) -> None:
-        missing = [(file, self._release(file)) for file in files if not self._pool.files.has_metadata(file)]
-        if missing:
-            self._ahead(lambda network: network.expect_metadata(missing))
+        wheels = [(file, self._release(file)) for file in files]
+        self._ahead(lambda network: network.expect_metadata(wheels))
 
     def close(self) -> None:
         """See `protocol.Catalog`. The pool stays open."""

@@ -170,12 +170,10 @@ class CatalogOver(Catalog):
 
 
 class Traffic(NamedTuple):
-    """Requests sent, bytes of bodies received, answers from the cache, and how many of these were unchanged pages."""
+    """Requests sent, and bytes of bodies received."""
 
     requests: int = 0
     bytes: int = 0
-    hits: int = 0
-    revalidated: int = 0
 
 
 class Meter:
@@ -186,13 +184,10 @@ class Meter:
         self._progress = progress
         self._lock = threading.Lock()
 
-    def add(self, *, requests: int = 0, received: int = 0, hits: int = 0, revalidated: int = 0) -> None:
+    def add(self, *, requests: int = 0, received: int = 0) -> None:
         """Add to the counters."""
         with self._lock:
-            old = self.traffic
-            self.traffic = Traffic(
-                old.requests + requests, old.bytes + received, old.hits + hits, old.revalidated + revalidated
-            )
+            self.traffic = Traffic(self.traffic.requests + requests, self.traffic.bytes + received)
         if self._progress is not None:
             self._progress(self.traffic)
 

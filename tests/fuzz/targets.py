@@ -46,7 +46,7 @@ from resolver.index.parse.compatibility import Compatibility
 from resolver.index.parse.filename import is_readable, wheel_parts
 from resolver.index.parse.metadata import Release, check_texts, read_pyproject
 from resolver.index.parse.noted import noted_in
-from resolver.index.protocol import Meter, UnusableFile
+from resolver.index.protocol import UnusableFile
 from resolver.index.snapshot import SnapshotCatalog
 from resolver.index.store import cache as cache_module
 from resolver.index.store.cache import Cache
@@ -396,7 +396,7 @@ def cache_entry(content: bytes) -> None:
     """An entry of any kind with a content that it never was given: known as absent, or of the right shape."""
     place = _folder() / "cache"
     store = Cache(place, _no_warning)
-    stored = FileCache(store, Meter())
+    stored = FileCache(store)
     for kind in ("metadata", "archive"):
         store.put(kind, SHA, content)
     store.put("text", f"{SHA}/requirements.txt", content)
@@ -410,7 +410,7 @@ def cache_entry(content: bytes) -> None:
         assert isinstance(stored.member(FILE, "requirements.txt"), str | None)
     stored.hashed(FILE)
     root = read_root("https://index.example/simple/", "pypi")
-    pages = PageCache(_INDEXES, "linux-aarch64", store, lambda: root.url, Meter())
+    pages = PageCache(_INDEXES, "linux-aarch64", store, lambda: root.url)
     place = place_of(root, DEMO)
     store.put("answer", place, content)
     with contextlib.suppress(IndexFailure):

@@ -41,7 +41,6 @@ class Connection:
 
     def __init__(self, pip: PipConfig, meter: Meter) -> None:
         require_spare(_FILES)
-        self.meter = meter
         self.client = Client(pip, meter)
         self.downloads = Downloads(self.client)
         self.pages = Once(again=True)  # what failed for one stack may work for the next
@@ -69,7 +68,7 @@ class Network:
     ) -> None:
         self.worker = connection.worker
         self.files = Files(files, connection.client, connection.downloads, warn)
-        self._pages = Pages(pages, connection.pages, connection.client, connection.meter, warn)
+        self._pages = Pages(pages, connection.pages, connection.client, warn)
         self._few = connection.ahead
         self._release = release
         self._once = Once()

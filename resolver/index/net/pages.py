@@ -15,7 +15,7 @@ from resolver.index.net.failures import BRIEF, Patience
 from resolver.index.net.worker import Once
 from resolver.index.parse.address import Root
 from resolver.index.parse.simple import ACCEPT
-from resolver.index.protocol import Lookup, Meter
+from resolver.index.protocol import Lookup
 from resolver.index.store.page_cache import Answer, IndexAnswer, PageCache, mark_of
 from resolver.model.index import PYPI, Binding
 
@@ -25,13 +25,10 @@ _PAGE_LIMIT: Final = 32 << 20
 class Pages:
     """Looks projects up. Lives on an event loop. `fetched` are the pages requested by any catalog of the run."""
 
-    def __init__(
-        self, cache: PageCache, fetched: Once, client: Client, meter: Meter, warn: Callable[[str], None]
-    ) -> None:
+    def __init__(self, cache: PageCache, fetched: Once, client: Client, warn: Callable[[str], None]) -> None:
         self._cache = cache
         self._client = client
         self._fetched = fetched
-        self._meter = meter
         self._warn = warn
         self._down: dict[str, Unreachable] = {}
         self._few = asyncio.Semaphore(PAGES)  # limits the bodies held in memory
@@ -98,7 +95,6 @@ class Pages:
             # Redirected to another address than before, so relative links lead elsewhere, too.
             reply = await self._get(root, project, patience, None)
         if reply.status == 304 and stored is not None:
-            self._meter.add(hits=1, revalidated=1)
             return stored.key
         if reply.status in (404, 410):
             self._cache.keep(root, project, Answer(reply.url))
@@ -110,10 +106,7 @@ class Pages:
         kind = headers.get("content-type", "")
         async with self._reading:
             keep = self._cache.keep_page
-            key = await asyncio.to_thread(keep, root, project, name, answer, reply.body, kind, stored)
-        if stored is not None and stored.key == key:
-            self._meter.add(hits=1, revalidated=1)
-        return key
+            return await asyncio.to_thread(keep, root, project, name, answer, reply.body, kind, stored)
 
     async def _get(
         self, root: Root, project: NormalizedName, patience: Patience | None, stored: Answer | None

@@ -86,10 +86,6 @@ class Cache:
             self._used.add(number)
         return row[0]
 
-    def has(self, kind: str, key: str) -> bool:
-        """Whether there is an entry, intact or not."""
-        return self._one("SELECT 1 FROM entries WHERE id = ?", _named(kind, key)[1]) is not None
-
     def put(self, kind: str, key: str, content: bytes) -> None:
         """Store content, replacing any before it."""
         name, number = _named(kind, key)

@@ -10,7 +10,7 @@ import msgspec
 
 from resolver.index.parse.filename import ARCHIVE_ENDINGS, wheel_parts
 from resolver.index.parse.metadata import Release, check_release
-from resolver.index.protocol import Meter, UnusableFile
+from resolver.index.protocol import UnusableFile
 from resolver.index.store.cache import Cache
 from resolver.index.store.readings import Readings
 from resolver.model import text
@@ -51,9 +51,8 @@ class Told(Enum):
 class FileCache:
     """Contents of files in the cache and in `readings`. Does not use the network; may be called from any thread."""
 
-    def __init__(self, cache: Cache, meter: Meter, readings: Readings | None = None) -> None:
+    def __init__(self, cache: Cache, readings: Readings | None = None) -> None:
         self._cache = cache
-        self._meter = meter
         self._readings = readings or Readings()
         self._read: dict[tuple[str, str], Metadata] = {}  # by address and sha256 of the file
 
@@ -67,10 +66,6 @@ class FileCache:
             check_release(found.name, found.version, release, file.url)
             self._read[file.url, file.sha256] = found
         return found
-
-    def has_metadata(self, file: File) -> bool:
-        """Whether a wheel's metadata is stored, as far as can be told without reading it."""
-        return any(self._cache.has("metadata", key) for key in _metadata_keys(file).values())
 
     def keep_metadata(self, file: File, told: Told, value: Metadata | str) -> None:
         """Store the metadata of a wheel, or why there is none, under what vouches for it."""
@@ -110,9 +105,6 @@ class FileCache:
     def _load(self, kind: str, key: str, decoder: msgspec.msgpack.Decoder[T | str]) -> T | None:
         """A value, None without a key. Raises UnusableFile if it is the reason why there is none."""
         found = self._cache.load(kind, key, decoder) if key else None
-        if found is None:
-            return None
-        self._meter.add(hits=1)
         if isinstance(found, str):
             raise UnusableFile(found)
         return found

@@ -13,7 +13,7 @@ from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure, InputError, Unreachable
 from resolver.index.parse.address import Root, read_root
-from resolver.index.protocol import Lookup, Meter
+from resolver.index.protocol import Lookup
 from resolver.index.store.cache import ODD, Cache
 from resolver.model.index import PYPI, Binding, Index, Indexes
 from resolver.model.release import File, Page, ProjectStatus, Rejection
@@ -124,14 +124,12 @@ class PageCache:
         platform: str,
         cache: Cache,
         pypi_url: Callable[[], str],
-        meter: Meter,
         pages: dict[tuple[str, str], Page] | None = None,
     ) -> None:
         self._indexes = indexes
         self._platform = platform
         self._cache = cache
         self._pypi_url = pypi_url
-        self._meter = meter
         self._pages = {} if pages is None else pages
         self._roots: dict[str, tuple[Root, ...]] = {}
 
@@ -183,9 +181,7 @@ class PageCache:
 
     def lookup(self, project: NormalizedName) -> Lookup:
         """What the cache has for a project. Raises IndexFailure if no bound index was ever asked for it."""
-        found = self.lookup_of(project, *self._cached_answers(project))
-        self._meter.add(hits=len(found.pages))
-        return found
+        return self.lookup_of(project, *self._cached_answers(project))
 
     def lookup_of(
         self, project: NormalizedName, answers: Sequence[IndexAnswer], unreachable: tuple[str, ...]

@@ -140,7 +140,7 @@ def test_redirects_are_followed(server: Server, status: int) -> None:
     reply = get(f"{server.url}/a", headers={"X-Kept": "1"}, meter=Meter(counted.append))
     assert (reply.status, reply.url, reply.body) == (200, f"{server.url}/b/c", b"here")
     assert [headers["x-kept"] for _, headers in server.seen] == ["1", "1"]
-    assert counted[-1] == Traffic(2, 4, 0)
+    assert counted[-1] == Traffic(2, 4)
 
 
 @pytest.mark.parametrize("url", ["http://a.example/x", "file:///etc/passwd", "https://", "ftp://127.0.0.1/"])
