@@ -41,7 +41,7 @@ from resolver.index.net.files import MissingSpanError, RangeFile
 from resolver.index.net.pipconfig import read_pip_config
 from resolver.index.parse import metadata, simple
 from resolver.index.parse.address import NOWHERE, origin, read_root
-from resolver.index.parse.archive import Wheel, read_archive
+from resolver.index.parse.archive import read_archive, wheel_metadata
 from resolver.index.parse.compatibility import Compatibility
 from resolver.index.parse.filename import is_readable, wheel_parts
 from resolver.index.parse.metadata import Release, check_texts, read_pyproject
@@ -141,7 +141,7 @@ def core_metadata(content: bytes) -> None:
 
 def wheel(content: bytes) -> None:
     """A wheel as a file, and in pieces: both must find the METADATA that `zipfile` finds, or refuse."""
-    whole = _metadata_or_refusal(lambda: Wheel(io.BytesIO(content), WHEEL).metadata())
+    whole = _metadata_or_refusal(lambda: wheel_metadata(io.BytesIO(content), WHEEL))
     pieces = _metadata_or_refusal(lambda: _in_pieces(content))
     assert type(whole) is type(pieces), f"whole: {whole!r:.200}, in pieces: {pieces!r:.200}"
     if isinstance(whole, UnusableFile):
@@ -172,7 +172,7 @@ def _in_pieces(content: bytes) -> bytes:
     sparse = RangeFile(len(content))
     for _ in range(64):
         try:
-            return Wheel(sparse, WHEEL).metadata()
+            return wheel_metadata(sparse, WHEEL)
         except MissingSpanError as missing:
             start, end = missing.start, min(missing.end, len(content))
             assert 0 <= start < end

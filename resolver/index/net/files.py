@@ -13,7 +13,7 @@ from resolver.errors import IndexFailure
 from resolver.index.net.client import PLAIN, Client
 from resolver.index.net.downloads import Download, Downloads, check_status, content_range
 from resolver.index.net.worker import Once
-from resolver.index.parse.archive import DIRECTORY_LIMIT, METADATA_LIMIT, Wheel, read_archive, read_member
+from resolver.index.parse.archive import DIRECTORY_LIMIT, METADATA_LIMIT, read_archive, read_member, wheel_metadata
 from resolver.index.parse.metadata import Release, read
 from resolver.index.protocol import UnusableFile
 from resolver.index.store.file_cache import FileCache, Hashed, Told
@@ -163,7 +163,7 @@ class Files:
             return answer, False
         try:
             with answer.path.open("rb") as wheel:
-                return Wheel(wheel, release).metadata(), True
+                return wheel_metadata(wheel, release), True
         finally:
             answer.path.unlink()
 
@@ -173,10 +173,9 @@ class Files:
             raise _DistrustError
         content = RangeFile(tail.total)
         content.add(tail.start, tail.content)
-        wheel = Wheel(content, release)
         for _ in range(_MOST):
             try:
-                return wheel.metadata()
+                return wheel_metadata(content, release)
             except MissingSpanError as missing:
                 start, end = missing.start, missing.end
             except UnusableFile:

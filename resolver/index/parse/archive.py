@@ -150,38 +150,28 @@ class Guarded:
 # Wheels
 
 
-class Wheel:
-    """A wheel, whose list of members is read once. Methods raise UnusableFile, and what reading raises unless OSError.
-
-    A method that failed because of what `file` lacked may be called again.
-    """
-
-    def __init__(self, file: Readable, release: Release) -> None:
-        self._source = Guarded(file, one_read=DIRECTORY_LIMIT, position=1 << 62)
-        self._release = release
-        self._archive: zipfile.ZipFile | None = None
-
-    def metadata(self) -> bytes:
-        """Its METADATA."""
-        with readable(self._release.filename, "wheel"):
-            archive = self._archive = self._archive or zipfile.ZipFile(self._source)
-            info = archive.getinfo(_metadata_member(archive.namelist(), self._release))
-            self._source.seek(info.header_offset)
-            size = _LOCAL_HEADER + len(info.filename.encode()) + info.compress_size
-            if info.file_size <= METADATA_LIMIT:
-                self._source.read(size)  # one request for all of it
-                content = unpacked(archive, info, METADATA_LIMIT)
-                if len(content) <= METADATA_LIMIT:
-                    return content
-        raise UnusableFile(f"the metadata of {self._release.filename} is larger than 16 MiB")
+def wheel_metadata(file: Readable, release: Release) -> bytes:
+    """METADATA of a wheel. Raises UnusableFile, and what reading the file raises unless OSError."""
+    source = Guarded(file, one_read=DIRECTORY_LIMIT, position=1 << 62)
+    with readable(release.filename, "wheel"):
+        archive = zipfile.ZipFile(source)
+        info = archive.getinfo(_metadata_member(archive.namelist(), release))
+        source.seek(info.header_offset)
+        size = _LOCAL_HEADER + len(info.filename.encode()) + info.compress_size
+        if info.file_size <= METADATA_LIMIT:
+            source.read(size)  # one request for all of it
+            content = unpacked(archive, info, METADATA_LIMIT)
+            if len(content) <= METADATA_LIMIT:
+                return content
+    raise UnusableFile(f"the metadata of {release.filename} is larger than 16 MiB")
 
 
 def _metadata_member(names: Iterable[str], release: Release) -> str:
     """METADATA in the .dist-info folder. Raises UnusableFile if there are several, like pip and uv."""
     folders = list(dict.fromkeys(name.removesuffix("/METADATA") for name in names if _AT_TOP.fullmatch(name)))
     if len(folders) > 1:
-        told = ", ".join(f"`{folder}`" for folder in folders[:_TOLD]) + (", …" if len(folders) > _TOLD else "")
-        raise UnusableFile(f"{release.filename} has {len(folders)} .dist-info folders ({told}), which pip refuses")
+        few = ", ".join(f"`{folder}`" for folder in folders[:_TOLD]) + (", …" if len(folders) > _TOLD else "")
+        raise UnusableFile(f"{release.filename} has {len(folders)} .dist-info folders ({few}), which pip refuses")
     if not folders or text.name(folders[0].removesuffix(".dist-info").rpartition("-")[0]) != release.project:
         raise UnusableFile(f"{release.filename} has no .dist-info folder of {release.project}")
     return f"{folders[0]}/METADATA"
