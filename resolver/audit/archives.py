@@ -23,19 +23,15 @@ from resolver.model.requirement import Requirement
 def built_from(fact: Builds, offers: Offers) -> Iterator[Remark]:
     """Check that every release that a fact builds has an archive, and open the newest of each set."""
     without: list[Version] = []
-    newest: dict[Version, File] = {}
+    newest: dict[File, None] = {}
     for versions in fact.versions:
-        opened = False
-        for version in offers.matching(fact.package, versions):
-            archives = [file for file in offers.files(fact.package, version) if not file.is_wheel]
-            if not archives:
-                without.append(version)
-            elif not opened:
-                opened = True
-                newest[version] = archives[0]
+        found = offers.matching(fact.package, versions)
+        archives = [[file for file in offers.files(fact.package, one) if not file.is_wheel] for one in found]
+        without += [version for version, files in zip(found, archives, strict=True) if not files]
+        newest |= dict.fromkeys([files[0] for files in archives if files][:1])
     if without:
         yield Remark(Saying.NO_ARCHIVE, {"releases": f"{fact.package} {some(without)}"})
-    for file in newest.values():
+    for file in newest:
         yield from _opened(fact, file, offers)
 
 

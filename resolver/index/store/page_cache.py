@@ -175,7 +175,7 @@ class PageCache:
                 continue
             if answers[-1].key and binding.take == "first":
                 break
-        if not answers:
+        if passed and not answers:
             raise next(iter(passed.values()))  # the first index is the one that most stacks need
         return answers, tuple(passed)
 

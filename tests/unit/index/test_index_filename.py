@@ -42,16 +42,9 @@ def test_the_parts_of_a_wheel(filename: str, parts: WheelParts) -> None:
 @pytest.mark.parametrize(
     "filename",
     [
-        "demo-1.tar.gz",
-        "demo-1.whl",
-        "demo-1-py3-none.whl",
-        "demo-1-x-y-py3-none-any.whl",
-        "demo--py3-none-any.whl",
-        "-1-py3-none-any.whl",
-        "demo-1-py3-none-.whl",
-        "d mo-1-py3-none-any.whl",
+        *("demo-1.tar.gz", "demo-1.whl", "demo-1-py3-none.whl", "demo-1-x-y-py3-none-any.whl", ".whl"),
+        *("demo--py3-none-any.whl", "-1-py3-none-any.whl", "demo-1-py3-none-.whl", "d mo-1-py3-none-any.whl"),
         "demo-1-1-2-3-py3-none-any.whl",
-        ".whl",
     ],
 )
 def test_what_is_no_wheel(filename: str) -> None:
@@ -79,22 +72,8 @@ def test_the_version_of_an_archive(filename: str, project: str, version: str | N
 @pytest.mark.parametrize(
     "filename",
     [
-        "",
-        ".",
-        "..",
-        "c- 1.0.tar.gz",
-        "c-1.0 .tar.gz",
-        "中文-1.0.tar.gz",
-        "$a",
-        "a`b",
-        "a/b",
-        "a\\b",
-        "a\nb",
-        "a\x1b[31mb",
-        "a\u202eb",
-        "a\u2028b",
-        "\ud800",
-        "x" * 256,
+        *("", ".", "..", "c- 1.0.tar.gz", "c-1.0 .tar.gz", "中文-1.0.tar.gz", "$a", "a`b", "a/b", "a\\b"),
+        *("a\nb", "a\x1b[31mb", "a\u202eb", "a\u2028b", "\ud800", "x" * 256),
     ],
 )
 def test_names_not_fit_to_be_shown(filename: str) -> None:

@@ -142,6 +142,10 @@ def test_all_that_a_json_page_says() -> None:
     )
 
 
+def row(**keys: Any) -> dict[str, Any]:
+    return {"filename": "demo-1.zip", "url": "demo-1.zip", "hashes": {}, **keys}
+
+
 @pytest.mark.parametrize(
     ("keys", "metadata"),
     [
@@ -154,16 +158,12 @@ def test_all_that_a_json_page_says() -> None:
     ],
 )
 def test_metadata_files_in_json(keys: dict[str, Any], metadata: str | None) -> None:
-    assert (
-        only(parse(page({"filename": "demo-1.zip", "url": "demo-1.zip", "hashes": {}, **keys}), JSON)).metadata
-        == metadata
-    )
+    assert only(parse(page(row(**keys)), JSON)).metadata == metadata
 
 
 @pytest.mark.parametrize(("yanked", "expected"), [(False, None), (True, ""), ("", None), ("why", "why")])
 def test_yanked_in_json(yanked: bool | str, expected: str | None) -> None:
-    row: dict[str, Any] = {"filename": "demo-1.zip", "url": "demo-1.zip", "hashes": {}, "yanked": yanked}
-    assert only(parse(page(row), JSON)).yanked == expected
+    assert only(parse(page(row(yanked=yanked)), JSON)).yanked == expected
 
 
 @pytest.mark.parametrize(
@@ -185,16 +185,8 @@ def test_yanked_in_json(yanked: bool | str, expected: str | None) -> None:
 )
 def test_a_value_of_another_type_counts_as_none(odd: dict[str, Any]) -> None:
     """pip reads such rows, and the page has others."""
-    good = {
-        "filename": "demo-2.zip",
-        "url": "demo-2.zip",
-        "hashes": {"sha256": A},
-        "requires-python": ">=3.9",
-        "size": 7,
-    }
-    row = {"filename": "demo-1.zip", "url": "demo-1.zip", "hashes": {}, **odd}
-    plain = {"filename": "demo-1.zip", "url": "demo-1.zip", "hashes": {}}
-    assert parse(page(good, row), JSON) == parse(page(good, plain), JSON)
+    good = {**row(size=7, **{"requires-python": ">=3.9"}), "filename": "demo-2.zip", "hashes": {"sha256": A}}
+    assert parse(page(good, row(**odd)), JSON) == parse(page(good, row()), JSON)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +194,7 @@ def test_a_value_of_another_type_counts_as_none(odd: dict[str, Any]) -> None:
     [({"requires-python": 3.9}, "3.9"), ({"yanked": 1}, ""), ({"yanked": ["x"]}, ""), ({"yanked": ["x" * 70_000]}, "")],
 )
 def test_a_value_of_another_type_that_says_something(odd: dict[str, Any], read: str) -> None:
-    file = only(parse(page({"filename": "demo-1.zip", "url": "demo-1.zip", "hashes": {}, **odd}), JSON))
+    file = only(parse(page(row(**odd)), JSON))
     assert (file.requires_python or file.yanked) == read
 
 
@@ -318,15 +310,14 @@ def test_a_link_to_this_machine_is_not_followed_but_on_it(host: str) -> None:
     assert NOWHERE not in [
         file.url for files in parse(body, url="http://127.0.0.1:1/").releases.values() for file in files
     ]
-    row = {"filename": "demo-1.zip", "url": f"https://{host}/demo-1.zip", "hashes": {}}
-    assert refused(parse(page(row), JSON), "1") == ("demo-1.zip", Reason.ADDRESS)
+    assert refused(parse(page(row(url=f"https://{host}/demo-1.zip")), JSON), "1") == ("demo-1.zip", Reason.ADDRESS)
 
 
 @pytest.mark.parametrize("odd", ["\\u0007", "\\n", "\\u007f", "\x7f", "\u202e", "\\u202E", "\x85"])
 def test_what_does_not_print_is_set_aside_however_it_is_written(odd: str) -> None:
     rows = [{"filename": f"demo-{n}.zip", "url": f"https://f.example/demo-{n}.zip", "hashes": {}} for n in (1, 2, 3, 4)]
-    for row, field in ((rows[1], "filename"), (rows[2], "url")):
-        row[field] = f"{row[field][:-4]}HERE.zip"
+    for one, field in ((rows[1], "filename"), (rows[2], "url")):
+        one[field] = f"{one[field][:-4]}HERE.zip"
     parsed = parse(page(*rows).replace("HERE", odd), JSON)
     assert list(parsed.releases) == ["4", "3", "1"]
     assert [one.reason for one in parsed.rejections] == [Reason.NAME]
@@ -334,15 +325,15 @@ def test_what_does_not_print_is_set_aside_however_it_is_written(odd: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "row", [{}, {"url": None}, {"url": 7}, {"url": ["x"] * 70_000}, {"url": "http://[/demo-1.zip"}]
+    "keys", [{}, {"url": None}, {"url": 7}, {"url": ["x"] * 70_000}, {"url": "http://[/demo-1.zip"}]
 )
-def test_a_row_without_an_address_to_go_to(row: dict[str, Any]) -> None:
-    assert refused(parse(page({"filename": "demo-1.zip", **row}), JSON), "1") == ("demo-1.zip", Reason.ADDRESS)
+def test_a_row_without_an_address_to_go_to(keys: dict[str, Any]) -> None:
+    assert refused(parse(page({"filename": "demo-1.zip", **keys}), JSON), "1") == ("demo-1.zip", Reason.ADDRESS)
 
 
 def test_what_cannot_be_decoded_of_a_row_counts_as_none() -> None:
-    row = page({"filename": "demo-1.zip", "url": "demo-1.zip", "size": 0, "yanked": "HERE"}).replace("0,", "1e999,")
-    assert only(parse(row.encode().replace(b"HERE", b"\xff"), JSON)) == File("demo-1.zip", f"{URL}demo-1.zip")
+    body = page({"filename": "demo-1.zip", "url": "demo-1.zip", "size": 0, "yanked": "HERE"}).replace("0,", "1e999,")
+    assert only(parse(body.encode().replace(b"HERE", b"\xff"), JSON)) == File("demo-1.zip", f"{URL}demo-1.zip")
 
 
 @pytest.mark.parametrize(
@@ -439,21 +430,19 @@ def test_tags_that_are_parsed_apart() -> None:
 
 
 def test_half_of_a_surrogate_pair_is_no_text() -> None:
-    row = {"filename": "demo-1.zip", "url": "demo-1.zip", "hashes": {}, "yanked": "LONE"}
-    assert only(parse(page(row).replace("LONE", r"\ud83d\ude00"), JSON)).yanked == "\U0001f600"
+    alone = row(yanked="LONE")
+    assert only(parse(page(alone).replace("LONE", r"\ud83d\ude00"), JSON)).yanked == "\U0001f600"
     with pytest.raises(IndexFailure, match="It is not a JSON page of PEP 691"):
-        parse(page(row).replace("LONE", r"\ud800"), JSON)
+        parse(page(alone).replace("LONE", r"\ud800"), JSON)
 
 
 @pytest.mark.parametrize("size", [-1, 1 << 61])
 def test_a_size_that_no_file_has_is_none(size: int) -> None:
-    row = {"filename": "demo-1.zip", "url": "demo-1.zip", "hashes": {}, "size": size}
-    assert only(parse(page(row), JSON)).size is None
+    assert only(parse(page(row(size=size)), JSON)).size is None
 
 
 def test_a_reason_for_yanking_is_cut_off() -> None:
-    row = {"filename": "demo-1.zip", "url": "demo-1.zip", "hashes": {}, "yanked": "x" * 501}
-    assert only(parse(page(row), JSON)).yanked == "x" * 500
+    assert only(parse(page(row(yanked="x" * 501)), JSON)).yanked == "x" * 500
     assert only(parse(html(f'<a href="demo-1.zip" data-yanked="{"x" * 501}">x</a>'))).yanked == "x" * 500
 
 
