@@ -15,6 +15,7 @@ _PORTS = {"https": 443, "http": 80}
 _HOST = re.compile(r"https?://[^/\s]+/")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _PLAIN = re.compile(r"https://([a-z][a-z0-9-]*(?:\.[a-z][a-z0-9-]*)+)(?:/[A-Za-z0-9_+%~-][A-Za-z0-9_+%~.-]*)+")
+_CREDENTIALS = re.compile(r"\A(.*?://|//|)[^/?#]*@", re.DOTALL)  # after what begins an address
 _AUTHORITY_ENDS = re.compile(r"[/?#]")
 
 NOWHERE: Final = "\0"  # in place of an invalid address; not printable, so never requested
@@ -91,14 +92,7 @@ def is_allowed(where: Origin) -> bool:
 
 def without_credentials(url: str) -> str:
     """The address without user and password."""
-    if "@" not in url:
-        return url
-    scheme, mark, rest = url.partition("://")
-    if not mark:
-        scheme, mark, rest = "", "", url.removeprefix("//")
-        mark = "//" if url.startswith("//") else ""
-    end = next((at for at, char in enumerate(rest) if char in "/?#"), len(rest))
-    return scheme + mark + rest[:end].rpartition("@")[2] + rest[end:]
+    return _CREDENTIALS.sub(r"\1", url, count=1)
 
 
 class WrittenError(ValueError):

@@ -14,12 +14,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any, Final, NamedTuple, Protocol
+from typing import IO, Any, Final, NamedTuple, Protocol, TypeVar
 
 from resolver.index.parse.metadata import Release, read_header, read_pyproject
 from resolver.index.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.release import Archive
+
+T = TypeVar("T")
 
 _BOUNDED: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 METADATA_LIMIT: Final = 16 << 20
@@ -281,9 +283,7 @@ def _tar_members(file: IO[bytes], wanted: _Wanted) -> Iterator[tuple[str, str, b
         source = Guarded(stream, one_read=_HEADER_LIMIT, position=_UNPACKED_LIMIT, forward=True)
         source.allow(_HEADERS_LIMIT, "it has headers")  # opening reads the first one
         with tarfile.open(fileobj=source, mode="r:") as archive:  # type: ignore[call-overload]
-            count = 0
-            while (info := _next(archive, source)) is not None:
-                count = _count(count)
+            for info in _limited(iter(lambda: _next(archive, source), None)):
                 top, rest = _split(info.name)
                 if info.isreg() and wanted(rest, info.size):
                     _check_size(rest, info.size)
@@ -309,8 +309,7 @@ def _next(archive: Any, source: Guarded) -> tarfile.TarInfo | None:
 def _zip_members(file: IO[bytes], wanted: _Wanted) -> Iterator[tuple[str, str, bytes]]:
     source = Guarded(file, one_read=_HEADER_LIMIT, position=_UNPACKED_LIMIT)
     with zipfile.ZipFile(source) as archive:
-        for count, info in enumerate(archive.infolist()):
-            _count(count)
+        for info in _limited(archive.infolist()):
             top, rest = _split(info.filename)
             mode = info.external_attr >> 16
             if not info.filename.endswith("/") and not stat.S_ISLNK(mode) and wanted(rest, info.file_size):
@@ -326,10 +325,11 @@ def _split(name: str) -> tuple[str, str]:
     return (top, rest) if top not in ("", ".", "..") else (top, "")
 
 
-def _count(count: int) -> int:
-    if count >= _MOST_MEMBERS:
-        raise TooLargeError(f"it has more than {_MOST_MEMBERS} members")
-    return count + 1
+def _limited(members: Iterable[T]) -> Iterator[T]:
+    for count, member in enumerate(members):
+        if count >= _MOST_MEMBERS:
+            raise TooLargeError(f"it has more than {_MOST_MEMBERS} members")
+        yield member
 
 
 def _check_size(name: str, size: int) -> None:
