@@ -22,6 +22,7 @@ from resolver.index.store.cache import Cache, default_folder
 from resolver.index.store.readings import Readings
 from resolver.model import text
 from resolver.model.index import PYPI
+from resolver.model.message import message
 from resolver.model.package import Kind
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
@@ -137,10 +138,7 @@ class Catalogs:
         for index in problem.indexes.indexes.values():
             if any(map(has_password, (index.url, *index.mirrors))):
                 file = problem.stack.where if problem.indexes.own else "indexes.toml"
-                self._progress.warn(
-                    f"The address of index `{index.name}` has a password, which everybody has who has {file}."
-                    "\nhint: leave it out there and write it into ~/.netrc: machine HOST login USER password PASSWORD"
-                )
+                self._progress.warn(message("index.password", index=index.name, file=file))
         return LiveCatalog(problem.indexes, problem.target.platform, self.pool)
 
     @property

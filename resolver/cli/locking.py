@@ -32,6 +32,7 @@ from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
 from resolver.lock.remembered import RememberedLock
 from resolver.model.lock import Lock
+from resolver.model.message import message
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.text import Language
@@ -115,11 +116,7 @@ def _warn_of_missing_facts(problems: Sequence[Problem], matrices: Path, progress
     asked = {ask.need.name for problem in problems for ask in problem.stack.asks if isinstance(ask.need, Requirement)}
     for name in _NEEDS_FACTS:
         if name in asked and not (matrices / "facts" / f"{name}.toml").is_file():
-            progress.warn(
-                f"There are no facts about {name} in {matrices / 'facts'}, and the ones that ship with ascend-lock are "
-                "not used.\nhint: copy the whole folder matrices and add yours to it; facts for one stack can be in "
-                "its own file, as [[fact.requires]] and the like"
-            )
+            progress.warn(message("cli.no-facts", name=name, folder=matrices / "facts"))
 
 
 def lock_stack(jobs: Sequence[Job], order: Order, catalogs: Catalogs, progress: Progress, page: Page) -> list[Outcome]:

@@ -10,7 +10,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
 from resolver.errors import shown
+from resolver.i18n import translate
 from resolver.index.protocol import Traffic
+from resolver.model.message import Message
 from resolver.model.text import Language
 from resolver.report import words
 from resolver.report.text import cut, width
@@ -83,16 +85,14 @@ class Progress:
         self._transfers = words.TRANSFER(self.language, size=size, rate=speed)
         self._draw()
 
-    def warn(self, text: str) -> None:
-        """Print a warning on a line of its own, terminal or not, once each; in Chinese if there is any."""
+    def warn(self, warning: Message | str) -> None:
+        """Print a warning on a line of its own, terminal or not, once each."""
+        text = warning if isinstance(warning, str) else translate(warning, self.language)
         if text in self._warned:
             return
         self._warned.add(text)
         self.clear()
-        from resolver.report.quoted import heard  # most runs have no warnings
-
-        told = heard(text, self.language)
-        sys.stderr.write(words.WARNING(self.language, message="\n".join(map(shown, told.split("\n")))) + "\n")
+        sys.stderr.write(words.WARNING(self.language, message="\n".join(map(shown, text.split("\n")))) + "\n")
         sys.stderr.flush()
 
     def clear(self) -> None:

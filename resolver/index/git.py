@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 from resolver import files
 from resolver.errors import InputError
+from resolver.model.message import Message, message
 
 _PREFIX = ".ascend-lock-"
 _ASK_SECONDS = 20
@@ -76,7 +77,7 @@ class Repositories:
     With `offline` only what the cache in `folder` has is there.
     """
 
-    def __init__(self, folder: Path, *, offline: bool = False, warn: Callable[[str], None]) -> None:
+    def __init__(self, folder: Path, *, offline: bool = False, warn: Callable[[Message], None]) -> None:
         self._folder = folder / "git"
         self._offline = offline
         self._warn = warn
@@ -207,7 +208,9 @@ class Repositories:
             if re.search(r"not our ref|couldn't find remote ref|no such remote ref", error.said):
                 raise NoSuchCommit(url, commit) from None
             self._lost[host] = error.why
-            self._warn(f"{url} could not be read: {error.why}{_mirror_hint(url, error.why)}")
+            mirror = _mirror_command(url, error.why)
+            code = "index.repository-unread-mirror" if mirror else "index.repository-unread"
+            self._warn(message(code, url=url, why=error.why, command=mirror))
             raise UnreadRepository(error.why) from None
 
 
@@ -217,13 +220,13 @@ def _host(url: str) -> str:
     return parts.hostname or parts.path
 
 
-def _mirror_hint(url: str, why: str) -> str:
+def _mirror_command(url: str, why: str) -> str:
     """What to do about a host that the network does not reach; empty for one that answered, and for a path."""
     parts = urlsplit(url)
     if not parts.hostname or not _NO_NETWORK.search(why):
         return ""
     base = f"{parts.scheme}://{parts.netloc}/"
-    return f"\nhint: git can use a mirror or a copy instead: git config --global url.https://MIRROR/.insteadOf {base}"
+    return f"git config --global url.https://MIRROR/.insteadOf {base}"
 
 
 def _ref(commit: str) -> str:

@@ -23,6 +23,7 @@ from resolver.index.store.file_cache import FileCache, release_of
 from resolver.index.store.page_cache import PageCache
 from resolver.index.store.readings import Readings
 from resolver.model.index import Indexes
+from resolver.model.message import Message
 from resolver.model.release import Archive, File, Metadata, Page
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Pool:
         cache: Cache,
         *,
         offline: bool = False,
-        warn: Callable[[str], None] = lambda _: None,
+        warn: Callable[[Message], None] = lambda _: None,
         progress: Callable[[Traffic], None] | None = None,
         pip: PipConfig | None = None,
         readings: Readings | None = None,

@@ -25,6 +25,7 @@ from resolver.index.recording import RecordingCatalog
 from resolver.index.snapshot import SnapshotCatalog
 from resolver.index.store.cache import Cache
 from resolver.model.index import Index, Indexes
+from resolver.model.message import Message
 from resolver.model.release import Archive, File
 from resolver.model.target import Target
 from tests.builders import build_wheel
@@ -175,13 +176,13 @@ def test_a_live_catalog_over_a_snapshot_answers_as_the_index_that_was_recorded(
         answers["member"] = catalog.member(files["demo-1.tar.gz"], "requirements/common.txt")
         return answers
 
-    def live(index: LoopbackIndex, cache: Cache, warnings: list[str]) -> LiveCatalog:
+    def live(index: LoopbackIndex, cache: Cache, warnings: list[Message]) -> LiveCatalog:
         indexes = Indexes(indexes={"pypi": Index(name="pypi", url=index.url)}, bindings=())
         pool = Pool(cache, warn=warnings.append, pip=PipConfig(index_url=index.url))
         request.addfinalizer(pool.close)
         return LiveCatalog(indexes, target.platform, pool)
 
-    warnings: list[str] = []
+    warnings: list[Message] = []
     with LoopbackIndex() as index:
         index.add_wheel("demo", "1", requires=["numpy>=1"], requires_python=">=3.9", extras={"x": ["ray"]}, yanked="")
         index.add_archive("demo", "1", requires=["scipy"], members={"requirements/common.txt": "numpy\n"})
@@ -196,7 +197,7 @@ def test_a_live_catalog_over_a_snapshot_answers_as_the_index_that_was_recorded(
     assert isinstance(dynamic, Archive)
     assert dynamic.metadata is None
     assert "not a requirement" in str(expected["demo-4-py3-none-any.whl"])
-    assert warnings == [next(line for line in warnings if "has no sha256 for demo-5.tar.gz" in line)]
+    assert [(one.code, one.values["file"]) for one in warnings] == [("index.unhashed", "demo-5.tar.gz")]
 
     recorded = recording.snapshot(stack="demo", date=dt.date(2026, 11, 20), target=target)
     snapshot_file.write(recorded, tmp_path / "demo.snapshot")

@@ -17,6 +17,7 @@ from resolver.index.parse.archive import DIRECTORY_LIMIT, METADATA_LIMIT, read_a
 from resolver.index.parse.metadata import Release, read
 from resolver.index.protocol import UnusableFile
 from resolver.index.store.file_cache import FileCache, Hashed, Told
+from resolver.model.message import Message, message
 from resolver.model.release import Archive, File, Metadata
 
 # Contains the list of members and METADATA of nine wheels in ten, as METADATA comes last before the list.
@@ -85,7 +86,7 @@ class _DistrustError(Exception):
 class Files:
     """Reads files on servers. Lives on an event loop; each file is read once."""
 
-    def __init__(self, cache: FileCache, client: Client, downloads: Downloads, warn: Callable[[str], None]) -> None:
+    def __init__(self, cache: FileCache, client: Client, downloads: Downloads, warn: Callable[[Message], None]) -> None:
         self._cache = cache
         self._client = client
         self._downloads = downloads
@@ -263,8 +264,6 @@ class Files:
         hashed = await self._client.request(file.url, consume, headers=headers, long=True)
         if hashed is not known:
             self._cache.keep_hashed(file, hashed)
-            self._warn(
-                f"The index has no sha256 for {file.filename}; "
-                f"it was downloaded ({hashed.size} bytes) and hashed: {hashed.sha256}."
-            )
+            told = {"file": file.filename, "size": hashed.size, "sha256": hashed.sha256}
+            self._warn(message("index.unhashed", **told))
         return hashed.fill(file)

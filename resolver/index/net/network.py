@@ -25,6 +25,7 @@ from resolver.index.parse.metadata import Release
 from resolver.index.protocol import NOBODY, Follow, Lookup, Meter
 from resolver.index.store.file_cache import FileCache
 from resolver.index.store.page_cache import PageCache
+from resolver.model.message import Message
 from resolver.model.release import File, Metadata
 
 # Concurrent look-aheads. More gained nothing on the mirror measured, and holds more pages in memory.
@@ -63,7 +64,7 @@ class Network:
         pages: PageCache,
         connection: Connection,
         files: FileCache,
-        warn: Callable[[str], None],
+        warn: Callable[[Message], None],
         release: Callable[[File], Release],
     ) -> None:
         self.worker = connection.worker

@@ -18,6 +18,7 @@ from resolver.index.parse.simple import ACCEPT
 from resolver.index.protocol import Lookup
 from resolver.index.store.page_cache import Answer, IndexAnswer, PageCache, mark_of
 from resolver.model.index import PYPI, Binding
+from resolver.model.message import Message, message
 
 _PAGE_LIMIT: Final = 32 << 20
 
@@ -25,7 +26,7 @@ _PAGE_LIMIT: Final = 32 << 20
 class Pages:
     """Looks projects up. Lives on an event loop. `fetched` are the pages requested by any catalog of the run."""
 
-    def __init__(self, cache: PageCache, fetched: Once, client: Client, warn: Callable[[str], None]) -> None:
+    def __init__(self, cache: PageCache, fetched: Once, client: Client, warn: Callable[[Message], None]) -> None:
         self._cache = cache
         self._client = client
         self._fetched = fetched
@@ -72,12 +73,8 @@ class Pages:
         named = Unreachable(f"Index `{name}` cannot be reached.", where=failure.where, why=failure.why, hint=hint)
         if lenient and name not in self._down:
             self._down[name] = named
-            instead = (
-                "Its projects are looked up on the next index bound to them."
-                if binding.unreachable == "next"
-                else "The stack's own records of its files are used instead."
-            )
-            self._warn(f"{named.message} {named.why} {instead}")
+            instead = "next" if binding.unreachable == "next" else "recorded"
+            self._warn(message(f"index.unreachable-{instead}", index=name, why=named.why))
         raise named
 
     async def _fetch(self, root: Root, name: str, project: NormalizedName, patience: Patience | None) -> IndexAnswer:

@@ -20,6 +20,8 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from resolver.model.message import Message, message
+
 VARIABLE: Final = "ASCEND_LOCK_CACHE"
 FILE: Final = "cache-3.sqlite3"  # another schema needs another number
 DAMAGED: Final = f"{FILE}.damaged"
@@ -67,7 +69,7 @@ class Cache:
     `warn` is called if the file in `folder` cannot be used. With a folder of None nothing is cached.
     """
 
-    def __init__(self, folder: Path | None, warn: Callable[[str], None]) -> None:
+    def __init__(self, folder: Path | None, warn: Callable[[Message], None]) -> None:
         self._folder = folder  # None also once it turned out to be of no use
         self._warn = warn
         self._writes = True
@@ -163,10 +165,7 @@ class Cache:
         """Write nothing more; if the file could not even be opened, read nothing either."""
         if self._writes:
             why = getattr(error, "strerror", None) or error
-            self._warn(
-                f"The cache in {self._folder} is not writable ({why}); continuing without it."
-                f"\nhint: set {VARIABLE} to a folder that you can write to"
-            )
+            self._warn(message("cache.readonly", folder=self._folder, why=why, variable=VARIABLE))
         self._writes = False
         if self._connection is None:
             self._folder = None
@@ -187,9 +186,7 @@ class Cache:
             self._give_up(failure)
             return False
         self._set_aside = True
-        self._warn(
-            f"The cache in {self._folder} is damaged ({error}); it is now {DAMAGED} there, and a new one is used."
-        )
+        self._warn(message("cache.damaged", folder=self._folder, why=error, name=DAMAGED))
         return True
 
 

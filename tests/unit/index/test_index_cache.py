@@ -18,21 +18,21 @@ import pytest
 
 from resolver.index.store import cache as module
 from resolver.index.store.cache import DAMAGED, FILE, Cache, default_folder
-from resolver.report.quoted import heard
+from resolver.model.message import Message, message
 from tests.cached import require_sound_cache
 
 
 @pytest.fixture
-def warnings() -> list[str]:
+def warnings() -> list[Message]:
     return []
 
 
 @pytest.fixture
-def cache(tmp_path: Path, warnings: list[str]) -> Cache:
+def cache(tmp_path: Path, warnings: list[Message]) -> Cache:
     return Cache(tmp_path / "cache", warnings.append)
 
 
-def test_what_was_put_is_got(cache: Cache, warnings: list[str], tmp_path: Path) -> None:
+def test_what_was_put_is_got(cache: Cache, warnings: list[Message], tmp_path: Path) -> None:
     assert cache.get("page", "a") is None
     cache.put("page", "a", b"1")
     cache.put("page", "b", b"")
@@ -53,7 +53,7 @@ def test_a_value_of_another_form_is_absent(cache: Cache) -> None:
         assert cache.load("page", "a", msgspec.msgpack.Decoder(str)) is None
 
 
-def test_a_damaged_content_is_absent(cache: Cache, tmp_path: Path, warnings: list[str]) -> None:
+def test_a_damaged_content_is_absent(cache: Cache, tmp_path: Path, warnings: list[Message]) -> None:
     cache.put("page", "a", b"content")
     for wrong in (b"contenu", b"conten", b"", "contenu", 7, None):
         with closing(sqlite3.connect(tmp_path / "cache" / FILE)) as connection, connection:
@@ -91,14 +91,14 @@ def test_whatever_byte_of_the_file_is_another(tmp_path: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
             (folder / FILE).write_bytes(broken)
-            warnings: list[str] = []
+            warnings: list[Message] = []
             for _ in range(2):
                 again = Cache(folder, warnings.append)
                 assert again.get("page", "a") in (None, b"content")
                 again.put("page", "a", b"content")
                 again.close()
             told += bool(warnings)
-            if not any("readonly" in warning for warning in warnings):  # a bit of the header says so
+            if not any(warning.code == "cache.readonly" for warning in warnings):  # a bit of the header says so
                 again = Cache(folder, pytest.fail)
                 again.put("page", "a", b"new")
                 assert again.get("page", "a") == b"new"
@@ -118,16 +118,14 @@ def test_whatever_byte_of_the_file_is_another(tmp_path: Path) -> None:
         lambda path: path.symlink_to(path.with_name("other")),
     ],
 )
-def test_what_is_no_cache_is_set_aside(tmp_path: Path, warnings: list[str], make: Callable[[Path], object]) -> None:
+def test_what_is_no_cache_is_set_aside(tmp_path: Path, warnings: list[Message], make: Callable[[Path], object]) -> None:
     make(tmp_path / FILE)
     cache = Cache(tmp_path, warnings.append)
     cache.put("page", "a", b"1")
     assert cache.get("page", "a") == b"1"
     assert sorted(path.name for path in tmp_path.iterdir()) == [FILE, f"{FILE}-shm", f"{FILE}-wal", DAMAGED]
     (warning,) = warnings
-    assert warning.startswith(f"The cache in {tmp_path} is damaged (")
-    assert warning.endswith(f"); it is now {DAMAGED} there, and a new one is used.")
-    assert heard(warning, "zh").startswith(f"{tmp_path} 中的缓存已损坏（")
+    assert (warning.code, warning.values["folder"], warning.values["name"]) == ("cache.damaged", str(tmp_path), DAMAGED)
 
 
 def test_nobody_learns_a_key_from_it(cache: Cache, tmp_path: Path) -> None:
@@ -138,7 +136,7 @@ def test_nobody_learns_a_key_from_it(cache: Cache, tmp_path: Path) -> None:
     assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(path.parent.stat().st_mode)) == (0o600, 0o700)
 
 
-def test_a_folder_that_is_a_file(tmp_path: Path, warnings: list[str]) -> None:
+def test_a_folder_that_is_a_file(tmp_path: Path, warnings: list[Message]) -> None:
     (tmp_path / "cache").write_text("")
     cache = Cache(tmp_path / "cache", warnings.append)
     cache.put("page", "a", b"1")
@@ -147,12 +145,12 @@ def test_a_folder_that_is_a_file(tmp_path: Path, warnings: list[str]) -> None:
     cache.close()
     assert cache.get("page", "a") is None
     (warning,) = warnings
-    assert warning.startswith(f"The cache in {tmp_path}/cache is not writable (Not a directory);")
-    assert heard(warning, "zh").startswith(f"无法写入缓存目录 {tmp_path}/cache（Not a directory）；")
+    told = {"folder": tmp_path / "cache", "why": "Not a directory", "variable": "ASCEND_LOCK_CACHE"}
+    assert warning == message("cache.readonly", **told)
 
 
 def test_what_cannot_be_written_is_read(
-    cache: Cache, tmp_path: Path, warnings: list[str], monkeypatch: pytest.MonkeyPatch
+    cache: Cache, tmp_path: Path, warnings: list[Message], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache.put("page", "a", b"1")
     cache.close()
@@ -165,7 +163,7 @@ def test_what_cannot_be_written_is_read(
     again.close()
     assert again.get("page", "a") == b"1"
     (warning,) = warnings
-    assert "is not writable (attempt to write a readonly database)" in warning
+    assert (warning.code, warning.values["why"]) == ("cache.readonly", "attempt to write a readonly database")
 
 
 def test_a_full_disk(tmp_path: Path) -> None:
@@ -180,7 +178,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
         "assert there and got == [bytes([n]) * 5000 for n in range(there)] + [None] * (99 - there)\n"
     )
     run = subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, text=True, stdout=subprocess.PIPE)
-    assert run.stdout.startswith(f"The cache in {tmp_path} is not writable (")
+    assert run.stdout.startswith("Message(code='cache.readonly'")
     assert run.stdout.count("\n") == 2
     require_sound_cache(tmp_path)
 
@@ -206,7 +204,9 @@ def test_what_was_not_used_for_longest_goes(tmp_path: Path, monkeypatch: pytest.
     assert (tmp_path / FILE).stat().st_size < 20_000
 
 
-def test_a_process_killed_while_it_writes_costs_what_it_wrote_last_at_most(tmp_path: Path, warnings: list[str]) -> None:
+def test_a_process_killed_while_it_writes_costs_what_it_wrote_last_at_most(
+    tmp_path: Path, warnings: list[Message]
+) -> None:
     script = (
         "import sys; from pathlib import Path; from resolver.index.store.cache import Cache\n"
         "c = Cache(Path(sys.argv[1]), sys.exit)\n"
@@ -256,7 +256,7 @@ def test_one_process_clears_what_another_uses(cache: Cache, tmp_path: Path) -> N
     assert other.get("page", "a") == b"2"
 
 
-def test_damage_while_it_is_open(cache: Cache, tmp_path: Path, warnings: list[str]) -> None:
+def test_damage_while_it_is_open(cache: Cache, tmp_path: Path, warnings: list[Message]) -> None:
     for number in range(100):
         cache.put("page", str(number), bytes(9000))
     cache.close()

@@ -18,6 +18,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure, InputError
+from resolver.i18n import translate
 from resolver.index.live import LiveCatalog, Pool
 from resolver.index.net import pages
 from resolver.index.net.client import Client
@@ -28,8 +29,8 @@ from resolver.index.protocol import Lookup, UnusableFile
 from resolver.index.store.cache import Cache
 from resolver.model import text
 from resolver.model.index import Binding, Index, Indexes
+from resolver.model.message import Message, message
 from resolver.model.release import Archive, File, Metadata
-from resolver.report.quoted import heard
 from tests.builders import build_wheel, core_metadata
 from tests.cached import damage
 from tests.loopback import LoopbackIndex, Response, altered, status
@@ -52,12 +53,12 @@ def index() -> Iterator[LoopbackIndex]:
 
 
 @pytest.fixture
-def warnings() -> list[str]:
+def warnings() -> list[Message]:
     return []
 
 
 @pytest.fixture
-def opened(index: LoopbackIndex, tmp_path: Path, warnings: list[str]) -> Iterator[Opener]:
+def opened(index: LoopbackIndex, tmp_path: Path, warnings: list[Message]) -> Iterator[Opener]:
     """Opens catalogs of one cache; each is a run of its own."""
     catalogs = []
     pools = []
@@ -234,7 +235,7 @@ def test_a_project_that_is_not_there(index: LoopbackIndex, opened: Opener, code:
 
 @pytest.mark.parametrize("take", ["first", "all"])
 def test_an_index_that_cannot_be_reached_is_passed_over(
-    index: LoopbackIndex, opened: Opener, warnings: list[str], take: Literal["first", "all"]
+    index: LoopbackIndex, opened: Opener, warnings: list[Message], take: Literal["first", "all"]
 ) -> None:
     index.add_wheel("demo", "1.0", index="b")
     index.fault("/simple/a/*", status(502))
@@ -243,11 +244,13 @@ def test_an_index_that_cannot_be_reached_is_passed_over(
     assert ([page.index for page in lookup.pages], lookup.unreachable) == (["b"], ("a",))
     assert sorted(asked(index)) == ["200 /simple/b/demo/", "502 /simple/a/demo/", "502 /simple/a/demo/"]
     (warning,) = warnings
-    assert warning.startswith("Index `a` cannot be reached. It answered 502 Bad Gateway (2 tries). Its projects are")
+    assert translate(warning, "en").startswith(
+        "Index `a` cannot be reached. It answered 502 Bad Gateway (2 tries). Its projects are"
+    )
 
 
 def test_an_index_that_was_unreachable_is_not_asked_again(
-    index: LoopbackIndex, opened: Opener, warnings: list[str]
+    index: LoopbackIndex, opened: Opener, warnings: list[Message]
 ) -> None:
     index.fault("/simple/a/*", status(502))
     indexes = Indexes(
@@ -483,7 +486,7 @@ def test_names_that_can_be_split_in_two_ways(index: LoopbackIndex, opened: Opene
 # --- files without a hash
 
 
-def test_a_file_without_a_hash(index: LoopbackIndex, opened: Opener, warnings: list[str]) -> None:
+def test_a_file_without_a_hash(index: LoopbackIndex, opened: Opener, warnings: list[Message]) -> None:
     built = index.add_wheel("demo", "1.0", sha256=False)
     catalog = opened()
     file = wheel_of(catalog)
@@ -492,8 +495,8 @@ def test_a_file_without_a_hash(index: LoopbackIndex, opened: Opener, warnings: l
     assert [(one.sha256, one.size) for one in (catalog.sha256(file), catalog.sha256(file))] == [expected, expected]
     assert asked(index) == ["200 /simple/pypi/demo/", f"200 {BODY}"]
     (warning,) = warnings
-    assert warning.endswith(f"it was downloaded ({expected[1]} bytes) and hashed: {built.sha256}.")
-    assert heard(warnings[0], "zh").startswith("软件源没有提供 demo-1.0-py3-none-any.whl 的 sha256；已下载该文件（")
+    told = {"file": "demo-1.0-py3-none-any.whl", "size": expected[1], "sha256": built.sha256}
+    assert warning == message("index.unhashed", **told)
     assert opened().sha256(file).sha256 == built.sha256
     assert asked(index) == [f"304 {BODY}"]
     assert opened(offline=True).sha256(file).sha256 == built.sha256

@@ -15,9 +15,8 @@ from resolver.errors import InputError
 from resolver.index import git
 from resolver.index.git import Repositories, UnreadRepository
 from resolver.index.sources import settled
-from resolver.model.message import message
+from resolver.model.message import Message, message
 from resolver.model.source import Source
-from resolver.report.quoted import heard
 from tests.repositories import Repository
 
 PROJECT = """\
@@ -255,7 +254,7 @@ def test_a_damaged_cache_is_mended_where_there_is_a_network_and_a_machine_withou
     for pack in (tmp_path / "cache" / "git").rglob("objects/*/*"):
         pack.chmod(0o644)
         pack.write_bytes(b"")
-    warned: list[str] = []
+    warned: list[Message] = []
     with pytest.raises(UnreadRepository):
         Repositories(tmp_path / "cache", offline=True, warn=warned.append).read(desk.repository.url, commit, "a")
     assert Repositories(tmp_path / "cache", warn=pytest.fail).read(desk.repository.url, commit, "a") == b"x"
@@ -266,12 +265,12 @@ def test_a_damaged_cache_is_mended_where_there_is_a_network_and_a_machine_withou
 
 def test_a_repository_that_is_not_there_is_told_in_the_words_that_say_so(tmp_path: Path) -> None:
     """Git's last line says only that it could not read from the repository."""
-    warned: list[str] = []
+    warned: list[Message] = []
     url = f"file://{tmp_path}/none"
     why = f"'{tmp_path}/none' does not appear to be a git repository"
     with pytest.raises(UnreadRepository, match=f"^{why}$"):
         Repositories(tmp_path, warn=warned.append).named(url, "v1")
-    assert warned == [f"{url} could not be read: {why}"]
+    assert warned == [message("index.repository-unread", url=url, why=why, command="")]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are told by /proc")
@@ -280,7 +279,7 @@ def test_a_host_that_never_answers_is_given_up_with_all_that_git_began(
 ) -> None:
     """The part of git that reaches the network is a process of its own."""
     monkeypatch.setattr(git, "_ASK_SECONDS", 1)
-    warned: list[str] = []
+    warned: list[Message] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"https://127.0.0.1:{server.getsockname()[1]}/demo.git"
         with pytest.raises(UnreadRepository, match="no answer within 1 seconds"):
@@ -291,10 +290,8 @@ def test_a_host_that_never_answers_is_given_up_with_all_that_git_began(
         while left := [one for one in Path("/proc").glob("[0-9]*/cmdline") if url in _text(one)]:
             assert time.monotonic() < end, left
     command = f"git config --global url.https://MIRROR/.insteadOf {url.removesuffix('demo.git')}"
-    assert warned == [
-        f"{url} could not be read: no answer within 1 seconds\nhint: git can use a mirror or a copy instead: {command}"
-    ]
-    assert heard(warned[0], "zh").endswith(f"提示：git 可以改用镜像或副本：{command}")
+    told = {"url": url, "why": "no answer within 1 seconds", "command": command}
+    assert warned == [message("index.repository-unread-mirror", **told)]
 
 
 def _text(path: Path) -> str:
