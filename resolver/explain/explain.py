@@ -14,13 +14,13 @@ from packaging.utils import canonicalize_name
 from resolver.config.load import Inputs
 from resolver.explain.awaited import awaited, is_open
 from resolver.explain.changes import Changed
-from resolver.explain.contradictions import contradiction, cores
+from resolver.explain.contradictions import contradiction
+from resolver.explain.cores import cores, wish_of
 from resolver.explain.costs import SPLIT, cost, named, no_longer_needed, spares
 from resolver.explain.edit import StackText, with_suffix
 from resolver.explain.fixes import find
 from resolver.explain.split import split
 from resolver.explain.trial import Clock, Expired, Trials, environment
-from resolver.explain.wishes import wish_of
 from resolver.index.protocol import looking
 from resolver.model.component import COMPONENTS
 from resolver.model.explanation import Awaited, Change, ChangeKind, Contradiction, Explanation, Fix

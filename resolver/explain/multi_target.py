@@ -21,7 +21,7 @@ from resolver.config.document import read_text
 from resolver.config.load import Inputs, with_stack
 from resolver.errors import ResolverError
 from resolver.explain.changes import Changed
-from resolver.explain.contradictions import cores
+from resolver.explain.cores import cores
 from resolver.explain.costs import cost, saved
 from resolver.explain.edit import StackText
 from resolver.explain.explain import fix_of, what_matters

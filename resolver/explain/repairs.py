@@ -22,6 +22,7 @@ import msgspec
 
 from resolver.explain.alternatives import Alternatives
 from resolver.explain.changes import Changed, Changes
+from resolver.explain.cores import wish_of
 from resolver.explain.corrections import Corrections, complete
 from resolver.explain.costs import UNLISTED, UNLISTED_LAST, Costs, risky, useless_without, years_older
 from resolver.explain.edit import StackText
@@ -29,7 +30,6 @@ from resolver.explain.noting import rests_on_notes
 from resolver.explain.proposals import Proposals, first_day, is_unstated
 from resolver.explain.rest import Rest, clash_of_rest, told_of
 from resolver.explain.trial import Trials, Undecided
-from resolver.explain.wishes import wish_of
 from resolver.lock.build import applied
 from resolver.model.explanation import Attempt, Change, ChangeKind, Contradiction, Outcome
 from resolver.model.release import Candidate

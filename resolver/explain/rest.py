@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from resolver.explain.contradictions import contradiction, readable
+from resolver.explain.contradictions import contradiction
+from resolver.explain.cores import readable, wish_of
 from resolver.explain.costs import drops
-from resolver.explain.wishes import wish_of
 from resolver.model.explanation import Contradiction
 from resolver.model.origin import BuildLine, StackLine
 from resolver.model.problem import Problem

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import combinations
 
+from resolver.explain.cores import Wish
 from resolver.explain.costs import useless_without
 from resolver.explain.edit import StackText, with_suffix
 from resolver.explain.trial import Trials
-from resolver.explain.wishes import Wish
 from resolver.lock.build import applied
 from resolver.model.origin import StackLine
 from resolver.model.requirement import Requirement

@@ -11,7 +11,8 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.errors import IndexFailure, InputError, UndecidedError
-from resolver.explain.contradictions import contradiction, cores
+from resolver.explain.contradictions import contradiction
+from resolver.explain.cores import cores
 from resolver.explain.trial import Clock, Expired
 from resolver.model import fact as facts
 from resolver.model import text

@@ -16,10 +16,10 @@ from packaging.requirements import Requirement
 
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs
-from resolver.explain.contradictions import contradiction, cores, smallest
+from resolver.explain.contradictions import contradiction
+from resolver.explain.cores import cores, smallest, wish_of
 from resolver.explain.explain import draft, lettered
 from resolver.explain.trial import Clock
-from resolver.explain.wishes import wish_of
 from resolver.model.explanation import Branch, Change, ChangeKind, Contradiction, Explanation, Fix
 from resolver.model.resolution import Resolution
 from resolver.model.statement import Needs, Shares, Statement

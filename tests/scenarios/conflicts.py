@@ -21,7 +21,8 @@ from resolver.config import schema
 from resolver.config.compile import compile_problems
 from resolver.config.document import read_text
 from resolver.config.load import Inputs, load
-from resolver.explain.contradictions import contradiction, cores
+from resolver.explain.contradictions import contradiction
+from resolver.explain.cores import cores
 from resolver.index import snapshot_file
 from resolver.index.live import LiveCatalog, Pool
 from resolver.index.protocol import Catalog

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from resolver.explain.contradictions import contradiction, cores, smallest
+from resolver.explain.contradictions import contradiction
+from resolver.explain.cores import cores, smallest
 from resolver.model import fact as facts
 from resolver.model.explanation import Branch, Contradiction
 from resolver.model.statement import Lacks, Needs, Source

@@ -1,0 +1,279 @@
+"""What clashes: sets of wishes (what the user wrote) that clash, and the fewest grounds for it, which are cores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+
+from pysat.examples.hitman import Hitman
+from pysat.solvers import Minisat22
+
+from resolver.errors import ResolverError
+from resolver.explain.contradictions import closing_subject
+from resolver.model.edge import Edge
+from resolver.model.origin import BuildLine, StackLine
+from resolver.model.package import Kind, Package
+from resolver.model.release import Candidate
+from resolver.model.statement import Lack
+from resolver.resolve.clauses import Clauses
+from resolver.resolve.grounded import Component, Ground, Lacking, Line
+from resolver.resolve.universe import Universe
+
+_DEPTH = 3  # of the look around the stack
+_LOOKED_AT = 600  # releases
+_QUESTIONS = 300  # to the solver, for one smallest core
+_IN_VAIN = 4  # grounds in a row that cannot be restored: perhaps none of the rest can
+_MOST = 12  # sets of wishes, and cores, of each round
+_SAME_WISHES = 4  # cores of the same wishes
+
+Wish = StackLine | BuildLine | Component
+
+
+def wish_of(ground: Ground) -> Wish | None:
+    """The wish that a ground belongs to; None if it belongs to none."""
+    match ground:
+        case Line():
+            return ground.origin
+        case Component():
+            return ground
+        case _:
+            return None
+
+
+def wishes(clauses: Clauses) -> dict[Wish, list[Ground]]:
+    """Every wish with its grounds: the lines in the order of the stack, then the target's components."""
+    found: dict[Wish, list[Ground]] = {ask.origin: [] for ask in clauses.universe.problem.stack.asks}
+    for ground in clauses.known:
+        wish = wish_of(ground)
+        if wish is not None:
+            found.setdefault(wish, []).append(ground)
+    return {wish: grounds for wish, grounds in found.items() if grounds}
+
+
+def clashing(
+    clauses: Clauses, given: Sequence[Ground], expired: Callable[[], bool] = lambda: False
+) -> Iterator[tuple[Wish, ...]]:
+    """Every minimal set of wishes that is unsatisfiable with the given grounds (MARCO, Liffiton et al. 2016)."""
+    grounds = wishes(clauses)
+    order = list(grounds)
+
+    def holds(among: Iterable[Wish]) -> bool:
+        return clauses.satisfiable(among=[*given, *(ground for wish in among for ground in grounds[wish])])
+
+    with Minisat22() as seeds:
+        seeds.set_phases(list(range(1, len(order) + 1)))
+        for number in range(1, len(order) + 1):
+            seeds.add_clause([number, -number])
+        while seeds.solve() and not expired():
+            model = {literal for literal in seeds.get_model() if literal > 0}
+            seed = [wish for number, wish in enumerate(order, 1) if number in model]
+            if holds(seed):
+                for wish in order:
+                    if wish not in seed and holds([*seed, wish]):
+                        seed.append(wish)
+                seeds.add_clause([number for number, wish in enumerate(order, 1) if wish not in seed])
+            else:
+                clash = _shrink(clauses, seed, holds)
+                yield clash
+                seeds.add_clause([-(order.index(wish) + 1) for wish in clash])
+
+
+def _shrink(clauses: Clauses, seed: Sequence[Wish], holds: Callable[[Iterable[Wish]], bool]) -> tuple[Wish, ...]:
+    """A minimal unsatisfiable subset of a seed."""
+    core = {wish_of(ground) for ground in clauses.core()}
+    kept = [wish for wish in seed if wish in core]
+    for wish in list(reversed(kept)):
+        rest = [other for other in kept if other != wish]
+        if not holds(rest):
+            kept = rest
+    return tuple(kept)
+
+
+def explore(clauses: Clauses, expired: Callable[[], bool]) -> None:
+    """Open releases near the stack that clash: with unmet requirements, another machine or unusable files.
+
+    Each line of the stack is followed on its own, always to the release that it would get, skipping unusable files.
+    """
+    universe = clauses.universe
+    level: list[tuple[Candidate | None, Edge]] = [(None, edge) for edge in universe.roots()]
+    asked: dict[Package, list[tuple[Candidate | None, Edge]]] = {}
+    parents: dict[Candidate, set[Candidate]] = {}
+    unusable: list[Candidate] = []
+    for _ in range(_DEPTH):
+        following: list[tuple[Candidate | None, Edge]] = []
+        clauses.expect_edges(edge for _, edge in level)
+        for parent, edge in level:
+            if parent is not None and _is_unmet(universe, edge):
+                unusable.append(parent)
+            if edge.package.kind is not Kind.PROJECT:
+                continue
+            asked.setdefault(edge.package.base, []).append((parent, edge))
+            for candidate in universe.candidates(edge.package, universe.demand(edge)):
+                fresh = candidate not in parents
+                if expired() or (fresh and len(parents) >= _LOOKED_AT):
+                    break
+                parents.setdefault(candidate, set()).update([] if parent is None else [parent])
+                try:
+                    edges = universe.edges(candidate)
+                except ResolverError:
+                    break  # the conflict is certain without it
+                following += [(candidate, one) for one in edges] if fresh else []
+                if not any(one.package.kind is Kind.NONE for one in edges):
+                    break
+        level = following
+    _open_ways(clauses, parents, unusable)
+    for package, rows in asked.items():
+        if next(universe.candidates(package, universe.demand(*(edge for _, edge in rows))), None) is None:
+            _open_ways(clauses, parents, [parent for parent, _ in rows if parent is not None])
+
+
+def _is_unmet(universe: Universe, edge: Edge) -> bool:
+    """Whether a requirement makes a release useless: it has no usable file, or needs another machine."""
+    if edge.package.kind is Kind.SYSTEM:
+        return next(universe.candidates(edge.package, universe.demand(edge)), None) is None
+    return edge.package.kind is Kind.NONE
+
+
+def _open_ways(clauses: Clauses, parents: Mapping[Candidate, set[Candidate]], candidates: list[Candidate]) -> None:
+    """Open candidates and all that led to them."""
+    while candidates:
+        candidate = candidates.pop()
+        if not clauses.opened(candidate):
+            clauses.open(candidate)
+            candidates += sorted(parents[candidate], key=str)
+
+
+def smallest(
+    clauses: Clauses,
+    core: Sequence[Ground],
+    *,
+    hard: Collection[Ground] = (),
+    soft: Collection[Ground] | None = None,
+    expired: Callable[[], bool] = lambda: False,
+) -> tuple[Ground, ...]:
+    """A core with the fewest grounds, or `core`, which must be minimal, if none has fewer.
+
+    `hard` grounds are part of it, needed or not; the others come from `soft`, all known ones if not given.
+    Past the limits the result is `core`: minimal, but perhaps not smallest.
+    """
+    softs = [ground for ground in (clauses.known if soft is None else soft) if ground not in set(hard)]
+    size = len(set(core).difference(hard))
+    asked = _Asked(clauses, expired)
+    with Hitman(solver="m22", htype="sorted") as hitman:
+        while size > 1 and not asked.is_over():
+            hit: list[Ground] | None = hitman.get()
+            if hit is None or len(hit) >= size:
+                return tuple(core)
+            if not asked.satisfiable(among=[*hard, *hit]):
+                return (*hard, *hit)
+            hitman.hit(_correction(asked, [*hard, *hit], softs))
+    return tuple(core)
+
+
+class _Asked:
+    """Clauses, and whether they have been asked often enough."""
+
+    def __init__(self, clauses: Clauses, expired: Callable[[], bool]) -> None:
+        self._clauses = clauses
+        self._expired = expired
+        self._left = _QUESTIONS
+        self.broken = clauses.broken
+
+    def satisfiable(self, *, among: Collection[Ground], any_of: Collection[Ground] = ()) -> bool:
+        """See `Clauses`."""
+        self._left -= 1
+        return self._clauses.satisfiable(among=among, any_of=any_of)
+
+    def is_over(self) -> bool:
+        """Whether the limit is reached, or time is up."""
+        return self._left <= 0 or self._expired()
+
+
+def _correction(clauses: _Asked, kept: list[Ground], softs: Sequence[Ground]) -> list[Ground]:
+    """Soft grounds without which the others can hold, reduced by restoring as many as possible within the limits."""
+    broken = clauses.broken()
+    held = [*kept, *(ground for ground in softs if ground not in broken)]
+    out = [ground for ground in softs if ground in broken]
+    correction: list[Ground] = []
+    in_vain = 0
+    while out and not clauses.is_over():
+        if in_vain >= _IN_VAIN:
+            if not clauses.satisfiable(among=held, any_of=out):
+                return [*correction, *out]
+            in_vain = -len(out)  # one of them can be restored: ask again once it was found, not for each
+        ground = out.pop(0)
+        if clauses.satisfiable(among=[*held, ground]):
+            broken = clauses.broken()
+            held += [ground, *(other for other in out if other not in broken)]
+            out = [other for other in out if other in broken]
+            in_vain = 0
+        else:
+            correction.append(ground)
+            in_vain += 1
+    return [*correction, *out]
+
+
+def cores(
+    clauses: Clauses, expired: Callable[[], bool], is_spare: Callable[[Ground], bool] = lambda _: False
+) -> Iterator[tuple[Ground, ...]]:
+    """Independent cores: with different wishes, or with the same wishes but disjoint reasons.
+
+    A wish that is impossible by itself hides its other clashes, so in a second round the reasons of those cores are
+    left out. Spare grounds are not used if there is a core without them.
+    """
+    explore(clauses, expired)
+    needed = [ground for ground in clauses.known if not is_spare(ground)]
+    among = clauses.known if clauses.satisfiable(among=needed) else needed
+    given = [ground for ground in among if wish_of(ground) is None]
+    told: set[frozenset[Ground]] = set()
+    met: dict[tuple[Wish, ...], set[str]] = {}
+    hiding: set[Ground] = set()
+    for _ in range(2):
+        left = [ground for ground in given if ground not in hiding]
+        for core in islice(_cores(clauses, left, met, expired), _MOST):
+            wanted = {wish_of(ground) for ground in core} - {None}
+            if len(wanted) == 1:
+                hiding.update(ground for ground in core if wish_of(ground) is None)
+            if frozenset(core) not in told:
+                told.add(frozenset(core))
+                yield core
+        if not hiding:
+            return
+
+
+def _cores(
+    clauses: Clauses, given: Sequence[Ground], met: dict[tuple[Wish, ...], set[str]], expired: Callable[[], bool]
+) -> Iterator[tuple[Ground, ...]]:
+    """Cores of these grounds; `met` are the subjects in which cores of the same wishes met so far."""
+    grounds = wishes(clauses)
+    for wanted in sorted(islice(clashing(clauses, given, expired), _MOST), key=len):
+        hard = [ground for wish in wanted for ground in grounds[wish]]
+        left = given
+        subjects = met.setdefault(wanted, set())
+        for _ in range(_SAME_WISHES):
+            if clauses.satisfiable(among=[*hard, *left]):
+                break
+            core = readable(clauses, hard, left, expired)
+            subject = closing_subject(clauses, core)
+            if subject not in subjects:  # otherwise it is the same in another way
+                subjects.add(subject)
+                yield core
+            used = {ground for ground in core if wish_of(ground) is None}
+            if not used:
+                break
+            left = [ground for ground in left if ground not in used]
+
+
+def readable(
+    clauses: Clauses, wished: Sequence[Ground], reasons: Sequence[Ground], expired: Callable[[], bool]
+) -> tuple[Ground, ...]:
+    """A smallest core of wishes that clash for these reasons, with no needless aspect, as reported to people.
+
+    If a version does not exist, that is enough: faults of other releases, which no wish admits, are not reported.
+    """
+    missing = [ground for ground in reasons if isinstance(ground, Lacking) and ground.lack is Lack.RELEASE]
+    if missing and not clauses.satisfiable(among=[*wished, *missing]):
+        reasons = missing
+    found = clauses.minimal(among=[*wished, *reasons])
+    core = smallest(clauses, found, hard=wished, soft=reasons, expired=expired)
+    return tuple(clauses.minimal(among=core))
