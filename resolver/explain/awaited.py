@@ -35,18 +35,21 @@ _ROUNDS = 12
 _BASES = 20  # releases on the index that a supposed one may be another build of
 
 
-def awaited(refutation: Refutation, tick: Callable[[int, int], None] | None = None) -> tuple[Awaited, ...] | Refutation:
-    """What has to be on indexes that could not be reached for a solution; a proof if there is none whatever they have.
+def awaited(refutation: Refutation, tick: Callable[[int, int], None] | None = None) -> tuple[Awaited, ...]:
+    """What has to be on indexes that could not be reached for a solution; nothing if there is none whatever they have.
 
-    That is `refutation` itself, or one in which releases of such indexes are supposed.
+    The clauses then learn what was read for that.
     """
-    universe = refutation.engine.clauses.universe
+    clauses = refutation.engine.clauses
+    universe = clauses.universe
     problem = universe.problem
     supposed: dict[str, Recorded] = {}
     for _ in range(_ROUNDS):
         missing = [ground for ground in refutation.core if isinstance(ground, Lacking) and is_open(universe, ground)]
         if not missing:
-            return refutation
+            if supposed:
+                clauses.learn(refutation.engine.clauses)
+            return ()
         before = len(supposed)
         for project, specifiers in _demands(refutation, missing):
             for row in _rows(project, specifiers):

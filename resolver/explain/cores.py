@@ -22,7 +22,6 @@ from resolver.resolve.universe import Universe
 _DEPTH = 3  # of the look around the stack
 _LOOKED_AT = 600  # releases
 _QUESTIONS = 300  # to the solver, for one smallest core
-_IN_VAIN = 4  # grounds in a row that cannot be restored: perhaps none of the rest can
 _MOST = 12  # sets of wishes, and cores, of each round
 _SAME_WISHES = 4  # cores of the same wishes
 
@@ -195,21 +194,14 @@ def _correction(clauses: _Asked, kept: list[Ground], softs: Sequence[Ground]) ->
     held = [*kept, *(ground for ground in softs if ground not in broken)]
     out = [ground for ground in softs if ground in broken]
     correction: list[Ground] = []
-    in_vain = 0
     while out and not clauses.is_over():
-        if in_vain >= _IN_VAIN:
-            if not clauses.satisfiable(among=held, any_of=out):
-                return [*correction, *out]
-            in_vain = -len(out)  # one of them can be restored: ask again once it was found, not for each
         ground = out.pop(0)
         if clauses.satisfiable(among=[*held, ground]):
             broken = clauses.broken()
             held += [ground, *(other for other in out if other not in broken)]
             out = [other for other in out if other in broken]
-            in_vain = 0
         else:
             correction.append(ground)
-            in_vain += 1
     return [*correction, *out]
 
 

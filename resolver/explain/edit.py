@@ -71,7 +71,7 @@ class StackText:
         """With one of its requirements replaced."""
         return self._instead(("stack", "requires", number), self._raw["stack"]["requires"][number], after)
 
-    def without_lines(self, numbers: Sequence[int]) -> StackText:
+    def without_lines(self, numbers: Collection[int]) -> StackText:
         """Without some of its requirements."""
         stack = self
         for at in sorted(numbers, reverse=True):

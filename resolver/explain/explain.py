@@ -1,11 +1,11 @@
-"""The complete explanation of a conflict: its contradictions, then the ways out."""
+"""The complete explanation of a conflict: its contradictions, then the ways out, two environments among them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
-from itertools import zip_longest
+from itertools import chain, combinations, islice
 from string import ascii_uppercase
 
 from msgspec.structs import replace
@@ -16,25 +16,39 @@ from resolver.explain.awaited import awaited, is_open
 from resolver.explain.changes import Changed
 from resolver.explain.contradictions import contradiction
 from resolver.explain.cores import cores, wish_of
-from resolver.explain.costs import SPLIT, cost, named, no_longer_needed, spares
+from resolver.explain.costs import SPLIT, cost, named, no_longer_needed, spares, useless_without
 from resolver.explain.edit import StackText, with_suffix
 from resolver.explain.fixes import find
-from resolver.explain.split import split
-from resolver.explain.trial import Clock, Expired, Trials, environment
+from resolver.explain.trial import Clock, Expired, Trials
 from resolver.index.protocol import looking
-from resolver.model.component import COMPONENTS
-from resolver.model.explanation import Awaited, Change, ChangeKind, Contradiction, Explanation, Fix
+from resolver.lock.build import applied
+from resolver.model.component import COMPONENTS, ComponentRequirement
+from resolver.model.explanation import (
+    Awaited,
+    Change,
+    ChangeKind,
+    Contradiction,
+    Environment,
+    Explanation,
+    Fix,
+    PinOf,
+)
+from resolver.model.fact import Warns, as_warning
+from resolver.model.origin import StackLine
 from resolver.model.package import Kind
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.model.statement import Lacks, Needs
 from resolver.resolve.core_statements import cutoff_text
+from resolver.resolve.demand import pins
 from resolver.resolve.grounded import Ground
 from resolver.resolve.solver import Refutation
 from resolver.resolve.universe import Universe
 
 _SHARE = 1 / 3  # of the time, at most, for what clashes: the rest is for ways out
+_SHOWN = 10  # pins shown for a way out
+_DIVISIONS = 4  # of the lines to two environments
 
 
 def draft(
@@ -48,34 +62,30 @@ def draft(
 ) -> Explanation:
     """The explanation of a refuted problem, with its ways out as they were found, still without letters.
 
-    `tell` is called with the contradictions, and what is awaited, as soon as they are known, as the ways out take
-    longer, and `tell_way` with the first of these. The search for them may reveal further contradictions, which come
-    last.
+    `tell` is called with the contradictions, and what is awaited, as soon as they are known, and `tell_way` with the
+    first way out. The search for these may reveal further contradictions, which come last.
     Anything not found within the clock's limit is left out, and the explanation says so.
     """
     clauses = refutation.engine.clauses
     problem = clauses.universe.problem
     with looking(clock.look):
-        verdict = awaited(refutation, clock.tick)
-    waiting = () if isinstance(verdict, Refutation) else verdict
-    if isinstance(verdict, Refutation) and verdict is not refutation:
-        clauses.learn(verdict.engine.clauses)
+        waiting = awaited(refutation, clock.tick)
     found_cores = _found_cores(refutation, clock.within(clock.seconds * _SHARE), certain=not waiting)
     contradictions = tuple(contradiction(clauses, core, clock.expired) for core in found_cores)
     if tell is not None:
         tell(problem, contradictions, waiting)
-    trials = Trials(inputs, problem, clauses.universe, clock, cutoff)
+    trials = Trials(inputs, clauses.universe, clock, cutoff)
     with looking(clock.look):
         found = find(clauses, found_cores, trials, tell_way)
     known = [set(one.statements) for one in contradictions]
-    contradictions += tuple(told for _, told in found.further if set(told.statements) not in known)
+    contradictions += tuple(hidden for _, hidden in found.further if set(hidden.statements) not in known)
     all_cores = [*found_cores, *(core for core, _ in found.further)]
     matter = what_matters(contradictions)
     fixes = [fix_of(problem, changed, resolution, matter) for changed, resolution in found.fixes or found.useless]
     return Explanation(
         problem=problem,
         contradictions=contradictions,
-        fixes=(*fixes, *_splits(trials, all_cores, matter)),
+        fixes=(*fixes, *_split(trials, all_cores, matter)),
         attempts=tuple(found.attempts),
         limited=clock.limited,
         missing=tuple(_missing(clauses.universe, contradictions)),
@@ -125,9 +135,11 @@ def what_matters(contradictions: Iterable[Contradiction]) -> list[str]:
     return list(names)
 
 
+# --- ways out as they are shown
+
+
 def fix_of(problem: Problem, changed: Changed, resolution: Resolution, matter: Sequence[str]) -> Fix:
     """A way out of a problem, and what it was locked to; `matter` are the projects to report."""
-    name = problem.stack.name
     known = {pin.name for pin in resolution.pins}.union(COMPONENTS)
     told = {change.subject for change in changed.changes if change.kind is ChangeKind.DROP}
     told |= {named(change.before) for change in changed.changes if change.kind is ChangeKind.VERSION}
@@ -137,8 +149,8 @@ def fix_of(problem: Problem, changed: Changed, resolution: Resolution, matter: S
     return Fix(
         name="",
         changes=changed.changes,
-        environments=(replace(environment(resolution, problem, name, matter), gone=tuple(gone)),),
-        files=((name, changed.text),),
+        environments=(replace(_environment(resolution, problem, matter), gone=tuple(gone)),),
+        files=((problem.stack.name, changed.text),),
         risky=changed.risky,
         price=changed.price + changed.surcharge,
     )
@@ -152,33 +164,44 @@ def _lost_extras(resolution: Resolution) -> Iterator[str]:
         yield from (f"{pin.name}[{extra}]" for extra in pin.unknown_extras if canonicalize_name(extra) in asked)
 
 
-def _splits(trials: Trials, found: Iterable[Sequence[Ground]], matter: Sequence[str]) -> list[Fix]:
-    clashes = [{wish for ground in core if (wish := wish_of(ground)) is not None} for core in found]
-    rows = split(clashes, trials)
-    if not rows:
-        return []
-    lines = [tuple(ask.origin.text for ask in resolution.problem.stack.asks) for _, resolution in rows]
-    changes = tuple(
-        Change(
-            ChangeKind.SPLIT,
-            resolution.problem.stack.name,
-            after=", ".join(line for line in lines[at] if line not in lines[1 - at]),
-            where=trials.problem.stack.where,
-        )
-        for at, (_, resolution) in enumerate(rows)
+def _environment(resolution: Resolution, wish: Problem, matter: Sequence[str]) -> Environment:
+    """The lock of a changed stack; `matter` are the projects whose pins are shown."""
+    asked = [ask.need.name for ask in resolution.problem.stack.asks if isinstance(ask.need, Requirement)]
+    known = dict.fromkeys([*asked, *matter])
+    shown = known if len(known) <= _SHOWN else list(dict.fromkeys([*matter, *asked]))[:_SHOWN]
+    return Environment(
+        name=resolution.problem.stack.name,
+        requires=tuple(ask.origin.text for ask in resolution.problem.stack.asks),
+        pins=tuple(
+            PinOf(name=pin.name, version=str(pin.version), wished=pin.name in asked)
+            for pin in filter(None, map(resolution.pin, shown))
+        ),
+        count=len(resolution.pins),
+        warnings=tuple(_warnings(resolution, wish, matter)),
     )
-    return [
-        Fix(
-            name="",
-            changes=changes,
-            environments=tuple(
-                environment(resolution, trials.problem, resolution.problem.stack.name, matter) for _, resolution in rows
-            ),
-            files=tuple((resolution.problem.stack.name, text) for text, resolution in rows),
-            risky=False,
-            price=SPLIT,
+
+
+def _warnings(resolution: Resolution, wish: Problem, matter: Sequence[str]) -> Iterator[Warns]:
+    """The warnings about a lock.
+
+    Those about a release that the wish itself pins are left out, as they are not caused by the change, unless they
+    are about the machine and would be moot on the wish's own machine.
+    """
+    wished = {ask.need.name: ask.need for ask in wish.stack.asks if isinstance(ask.need, Requirement)}
+    own = {fact.id for fact in wish.facts}
+    yield from (as_warning(practice) for practice in resolution.practices if practice.id not in own)
+    for fact in applied(resolution):
+        if not isinstance(fact, Warns):
+            continue
+        pin = resolution.pin(fact.package)
+        need = wished.get(fact.package)
+        as_wished = pin and need and pins(need.specifier) and need.specifier.contains(pin.version, prereleases=True)
+        averted = any(isinstance(one, Requirement) and one.name in wished for one in fact.unless)
+        elsewhere = any(
+            isinstance(one, ComponentRequirement) and one.is_promised_by(wish.target.system) for one in fact.unless
         )
-    ]
+        if averted or elsewhere or ((fact.package in (*matter, *wished) or fact.components) and not as_wished):
+            yield fact
 
 
 def lettered(explanation: Explanation, cutoff: datetime | None = None) -> Explanation:
@@ -200,16 +223,92 @@ def lettered(explanation: Explanation, cutoff: datetime | None = None) -> Explan
 
 
 def _lettered(fix: Fix, letter: str, of: str, cutoff: str) -> Fix:
-    files, environments = [], []
-    for at, ((name, text), where) in enumerate(zip(fix.files, fix.environments, strict=True), 1):
-        base = name.removesuffix(f"-{at}") if len(fix.files) > 1 else name
-        named = with_suffix(base, f"-{letter.lower()}" + (str(at) if len(fix.files) > 1 else ""))
-        stack = StackText(text).renamed(named).way_out(letter, of)
-        files.append((named, (stack.until(cutoff) if cutoff else stack).text))
-        environments.append(replace(where, name=named))
-    changes = tuple(
-        replace(change, subject=where.name) if change.kind is ChangeKind.SPLIT else change
-        for change, where in zip_longest(fix.changes, environments)
-        if change is not None
+    numbers = [""] if len(fix.files) == 1 else [str(at) for at, _ in enumerate(fix.files, 1)]
+    names = [with_suffix(of, f"-{letter.lower()}{number}") for number in numbers]
+    stacks = [
+        StackText(text).renamed(name).way_out(letter, of) for name, (_, text) in zip(names, fix.files, strict=True)
+    ]
+    changes = fix.changes
+    if changes[0].kind is ChangeKind.SPLIT:
+        changes = tuple(replace(change, subject=name) for change, name in zip(changes, names, strict=True))
+    return replace(
+        fix,
+        name=letter,
+        changes=changes,
+        files=tuple(
+            (name, (stack.until(cutoff) if cutoff else stack).text) for name, stack in zip(names, stacks, strict=True)
+        ),
+        environments=tuple(replace(one, name=name) for one, name in zip(fix.environments, names, strict=True)),
     )
-    return replace(fix, name=letter, changes=changes, files=tuple(files), environments=tuple(environments))
+
+
+# --- two environments
+
+
+def _split(trials: Trials, found: Iterable[Sequence[Ground]], matter: Sequence[str]) -> Iterator[Fix]:
+    """Two environments instead of one, both of them locked, if that solves all of these cores.
+
+    Lines that are in none of them go to both, but for those that do not work without a line of the other one.
+    """
+    problem = trials.problem
+    order = {ask.origin: at for at, ask in enumerate(problem.stack.asks)}
+    clashes = [{order[wish] for one in core if isinstance(wish := wish_of(one), StackLine)} for core in found]
+    if any(len(clash) < 2 for clash in clashes):
+        return  # something clashes with the target, or with itself
+    for here, there in islice(_divisions(clashes, trials.clock.expired), _DIVISIONS):
+        sides = [side for apart in ((there, here), (here, there)) if (side := _side(trials, *apart)) is not None]
+        if len(sides) < 2:
+            continue
+        lines = [[ask.origin.text for ask in resolution.problem.stack.asks] for _, resolution in sides]
+        changes = tuple(
+            Change(
+                ChangeKind.SPLIT,
+                problem.stack.name,
+                after=", ".join(line for line in own if line not in other),
+                where=problem.stack.where,
+            )
+            for own, other in (lines, lines[::-1])
+        )
+        yield Fix(
+            name="",
+            changes=changes,
+            environments=tuple(_environment(resolution, problem, matter) for _, resolution in sides),
+            files=tuple((problem.stack.name, text) for text, _ in sides),
+            risky=False,
+            price=SPLIT,
+        )
+        return
+
+
+def _divisions(clashes: Sequence[set[int]], expired: Callable[[], bool]) -> Iterator[tuple[list[int], list[int]]]:
+    """Every division of the lines concerned that separates each clash, those with few lines in the second first."""
+    lines = sorted(set(chain.from_iterable(clashes)))
+    for size in range(1, len(lines) // 2 + 1):
+        for apart in combinations(reversed(lines), size):
+            if expired():
+                return
+            second = set(apart)
+            if all(clash & second and clash - second for clash in clashes):
+                yield [line for line in lines if line not in second], sorted(second)
+
+
+def _side(trials: Trials, without: Collection[int], other: Collection[int]) -> tuple[str, Resolution] | None:
+    """One of the two stacks; None if it does not lock, or has something that does not work without the lines that go.
+
+    What has a line of its own goes with them, if it is not among the `other` lines, which only this stack has.
+    """
+    needs = [ask.need for ask in trials.problem.stack.asks]
+    gone = {need.name for at in without if isinstance(need := needs[at], Requirement)}
+    while True:
+        text = StackText(trials.text).without_lines(without).text
+        answer = trials.lock(text)
+        if not isinstance(answer, Resolution):
+            return None
+        idle = set(useless_without(gone, applied(answer)))
+        if not idle:
+            return text, answer
+        lines = [at for at, need in enumerate(needs) if isinstance(need, Requirement) and need.name in idle]
+        further = [at for at in lines if at not in without and at not in other]
+        if not further:
+            return None
+        without = [*without, *further]

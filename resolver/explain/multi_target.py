@@ -200,7 +200,7 @@ class Everywhere:
         """The changes of a stack, `inputs`, combined with others that make it lock for the target at `at`, too."""
         clauses = refutation.engine.clauses
         clock = self._clock.within(self._clock.seconds * _SHARE)
-        trials = Trials(inputs, clauses.universe.problem, clauses.universe, clock, self._cutoff)
+        trials = Trials(inputs, clauses.universe, clock, self._cutoff)
         found = find(clauses, list(cores(clauses, clock.expired)) or [refutation.core], trials)
         for changed, _ in found.fixes:
             added = tuple(self._named(change, at) for change in changed.changes)

@@ -26,7 +26,6 @@ from resolver.explain.cores import wish_of
 from resolver.explain.corrections import Corrections, complete
 from resolver.explain.costs import UNLISTED, UNLISTED_LAST, Costs, risky, useless_without, years_older
 from resolver.explain.edit import StackText
-from resolver.explain.noting import rests_on_notes
 from resolver.explain.proposals import Proposals, first_day, is_unstated
 from resolver.explain.rest import Rest, clash_of_rest, told_of
 from resolver.explain.trial import Trials, Undecided
@@ -191,14 +190,14 @@ class Repairs:
         if self._seen(changed) is not None:
             return None
         answer = self._lock(changed, tried, briefly=not changed.practices)  # nothing else is as near the wish
-        if isinstance(answer, Undecided) and answer.is_late:
+        if isinstance(answer, Undecided) and not answer.why:
             self._found.late.append(Late(self, changed, tried, goes_on=True))
         return self._further(changed, answer)
 
     def try_again(self, late: Late) -> Repairs | None:
         """Lock what was not decided in a short time; gives what can be changed with it."""
         answer = self._lock(late.changed, late.tried)
-        if isinstance(answer, Undecided) and answer.is_late:
+        if isinstance(answer, Undecided) and not answer.why:
             late.tried.append(_attempt(late.changed, answer))
         return self._further(late.changed, answer) if late.goes_on else None
 
@@ -309,7 +308,7 @@ class Repairs:
                         return _Tried(rest.core)
                 else:
                     failed = True
-                    if answer.is_late:
+                    if not answer.why:
                         attempts = self._found.attempts if self._is_wish else []
                         self._found.late.append(Late(self, changed, attempts, goes_on=False))
                     self._unreadable.update(one for one in choice.values() if not clauses.universe.opened(one))
@@ -377,7 +376,7 @@ class Repairs:
             return None
         if isinstance(answer, Refutation):
             self._found.unstated |= any(map(is_unstated, answer.core))
-        if not (isinstance(answer, Undecided) and answer.is_late):
+        if not (isinstance(answer, Undecided) and not answer.why):
             tried.append(_attempt(changed, answer))
         return answer
 
@@ -395,7 +394,7 @@ class Repairs:
     def _stated(self, changed: Changed, found: Resolution) -> tuple[Changed, Resolution | Refutation | Undecided]:
         """A changed stack with a minimal set of the facts that the result rests on, and its lock."""
         notes = self._trials.notes
-        needed = [] if notes is None else list(rests_on_notes(found, notes))
+        needed = [] if notes is None else list(notes.rested_on(found))
         if not needed:
             return changed, found
         stated = self.proposals.stating(changed, needed)

@@ -1,29 +1,33 @@
-"""Locking a changed stack for real, within a limit of time."""
+"""Locking a changed stack for real, within a limit of time; with archives' own notes about themselves, if asked for.
+
+No lock rests on a note that nobody has confirmed. So a stack that has a solution with notes is locked once more with a
+`metadata` fact for each archive in it that it rests on, and that is the way out.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from typing import NamedTuple
 
-import msgspec
+from packaging.requirements import InvalidRequirement
+from packaging.utils import NormalizedName
 
 from resolver.config import schema
 from resolver.config.compile import compile_problems
 from resolver.config.document import read_text
 from resolver.config.load import Inputs, with_stack
 from resolver.errors import ResolverError
-from resolver.explain.noting import NotingCatalog
-from resolver.index.protocol import Catalog, looking
-from resolver.lock.build import applied
-from resolver.model.component import ComponentRequirement
-from resolver.model.explanation import Environment, PinOf
-from resolver.model.fact import Warns, as_warning
-from resolver.model.problem import Problem
-from resolver.model.requirement import Requirement
-from resolver.model.resolution import Resolution
+from resolver.index.parse.filename import archive_version
+from resolver.index.parse.noted import Noted, noted_in
+from resolver.index.protocol import Catalog, CatalogOver, UnusableFile, looking
+from resolver.model import text as texts
+from resolver.model.fact import Builds, Fact
+from resolver.model.fact import Metadata as MetadataFact
+from resolver.model.release import Archive, File, Metadata
+from resolver.model.resolution import Pin, Resolution
 from resolver.resolve.builds import solve_builds
-from resolver.resolve.demand import pins
 from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.solver import Refutation, prove, search
 from resolver.resolve.universe import Universe
@@ -31,7 +35,6 @@ from resolver.resolve.universe import Universe
 _BRIEF_SHARE = 1 / 12  # of the time for all, at first: what takes longer waits until the rest has been tried
 _TRIAL_SHARE = 1 / 6
 _NOTING_SHARE = 1 / 3  # with notes, as results rest on releases that nobody has read yet
-_SHOWN = 10  # pins shown for a way out
 
 Tick = Callable[[int, int], None]
 
@@ -68,13 +71,12 @@ class Clock:
         """Whether more than half of the time is left."""
         return self._end - time.monotonic() > self.seconds / 2
 
-    def within(self, seconds: float) -> Clock:
-        """A limit that ends with this one, or after so many seconds."""
-        return Clock(min(seconds, self._end - time.monotonic()), self._tell, self)
+    def within(self, seconds: float, *, again: bool = False) -> Clock:
+        """A limit that ends with this one, or after so many seconds.
 
-    def once(self, seconds: float) -> Clock:
-        """The same for what may be tried again: when it ends, nothing is cut short yet."""
-        return Clock(min(seconds, self._end - time.monotonic()), self._tell)
+        What is done within it may be done `again`: when it ends, nothing is cut short yet.
+        """
+        return Clock(min(seconds, self._end - time.monotonic()), self._tell, None if again else self)
 
     def tick(self, rounds: int, packages: int) -> None:
         """Report how far a search is. Raises Expired."""
@@ -88,91 +90,60 @@ class Clock:
             raise Expired
 
 
-class Undecided(msgspec.Struct, frozen=True):
-    """A changed stack could not be decided within the limit, or for another reason, given in `why`."""
+class Undecided(NamedTuple):
+    """A changed stack could not be decided: in time, or for the reason given in `why`."""
 
     why: str = ""
 
-    @property
-    def is_late(self) -> bool:
-        """Whether it is for the limit."""
-        return not self.why
-
 
 class Trials:
-    """Locks variants of one problem. `inputs` are the files that it was made from, `cutoff` what overrides theirs.
+    """Locks variants of a universe's problem. `inputs` are the files that it was made from, `cutoff` overrides theirs.
 
     `wish` is the text of the original stack, from which all changes started.
     """
 
     def __init__(
-        self,
-        inputs: Inputs,
-        problem: Problem,
-        universe: Universe,
-        clock: Clock,
-        cutoff: datetime | None = None,
-        wish: str = "",
+        self, inputs: Inputs, universe: Universe, clock: Clock, cutoff: datetime | None = None, wish: str = ""
     ) -> None:
         self.inputs = inputs
-        self.problem = problem
+        self.problem = universe.problem
+        self.catalog = universe.catalog
         self.clock = clock
+        self.text = inputs.stack.text
+        self.wish = wish or self.text
+        self.notes = self.catalog if isinstance(self.catalog, NotingCatalog) else None  # if they are taken as true
         self._universe = universe
-        self.wish = wish or inputs.stack.text
         self._cutoff = cutoff
         names = [one.target.name for one in compile_problems(inputs)]
-        self.at = names.index(problem.target.name)
-        self.others = frozenset(names) - {problem.target.name}  # the stack's other targets
-
-    @property
-    def catalog(self) -> Catalog:
-        """Where everything is looked up."""
-        return self._universe.catalog
-
-    @property
-    def text(self) -> str:
-        """The stack's own text."""
-        return self.inputs.stack.text
-
-    def problem_of(self, text: str) -> Problem:
-        """The problem of a changed stack. Raises InputError."""
-        return compile_problems(self._with(text), exclude_newer=self._cutoff, sources=self.problem.sources)[self.at]
-
-    def _with(self, text: str) -> Inputs:
-        return with_stack(self.inputs, read_text(text, schema.StackFile, self.inputs.stack.name))
+        self.at = names.index(self.problem.target.name)
+        self.others = frozenset(names) - {self.problem.target.name}  # the stack's other targets
 
     def after(self, text: str, universe: Universe) -> Trials:
         """Trials for variants of a changed stack, with its universe."""
-        return Trials(self._with(text), universe.problem, universe, self.clock, self._cutoff, self.wish)
+        return Trials(self._with(text), universe, self.clock, self._cutoff, self.wish)
 
     def noting(self) -> Trials:
-        """Trials that trust what archives note about themselves (see `noting`)."""
+        """Trials that trust what archives note about themselves."""
         universe = self._universe.variant(self.problem, NotingCatalog(self.catalog, self.problem.facts))
-        return Trials(self.inputs, self.problem, universe, self.clock, self._cutoff, self.wish)
-
-    @property
-    def notes(self) -> NotingCatalog | None:
-        """The archives' notes, if they are taken as true."""
-        return self.catalog if isinstance(self.catalog, NotingCatalog) else None
+        return Trials(self.inputs, universe, self.clock, self._cutoff, self.wish)
 
     def lock(self, text: str, *, strictly: bool = False, briefly: bool = False) -> Resolution | Refutation | Undecided:
         """Solve a changed stack, including its builds; `strictly` without the archives' own notes.
 
         `briefly` takes less of the time: the same can be asked again.
         """
+        noting = self.notes is not None and not strictly  # everything that follows rests on notes
+        share = _NOTING_SHARE if noting else _BRIEF_SHARE if briefly else _TRIAL_SHARE
+        clock = self.clock.within(self.clock.seconds * share, again=True)
         try:
-            problem = self.problem_of(text)
-            catalog = self.notes.inner if strictly and self.notes is not None else None
-            universe = self._universe.variant(problem, catalog)
+            problems = compile_problems(self._with(text), exclude_newer=self._cutoff, sources=self.problem.sources)
+            catalog = self.notes.inner if self.notes is not None and strictly else None
+            universe = self._universe.variant(problems[self.at], catalog)
             prefetch = Prefetch(universe)
             prefetch.expect(universe.roots())
-            noting = self.notes is not None and not strictly  # everything that follows rests on notes
-            share = _NOTING_SHARE if noting else _BRIEF_SHARE if briefly else _TRIAL_SHARE
-            clock = self.clock.once(self.clock.seconds * share)
             with looking(clock.look):
                 # most changed stacks that clash do so at once; the complete engine then says why
-                found = search(universe, prefetch, clock.tick, starts=1)
-                answer = found if found is not None else prove(universe, clock.tick)
+                answer = search(universe, prefetch, clock.tick, starts=1) or prove(universe, clock.tick)
                 if isinstance(answer, Resolution):
                     solve_builds(answer, universe.catalog, tick=clock.tick)
             return answer
@@ -183,42 +154,62 @@ class Trials:
         except ResolverError as error:
             return Undecided(error.message)
 
+    def _with(self, text: str) -> Inputs:
+        return with_stack(self.inputs, read_text(text, schema.StackFile, self.inputs.stack.name))
 
-def environment(resolution: Resolution, wish: Problem, name: str, matter: Sequence[str]) -> Environment:
-    """The lock of a changed stack; `matter` are the projects whose pins are shown.
 
-    Warnings about a release that the wish itself pins are left out, as they are not caused by the change, unless they
-    are about the machine and would be moot on the wish's own machine.
+class NotingCatalog(CatalogOver):
+    """A catalog over `inner` in which notes count as static metadata if there is none; all else is as there.
+
+    Archives are not inspected if `facts` say what they need or how they are built: they may be large.
     """
-    asked = [ask.need.name for ask in resolution.problem.stack.asks if isinstance(ask.need, Requirement)]
-    known = dict.fromkeys([*asked, *matter])
-    shown = known if len(known) <= _SHOWN else list(dict.fromkeys([*matter, *asked]))[:_SHOWN]
-    return Environment(
-        name=name,
-        requires=tuple(ask.origin.text for ask in resolution.problem.stack.asks),
-        pins=tuple(
-            PinOf(name=pin.name, version=str(pin.version), wished=pin.name in asked)
-            for pin in (resolution.pin(one) for one in shown)
-            if pin is not None
-        ),
-        count=len(resolution.pins),
-        warnings=tuple(_warnings(resolution, wish, matter)),
-    )
 
+    def __init__(self, inner: Catalog, facts: Iterable[Fact] = ()) -> None:
+        super().__init__(inner)
+        self._noted: dict[File, Noted | None] = {}
+        self._facts = [fact for fact in facts if isinstance(fact, (MetadataFact, Builds))]
 
-def _warnings(resolution: Resolution, wish: Problem, matter: Sequence[str]) -> Iterator[Warns]:
-    wished = {ask.need.name: ask.need for ask in wish.stack.asks if isinstance(ask.need, Requirement)}
-    own = {fact.id for fact in wish.facts}
-    yield from (as_warning(practice) for practice in resolution.practices if practice.id not in own)
-    for fact in applied(resolution):
-        if not isinstance(fact, Warns):
-            continue
-        pin = resolution.pin(fact.package)
-        need = wished.get(fact.package)
-        as_wished = pin and need and pins(need.specifier) and need.specifier.contains(pin.version, prereleases=True)
-        averted = any(isinstance(one, Requirement) and one.name in wished for one in fact.unless)
-        elsewhere = any(
-            isinstance(one, ComponentRequirement) and one.is_promised_by(wish.target.system) for one in fact.unless
+    def noted(self, file: File) -> Noted | None:
+        """The notes of an archive without static metadata, if a fact can express them."""
+        if file not in self._noted:
+            static = self._is_stated(file) or self.inner.archive(file).metadata is not None
+            self._noted[file] = None if static else self._sayable(file)
+        return self._noted[file]
+
+    def _is_stated(self, file: File) -> bool:
+        return any(
+            (version := texts.version(archive_version(file.filename, NormalizedName(fact.package)) or "")) is not None
+            and fact.speaks_of(version)
+            for fact in self._facts
         )
-        if averted or elsewhere or ((fact.package in (*matter, *wished) or fact.components) and not as_wished):
-            yield fact
+
+    def _sayable(self, file: File) -> Noted | None:
+        try:
+            noted = noted_in(file, self.inner)
+            urls = noted is not None and any(texts.requirement(line).url for line in noted.lines)
+        except (UnusableFile, ResolverError, InvalidRequirement):
+            return None
+        return None if urls else noted
+
+    def archive(self, file: File) -> Archive:
+        own = self.inner.archive(file)
+        noted = self.noted(file)
+        if noted is None:
+            return own
+        metadata = Metadata("", "", noted.lines, file.requires_python, texts.all_extras(noted.lines))
+        return Archive(metadata, own.build_requires)
+
+    def close(self) -> None:
+        """Do nothing: somebody else owns the inner catalog."""
+
+    def rested_on(self, resolution: Resolution) -> Iterator[tuple[Pin, Noted]]:
+        """The pins of a resolution that need a fact, each with its archive's notes."""
+        stated = [fact for fact in resolution.problem.facts if isinstance(fact, MetadataFact)]
+        for pin in resolution.pins:
+            release = pin.release
+            if release.file.is_wheel or release.source is not None or release.builds is not None:
+                continue
+            if any(fact.package == pin.name and fact.speaks_of(pin.version) for fact in stated):
+                continue
+            if (noted := self.noted(release.file)) is not None:
+                yield pin, noted
