@@ -1,19 +1,21 @@
-"""What a line or a component may become, in order of preference."""
+"""What lines and components may become, several of them together, in order of preference."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice, takewhile
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from resolver.errors import ResolverError
 from resolver.explain.costs import UNLISTED, UNSURE
 from resolver.model import text
 from resolver.model.component import ComponentRequirement, Value
-from resolver.model.fact import Fact, Need, Requires, Warns
+from resolver.model.fact import Need, Requires, Warns
 from resolver.model.origin import BuildLine, StackLine
 from resolver.model.package import Kind, Package
-from resolver.model.problem import Problem
 from resolver.model.release import Candidate, Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
@@ -23,35 +25,114 @@ from resolver.resolve.demand import names_prerelease
 from resolver.resolve.grounded import Component, Ground, Lacking, Line
 from resolver.resolve.project import Project
 
+_LOOKS = 800  # candidates, or several in a row, looked at for one set and one direction
 _YEAR = 365  # days
+_AHEAD = {0: 4, 4: 12, 16: 16, 32: 16, 48: 16}  # after so many candidates -> how many are requested at once
+
+Choice = Mapping[Ground, Candidate]
 
 
 class Alternatives:
-    """The releases and values on offer for the wishes of one problem."""
+    """The releases and values on offer for the wishes of one problem.
 
-    def __init__(self, clauses: Clauses, problem: Problem) -> None:
+    `unreadable` are releases whose file cannot be fetched: trying them again is useless. `met_unlisted` are sets of
+    changes that only unlisted releases meet: with more changes than that, another unlisted one would be nothing new.
+    """
+
+    def __init__(self, clauses: Clauses, expired: Callable[[], bool]) -> None:
+        self.unreadable: set[Candidate] = set()
+        self.met_unlisted: list[frozenset[Ground]] = []
         self._clauses = clauses
-        self._problem = problem
+        self._expired = expired
+        problem = clauses.universe.problem
+        self._system = problem.target.system
         self._needs = {ask.origin: ask.need for ask in problem.stack.asks}
-        self._about: dict[str, list[Fact]] = {}
         self._asked = dict.fromkeys(need.name for need in self._needs.values() if isinstance(need, Requirement))
-        self._doubts: dict[tuple[Candidate, tuple[tuple[str, Value], ...]], int] = {}
-        for fact in problem.facts:
-            self._about.setdefault(fact.package, []).append(fact)
+        # the projects of which facts say which CANN each release needs
+        self._tabulated = {one.package for one in problem.facts if isinstance(one, Requires) and _is_of_component(one)}
 
-    def candidates(self, ground: Ground, *, newest: bool, among: Sequence[Ground] = ()) -> Iterator[Candidate]:
+    # --- of several changes together
+
+    def choices(self, wanted: Sequence[Ground], *, newest: bool) -> Iterator[Choice]:
+        """Releases and values for what may change, in order of preference, that are not known to clash.
+
+        What is learned while one choice is tried applies to the next. Whatever has the fewest candidates is chosen
+        first; the number of looks is limited. Before each choice comes the same one with the components that
+        have the fewest objections to its releases.
+        """
+        looks = takewhile(lambda _: not self._expired(), range(_LOOKS))
+        options = self.options(wanted, newest=newest)
+        free = sorted(options, key=lambda ground: len(options[ground]))
+        before: list[Choice] = []
+        for choice in self._complete(options, free, {}, looks):
+            for better in (*islice(self._on_its_machine(choice, options, looks), 1), choice):
+                if better not in before and self.unreadable.isdisjoint(better.values()):
+                    before.append(better)
+                    yield better
+
+    def options(self, wanted: Sequence[Ground], *, newest: bool) -> Mapping[Ground, Sequence[Candidate]]:
+        """What each of a set of changes may become."""
+        listed_only = any(met.issubset(wanted) for met in self.met_unlisted)
+        return {
+            ground: [
+                one
+                for one in self._candidates(ground, wanted, newest=newest)
+                if one not in self.unreadable and not (listed_only and self._is_unlisted(one))
+            ]
+            for ground in free_of(wanted)
+        }
+
+    def _complete(
+        self,
+        options: Mapping[Ground, Sequence[Candidate]],
+        free: Sequence[Ground],
+        choice: Choice,
+        looks: Iterator[int],
+    ) -> Iterator[Choice]:
+        """Every way to complete a choice, as long as there are looks left."""
+        if not free:
+            yield choice
+            return
+        clauses, rows = self._clauses, options[free[0]]
+        chosen = [clauses.variable(one) for one in choice.values()]
+        for opened, at in enumerate(_possible(clauses, rows, range(len(rows)), chosen, looks)):
+            if opened in _AHEAD:  # most candidates ruled out without being opened are never read
+                clauses.expect(rows[at : at + _AHEAD[opened]])
+            _open(clauses, rows[at])
+            if clauses.satisfiable([*chosen, clauses.variable(rows[at])]):
+                yield from self._complete(options, free[1:], {**choice, free[0]: rows[at]}, looks)
+            if not clauses.satisfiable(chosen):
+                return  # no option for this one can work any more
+
+    def _on_its_machine(
+        self, choice: Choice, options: Mapping[Ground, Sequence[Candidate]], looks: Iterator[int]
+    ) -> Iterator[Choice]:
+        """The releases of a choice with other values for its components, those with the fewest objections first."""
+        free: list[Ground] = [ground for ground in choice if isinstance(ground, Component)]
+        releases = {ground: candidate for ground, candidate in choice.items() if ground not in free}
+        if not free or not releases or not self.doubt(choice):
+            return
+
+        def doubts(ground: Ground) -> Callable[[Candidate], int]:
+            return lambda value: self.doubt({**choice, ground: value})
+
+        values = {ground: sorted(options[ground], key=doubts(ground)) for ground in free}
+        yield from self._complete(values, free, releases, looks)
+
+    # --- of one
+
+    def _candidates(self, ground: Ground, wanted: Collection[Ground], *, newest: bool) -> Sequence[Candidate]:
         """What a line or a component may become, nearest to the wish or newest first.
 
-        Objections to a release that depend on components that change as well, `among` others, do not count yet.
+        Last come releases with objections, and those not in their project's tables. Objections that depend on
+        components that change as well, because they are `wanted` to, do not count yet.
         """
         if isinstance(ground, Component):
-            yield from self._clauses.packages[Package(ground.name, "", Kind.SYSTEM)][1:]
-            return
+            return self._clauses.packages[Package(ground.name, "", Kind.SYSTEM)][1:]
         assert isinstance(ground, Line)  # noqa: S101  nothing else has candidates
         need = self._need(ground.origin)
-        package = Package(need.name)
+        package, wish = Package(need.name), need.specifier
         self._clauses.introduce(package)
-        wish = need.specifier
         releases = [
             one
             for one in self._clauses.packages[package]
@@ -59,28 +140,27 @@ class Alternatives:
             and not one.chosen.yanked
             and not wish.contains(one.version, prereleases=True)
         ]
-        stable = [one for one in releases if not one.version.is_prerelease]
+        final = [one for one in releases if not one.version.is_prerelease]
         further: list[Candidate] = []
         if newest or not names_prerelease(wish):
             further = [] if newest else [one for one in releases if self._is_candidate_of(wish, one)]
-            releases = stable or releases
+            releases = final or releases
         if newest:
             releases.sort(key=_position)  # ignoring the preferences of the previous lock
         else:
             at = _wished(wish, self._clauses.universe.project(need.name))
             releases.sort(key=lambda one: abs(_position(one) - at) * 2 + (_position(one) > at))
         releases += (one for one in further if one not in releases)
-        # releases with objections, and those not in their project's tables, come last
-        machine = self._machine(among, {})
-        yield from sorted(releases, key=lambda one: self._doubt(one, machine))
+        machine = {name: value for name, value in self._system.items() if Component(name) not in wanted}
+        return sorted(releases, key=lambda one: self._doubt(one, machine))
 
     def _is_candidate_of(self, wish: SpecifierSet, candidate: Candidate) -> bool:
         """Whether a release is a pre-release of a pinned one, and facts say which CANN each of them is for."""
-        if not candidate.version.is_prerelease or self.is_unsure(candidate):
+        if not candidate.version.is_prerelease or self._doubt(candidate, self._system):
             return False
         final = Version(candidate.version.base_version)
         pinned = any(one.operator == "==" and one.contains(final) for one in wish)
-        return pinned and bool(self._is_listed(candidate.package.name, candidate.version))
+        return pinned and candidate.package.name in self._tabulated
 
     def lacking(self, ground: Ground) -> Ground | None:
         """The ground that a line's project has releases without a file for the target, if there is one."""
@@ -88,6 +168,8 @@ class Alternatives:
             return None
         lack = Lacking(self._need(ground.origin).name, Lack.FILE, "")
         return lack if lack in self._clauses.absent else None
+
+    # --- how far from the wish
 
     def steps(self, origin: StackLine | BuildLine, candidate: Candidate) -> int:
         """How many releases newer than a line's wish a candidate is; negative if it is older."""
@@ -109,13 +191,11 @@ class Alternatives:
         years = 0
         for need in self._needs.values():
             pin = found.pin(need.name) if isinstance(need, Requirement) else None
-            if (
-                pin is not None
-                and isinstance(need, Requirement)
-                and need.specifier.contains(pin.version, prereleases=True)
-            ):
-                versions = self._clauses.universe.project(need.name).versions
-                years -= self._years(need, versions.index(pin.version)) if pin.version in versions else 0
+            if pin is None or not isinstance(need, Requirement):
+                continue
+            position = self._clauses.universe.project(need.name).position(pin.version)
+            if position is not None and need.specifier.contains(pin.version, prereleases=True):
+                years -= self._years(need, position)
         return years
 
     def _years(self, need: Requirement, position: int) -> int:
@@ -130,41 +210,30 @@ class Alternatives:
         years = (uploaded - wished if newer else wished - uploaded).days // _YEAR
         return max(years, 0) if newer else min(-years, 0)
 
-    def is_unsure(self, candidate: Candidate) -> bool:
-        """Whether there are objections to a release, or it is not in its project's tables."""
-        return self._doubt(candidate, self._problem.target.system) > 0
+    # --- objections
 
-    def count_unlisted(self, choice: Mapping[Ground, Candidate]) -> int:
+    def count_unlisted(self, choice: Choice) -> int:
         """How many of these are releases that are not in their project's tables."""
         return sum(map(self._is_unlisted, choice.values()))
-
-    def doubt(self, choice: Mapping[Ground, Candidate]) -> int:
-        """The surcharge for these releases, on the machine given by the components among them."""
-        machine = self._machine((), choice)
-        return sum(self._doubt(candidate, machine) for candidate in choice.values())
-
-    def _machine(self, among: Sequence[Ground], choice: Mapping[Ground, Candidate]) -> Mapping[str, Value]:
-        """The target's components, with some changed."""
-        changing = {ground.name for ground in among if isinstance(ground, Component)}
-        machine = {name: value for name, value in self._problem.target.system.items() if name not in changing}
-        for ground, candidate in choice.items():
-            if isinstance(ground, Component) and not isinstance(candidate.chosen, Release):
-                machine[ground.name] = candidate.chosen
-        return machine
-
-    def _doubt(self, candidate: Candidate, machine: Mapping[str, Value]) -> int:
-        """The surcharge for a release on this machine; 0 for what is no release."""
-        key = candidate, tuple(machine.items())
-        if key not in self._doubts:
-            unlisted = self._is_unlisted(candidate)
-            self._doubts[key] = UNLISTED if unlisted else UNSURE * self._has_faults(candidate, machine)
-        return self._doubts[key]
 
     def unlisted(self, found: Resolution) -> Iterator[str]:
         """The wish's projects whose release in a solution is not in the project's tables."""
         for pin in filter(None, map(found.pin, self._asked)):
-            if self._is_listed(pin.name, pin.version) is False:
+            position = self._clauses.universe.project(pin.name).position(pin.version)
+            if pin.name in self._tabulated and (position is None or not self._is_listed(pin.name, position)):
                 yield pin.name
+
+    def doubt(self, choice: Choice) -> int:
+        """The surcharge for these releases, on the machine given by the components among them."""
+        machine = dict(self._system)
+        for ground, candidate in choice.items():
+            if isinstance(ground, Component) and not isinstance(candidate.chosen, Release):
+                machine[ground.name] = candidate.chosen
+        return sum(self._doubt(candidate, machine) for candidate in choice.values())
+
+    def _doubt(self, candidate: Candidate, machine: Mapping[str, Value]) -> int:
+        """The surcharge for a release on this machine; 0 for what is no release."""
+        return UNLISTED if self._is_unlisted(candidate) else UNSURE * self._has_faults(candidate, machine)
 
     def _has_faults(self, candidate: Candidate, machine: Mapping[str, Value]) -> bool:
         """Whether a warning says that a release fails, or may fail on this machine; mere notes do not count."""
@@ -177,37 +246,38 @@ class Alternatives:
         if not isinstance(candidate.chosen, Release):
             return False
         is_wheel = candidate.chosen.file.is_wheel
+        project = self._clauses.universe.project(text.name(candidate.package.name))
         return any(
-            isinstance(fact, Warns)
-            and (is_wheel or not fact.wheels)
+            (is_wheel or not fact.wheels)
             and not fact.extra
             and not fact.beside  # not known yet
             and (fact.grave or fact.unless)
-            and fact.speaks_of(candidate.version)
             and not any(may_hold(need, fact) for need in fact.unless)
-            for fact in self._about.get(candidate.package.name, ())
+            for fact in project.about(candidate.chosen.position, Warns)
         )
 
     def _is_unlisted(self, candidate: Candidate) -> bool:
         """Whether facts say which CANN the project's releases need, but not for this one."""
-        return (
-            isinstance(candidate.chosen, Release)
-            and self._is_listed(candidate.package.name, candidate.version) is False
-        )
+        name, release = candidate.package.name, candidate.chosen
+        return isinstance(release, Release) and name in self._tabulated and not self._is_listed(name, release.position)
 
-    def _is_listed(self, project: str, version: Version) -> bool | None:
-        """Whether facts say which CANN a release needs; None if they do not say it of any release of the project."""
-        tables = [
-            fact
-            for fact in self._about.get(project, ())
-            if isinstance(fact, Requires) and any(isinstance(need, ComponentRequirement) for need in fact.needs)
-        ]
-        return any(fact.speaks_of(version) for fact in tables) if tables else None
+    def _is_listed(self, name: str, position: int) -> bool:
+        return any(map(_is_of_component, self._clauses.universe.project(text.name(name)).about(position, Requires)))
 
     def _need(self, origin: StackLine | BuildLine) -> Requirement:
         need = self._needs[origin]
         assert isinstance(need, Requirement)  # noqa: S101  lines about components have no candidates
         return need
+
+
+def free_of(wanted: Sequence[Ground]) -> list[Ground]:
+    """The components and lines of a set of changes that become something else."""
+    free: list[Ground] = [ground for ground in wanted if isinstance(ground, Component)]
+    return free + [ground for ground in wanted if isinstance(ground, Line) and ground.aspect == "version"]
+
+
+def _is_of_component(fact: Requires) -> bool:
+    return any(isinstance(need, ComponentRequirement) for need in fact.needs)
 
 
 def _wished(wish: SpecifierSet, project: Project) -> int:
@@ -225,3 +295,34 @@ def _wished(wish: SpecifierSet, project: Project) -> int:
 def _position(candidate: Candidate) -> int:
     assert isinstance(candidate.chosen, Release)  # noqa: S101  only releases stand in an order
     return candidate.chosen.position
+
+
+def _possible(
+    clauses: Clauses, options: Sequence[Candidate], places: range, chosen: Sequence[int], looks: Iterator[int]
+) -> Iterator[int]:
+    """Where the options are that do not clash with what was chosen, in order.
+
+    A project may have a thousand releases of which a few in a row will do, so those in a row are looked at together.
+    """
+    several = options[places.start : places.stop]
+    if not several or next(looks, None) is None:
+        return
+    name = clauses.variable(several[0]) if len(several) == 1 else clauses.any_of(several)
+    if not clauses.satisfiable([*chosen, name]):
+        return
+    if len(several) == 1:
+        yield places.start
+        return
+    middle = places.start + len(several) // 2
+    yield from _possible(clauses, options, range(places.start, middle), chosen, looks)
+    yield from _possible(clauses, options, range(middle, places.stop), chosen, looks)
+
+
+def _open(clauses: Clauses, candidate: Candidate) -> None:
+    """Open a release with those of its extras that matter and are available."""
+    for package, known in list(clauses.packages.items()):
+        if package.name == candidate.package.name and package.kind is candidate.package.kind:
+            for other in known:
+                if other.chosen is candidate.chosen:
+                    with suppress(ResolverError):  # it stays unknown; locking will tell
+                        clauses.open(other)

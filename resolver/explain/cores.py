@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
+from typing import NamedTuple
 
 from pysat.examples.hitman import Hitman
 from pysat.solvers import Minisat22
 
 from resolver.errors import ResolverError
-from resolver.explain.contradictions import closing_subject
+from resolver.explain.contradictions import closing_subject, contradiction
+from resolver.explain.costs import drops
 from resolver.model.edge import Edge
+from resolver.model.explanation import Contradiction
 from resolver.model.origin import BuildLine, StackLine
 from resolver.model.package import Kind, Package
 from resolver.model.release import Candidate
 from resolver.model.statement import Lack
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.grounded import Component, Ground, Lacking, Line
+from resolver.resolve.complete import MOST_UNREAD
+from resolver.resolve.grounded import Component, Ground, Lacking, Line, Module, Said, Taken
+from resolver.resolve.solver import Refutation
 from resolver.resolve.universe import Universe
 
 _DEPTH = 3  # of the look around the stack
@@ -269,3 +275,89 @@ def readable(
     found = clauses.minimal(among=[*wished, *reasons])
     core = smallest(clauses, found, hard=wished, soft=reasons, expired=expired)
     return tuple(clauses.minimal(among=core))
+
+
+# --- what was hidden
+
+
+class HiddenCore(NamedTuple):
+    """A core of the previous stack that shows only in a changed one; `core_there` is the same in its `clauses`.
+
+    It is not `certain` if one of a few unread releases might permit what the policy excludes.
+    """
+
+    core: Sequence[Ground]
+    clauses: Clauses
+    core_there: Sequence[Ground]
+    certain: bool
+
+
+def hidden_core(answer: Refutation, clauses: Clauses, wanted: Collection[Ground]) -> HiddenCore | None:
+    """A core of the stack of `clauses` without anything that is `wanted` to change; None if there is none.
+
+    `answer` refutes the stack with those changes. To help, a set of changes must change something in this core, too.
+    """
+    changed = answer.engine.clauses
+    stack = clauses.universe.problem.stack
+    gone = {ground.origin for ground in wanted if isinstance(ground, Line) and drops(ground)}
+    before = [ask.origin for ask in stack.asks if ask.origin not in gone]
+    after = [ask.origin for ask in changed.universe.problem.stack.asks]
+    if len(before) != len(after):
+        return None
+    origins: dict[StackLine | BuildLine, StackLine | BuildLine] = dict(zip(after, before, strict=True))
+
+    def as_before(ground: Ground) -> Ground:
+        return Line(origins.get(ground.origin, ground.origin), ground.aspect) if isinstance(ground, Line) else ground
+
+    free = [ground for ground in changed.known if as_before(ground) in wanted]
+    with _asking(changed, free, reading=False):
+        core_there = [] if changed.satisfiable() else changed.minimal()
+    with _asking(changed, free, reading=True):
+        certain = not changed.satisfiable(among=core_there) or changed.unread > MOST_UNREAD
+    # a line's own version may permit what the policy otherwise excludes
+    lines = {ground.origin for ground in wanted if isinstance(ground, Line)}
+    names = {getattr(ask.need, "name", "") for ask in stack.asks if ask.origin in lines}
+    if any(isinstance(ground, Lacking) and ground.project.partition("[")[0] in names for ground in core_there):
+        return None
+    core = [as_before(ground) for ground in core_there]
+    # a fact proposed with the changes is none of the previous stack
+    if not core or any(isinstance(one, (Said, Taken, Module)) and one not in clauses.known for one in core):
+        return None
+    return HiddenCore(core, changed, core_there, certain)
+
+
+def hidden_contradiction(
+    hidden: HiddenCore, clauses: Clauses, wanted: Collection[Ground], expired: Callable[[], bool]
+) -> Contradiction | None:
+    """What clashes, for people: from the `clauses` of the previous stack or, for what they lack, from the others.
+
+    None if lines of the changed stack would have to be mentioned.
+    """
+    with _asking(clauses, (), reading=clauses.reading):
+        told = _with_whole_lines(hidden.core, clauses, expired)
+    here, there = ({one.origin for one in core if isinstance(one, Line)} for core in (hidden.core, hidden.core_there))
+    if told is not None or not hidden.certain or here != there or any(map(drops, wanted)):
+        return told  # its lines differ, or are elsewhere
+    return _with_whole_lines(hidden.core_there, hidden.clauses, expired)
+
+
+def _with_whole_lines(core: Sequence[Ground], clauses: Clauses, expired: Callable[[], bool]) -> Contradiction | None:
+    """A core for people: with whole lines, so that whatever their versions rule out is not a reason."""
+    wanted = {wish for ground in core if (wish := wish_of(ground)) is not None}
+    wished = [ground for ground in clauses.known if wish_of(ground) in wanted]
+    reasons = [ground for ground in core if wish_of(ground) is None]
+    known = all(ground in clauses.known for ground in reasons)
+    if not known or clauses.satisfiable(among=[*wished, *reasons]):
+        return None
+    return contradiction(clauses, readable(clauses, wished, reasons, expired), expired)
+
+
+@contextmanager
+def _asking(clauses: Clauses, relaxed: Iterable[Ground], *, reading: bool) -> Iterator[None]:
+    """Use clauses with other grounds relaxed, and with or without assumptions about unread releases."""
+    before = clauses.relaxed, clauses.reading
+    clauses.relaxed, clauses.reading = frozenset(relaxed), reading
+    try:
+        yield
+    finally:
+        clauses.relaxed, clauses.reading = before

@@ -1,17 +1,18 @@
-"""The price of changes: few and small ones first, those against facts last."""
+"""The price of changes: few and small ones first, those against facts last; and the cheapest sets of changes."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TypeGuard
 
 from packaging.requirements import InvalidRequirement
+from pysat.examples.rc2 import RC2
+from pysat.formula import WCNF
 
 from resolver.model import text
 from resolver.model.explanation import Change, ChangeKind, Fix
 from resolver.model.fact import Builds, Excludes, Fact, Metadata, Names, Requires, Strength, Warns
-from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.statement import Lack, Source
 from resolver.resolve.clauses import Clauses
@@ -47,7 +48,8 @@ _RELAX = {Strength.OBSERVED: 650, Strength.DOCUMENTED: 750, Strength.VENDOR: 850
 class Costs:
     """The prices of changing the grounds of one problem. `own_cutoff`: its stack has one, which can be changed."""
 
-    def __init__(self, clauses: Clauses, problem: Problem, *, own_cutoff: bool) -> None:
+    def __init__(self, clauses: Clauses, *, own_cutoff: bool) -> None:
+        problem = clauses.universe.problem
         self._clauses = clauses
         self._asks = problem.stack.asks
         self._facts = {fact.id: fact for fact in problem.facts}
@@ -108,6 +110,62 @@ class Costs:
     def is_override(self, ground: Ground) -> TypeGuard[Said]:
         """Whether a ground is changed by a `replaces` fact."""
         return isinstance(ground, Said) and self.of(ground) == OVERRIDE
+
+
+class Corrections:
+    """Grounds that may change, with their prices, and the demands on a set of changes."""
+
+    def __init__(self) -> None:
+        self._variables: dict[Ground, int] = {}
+        self._solver = RC2(WCNF())
+        self._keeps_lines = False
+        self._whole: dict[object, list[Ground]] = {}  # aspects of a line; they exclude dropping it
+
+    def demand(self, prices: Mapping[Ground, int], given: Collection[Ground] = ()) -> None:
+        """One of these grounds must change, at its price; with `given`, only if all of those change."""
+        clause = [self._variable(ground, price) for ground, price in prices.items()]
+        self._solver.add_clause([*(-self._variables[ground] for ground in given), *clause])
+
+    def keep_lines(self) -> None:
+        """Drop no lines from now on."""
+        if self._keeps_lines:
+            return
+        self._keeps_lines = True
+        for ground, variable in self._variables.items():
+            if isinstance(ground, Line) and not ground.aspect:
+                self._solver.add_clause([-variable])
+
+    def refuse(self, tried: Collection[Ground], *, exactly: bool = False) -> None:
+        """Exclude this set of changes and its supersets; with `exactly`, only the set itself."""
+        others = [variable for ground, variable in self._variables.items() if exactly and ground not in tried]
+        self._solver.add_clause([*(-self._variables[ground] for ground in tried), *others])
+
+    def cheapest(self) -> list[Ground] | None:
+        """The cheapest set of changes; None if none is left."""
+        model: Sequence[int] | None = self._solver.compute()
+        if model is None:
+            return None
+        true = {literal for literal in model if literal > 0}
+        return [ground for ground, variable in self._variables.items() if variable in true]
+
+    def _variable(self, ground: Ground, price: int) -> int:
+        known = self._variables.get(ground)
+        if known is not None:
+            return known
+        variable = self._variables[ground] = len(self._variables) + 1
+        self._solver.add_clause([-variable], weight=price)
+        if self._keeps_lines and isinstance(ground, Line) and not ground.aspect:
+            self._solver.add_clause([-variable])
+        for other in self._exclude(ground):
+            self._solver.add_clause([-variable, -self._variables[other]])
+        return variable
+
+    def _exclude(self, ground: Ground) -> Iterator[Ground]:
+        """A line that is dropped is not changed otherwise."""
+        if isinstance(ground, Line):
+            rows = self._whole.setdefault(ground.origin, [])
+            yield from [other for other in rows if isinstance(other, Line) and not (other.aspect and ground.aspect)]
+            rows.append(ground)
 
 
 def cost(fix: Fix) -> int:

@@ -18,7 +18,7 @@ from resolver.explain.contradictions import contradiction
 from resolver.explain.cores import cores, wish_of
 from resolver.explain.costs import SPLIT, cost, named, no_longer_needed, spares, useless_without
 from resolver.explain.edit import StackText, with_suffix
-from resolver.explain.fixes import find
+from resolver.explain.repairs import find
 from resolver.explain.trial import Clock, Expired, Trials
 from resolver.index.protocol import looking
 from resolver.lock.build import applied

@@ -25,7 +25,7 @@ from resolver.explain.cores import cores
 from resolver.explain.costs import cost, saved
 from resolver.explain.edit import StackText
 from resolver.explain.explain import fix_of, what_matters
-from resolver.explain.fixes import find
+from resolver.explain.repairs import find
 from resolver.explain.trial import Clock, Expired, Trials
 from resolver.model.explanation import Attempt, Change, ChangeKind, Explanation, Fix, Outcome
 from resolver.model.problem import Problem
