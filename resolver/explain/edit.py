@@ -21,6 +21,7 @@ from packaging.requirements import InvalidRequirement
 
 from resolver.model import text as texts
 from resolver.model.component import parse_value
+from resolver.model.explanation import Change, ChangeKind
 from resolver.model.requirement import Requirement
 from resolver.model.target import default_name
 
@@ -70,10 +71,6 @@ class StackText:
             with suppress(InvalidRequirement):  # a component
                 yield texts.requirement(line)
 
-    def places_of(self, line: str) -> list[int]:
-        """The positions of a requirement among those of the stack."""
-        return [at for at, one in enumerate(self._raw["stack"]["requires"]) if one == line]
-
     def with_line(self, number: int, after: str) -> StackText:
         """With one of its requirements replaced."""
         return self.with_value(("stack", "requires", number), after)
@@ -101,6 +98,16 @@ class StackText:
             return self
         numbered = (f"{name}-{number}" for number in count(2))
         return self._with(("target", target, "name"), next(one for one in numbered if one not in others))
+
+    def undone(self, change: Change, target: int, others: Collection[str]) -> StackText:
+        """Without a change of a line, or of a component of the target at this place; as it is for other changes."""
+        if change.kind is ChangeKind.COMPONENT:
+            return self.with_component(target, change.subject, change.before).apart(target, others)
+        stack = self
+        for at, line in enumerate(self._raw["stack"]["requires"]):
+            if line == change.after and change.kind in (ChangeKind.VERSION, ChangeKind.EXTRA):
+                stack = stack.with_line(at, change.before)
+        return stack
 
     def with_value(self, path: Path, after: str) -> StackText:
         """With another text at a key, such as ("target", "system", "cann"), or with a new key.

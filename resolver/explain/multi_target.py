@@ -8,7 +8,7 @@ Every fix is first tried as it is on all targets, since looking for further chan
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple, Protocol, TypeVar
@@ -47,29 +47,16 @@ class Ask(Protocol):
 
 
 class _Way(NamedTuple):
-    """Changes of the stack that lock for the targets at these places. A fix without environments was not locked yet.
+    """Changes of the stack. A fix without environments was not locked yet.
 
-    Every way is first tried on all targets (`goes_on` is false), which is one solve per target. Finding out what
-    else it needs is a search, and comes later.
+    Every way is first tried as it is on all targets, which is one solve each. To find out what else it needs takes a
+    search, and comes later (`goes_on`).
     """
 
     goes_on: bool
     rank: tuple[bool, int]
     number: int
     fix: Fix
-    locks: frozenset[int]
-
-
-class _Refused(NamedTuple):
-    """A way that does not lock for the target at a place: the attempt to report, and further changes to try there.
-
-    `locks` are the places where it does.
-    """
-
-    attempt: Attempt
-    at: int
-    further: Sequence[Fix] = ()
-    locks: frozenset[int] = frozenset()
 
 
 class Everywhere:
@@ -86,19 +73,16 @@ class Everywhere:
         self._names = [one.target.name for one in compile_problems(inputs, exclude_newer=cutoff)]
         self._home = self._names.index(explanation.problem.target.name)
         self._continued = 0
+        self._locked: set[tuple[int, str]] = set()  # places of targets, and stacks that lock for them
 
     def explained(self) -> Explanation:
         """The explanation with the ways out that lock for all targets; the others become attempts."""
         found: list[Fix] = []
         safe: list[tuple[tuple[bool, int], int]] = []  # ways that lock for all targets and go against nothing
         attempts: list[Attempt] = []
-        own = len(self._explanation.fixes)
-        waiting = [
-            _Way(False, _rank(fix), number, fix, frozenset((self._home,)))
-            for number, fix in enumerate(self._explanation.fixes)
-        ]
+        own = count = len(self._explanation.fixes)
+        waiting = [_Way(False, _rank(fix), number, fix) for number, fix in enumerate(self._explanation.fixes)]
         heapify(waiting)
-        count = len(waiting)
         while waiting:
             way = heappop(waiting)
             is_own = way.number < own
@@ -108,23 +92,21 @@ class Everywhere:
                 (rank, number) < (way.rank, way.number) for rank, number in safe if number < own or not is_own
             ):
                 continue
-            answer = self._tried(way)
-            locks = frozenset[int]()
+            further: list[Fix] = []
+            answer = self._tried(way.fix, further if way.goes_on else None)
             if isinstance(answer, Fix):
                 shorter = None if is_own else self._shorter(answer)
-                if shorter is None:
+                if shorter is not None:
+                    further.append(shorter)
+                else:
                     found.append(answer)
                     safe += [] if answer.risky else [(way.rank, way.number)]
-                    continue
-                further: Sequence[Fix] = [shorter]
-            else:
-                further, locks = answer.further, frozenset((answer.at,))
-                if not way.goes_on:
-                    attempts += [answer.attempt] if is_own else []
-                    if not way.fix.risky:
-                        heappush(waiting, way._replace(goes_on=True, locks=answer.locks))
+            elif not way.goes_on:
+                attempts += [answer] if is_own else []
+                if not way.fix.risky:
+                    heappush(waiting, way._replace(goes_on=True))
             for fix in further:
-                heappush(waiting, _Way(False, _rank(fix), count, fix, locks))
+                heappush(waiting, _Way(False, _rank(fix), count, fix))
                 count += 1
         return replace(
             self._explanation,
@@ -133,34 +115,35 @@ class Everywhere:
             limited=self._explanation.limited or self._clock.limited,
         )
 
-    def _tried(self, way: _Way) -> Fix | _Refused:
-        """A way out of the whole stack; or why it is not, and with which further changes it might be."""
-        fix, locks = way.fix, way.locks
-        order = sorted(range(len(self._names)), key=lambda at: at == self._home)
-        unsure = [at for at in order if at not in way.locks or (at == self._home and not fix.environments)]
-        for at in unsure:
+    def _tried(self, fix: Fix, further: list[Fix] | None = None) -> Fix | Attempt:
+        """A way out of the whole stack; or why it is not. Those with more changes that might be become `further`."""
+        for at in sorted(range(len(self._names)), key=lambda at: at == self._home):
+            if at == self._home and fix.environments:
+                continue
             for _, text in fix.files:
-                answer = self._answer(at, fix, text, goes_on=way.goes_on)
-                if not isinstance(answer, Resolution):
-                    return answer._replace(locks=locks)
+                if at != self._home and (at, text) in self._locked:
+                    continue
+                answer = self._lock(at, fix, text, further)
+                if isinstance(answer, Attempt):
+                    return answer
+                self._locked.add((at, text))
                 if at == self._home:
                     changed = [change.subject for change in fix.changes if change.kind is ChangeKind.VERSION]
                     matter = list(dict.fromkeys([*what_matters(self._explanation.contradictions), *changed]))
                     fix = fix_of(self._explanation.problem, _changed(fix), answer, matter)
-            locks |= {at}
         return fix
 
-    def _answer(self, at: int, fix: Fix, text: str, *, goes_on: bool) -> Resolution | _Refused:
-        """The result of a changed stack for a target."""
+    def _lock(self, at: int, fix: Fix, text: str, further: list[Fix] | None) -> Resolution | Attempt:
+        """The result of a changed stack for the target at this place."""
         attempt = Attempt(changes=fix.changes, outcome=Outcome.ELSEWHERE, target=self._names[at])
 
-        def use(answer: Resolution | Refutation) -> Resolution | _Refused:
+        def use(answer: Resolution | Refutation) -> Resolution | Attempt:
             if isinstance(answer, Resolution):
                 return answer
-            if not goes_on or len(fix.files) > 1 or self._continued >= _CONTINUED:
-                return _Refused(attempt, at)
-            self._continued += 1
-            return _Refused(attempt, at, list(self._further(at, fix, changed, answer)))
+            if further is not None and len(fix.files) == 1 and self._continued < _CONTINUED:
+                self._continued += 1
+                further.extend(self._further(at, fix, changed, answer))
+            return attempt
 
         try:
             changed = with_stack(self._inputs, read_text(text, schema.StackFile, self._inputs.stack.name))
@@ -168,31 +151,24 @@ class Everywhere:
             problems = compile_problems(changed, exclude_newer=self._cutoff, sources=sources)
             return self._ask(at, problems[at], use)
         except Expired:
-            return _Refused(replace(attempt, outcome=Outcome.UNDECIDED), at)
+            return replace(attempt, outcome=Outcome.UNDECIDED)
         except ResolverError as error:
-            return _Refused(replace(attempt, outcome=Outcome.FAILED, why=error.message), at)
+            return replace(attempt, outcome=Outcome.FAILED, why=error.message)
 
     def _shorter(self, fix: Fix) -> Fix | None:
         """The same without a change made needless by those added for another target."""
+        ((name, text),) = fix.files
         for change in fix.changes:
-            stack = StackText(fix.files[0][1])
-            if change.kind is ChangeKind.COMPONENT:
-                at = self._names.index(change.target) if change.target else self._home
-                others = {name for place, name in enumerate(self._names) if place != at}
-                stack = stack.with_component(at, change.subject, change.before).apart(at, others)
-            elif change.kind in (ChangeKind.VERSION, ChangeKind.EXTRA):
-                for place in stack.places_of(change.after):
-                    stack = stack.with_line(place, change.before)
+            at = self._names.index(change.target) if change.target else self._home
+            fewer = StackText(text).undone(change, at, {*self._names[:at], *self._names[at + 1 :]}).text
             rest = replace(
                 fix,
                 changes=tuple(one for one in fix.changes if one is not change),
                 environments=(),
-                files=((fix.files[0][0], stack.text),),
+                files=((name, fewer),),
                 price=fix.price - saved(change),
             )
-            if stack.text != fix.files[0][1] and isinstance(
-                self._tried(_Way(False, _rank(rest), 0, rest, frozenset())), Fix
-            ):
+            if fewer != text and isinstance(self._tried(rest), Fix):
                 return rest
         return None
 
@@ -205,11 +181,10 @@ class Everywhere:
         for changed, _ in found.fixes:
             added = tuple(self._named(change, at) for change in changed.changes)
             both = _changed(fix).then(replace(changed, changes=added))
-            if both.risky:
-                continue
             changes = tuple(_once(both.changes))
-            if not changes:  # the change for one target is undone for the other, giving the original stack
+            if both.risky or not changes:  # what is undone again for the other target gives the original stack
                 continue
+            self._locked.add((at, both.text))
             spared = sum(map(saved, (*fix.changes, *added))) - sum(map(saved, changes))
             files = ((fix.files[0][0], both.text),)
             yield replace(

@@ -423,8 +423,7 @@ class Repairs:
         """Whether a fix also works without one of its earlier changes."""
         stack, trials = StackText(changed.text), self._trials
         if change.kind is ChangeKind.COMPONENT:
-            stack = stack.with_component(trials.at, change.subject, change.before).apart(trials.at, trials.others)
-            return isinstance(trials.lock(stack.text), Resolution)
+            return isinstance(trials.lock(stack.undone(change, trials.at, trials.others).text), Resolution)
         if change is changed.lifted:
             stack = stack.with_cutoff(StackText(trials.wish))
             return isinstance(trials.lock(stack.text, strictly=True), Resolution)
