@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 
 import msgspec
@@ -11,15 +11,14 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from resolver.explain.alternatives import Alternatives
-from resolver.explain.costs import EXTRA, LATER, PRACTICE, RENAME, UNLISTED_LAST, Costs, aged, drops
-from resolver.explain.edit import StackText, as_list
+from resolver.explain.costs import EXTRA, LATER, PRACTICE, UNLISTED_LAST, Costs, aged, drops
+from resolver.explain.edit import StackText, as_list, table_text
 from resolver.explain.trial import Trials
 from resolver.model import text
 from resolver.model.explanation import Change, ChangeKind
-from resolver.model.fact import Fact
 from resolver.model.origin import SameRelease
 from resolver.model.package import Package
-from resolver.model.problem import Problem
+from resolver.model.problem import Ask, Problem
 from resolver.model.release import Candidate, Release
 from resolver.model.requirement import Requirement
 from resolver.model.statement import Lack
@@ -92,10 +91,10 @@ def practices_on(names: Sequence[str], where: str) -> Change:
 class Changes:
     """The changes that grounds of one problem stand for."""
 
-    def __init__(self, clauses: Clauses, trials: Trials, prices: Costs, offers: Alternatives) -> None:
+    def __init__(self, clauses: Clauses, trials: Trials, costs: Costs, offers: Alternatives) -> None:
         self._clauses = clauses
         self._trials = trials
-        self._prices = prices
+        self._costs = costs
         self._offers = offers
         self._problem = trials.problem
         self._facts = {fact.id: fact for fact in self._problem.facts}
@@ -105,41 +104,38 @@ class Changes:
 
     def apply(self, wanted: Sequence[Ground], choice: Mapping[Ground, Candidate]) -> Changed:
         """The stack with these changes."""
+        document = self._trials.inputs.stack
+        target = self._problem.target
         stack, changes = self._lines([ground for ground in wanted if isinstance(ground, Line)], choice)
         for ground in wanted:
             match ground:
-                case Component():
-                    change, stack = self.component(stack, ground.name, str(choice[ground].chosen))
-                case Said() if self._prices.is_override(ground):
+                case Component(name):
+                    before, after = str(target.system[name]), str(choice[ground].chosen)
+                    where = target.places.get(name, self._problem.stack.where)
+                    change = Change(ChangeKind.COMPONENT, name, before, after, where=where)
+                    stack = stack.with_component(self._trials.at, name, after)
+                case Said() if self._costs.is_override(ground):
                     change, stack = self._override(stack, ground)
                 case Said() | Taken():
                     change, stack = self._relax(stack, ground)
-                case Lacking() if ground.lack in (Lack.PRERELEASE, Lack.NEEDLESS):
-                    change, stack = self._prereleases(stack, ground)
+                case Lacking(project, Lack.PRERELEASE | Lack.NEEDLESS):
+                    after = f'prereleases-of.{project} = "allow"'
+                    change = Change(ChangeKind.POLICY, project, after=after, where=self._problem.stack.where)
+                    stack = stack.with_prereleases(project)
                 case Lacking():
-                    change, stack = self._no_cutoff(stack)
+                    own = f"{CUTOFF} = {document.content.policy.exclude_newer}"
+                    change = Change(ChangeKind.POLICY, CUTOFF, own, where=document.line("policy", CUTOFF))
+                    stack = stack.without_cutoff()
                 case _:
                     continue
             changes.append(change)
         stack = stack.apart(self._trials.at, self._trials.others)
-        price = sum(self._prices.of(ground) or 0 for ground in wanted)
+        price = sum(self._costs.of(ground) or 0 for ground in wanted)
         price += self._offers.doubt(choice)
         price += EXTRA * sum(len(self._lost(ground, choice)) for ground in wanted)
         risky = any(change.kind in (ChangeKind.RELAX, ChangeKind.ADD) for change in changes)
         surcharge = sum(map(aged, changes)) + UNLISTED_LAST * self._offers.count_unlisted(choice)
         return Changed(tuple(changes), stack.text, price, risky, surcharge)
-
-    def renamed(self, names: Mapping[str, str]) -> Changed:
-        """The stack with projects in its lines renamed."""
-        stack, changes, price = StackText(self._trials.text), [], 0
-        for at, ask in enumerate(self._problem.stack.asks):
-            if isinstance(ask.need, Requirement) and ask.need.name in names:
-                need = replace(ask.need, name=text.name(names[ask.need.name]))
-                change = Change(ChangeKind.VERSION, need.name, ask.origin.text, str(need), where=ask.origin.where)
-                stack = stack.with_line(at, change.after)
-                changes.append(change)
-                price += RENAME
-        return Changed(tuple(changes), stack.text, price, risky=False)
 
     def _lines(self, wanted: Sequence[Line], choice: Mapping[Ground, Candidate]) -> tuple[StackText, list[Change]]:
         """The changes of lines, in the order of the file."""
@@ -150,23 +146,19 @@ class Changes:
         gone: list[int] = []
         for origin, grounds in sorted(lines.items(), key=lambda row: self._places[row[0]]):
             places = self._places[origin]
-            dropped = any(map(drops, grounds))
-            change = self._drop(places[0]) if dropped else self._line(places[0], grounds, choice)
-            changes.append(change)
-            if dropped:
+            ask = self._problem.stack.asks[places[0]]
+            if any(map(drops, grounds)):
+                name = ask.need.name if isinstance(ask.need, Requirement) else ask.need.component
+                changes.append(Change(ChangeKind.DROP, name, ask.origin.text, where=ask.origin.where))
                 gone += places
-            else:
-                for at in places:
-                    stack = stack.with_line(at, change.after)
+                continue
+            change = self._line(ask, grounds, choice)
+            changes.append(change)
+            for at in places:
+                stack = stack.with_line(at, change.after)
         return stack.without_lines(gone), changes
 
-    def _drop(self, at: int) -> Change:
-        ask = self._problem.stack.asks[at]
-        name = ask.need.name if isinstance(ask.need, Requirement) else ask.need.component
-        return Change(ChangeKind.DROP, name, ask.origin.text, where=ask.origin.where)
-
-    def _line(self, at: int, grounds: Sequence[Line], choice: Mapping[Ground, Candidate]) -> Change:
-        ask = self._problem.stack.asks[at]
+    def _line(self, ask: Ask, grounds: Sequence[Line], choice: Mapping[Ground, Candidate]) -> Change:
         need = ask.need
         assert isinstance(need, Requirement)  # noqa: S101  a line about a component is dropped or stays
         without = {ground.aspect.removeprefix("extra ") for ground in grounds}
@@ -200,44 +192,26 @@ class Changes:
         own = universe.candidate(Package(candidate.package.name, extra), candidate.chosen.position)
         return own is None or all(isinstance(edge.origin, SameRelease) for edge in universe.edges(own))
 
-    def component(self, stack: StackText, name: str, after: str) -> tuple[Change, StackText]:
-        """A change of a component that the target states."""
-        target = self._problem.target
-        where = target.places.get(name, self._problem.stack.where)
-        change = Change(ChangeKind.COMPONENT, name, str(target.system[name]), after, where=where)
-        return change, stack.with_component(self._trials.at, name, after)
-
-    def _prereleases(self, stack: StackText, ground: Lacking) -> tuple[Change, StackText]:
-        after = f'prereleases-of.{ground.project} = "allow"'
-        change = Change(ChangeKind.POLICY, ground.project, after=after, where=self._problem.stack.where)
-        return change, stack.with_prereleases(ground.project)
-
-    def _no_cutoff(self, stack: StackText) -> tuple[Change, StackText]:
-        document = self._trials.inputs.stack
-        before = f"{CUTOFF} = {document.content.policy.exclude_newer}"
-        change = Change(ChangeKind.POLICY, CUTOFF, before, where=document.line("policy", CUTOFF))
-        return change, stack.without_cutoff()
-
     def _relax(self, stack: StackText, ground: Said | Taken) -> tuple[Change, StackText]:
-        fact: Fact = self._facts[ground.fact]
-        row: dict[str, object] = {"fact": fact.id}
-        if isinstance(ground, Said):
-            row["needs"] = [ground.text]
-        row["reason"] = "To be confirmed: say why this fact does not hold here."
+        fact = self._facts[ground.fact]
         need = ground.text if isinstance(ground, Said) else ""
+        row = {
+            "fact": fact.id,
+            **({"needs": [need]} if need else {}),
+            "reason": "To be confirmed: say why this fact does not hold here.",
+        }
         return Change(ChangeKind.RELAX, fact.id, need, where=fact.where), stack.with_table("relax", row)
-
-    def _asked(self, stack: StackText) -> Iterator[Requirement]:
-        """The lines that apply to the target."""
-        markers = self._problem.target.markers
-        return (line for line in stack.requirements() if line.marker is None or line.marker.evaluate(markers))
 
     def _override(self, stack: StackText, ground: Said) -> tuple[Change, StackText]:
         """A `replaces` fact that removes a requirement from upstream metadata, for the releases now required."""
-        need = text.requirement(ground.text)
-        asked = [line.specifier for line in self._asked(stack) if line.name == ground.package.name]
+        need, markers = text.requirement(ground.text), self._problem.target.markers
+        asked = [
+            line.specifier
+            for line in stack.requirements()
+            if line.name == ground.package.name and (line.marker is None or line.marker.evaluate(markers))
+        ]
         asking: dict[Version, set[str]] = {}
-        for other in self._prices.same(ground):
+        for other in self._costs.same(ground):
             for parent, _ in self._clauses.edges[other]:
                 if parent is not None and isinstance(other, Said):
                     asking.setdefault(parent.version, set()).add(other.text)
@@ -251,8 +225,7 @@ class Changes:
             "add": [] if ground.package.extra else [need.name],
             "reason": f"To be confirmed: this stack goes against upstream, which asks for {said}.",
         }
-        change = Change(ChangeKind.ADD, str(ground.package), said)
-        return proposed(self._problem, stack, change, "replaces", row)
+        return proposed(self._problem, stack, Change(ChangeKind.ADD, str(ground.package), said), "replaces", row)
 
 
 def proposed(
@@ -268,5 +241,5 @@ def proposed(
     The day for it is that of the newest fact, since nothing here depends on today's date.
     """
     day = max((fact.checked for fact in problem.facts), default=date(2026, 1, 1))
-    longer = stack.with_table(f"fact.{kind}", {**row, "strength": "observed", "source": source, "checked": day})
-    return replace(change, after=longer.text[len(stack.text.rstrip()) :].strip()), longer
+    row = {**row, "strength": "observed", "source": source, "checked": day}
+    return replace(change, after=table_text(f"fact.{kind}", row)), stack.with_table(f"fact.{kind}", row)

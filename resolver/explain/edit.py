@@ -43,6 +43,11 @@ def as_list(names: Iterable[str]) -> str:
     return "[" + ", ".join(f'"{name}"' for name in names) + "]"
 
 
+def table_text(key: str, row: Mapping[str, object]) -> str:
+    """A row of an array of tables in TOML."""
+    return f"[[{key}]]\n{tomli_w.dumps(row).rstrip()}"
+
+
 class StackText:
     """The text of a stack file. Each change returns a new one."""
 
@@ -154,9 +159,9 @@ class StackText:
         """With pre-releases of a project allowed."""
         return self._with(("policy", "prereleases-of", project), "allow")
 
-    def with_table(self, key: str, row: Mapping[str, Any]) -> StackText:
+    def with_table(self, key: str, row: Mapping[str, object]) -> StackText:
         """With one more row of an array of tables, at the end of the file: ("relax", {…}), ("fact.replaces", {…})."""
-        longer = f"{self.text.rstrip()}\n\n[[{key}]]\n{tomli_w.dumps(row)}"
+        longer = f"{self.text.rstrip()}\n\n{table_text(key, row)}\n"
         with suppress(tomli.TOMLDecodeError):
             tomli.loads(longer)
             return StackText(longer)

@@ -1,7 +1,7 @@
 """Changes of what can be used at all, about which clauses know nothing.
 
-That is practices turned on, another Python or glibc, facts that build from source, and facts that say what an archive
-without static metadata needs.
+That is other names, practices turned on, another Python or glibc, facts that build from source, and facts that
+say what an archive without static metadata needs.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from itertools import chain, islice, repeat
 from pathlib import PurePosixPath
 from typing import TypeGuard
 
+from msgspec.structs import replace
+
 from resolver.config.document import Document
 from resolver.config.schema import FactFile
 from resolver.errors import ResolverError
 from resolver.explain.changes import Changed, Changes, practices_on, proposed
-from resolver.explain.costs import ADD, NOTE, OVERRIDE, PRACTICE, named
+from resolver.explain.costs import ADD, NOTE, OVERRIDE, PRACTICE, RENAME, named
 from resolver.explain.edit import StackText
 from resolver.explain.trial import Trials
 from resolver.index.parse.noted import Noted
@@ -29,6 +31,7 @@ from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Builds, Practice, Replaces
 from resolver.model.package import Kind, Package
 from resolver.model.release import Candidate, File, Reason, Release
+from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin
 from resolver.model.statement import Lack, Source
 from resolver.model.tags import machine_of, newer_glibc
@@ -59,9 +62,17 @@ class Proposals:
             for ground in core:
                 if isinstance(ground, Lacking) and ground.lack is Lack.PROJECT:
                     found[ground.project.partition("[")[0]] = meant(self._clauses, ground.project)
-        names = {name: close for name, close in found.items() if close}
-        if names:
-            yield self._changes.renamed(names)
+        stack, changes = StackText(self._trials.text), []
+        for at, ask in enumerate(self._problem.stack.asks):
+            close = found.get(ask.need.name) if isinstance(ask.need, Requirement) else None
+            if close and isinstance(ask.need, Requirement):
+                need = replace(ask.need, name=text.name(close))
+                changes.append(
+                    Change(ChangeKind.VERSION, need.name, ask.origin.text, str(need), where=ask.origin.where)
+                )
+                stack = stack.with_line(at, str(need))
+        if changes:
+            yield Changed(tuple(changes), stack.text, RENAME * len(changes), risky=False)
 
     def practices(self, cores: Sequence[Sequence[Ground]]) -> Iterator[Changed]:
         """The stack with all practices that lift a statement of a core."""
@@ -262,10 +273,7 @@ def first_day(clauses: Clauses, core: Sequence[Ground]) -> date | None:
 
     With any earlier cut-off the core clashes. A cut-off that is a day means its end, in UTC.
     """
-    return min(_days(clauses, core), default=None)
-
-
-def _days(clauses: Clauses, core: Sequence[Ground]) -> Iterator[date]:
+    days: list[date] = []
     for ground in core:
         if not isinstance(ground, Lacking) or ground.lack is not Lack.CUTOFF:
             continue
@@ -274,7 +282,6 @@ def _days(clauses: Clauses, core: Sequence[Ground]) -> Iterator[date]:
         for _, position, variable in clauses.absent[ground]:
             files = project.release(position)
             if isinstance(files, tuple) and clauses.satisfiable([variable], rest):
-                for row in files:
-                    uploaded = moment(row.detail) if row.reason is Reason.NEWER else None
-                    if uploaded is not None:
-                        yield uploaded.date()
+                times = (moment(row.detail) for row in files if row.reason is Reason.NEWER)
+                days += (uploaded.date() for uploaded in times if uploaded is not None)
+    return min(days, default=None)
