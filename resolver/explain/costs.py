@@ -113,27 +113,20 @@ class Costs:
 
 
 class Corrections:
-    """Grounds that may change, with their prices, and the demands on a set of changes."""
+    """Grounds that may change, with their prices, and the demands on a set of changes (minimum-cost hitting sets)."""
 
     def __init__(self) -> None:
         self._variables: dict[Ground, int] = {}
         self._solver = RC2(WCNF())
-        self._keeps_lines = False
-        self._whole: dict[object, list[Ground]] = {}  # aspects of a line; they exclude dropping it
 
     def demand(self, prices: Mapping[Ground, int], given: Collection[Ground] = ()) -> None:
         """One of these grounds must change, at its price; with `given`, only if all of those change."""
-        clause = [self._variable(ground, price) for ground, price in prices.items()]
-        self._solver.add_clause([*(-self._variables[ground] for ground in given), *clause])
-
-    def keep_lines(self) -> None:
-        """Drop no lines from now on."""
-        if self._keeps_lines:
-            return
-        self._keeps_lines = True
-        for ground, variable in self._variables.items():
-            if isinstance(ground, Line) and not ground.aspect:
-                self._solver.add_clause([-variable])
+        for ground, price in prices.items():
+            if ground not in self._variables:
+                self._variables[ground] = len(self._variables) + 1
+                self._solver.add_clause([-self._variables[ground]], weight=price)
+        unless = [-self._variables[ground] for ground in given]
+        self._solver.add_clause([*unless, *(self._variables[ground] for ground in prices)])
 
     def refuse(self, tried: Collection[Ground], *, exactly: bool = False) -> None:
         """Exclude this set of changes and its supersets; with `exactly`, only the set itself."""
@@ -141,31 +134,12 @@ class Corrections:
         self._solver.add_clause([*(-self._variables[ground] for ground in tried), *others])
 
     def cheapest(self) -> list[Ground] | None:
-        """The cheapest set of changes; None if none is left."""
+        """The cheapest set of changes that meets every demand so far; None if none is left."""
         model: Sequence[int] | None = self._solver.compute()
         if model is None:
             return None
         true = {literal for literal in model if literal > 0}
         return [ground for ground, variable in self._variables.items() if variable in true]
-
-    def _variable(self, ground: Ground, price: int) -> int:
-        known = self._variables.get(ground)
-        if known is not None:
-            return known
-        variable = self._variables[ground] = len(self._variables) + 1
-        self._solver.add_clause([-variable], weight=price)
-        if self._keeps_lines and isinstance(ground, Line) and not ground.aspect:
-            self._solver.add_clause([-variable])
-        for other in self._exclude(ground):
-            self._solver.add_clause([-variable, -self._variables[other]])
-        return variable
-
-    def _exclude(self, ground: Ground) -> Iterator[Ground]:
-        """A line that is dropped is not changed otherwise."""
-        if isinstance(ground, Line):
-            rows = self._whole.setdefault(ground.origin, [])
-            yield from [other for other in rows if isinstance(other, Line) and not (other.aspect and ground.aspect)]
-            rows.append(ground)
 
 
 def cost(fix: Fix) -> int:

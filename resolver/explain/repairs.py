@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from resolver.explain.alternatives import Alternatives, free_of
 from resolver.explain.changes import Changed, Changes
 from resolver.explain.cores import HiddenCore, hidden_contradiction, hidden_core, wish_of
-from resolver.explain.costs import UNLISTED, UNLISTED_LAST, Corrections, Costs, risky, years_older
+from resolver.explain.costs import UNLISTED, UNLISTED_LAST, Corrections, Costs, drops, risky, years_older
 from resolver.explain.edit import StackText
 from resolver.explain.fixes import Found, attempt, is_useless, subjects
 from resolver.explain.proposals import Proposals, first_day, is_unstated
@@ -167,12 +167,13 @@ class Repairs:
 
     def _wanted(self) -> list[Ground] | None:
         """The cheapest set of changes that meets every demand so far."""
-        if self._next is None and min(self._left, self._rounds) > 0:
-            if self._found.safe >= _WHOLE:
-                self._corrections.keep_lines()
+        while self._next is None and min(self._left, self._rounds) > 0:
             self._next = self._corrections.cheapest()
             if self._next is None:
                 self._left = 0
+            elif self._found.safe >= _WHOLE and any(map(drops, self._next)):
+                self._corrections.refuse(list(filter(drops, self._next))[:1])
+                self._next = None
         return self._next
 
     def give_up(self) -> None:
@@ -375,7 +376,7 @@ class Repairs:
         answer = self._trials.lock(stated.text, strictly=True)
         for one in needed[:_NEEDED] if isinstance(answer, Resolution) else ():
             rest = [other for other in needed if other is not one]
-            if not rest or not self._trials.clock.is_early():
+            if not rest or self._trials.clock.expired():
                 break
             fewer = self.proposals.stating(changed, rest)
             if isinstance(without := self._trials.lock(fewer.text, strictly=True), Resolution):

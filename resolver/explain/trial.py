@@ -67,10 +67,6 @@ class Clock:
         if self._whole is not None:
             self._whole.cut()
 
-    def is_early(self) -> bool:
-        """Whether more than half of the time is left."""
-        return self._end - time.monotonic() > self.seconds / 2
-
     def within(self, seconds: float, *, again: bool = False) -> Clock:
         """A limit that ends with this one, or after so many seconds.
 
