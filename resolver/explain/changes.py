@@ -1,9 +1,10 @@
-"""Applying a set of changes to the stack's file."""
+"""Changed stacks: what a set of changes makes of the stack's file, and what came of locking it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date
+from math import inf
 
 import msgspec
 from msgspec.structs import replace
@@ -11,20 +12,27 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from resolver.explain.alternatives import Alternatives
-from resolver.explain.costs import EXTRA, LATER, PRACTICE, UNLISTED_LAST, Costs, aged, drops
+from resolver.explain.costs import EXTRA, LATER, PRACTICE, UNLISTED_LAST, Costs, aged, drops, spares, useless_without
 from resolver.explain.edit import StackText, as_list, table_text
-from resolver.explain.trial import Trials
+from resolver.explain.trial import Trials, Undecided
+from resolver.lock.build import applied
 from resolver.model import text
-from resolver.model.explanation import Change, ChangeKind
+from resolver.model.explanation import Attempt, Change, ChangeKind, Contradiction, Outcome
 from resolver.model.origin import SameRelease
 from resolver.model.package import Package
 from resolver.model.problem import Ask, Problem
 from resolver.model.release import Candidate, Release
 from resolver.model.requirement import Requirement
+from resolver.model.resolution import Resolution
 from resolver.model.statement import Lack
 from resolver.resolve.clauses import Clauses
+from resolver.resolve.core_statements import tell
 from resolver.resolve.grounded import Component, Ground, Lacking, Line, Said, Taken
+from resolver.resolve.solver import Refutation
 
+_FIXES = 6
+_RISKY = 2  # fixes that go against a fact or metadata and spare some of the wish
+_AGAINST = 3  # fixes that go against a fact or metadata
 CUTOFF = "exclude-newer"
 
 
@@ -86,6 +94,98 @@ def practices_on(names: Sequence[str], where: str) -> Change:
     """The one change that turns practices on; `where` is file:line of the stack's table."""
     names = sorted(dict.fromkeys(names))
     return Change(ChangeKind.PRACTICE, ", ".join(names), after=f"practices = {as_list(names)}", where=where)
+
+
+class Found(msgspec.Struct):
+    """The results of a search for fixes.
+
+    `seen` says of every stack that was tried, with or without notes, whether it locks. `unstated` is set if a core
+    was about an archive without static metadata, `unstated_in_wish` if it was a core of the original stack.
+    `further` contradictions were found on the way. `useless` are stacks that lock, but something in them does not work
+    without a line that was dropped. `report` is called with the first fix that goes against nothing.
+    """
+
+    report: Callable[[Changed], None] | None = None
+    fixes: list[tuple[Changed, Resolution]] = msgspec.field(default_factory=list)
+    useless: list[tuple[Changed, Resolution]] = msgspec.field(default_factory=list)
+    attempts: list[Attempt] = msgspec.field(default_factory=list)
+    seen: dict[tuple[str, bool], bool] = msgspec.field(default_factory=dict)
+    unstated: bool = False
+    unstated_in_wish: bool = False
+    further: list[tuple[Sequence[Ground], Contradiction]] = msgspec.field(default_factory=list)
+
+    def add(self, changed: Changed, resolution: Resolution) -> None:
+        """One more fix."""
+        if self.report is not None and not changed.risky and not self.safe:
+            self.report(changed)
+        self.fixes.append((changed, resolution))
+
+    @property
+    def safe(self) -> int:
+        """How many fixes go against nothing."""
+        return sum(not changed.risky for changed, _ in self.fixes)
+
+    @property
+    def cheapest(self) -> float:
+        """The price of the cheapest fix that goes against nothing; infinite if there is none."""
+        return min((changed.price for changed, _ in self.fixes if not changed.risky), default=inf)
+
+    def is_enough(self) -> bool:
+        """Whether there are so many fixes that no more are looked for."""
+        rows = [changed for changed, _ in self.fixes]
+        against = [one for one in rows if one.risky]
+        sparing = [
+            one
+            for one in against
+            if not any(spares(other.changes, one.changes) for other in rows if other.price < one.price)
+        ]
+        return len(rows) >= _FIXES or len(against) >= _AGAINST or len(sparing) >= _RISKY
+
+    def has_part_of(self, changed: Changed) -> bool:
+        """Whether some of these changes are a fix by themselves."""
+        return any(subjects(fix) <= subjects(changed) for fix, _ in self.fixes)
+
+    def is_lesser(self, changed: Changed, resolution: Resolution) -> bool:
+        """Whether a dropped line's project is installed all the same, and another fix only changes its version."""
+        dropped = {name for name in _dropped(changed) if resolution.pin(name)}
+        kept = {_as_version(change, dropped) for change in changed.changes}
+        return any(
+            subjects(fix) <= kept and any((ChangeKind.VERSION, name) in subjects(fix) for name in dropped)
+            for fix, _ in self.fixes
+        )
+
+
+def is_useless(changed: Changed, resolution: Resolution) -> bool:
+    """Whether something does not work without a line that was dropped."""
+    dropped = _dropped(changed)
+    return any(useless_without(dropped, applied(resolution))) if dropped else False
+
+
+def subjects(changed: Changed) -> set[tuple[ChangeKind, str]]:
+    """What changes, practices one by one."""
+    practices = {(ChangeKind.PRACTICE, name) for name in changed.practices}
+    return practices | {(one.kind, one.subject) for one in changed.changes if one.kind is not ChangeKind.PRACTICE}
+
+
+def _dropped(changed: Changed) -> set[str]:
+    return {change.subject for change in changed.changes if change.kind is ChangeKind.DROP}
+
+
+def _as_version(change: Change, dropped: Collection[str]) -> tuple[ChangeKind, str]:
+    """The subject of a change, with another version in place of a line dropped."""
+    return (ChangeKind.VERSION if change.subject in dropped else change.kind, change.subject)
+
+
+def attempt(changed: Changed, answer: Refutation | Undecided) -> Attempt:
+    """Changes that gave no lock."""
+    match answer:
+        case Undecided(why=""):
+            return Attempt(changes=changed.changes, outcome=Outcome.UNDECIDED)
+        case Undecided():
+            return Attempt(changes=changed.changes, outcome=Outcome.FAILED, why=answer.why)
+        case Refutation():
+            statements = dict.fromkeys(tell(answer.engine.clauses, answer.core).values())
+            return Attempt(changes=changed.changes, outcome=Outcome.CONFLICT, because=tuple(statements))
 
 
 class Changes:

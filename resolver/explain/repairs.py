@@ -22,11 +22,10 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from resolver.explain.alternatives import Alternatives, free_of
-from resolver.explain.changes import Changed, Changes
+from resolver.explain.changes import Changed, Changes, Found, attempt, is_useless, subjects
 from resolver.explain.cores import HiddenCore, hidden_contradiction, hidden_core, wish_of
 from resolver.explain.costs import UNLISTED, UNLISTED_LAST, Corrections, Costs, drops, risky, years_older
 from resolver.explain.edit import StackText
-from resolver.explain.fixes import Found, attempt, is_useless, subjects
 from resolver.explain.proposals import Proposals, first_day, is_unstated
 from resolver.explain.trial import Expired, Trials, Undecided
 from resolver.model.explanation import Attempt, Change, ChangeKind
