@@ -1,17 +1,84 @@
-"""A stack file and the components that there are, without anything else."""
+"""Stacks for explaining, with the facts and the components that there are, and nothing else."""
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from resolver.config import schema
+from resolver.config.compile import compile_problems
 from resolver.config.document import read_text
 from resolver.config.load import Inputs
+from resolver.resolve.solver import Refutation, decide
+from resolver.resolve.universe import Universe
+from tests.datacatalog import DataCatalog
+
+_STACK = """\
+index = []
+
+[stack]
+name = "demo"
+summary = "a test"
+requires = [
+    {lines},
+]
+
+"""
+_FACT = """
+[[fact.{kind}]]
+package = "{package}"
+versions = "{versions}"
+{what}
+reason = "a table says so"
+strength = "{strength}"
+source = "a test"
+checked = 2026-01-01
+"""
+KNOWN = {"cann": ["8.3.RC1", "8.5.0"], "soc": ["310P", "A2"], "python": ["3.10", "3.11", "3.12"]}
 
 
-def inputs_of(stack: str, systems: str = "[component]") -> Inputs:
-    """What is compiled of these texts alone."""
+def target(
+    name: str = "", python: str = "3.11", system: str = 'cann = "8.5.0", soc = "310P"', header: str = "[target]"
+) -> str:
+    """A target in TOML."""
+    named = f'name = "{name}"\n' if name else ""
+    rest = f'python = "{python}"\nplatform = "linux-aarch64"\nglibc = "2.28"\nsystem = {{ {system} }}\n'
+    return f"\n{header}\n{named}{rest}"
+
+
+def fact(kind: str, package: str, versions: str, what: str, strength: str = "observed") -> str:
+    """A fact in TOML."""
+    return _FACT.format(kind=kind, package=package, versions=versions, what=what, strength=strength)
+
+
+def matrix(versions: str, cann: str, strength: str = "vendor") -> str:
+    """A table says which CANN releases of `plugin` need."""
+    return fact("requires", "plugin", versions, f'needs = ["cann in {cann}"]', strength)
+
+
+def warning(package: str, versions: str, text: str, more: str = "") -> str:
+    """Something is said of releases."""
+    return fact("warns", package, versions, f'text = "{text}"\n{more}')
+
+
+def inputs_of(*lines: str, more: str, known: dict[str, list[str]] | None = None) -> Inputs:
+    """What is compiled of these lines and the rest of the stack's text; `known` are values of components."""
+    components = [
+        f'[component.{name}]\nsummary = "{name}"\nknown = {values}\nsource = "a test"\n'
+        for name, values in (KNOWN if known is None else known).items()
+    ]
+    text = _STACK.format(lines=",\n    ".join(f'"{line}"' for line in lines)) + more
     return Inputs(
-        stack=read_text(stack, schema.StackFile, "demo.toml"),
+        stack=read_text(text, schema.StackFile, "demo.toml"),
         facts=(),
         indexes=None,
-        systems=read_text(systems, schema.SystemsFile, "systems.toml"),
+        systems=read_text("\n".join(components) or "[component]", schema.SystemsFile, "systems.toml"),
     )
+
+
+def refutation(inputs: Inputs, catalog: DataCatalog, name: str = "", cutoff: datetime | None = None) -> Refutation:
+    """Why the problem of one target has no solution: the one of this name, or the first."""
+    problems = compile_problems(inputs, exclude_newer=cutoff)
+    problem = next(one for one in problems if one.target.name == name or not name)
+    answer = decide(Universe(problem, catalog))
+    assert isinstance(answer, Refutation)
+    return answer

@@ -9,77 +9,15 @@ from msgspec.structs import replace
 
 from resolver.cli.page import Page
 from resolver.cli.progress import Progress
-from resolver.config.compile import compile_problems
 from resolver.explain.costs import cost
 from resolver.explain.explain import draft, lettered
 from resolver.explain.trial import Clock
 from resolver.model.explanation import ChangeKind, Explanation, Fix
-from resolver.resolve.solver import Refutation, decide
-from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
-from tests.unit.explain.inputs import inputs_of
+from tests.unit.explain.inputs import fact, inputs_of, matrix, refutation, target, warning
 from tests.unit.report import samples
 
-STACK = """\
-index = []
-
-[stack]
-name = "demo"
-summary = "a test"
-requires = [
-    {lines},
-]
-
-[target]
-python = "3.11"
-platform = "linux-aarch64"
-glibc = "2.28"
-
-[target.system]
-cann = "8.5.0"
-soc = "310P"
-
-{facts}
-"""
-SYSTEMS = """\
-[component.cann]
-summary = "CANN"
-known = ["8.3.RC1", "8.5.0"]
-source = "a test"
-
-[component.soc]
-summary = "SoC"
-known = ["310P", "A2"]
-source = "a test"
-
-[component.python]
-summary = "Python"
-known = ["3.10", "3.11", "3.12"]
-source = "a test"
-"""
-FACT = """\
-[[fact.{kind}]]
-package = "{package}"
-versions = "{versions}"
-{what}
-reason = "a table says so"
-strength = "{strength}"
-source = "a test"
-checked = 2026-01-01
-"""
 PYTHON_3_12 = "cp312-cp312-manylinux_2_28_aarch64"
-
-
-def matrix(versions: str, cann: str, strength: str = "vendor") -> str:
-    """A table says which CANN releases of `plugin` need."""
-    needs = f'needs = ["cann in {cann}"]'
-    return FACT.format(kind="requires", package="plugin", versions=versions, what=needs, strength=strength)
-
-
-def warning(package: str, versions: str, text: str, more: str = "") -> str:
-    """Something is said of releases."""
-    what = f'text = "{text}"\n{more}'
-    return FACT.format(kind="warns", package=package, versions=versions, what=what, strength="observed")
 
 
 NEEDS_CANN = matrix("==2", "8.3.RC1", "enforced")
@@ -91,11 +29,8 @@ def ways_out(catalog: DataCatalog, *lines: str, facts: str = "", cutoff: datetim
 
 
 def explained(catalog: DataCatalog, *lines: str, facts: str = "", cutoff: datetime | None = None) -> Explanation:
-    quoted = ",\n    ".join(f'"{line}"' for line in lines)
-    inputs = inputs_of(STACK.format(lines=quoted, facts=facts), SYSTEMS)
-    (problem,) = compile_problems(inputs, exclude_newer=cutoff)
-    answer = decide(Universe(problem, catalog))
-    assert isinstance(answer, Refutation)
+    inputs = inputs_of(*lines, more=target() + facts)
+    answer = refutation(inputs, catalog, cutoff=cutoff)
     return lettered(draft(answer, inputs, Clock(60), cutoff=cutoff), cutoff)
 
 
@@ -173,26 +108,13 @@ def test_what_a_warning_says_will_not_work_on_the_machine_comes_later_and_tells_
     ]
 
 
-WARNS_OF_CANN = """\
-[[fact.warns]]
-package = "{package}"
-versions = "=={version}"
-text = "Seen to fail on this CANN."
-unless = ["cann in 8.3.RC1"]
-reason = "somebody saw it"
-strength = "observed"
-source = "a test"
-checked = 2026-01-01
-"""
+def warns_of_cann(package: str, version: str) -> str:
+    return warning(package, f"=={version}", "Seen to fail on this CANN.", 'unless = ["cann in 8.3.RC1"]')
 
 
 def test_a_note_that_another_cann_meets_is_nothing_against_a_release() -> None:
     """Of two CANNs for the newest release the one is taken of which no note says that it is no pair."""
-    facts = (
-        matrix("==1", "8.0.0")
-        + matrix("==2", "8.3.RC2 | 8.3.RC1")
-        + WARNS_OF_CANN.format(package="plugin", version="2")
-    )
+    facts = matrix("==1", "8.0.0") + matrix("==2", "8.3.RC2 | 8.3.RC1") + warns_of_cann("plugin", "2")
     fixes = ways_out(DataCatalog({"plugin": {"1": [], "2": []}}), "plugin==7", facts=facts)
     assert told(fixes[0]) == ["plugin==7 -> plugin==2", "8.5.0 -> 8.3.RC1"]
 
@@ -208,7 +130,7 @@ def test_a_grave_warning_about_what_stands_beside_a_release_counts_where_nobody_
 
 def test_to_go_without_a_line_is_a_larger_change_than_a_release_that_is_warned_of() -> None:
     catalog = DataCatalog({"plugin": {"1": [], "2": ["base==2"]}, "base": {"1": []}})
-    fixes = ways_out(catalog, "plugin==2", "base", facts=WARNS_OF_CANN.format(package="plugin", version="1"))
+    fixes = ways_out(catalog, "plugin==2", "base", facts=warns_of_cann("plugin", "1"))
     assert [told(fix) for fix in fixes if not fix.risky] == [
         ["plugin==2 -> plugin==1", "Seen to fail on this CANN."],
         ["plugin==2 -> "],
@@ -218,8 +140,8 @@ def test_to_go_without_a_line_is_a_larger_change_than_a_release_that_is_warned_o
 def test_what_does_not_work_without_the_line_that_is_dropped_is_no_way_out_if_there_is_another() -> None:
     """As vllm without vllm-ascend on an A3, for which there is no wheel of the latter."""
     needs = 'needs = ["soc in A2"]'
-    for_a2 = FACT.format(kind="requires", package="runner", versions="==1", what=needs, strength="enforced")
-    for_none = FACT.format(kind="excludes", package="runner", versions="==1", what="", strength="enforced")
+    for_a2 = fact("requires", "runner", "==1", needs, "enforced")
+    for_none = fact("excludes", "runner", "==1", "", "enforced")
     useless = warning("engine", "==1", "It runs on nothing by itself.", 'unless = ["runner"]\ngrave = true')
     catalog = DataCatalog({"engine": {"1": []}, "runner": {"1": []}})
     assert [told(fix) for fix in ways_out(catalog, "engine", "runner", facts=for_a2 + useless)] == [["310P -> A2"]]
@@ -235,8 +157,8 @@ def test_what_does_not_work_without_the_line_that_is_dropped_is_no_way_out_if_th
 def test_a_line_is_dropped_rather_than_a_fact_set_aside_that_says_it_cannot_be_installed() -> None:
     """As flash-attn, with two more changes on offer that go against the fact, and nothing else."""
     what = 'needs = ["cann in 8.5.0"]'
-    for_8_5 = FACT.format(kind="requires", package="base", versions="==2", what=what, strength="vendor")
-    not_here = FACT.format(kind="excludes", package="kernels", versions="", what="", strength="observed")
+    for_8_5 = fact("requires", "base", "==2", what, "vendor")
+    not_here = fact("excludes", "kernels", "", "", "observed")
     not_here = not_here.replace('versions = ""\n', "")
     for_8_3 = for_8_5.replace("==2", "==1").replace("8.5.0", "8.3.RC1")
     catalog = DataCatalog({"base": {"1": [], "2": []}, "kernels": {"1": []}})
@@ -258,7 +180,7 @@ def test_two_environments_are_a_larger_change_than_two_releases_that_are_warned_
     catalog = DataCatalog(
         {"plugin": {"2": ["base==2", "tool==2"]}, "base": {"1": [], "2": []}, "tool": {"1": [], "2": []}}
     )
-    facts = "".join(WARNS_OF_CANN.format(package=name, version="2") for name in ("base", "tool"))
+    facts = "".join(warns_of_cann(name, "2") for name in ("base", "tool"))
     first, second, *_ = ways_out(catalog, "base==1", "tool==1", "plugin==2", facts=facts)
     assert told(first)[:2] == ["base==1 -> base==2", "tool==1 -> tool==2"]
     assert len(second.files) == 2
@@ -383,9 +305,7 @@ def test_an_override_is_for_the_releases_that_the_targets_own_lines_ask_for() ->
 def test_another_machine_comes_after_all_that_works_on_this_one() -> None:
     catalog = DataCatalog({"plugin": {"2": ["base==2"]}, "base": {one: [] for one in "123"}, "more": {"1": []}})
     catalog.add_wheel("plugin", "1", ["base==1", "more"])
-    row = FACT.format(
-        kind="requires", package="plugin", versions="==2", what='needs = ["soc in A2"]', strength="vendor"
-    )
+    row = fact("requires", "plugin", "==2", 'needs = ["soc in A2"]', "vendor")
     fixes = ways_out(catalog, "plugin==2", "base==2", "more==1", facts=row)
     assert [told(fix) for fix in fixes if not fix.risky][-1] == ["310P -> A2"]
     assert ["plugin==2 -> "] in [told(fix) for fix in fixes]

@@ -6,31 +6,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from resolver.config.compile import compile_problems
-from resolver.config.load import Inputs
 from resolver.explain import trial
 from resolver.explain.explain import draft
 from resolver.explain.trial import Clock
 from resolver.model.explanation import Explanation
 from resolver.model.release import File, Metadata
-from resolver.resolve.solver import Refutation, decide
-from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
-from tests.unit.explain.inputs import inputs_of
+from tests.unit.explain.inputs import inputs_of, refutation, target
 
-STACK = """\
-index = []
-
-[stack]
-name = "demo"
-summary = "a test"
-requires = {lines}
-
-[target]
-python = "3.11"
-platform = "linux-aarch64"
-glibc = "2.28"
-"""
 SECONDS = 10
 MANY = 60
 
@@ -54,27 +37,19 @@ def catalog(monkeypatch: pytest.MonkeyPatch) -> Slow:
     return slow
 
 
+def explained(catalog: Slow, *lines: str) -> Explanation:
+    """Where there is ten times as much time."""
+    inputs = inputs_of(*lines, more=target(system=""), known={})
+    return draft(refutation(inputs, catalog), inputs, Clock(10 * SECONDS))
+
+
 def explained_within(catalog: Slow, *lines: str) -> int:
-    """The seconds that it took."""
-    answer, inputs = refuted(catalog, *lines)
+    """The seconds that it took, where there are few."""
+    inputs = inputs_of(*lines, more=target(system=""), known={})
+    answer = refutation(inputs, catalog)
     began = catalog.now
     assert draft(answer, inputs, Clock(SECONDS)).limited
     return catalog.now - began
-
-
-def refuted(catalog: Slow, *lines: str) -> tuple[Refutation, Inputs]:
-    text = STACK.format(lines=str(list(lines)))
-    inputs = inputs_of(text)
-    (problem,) = compile_problems(inputs)
-    answer = decide(Universe(problem, catalog))
-    assert isinstance(answer, Refutation)
-    return answer, inputs
-
-
-def explained(catalog: Slow, *lines: str) -> Explanation:
-    """Where there is ten times as much time."""
-    answer, inputs = refuted(catalog, *lines)
-    return draft(answer, inputs, Clock(10 * SECONDS))
 
 
 def test_a_trial_ends_in_the_middle_of_a_run_of_releases(catalog: Slow) -> None:
