@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import date
-from itertools import chain, islice, repeat
+from itertools import islice, repeat
 from pathlib import PurePosixPath
 from typing import TypeGuard
 
@@ -46,7 +46,7 @@ _PYTHON = re.compile(r";.*\b(?:python_version|python_full_version|implementation
 
 
 class Proposals:
-    """Changed stacks to lock, for cores of one problem."""
+    """Changed stacks to lock, for grounds of one problem that clash."""
 
     def __init__(self, clauses: Clauses, trials: Trials, changes: Changes) -> None:
         self._clauses = clauses
@@ -55,13 +55,13 @@ class Proposals:
         self._problem = trials.problem
         self._built = {fact.package for fact in self._problem.facts if isinstance(fact, Builds)}
 
-    def names(self, cores: Sequence[Sequence[Ground]]) -> Iterator[Changed]:
+    def names(self, grounds: Sequence[Ground]) -> Iterator[Changed]:
         """The stack with projects that no index has replaced by known ones with similar names."""
-        found: dict[str, str] = {}
-        for core in cores:
-            for ground in core:
-                if isinstance(ground, Lacking) and ground.lack is Lack.PROJECT:
-                    found[ground.project.partition("[")[0]] = meant(self._clauses, ground.project)
+        found = {
+            ground.project.partition("[")[0]: meant(self._clauses, ground.project)
+            for ground in grounds
+            if isinstance(ground, Lacking) and ground.lack is Lack.PROJECT
+        }
         stack, changes = StackText(self._trials.text), []
         for at, ask in enumerate(self._problem.stack.asks):
             close = found.get(ask.need.name) if isinstance(ask.need, Requirement) else None
@@ -74,13 +74,10 @@ class Proposals:
         if changes:
             yield Changed(tuple(changes), stack.text, RENAME * len(changes), risky=False)
 
-    def practices(self, cores: Sequence[Sequence[Ground]]) -> Iterator[Changed]:
-        """The stack with all practices that lift a statement of a core."""
-        found = [
-            practice.id
-            for practice in self._problem.practices
-            if any(self._is_lifted(ground, practice) for core in cores for ground in core)
-        ]
+    def practices(self, grounds: Sequence[Ground]) -> Iterator[Changed]:
+        """The stack with all practices that lift one of the grounds."""
+        lifting = (one for one in self._problem.practices if any(self._is_lifted(ground, one) for ground in grounds))
+        found = [practice.id for practice in lifting]
         if found:
             stack = StackText(self._trials.text).with_practices(found)
             change = practices_on(found, self._trials.inputs.stack.line("stack"))
@@ -98,28 +95,24 @@ class Proposals:
             )
         )
 
-    def pythons(self, cores: Sequence[Sequence[Ground]]) -> Iterator[Changed]:
-        """The stack for other Pythons, nearest first, if a core is about Python or missing files for it."""
-        grounds = chain.from_iterable(cores)
+    def pythons(self, grounds: Sequence[Ground]) -> Iterator[Changed]:
+        """The stack for other Pythons, nearest first, if a ground is about Python or missing files for it."""
         if any(ground == Component("python") or self._depends_on_python(ground) for ground in grounds):
-            yield from self._values("python", cores)
+            yield from self._values("python", grounds)
 
-    def glibcs(self, cores: Sequence[Sequence[Ground]]) -> Iterator[Changed]:
-        """The stack for another glibc, nearest first, if a core is about it or a wheel needs a newer one."""
-        if any(ground == Component("glibc") for core in cores for ground in core):
-            yield from self._values("glibc", cores)
-        names = {ground.project for core in cores for ground in core if _lacks_file(ground)}
-        found = {value for name in names for value in self._glibcs_of(name.partition("[")[0])}
-        for major, minor in sorted(found):
+    def glibcs(self, grounds: Sequence[Ground]) -> Iterator[Changed]:
+        """The stack for another glibc, nearest first, if a ground is about it or a wheel needs a newer one."""
+        if Component("glibc") in grounds:
+            yield from self._values("glibc", grounds)
+        names = {ground.project.partition("[")[0] for ground in grounds if _lacks_file(ground)}
+        for major, minor in sorted({value for name in names for value in self._glibcs_of(name)}):
             yield self._component("glibc", f"{major}.{minor}")
 
-    def _values(self, component: str, cores: Sequence[Sequence[Ground]]) -> Iterator[Changed]:
-        """The stack for each other value of a component that a core's statements about it admit, nearest first."""
+    def _values(self, component: str, grounds: Sequence[Ground]) -> Iterator[Changed]:
+        """The stack for each other value of a component that all statements about it admit, nearest first."""
         stated = [
             edge.allows
-            for core in cores
-            if Component(component) in core
-            for ground in core
+            for ground in grounds
             for _, edge in self._clauses.edges.get(ground, ())
             if isinstance(edge.allows, ComponentRequirement) and edge.allows.component == component
         ]

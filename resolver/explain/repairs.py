@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from math import inf
 from operator import itemgetter
 from typing import NamedTuple
@@ -76,8 +76,9 @@ def _search(
     clauses: Clauses, cores: Sequence[Sequence[Ground]], trials: Trials, found: Found, search: list[Repairs]
 ) -> None:
     proposals = search[0].proposals
+    grounds = list(chain.from_iterable(cores))
     kinds = (proposals.names, proposals.practices, proposals.pythons, proposals.glibcs)
-    for several in (*(kind(cores) for kind in kinds), *map(proposals.builds, cores)):
+    for several in (*(kind(grounds) for kind in kinds), *map(proposals.builds, cores)):
         before = len(found.fixes)
         for changed in islice(several, _EACH):
             if len(found.fixes) > before or trials.clock.expired():
@@ -261,9 +262,9 @@ class Repairs:
         proposed = list(self.proposals.left_out(core))
         for component, several in (("python", self.proposals.pythons), ("glibc", self.proposals.glibcs)):
             if component not in done:
-                proposed += islice(several([core]), _PROPOSED)
+                proposed += islice(several(core), _PROPOSED)
         if not self._is_wish:  # the practices for all cores of the wish are proposed together
-            proposed += self.proposals.practices([core])
+            proposed += self.proposals.practices(core)
         self._proposed += map(self._before.then, proposed)
 
     def _try(self, wanted: Sequence[Ground]) -> None:
