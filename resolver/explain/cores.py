@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 from pysat.examples.hitman import Hitman
@@ -163,44 +163,27 @@ def smallest(
     """
     softs = [ground for ground in (clauses.known if soft is None else soft) if ground not in set(hard)]
     size = len(set(core).difference(hard))
-    asked = _Asked(clauses, expired)
+    questions = takewhile(lambda _: not expired(), range(_QUESTIONS))
     with Hitman(solver="m22", htype="sorted") as hitman:
-        while size > 1 and not asked.is_over():
+        for _ in questions if size > 1 else ():
             hit: list[Ground] | None = hitman.get()
             if hit is None or len(hit) >= size:
-                return tuple(core)
-            if not asked.satisfiable(among=[*hard, *hit]):
+                break
+            if not clauses.satisfiable(among=[*hard, *hit]):
                 return (*hard, *hit)
-            hitman.hit(_correction(asked, [*hard, *hit], softs))
+            hitman.hit(_correction(clauses, [*hard, *hit], softs, questions))
     return tuple(core)
 
 
-class _Asked:
-    """Clauses, and whether they have been asked often enough."""
-
-    def __init__(self, clauses: Clauses, expired: Callable[[], bool]) -> None:
-        self._clauses = clauses
-        self._expired = expired
-        self._left = _QUESTIONS
-        self.broken = clauses.broken
-
-    def satisfiable(self, *, among: Collection[Ground], any_of: Collection[Ground] = ()) -> bool:
-        """See `Clauses`."""
-        self._left -= 1
-        return self._clauses.satisfiable(among=among, any_of=any_of)
-
-    def is_over(self) -> bool:
-        """Whether the limit is reached, or time is up."""
-        return self._left <= 0 or self._expired()
-
-
-def _correction(clauses: _Asked, kept: list[Ground], softs: Sequence[Ground]) -> list[Ground]:
+def _correction(
+    clauses: Clauses, kept: list[Ground], softs: Sequence[Ground], questions: Iterator[int]
+) -> list[Ground]:
     """Soft grounds without which the others can hold, reduced by restoring as many as possible within the limits."""
     broken = clauses.broken()
     held = [*kept, *(ground for ground in softs if ground not in broken)]
     out = [ground for ground in softs if ground in broken]
     correction: list[Ground] = []
-    while out and not clauses.is_over():
+    while out and next(questions, None) is not None:
         ground = out.pop(0)
         if clauses.satisfiable(among=[*held, ground]):
             broken = clauses.broken()

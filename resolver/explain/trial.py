@@ -168,18 +168,14 @@ class NotingCatalog(CatalogOver):
     def noted(self, file: File) -> Noted | None:
         """The notes of an archive without static metadata, if a fact can express them."""
         if file not in self._noted:
-            static = self._is_stated(file) or self.inner.archive(file).metadata is not None
-            self._noted[file] = None if static else self._sayable(file)
+            self._noted[file] = None if self._is_stated(file) or self.inner.archive(file).metadata else self._look(file)
         return self._noted[file]
 
     def _is_stated(self, file: File) -> bool:
-        return any(
-            (version := texts.version(archive_version(file.filename, NormalizedName(fact.package)) or "")) is not None
-            and fact.speaks_of(version)
-            for fact in self._facts
-        )
+        versions = ((one, archive_version(file.filename, NormalizedName(one.package))) for one in self._facts)
+        return any((version := texts.version(of or "")) and fact.speaks_of(version) for fact, of in versions)
 
-    def _sayable(self, file: File) -> Noted | None:
+    def _look(self, file: File) -> Noted | None:
         try:
             noted = noted_in(file, self.inner)
             urls = noted is not None and any(texts.requirement(line).url for line in noted.lines)
