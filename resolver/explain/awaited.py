@@ -13,7 +13,6 @@ from datetime import date
 from itertools import islice
 
 from packaging.specifiers import SpecifierSet
-from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.errors import ResolverError
@@ -99,23 +98,19 @@ def _rows(project: Project, specifiers: Sequence[SpecifierSet]) -> Iterator[Reco
         known = [project.versions[at] for at in islice(project.positions(project.mask(specifier)), _BASES)]
         for base in [*filter(None, named), *known]:
             for version in (base, Version(f"{base.base_version}.post9999")):
-                if specifier.contains(version, prereleases=True):
-                    yield from (_row(project.name, version, index) for index in project.unreachable)
-
-
-def _row(name: NormalizedName, version: Version, index: str) -> Recorded:
-    return Recorded(
-        project=name,
-        version=str(version),
-        index=index,
-        filename=f"{name.replace('-', '_')}-{version}-py3-none-any.whl",
-        sha256="0" * 64,
-        requires=(),
-        requires_python="",
-        source="",
-        checked=date.min,
-        where="",
-    )
+                for index in project.unreachable if specifier.contains(version, prereleases=True) else ():
+                    yield Recorded(
+                        project=project.name,
+                        version=str(version),
+                        index=index,
+                        filename=f"{project.name.replace('-', '_')}-{version}-py3-none-any.whl",
+                        sha256="0" * 64,
+                        requires=(),
+                        requires_python="",
+                        source="",
+                        checked=date.min,
+                        where="",
+                    )
 
 
 def _of_pin(pin: Pin, project: Project) -> Awaited:

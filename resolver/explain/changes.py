@@ -191,11 +191,11 @@ def attempt(changed: Changed, answer: Refutation | Undecided) -> Attempt:
 class Changes:
     """The changes that grounds of one problem stand for."""
 
-    def __init__(self, clauses: Clauses, trials: Trials, costs: Costs, offers: Alternatives) -> None:
+    def __init__(self, clauses: Clauses, trials: Trials, costs: Costs, alternatives: Alternatives) -> None:
         self._clauses = clauses
         self._trials = trials
         self._costs = costs
-        self._offers = offers
+        self._alternatives = alternatives
         self._problem = trials.problem
         self._facts = {fact.id: fact for fact in self._problem.facts}
         self._places: dict[object, list[int]] = {}
@@ -231,10 +231,10 @@ class Changes:
             changes.append(change)
         stack = stack.apart(self._trials.at, self._trials.others)
         price = sum(self._costs.of(ground) or 0 for ground in wanted)
-        price += self._offers.doubt(choice)
+        price += self._alternatives.doubt(choice)
         price += EXTRA * sum(len(self._lost(ground, choice)) for ground in wanted)
         risky = any(change.kind in (ChangeKind.RELAX, ChangeKind.ADD) for change in changes)
-        surcharge = sum(map(aged, changes)) + UNLISTED_LAST * self._offers.count_unlisted(choice)
+        surcharge = sum(map(aged, changes)) + UNLISTED_LAST * self._alternatives.count_unlisted(choice)
         return Changed(tuple(changes), stack.text, price, risky, surcharge)
 
     def _lines(self, wanted: Sequence[Line], choice: Mapping[Ground, Candidate]) -> tuple[StackText, list[Change]]:
@@ -269,8 +269,8 @@ class Changes:
             if ground.aspect == "version":
                 kind = ChangeKind.VERSION
                 specifier = f"=={choice[ground].version}"
-                steps = self._offers.steps(ground.origin, choice[ground])
-                years = self._offers.years(ground.origin, choice[ground])
+                steps = self._alternatives.steps(ground.origin, choice[ground])
+                years = self._alternatives.years(ground.origin, choice[ground])
         marker = f" ; {need.marker}" if need.marker else ""
         source = f" @ {need.url}" if need.url else specifier
         after = f"{need.name}{'[' + ','.join(extras) + ']' if extras else ''}{source}{marker}"

@@ -24,9 +24,9 @@ def contradiction(
     clauses: Clauses, core: Sequence[Ground], expired: Callable[[], bool] = lambda: False
 ) -> Contradiction:
     """A core in the form for people, with its cases as far as time allows."""
-    told = tell(clauses, core)
-    statements = tuple(dict.fromkeys(told.values()))
-    numbers = {ground: statements.index(statement) + 1 for ground, statement in told.items()}
+    statement_of = tell(clauses, core)
+    statements = tuple(dict.fromkeys(statement_of.values()))
+    numbers = {ground: statements.index(statement) + 1 for ground, statement in statement_of.items()}
     cases = branches(clauses, numbers, expired=expired)
     return Contradiction(
         statements=statements,

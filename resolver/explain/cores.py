@@ -206,17 +206,17 @@ def cores(
     needed = [ground for ground in clauses.known if not is_spare(ground)]
     among = clauses.known if clauses.satisfiable(among=needed) else needed
     given = [ground for ground in among if wish_of(ground) is None]
-    told: set[frozenset[Ground]] = set()
+    known: set[frozenset[Ground]] = set()
     met: dict[tuple[Wish, ...], set[str]] = {}
     hiding: set[Ground] = set()
     for _ in range(2):
-        left = [ground for ground in given if ground not in hiding]
-        for core in islice(_cores(clauses, left, met, expired), _MOST):
+        reasons = [ground for ground in given if ground not in hiding]
+        for core in islice(_cores(clauses, reasons, met, expired), _MOST):
             wanted = {wish_of(ground) for ground in core} - {None}
             if len(wanted) == 1:
                 hiding.update(ground for ground in core if wish_of(ground) is None)
-            if frozenset(core) not in told:
-                told.add(frozenset(core))
+            if frozenset(core) not in known:
+                known.add(frozenset(core))
                 yield core
         if not hiding:
             return
@@ -229,12 +229,12 @@ def _cores(
     grounds = wishes(clauses)
     for wanted in sorted(islice(clashing(clauses, given, expired), _MOST), key=len):
         hard = [ground for wish in wanted for ground in grounds[wish]]
-        left = given
+        reasons = given
         subjects = met.setdefault(wanted, set())
         for _ in range(_SAME_WISHES):
-            if clauses.satisfiable(among=[*hard, *left]):
+            if clauses.satisfiable(among=[*hard, *reasons]):
                 break
-            core = readable(clauses, hard, left, expired)
+            core = readable(clauses, hard, reasons, expired)
             subject = closing_subject(clauses, core)
             if subject not in subjects:  # otherwise it is the same in another way
                 subjects.add(subject)
@@ -242,7 +242,7 @@ def _cores(
             used = {ground for ground in core if wish_of(ground) is None}
             if not used:
                 break
-            left = [ground for ground in left if ground not in used]
+            reasons = [ground for ground in reasons if ground not in used]
 
 
 def readable(
@@ -317,10 +317,10 @@ def hidden_contradiction(
     None if lines of the changed stack would have to be mentioned.
     """
     with _asking(clauses, (), reading=clauses.reading):
-        told = _with_whole_lines(hidden.core, clauses, expired)
+        found = _with_whole_lines(hidden.core, clauses, expired)
     here, there = ({one.origin for one in core if isinstance(one, Line)} for core in (hidden.core, hidden.core_there))
-    if told is not None or not hidden.certain or here != there or any(map(drops, wanted)):
-        return told  # its lines differ, or are elsewhere
+    if found is not None or not hidden.certain or here != there or any(map(drops, wanted)):
+        return found  # its lines differ, or are elsewhere
     return _with_whole_lines(hidden.core_there, hidden.clauses, expired)
 
 

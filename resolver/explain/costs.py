@@ -160,9 +160,9 @@ def cost(fix: Fix) -> int:
     return price + lost + (_WARNED if any(fact.unless for fact in warnings) else 0)
 
 
-def useless_without(projects: Collection[str], told: Iterable[Fact]) -> Iterator[str]:
+def useless_without(projects: Collection[str], facts: Iterable[Fact]) -> Iterator[str]:
     """What does not work, according to a warning, where one of these projects is missing."""
-    for fact in told:
+    for fact in facts:
         if isinstance(fact, Warns) and fact.grave:
             missing = any(isinstance(need, Requirement) and need.name in projects for need in fact.unless)
             yield from (fact.package,) if missing else ()

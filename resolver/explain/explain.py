@@ -118,9 +118,9 @@ def _options(inputs: Inputs, problem: Problem, cutoff: datetime | None) -> Itera
 
 def _missing(universe: Universe, contradictions: Iterable[Contradiction]) -> Iterator[str]:
     """The projects that the stack asks for and no index has, except those in the contradictions."""
-    told = {one.subject for row in contradictions for one in row.statements if isinstance(one, Lacks)}
+    lacking = {one.subject for row in contradictions for one in row.statements if isinstance(one, Lacks)}
     names = {edge.package.name: None for edge in universe.roots() if edge.package.kind is Kind.PROJECT}
-    return (name for name in names if name not in told and not universe.project(canonicalize_name(name)).found)
+    return (name for name in names if name not in lacking and not universe.project(canonicalize_name(name)).found)
 
 
 def what_matters(contradictions: Iterable[Contradiction]) -> list[str]:
@@ -141,10 +141,10 @@ def what_matters(contradictions: Iterable[Contradiction]) -> list[str]:
 def fix_of(problem: Problem, changed: Changed, resolution: Resolution, matter: Sequence[str]) -> Fix:
     """A way out of a problem, and what it was locked to; `matter` are the projects to report."""
     known = {pin.name for pin in resolution.pins}.union(COMPONENTS)
-    told = {change.subject for change in changed.changes if change.kind is ChangeKind.DROP}
-    told |= {named(change.before) for change in changed.changes if change.kind is ChangeKind.VERSION}
+    reported = {change.subject for change in changed.changes if change.kind is ChangeKind.DROP}
+    reported |= {named(change.before) for change in changed.changes if change.kind is ChangeKind.VERSION}
     needed = [name for change in changed.changes for name in no_longer_needed(change)]
-    gone = [one for one in dict.fromkeys([*matter, *needed]) if one not in known and one not in told]
+    gone = [one for one in dict.fromkeys([*matter, *needed]) if one not in known and one not in reported]
     gone += _lost_extras(resolution)
     return Fix(
         name="",

@@ -36,13 +36,13 @@ _FIXES = 6  # after which no further changes for other targets are looked for
 _CONTINUED = 6  # changed stacks to which changes are added
 _SHARE = 1 / 2  # of the time, at most, for each of them
 
-_Told = TypeVar("_Told")
+_Result = TypeVar("_Result")
 
 
 class Ask(Protocol):
     """Solves a problem of the target at this place; returns the result of `use`, called while its catalog is open."""
 
-    def __call__(self, at: int, problem: Problem, use: Callable[[Resolution | Refutation], _Told]) -> _Told:
+    def __call__(self, at: int, problem: Problem, use: Callable[[Resolution | Refutation], _Result]) -> _Result:
         """Raises ResolverError, and Expired past the limit of time."""
 
 
@@ -207,11 +207,11 @@ def _changed(fix: Fix) -> Changed:
 
 def _once(changes: Iterable[Change]) -> Iterator[Change]:
     """The changes that were not undone again, each component once."""
-    told: dict[object, Change] = {}
+    by_subject: dict[object, Change] = {}
     for change in changes:
         key = (change.subject, change.target) if change.kind is ChangeKind.COMPONENT else change
-        told[key] = replace(change, before=told[key].before) if key in told else change
-    return (change for change in told.values() if change.before != change.after)
+        by_subject[key] = replace(change, before=by_subject[key].before) if key in by_subject else change
+    return (change for change in by_subject.values() if change.before != change.after)
 
 
 def _subjects(fix: Fix) -> set[tuple[ChangeKind, str, str]]:

@@ -133,14 +133,14 @@ class Repairs:
         self._before = before or Changed((), trials.text, 0, risky=False)
         own_cutoff = trials.inputs.stack.content.policy.exclude_newer is not None
         self._costs = Costs(clauses, own_cutoff=own_cutoff)
-        self._offers = Alternatives(clauses, trials.clock.expired)
-        self._changes = Changes(clauses, trials, self._costs, self._offers)
+        self._alternatives = Alternatives(clauses, trials.clock.expired)
+        self._changes = Changes(clauses, trials, self._costs, self._alternatives)
         self.proposals = Proposals(clauses, trials, self._changes)
         self._corrections = Corrections()
         self._late: list[_Late] = []
         self._proposed: list[Changed] = []
         self._next: list[Ground] | None = None
-        self._left, self._rounds = _SETS, _ROUNDS
+        self._sets_left, self._rounds_left = _SETS, _ROUNDS
         self._reasons: set[Ground] = set()  # of known contradictions, without the wishes
         for core in cores:
             self._demand(core)
@@ -167,10 +167,10 @@ class Repairs:
 
     def _wanted(self) -> list[Ground] | None:
         """The cheapest set of changes that meets every demand so far."""
-        while self._next is None and min(self._left, self._rounds) > 0:
+        while self._next is None and min(self._sets_left, self._rounds_left) > 0:
             self._next = self._corrections.cheapest()
             if self._next is None:
-                self._left = 0
+                self._sets_left = 0
             elif self._found.safe >= _WHOLE and any(map(drops, self._next)):
                 self._corrections.refuse(list(filter(drops, self._next))[:1])
                 self._next = None
@@ -217,11 +217,11 @@ class Repairs:
         """
         clauses, corrections = self._clauses, self._corrections
         self._next = None
-        self._rounds -= 1
+        self._rounds_left -= 1
         cutoff = next((one for one in wanted if isinstance(one, Lacking) and one.lack is Lack.CUTOFF), None)
         if cutoff is not None:
             corrections.refuse([cutoff])
-            self._left -= 1
+            self._sets_left -= 1
             self.propose(self._before.then(self._changes.apply([cutoff], {})), self._found.attempts)
             return
         clauses.relaxed = frozenset(other for ground in wanted for other in self._costs.same(ground))
@@ -231,7 +231,7 @@ class Repairs:
             elif not self._costs.keeps_a_line(wanted):
                 corrections.refuse(wanted)
             else:
-                self._left -= 1
+                self._sets_left -= 1
                 self._try(wanted)
         finally:
             clauses.relaxed = frozenset()
@@ -243,7 +243,7 @@ class Repairs:
             self._found.unstated_in_wish |= self._is_wish and not given
         self._reasons.update(ground for ground in core if wish_of(ground) is None)
         # a core does not include releases that a line could become if there were files for the target
-        self._propose([*core, *(lack for one in given if (lack := self._offers.lacking(one)) is not None)])
+        self._propose([*core, *(lack for one in given if (lack := self._alternatives.lacking(one)) is not None)])
         changing = dict.fromkeys(self._costs.same(ground)[0] for ground in core)
         prices = {
             ground: price
@@ -253,7 +253,7 @@ class Repairs:
         if prices:
             self._corrections.demand(prices, given)
         elif not given:
-            self._left = 0
+            self._sets_left = 0
         return bool(prices)
 
     def _propose(self, core: Sequence[Ground]) -> None:
@@ -269,11 +269,11 @@ class Repairs:
 
     def _try(self, wanted: Sequence[Ground]) -> None:
         """Lock the stacks to which a set of changes may lead: a fix, one more demand, or the set is of no use."""
-        clauses, offers, refuse = self._clauses, self._offers, self._corrections.refuse
+        clauses, alternatives, refuse = self._clauses, self._alternatives, self._corrections.refuse
         tried: list[Attempt] = []
         hit = hit_listed = failed = False
         for newest in (False,) if any(map(risky, wanted)) else (False, True):
-            for choice in islice(offers.choices(wanted, newest=newest), _TRIES):
+            for choice in islice(alternatives.choices(wanted, newest=newest), _TRIES):
                 changed = self._before.then(self._changes.apply(wanted, choice))
                 if self._trials.clock.expired():
                     refuse(wanted)
@@ -284,7 +284,9 @@ class Repairs:
                     answer = self._lock(changed, tried, _Late(changed, attempts, goes_on=False))
                     if isinstance(answer, Undecided):
                         failed = True
-                        offers.unreadable.update(one for one in choice.values() if not clauses.universe.opened(one))
+                        alternatives.unreadable.update(
+                            one for one in choice.values() if not clauses.universe.opened(one)
+                        )
                         continue
                     if isinstance(answer, Refutation):
                         clauses.learn(answer.engine.clauses)
@@ -297,15 +299,15 @@ class Repairs:
                         return
                     locks = True
                 hit |= locks
-                hit_listed |= locks and not offers.count_unlisted(choice)
+                hit_listed |= locks and not alternatives.count_unlisted(choice)
                 failed |= not locks  # for reasons that the clauses do not know
                 break
         if hit_listed:
             refuse(wanted)
             return
         if hit:
-            offers.met_unlisted.append(frozenset(wanted))
-        offered = [clauses.any_of(options) for options in offers.options(wanted, newest=False).values()]
+            alternatives.met_unlisted.append(frozenset(wanted))
+        offered = [clauses.any_of(options) for options in alternatives.options(wanted, newest=False).values()]
         if not clauses.satisfiable(offered):  # what was learned from the attempts
             core = [ground for ground in clauses.minimal(offered) if not (hit and risky(ground))]
             if not self._demand(core, free_of(wanted)):
@@ -320,9 +322,9 @@ class Repairs:
         reasons = [ground for ground in hidden.core if wish_of(ground) is None]
         if not self._is_wish or not self._reasons.isdisjoint(reasons) or len(self._found.further) == _FURTHER:
             return
-        told = hidden_contradiction(hidden, self._clauses, wanted, self._trials.clock.expired)
-        if told is not None and len(told.statements) <= _READABLE:
-            self._found.further.append((hidden.core, told))
+        further = hidden_contradiction(hidden, self._clauses, wanted, self._trials.clock.expired)
+        if further is not None and len(further.statements) <= _READABLE:
+            self._found.further.append((hidden.core, further))
 
     # --- locking
 
@@ -362,8 +364,8 @@ class Repairs:
     def _priced_as(self, changed: Changed, found: Resolution) -> Changed:
         """The same, with surcharges for doubtful and old releases that a change brings in and no line names."""
         named = {change.subject for change in changed.changes if change.kind is ChangeKind.VERSION}
-        unlisted = sum(name not in named for name in self._offers.unlisted(found))
-        surcharge = changed.surcharge + UNLISTED_LAST * unlisted + years_older(self._offers.years_behind(found))
+        unlisted = sum(name not in named for name in self._alternatives.unlisted(found))
+        surcharge = changed.surcharge + UNLISTED_LAST * unlisted + years_older(self._alternatives.years_behind(found))
         return replace(changed, price=changed.price + UNLISTED * unlisted, surcharge=surcharge)
 
     def _stated(self, changed: Changed, found: Resolution) -> tuple[Changed, Resolution | Refutation | Undecided]:

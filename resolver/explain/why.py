@@ -104,19 +104,14 @@ def _tried(project: Project, wanted: Requirement, newer: tuple[str, ...]) -> str
     if not str(wanted.specifier):
         return newer[0] if newer else ""
     position = next(project.positions(project.mask(wanted.specifier)), None)
-    if position is None and project.source is not None:
-        raise InputError(
-            f"the stack takes {project.name} from a commit, where its version is {project.source.version}",
-            where=_PLACE,
-            hint=f"see {project.source.where}; for another release change the stack's line",
-        )
-    if position is None:
-        raise InputError(
-            f"no release of {project.name} matches `{wanted.specifier}`",
-            where=_PLACE,
-            hint=f"the newest is {project.versions[0]}" if project.versions else "",
-        )
-    return str(project.versions[position])
+    if position is not None:
+        return str(project.versions[position])
+    message = f"no release of {project.name} matches `{wanted.specifier}`"
+    hint = f"the newest is {project.versions[0]}" if project.versions else ""
+    if project.source is not None:
+        message = f"the stack takes {project.name} from a commit, where its version is {project.source.version}"
+        hint = f"see {project.source.where}; for another release change the stack's line"
+    raise InputError(message, where=_PLACE, hint=hint)
 
 
 def _try(
