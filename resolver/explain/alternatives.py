@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import islice, takewhile
+from itertools import takewhile
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
@@ -57,18 +57,14 @@ class Alternatives:
         """Releases and values for what may change, in order of preference, that are not known to clash.
 
         What is learned while one choice is tried applies to the next. Whatever has the fewest candidates is chosen
-        first; the number of looks is limited. Before each choice comes the same one with the components that
-        have the fewest objections to its releases.
+        first, components last; the number of looks is limited.
         """
         looks = takewhile(lambda _: not self._expired(), range(_LOOKS))
         options = self.options(wanted, newest=newest)
-        free = sorted(options, key=lambda ground: len(options[ground]))
-        before: list[Choice] = []
+        free = sorted(options, key=lambda ground: (isinstance(ground, Component), len(options[ground])))
         for choice in self._complete(options, free, {}, looks):
-            for better in (*islice(self._on_its_machine(choice, options, looks), 1), choice):
-                if better not in before and self.unreadable.isdisjoint(better.values()):
-                    before.append(better)
-                    yield better
+            if self.unreadable.isdisjoint(choice.values()):
+                yield choice
 
     def options(self, wanted: Sequence[Ground], *, newest: bool) -> Mapping[Ground, Sequence[Candidate]]:
         """What each of a set of changes may become."""
@@ -89,35 +85,26 @@ class Alternatives:
         choice: Choice,
         looks: Iterator[int],
     ) -> Iterator[Choice]:
-        """Every way to complete a choice, as long as there are looks left."""
+        """Every way to complete a choice, as long as there are looks left.
+
+        Of a component come first the values with the fewest objections to the releases chosen.
+        """
         if not free:
             yield choice
             return
-        clauses, rows = self._clauses, options[free[0]]
+        clauses, ground = self._clauses, free[0]
+        rows = options[ground]
+        if isinstance(ground, Component):
+            rows = sorted(rows, key=lambda value: self.doubt({**choice, ground: value}))
         chosen = [clauses.variable(one) for one in choice.values()]
         for opened, at in enumerate(_possible(clauses, rows, range(len(rows)), chosen, looks)):
             if opened in _AHEAD:  # most candidates ruled out without being opened are never read
                 clauses.expect(rows[at : at + _AHEAD[opened]])
             _open(clauses, rows[at])
             if clauses.satisfiable([*chosen, clauses.variable(rows[at])]):
-                yield from self._complete(options, free[1:], {**choice, free[0]: rows[at]}, looks)
+                yield from self._complete(options, free[1:], {**choice, ground: rows[at]}, looks)
             if not clauses.satisfiable(chosen):
                 return  # no option for this one can work any more
-
-    def _on_its_machine(
-        self, choice: Choice, options: Mapping[Ground, Sequence[Candidate]], looks: Iterator[int]
-    ) -> Iterator[Choice]:
-        """The releases of a choice with other values for its components, those with the fewest objections first."""
-        free: list[Ground] = [ground for ground in choice if isinstance(ground, Component)]
-        releases = {ground: candidate for ground, candidate in choice.items() if ground not in free}
-        if not free or not releases or not self.doubt(choice):
-            return
-
-        def doubts(ground: Ground) -> Callable[[Candidate], int]:
-            return lambda value: self.doubt({**choice, ground: value})
-
-        values = {ground: sorted(options[ground], key=doubts(ground)) for ground in free}
-        yield from self._complete(values, free, releases, looks)
 
     # --- of one
 
