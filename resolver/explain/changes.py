@@ -141,10 +141,6 @@ class Found(msgspec.Struct):
         ]
         return len(rows) >= _FIXES or len(against) >= _AGAINST or len(sparing) >= _RISKY
 
-    def has_part_of(self, changed: Changed) -> bool:
-        """Whether some of these changes are a fix by themselves."""
-        return any(subjects(fix) <= subjects(changed) for fix, _ in self.fixes)
-
     def is_lesser(self, changed: Changed, resolution: Resolution) -> bool:
         """Whether a dropped line's project is installed all the same, and another fix only changes its version."""
         dropped = {name for name in _dropped(changed) if resolution.pin(name)}

@@ -78,20 +78,13 @@ def clashing(
                         seed.append(wish)
                 seeds.add_clause([number for number, wish in enumerate(order, 1) if wish not in seed])
             else:
-                clash = _shrink(clauses, seed, holds)
-                yield clash
+                blamed = {wish_of(ground) for ground in clauses.core()}
+                clash = [wish for wish in seed if wish in blamed]
+                for wish in clash[::-1]:
+                    if not holds(other for other in clash if other != wish):
+                        clash.remove(wish)
+                yield tuple(clash)
                 seeds.add_clause([-(order.index(wish) + 1) for wish in clash])
-
-
-def _shrink(clauses: Clauses, seed: Sequence[Wish], holds: Callable[[Iterable[Wish]], bool]) -> tuple[Wish, ...]:
-    """A minimal unsatisfiable subset of a seed."""
-    core = {wish_of(ground) for ground in clauses.core()}
-    kept = [wish for wish in seed if wish in core]
-    for wish in list(reversed(kept)):
-        rest = [other for other in kept if other != wish]
-        if not holds(rest):
-            kept = rest
-    return tuple(kept)
 
 
 def explore(clauses: Clauses, expired: Callable[[], bool]) -> None:

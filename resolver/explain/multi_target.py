@@ -179,7 +179,11 @@ class Everywhere:
         trials = Trials(inputs, clauses.universe, clock, self._cutoff)
         found = find(clauses, list(cores(clauses, clock.expired)) or [refutation.core], trials)
         for changed, _ in found.fixes:
-            added = tuple(self._named(change, at) for change in changed.changes)
+            target = self._names[at] if at != self._home else ""
+            added = tuple(
+                replace(change, target=target) if change.kind is ChangeKind.COMPONENT else change
+                for change in changed.changes
+            )
             both = _changed(fix).then(replace(changed, changes=added))
             changes = tuple(_once(both.changes))
             if both.risky or not changes:  # what is undone again for the other target gives the original stack
@@ -190,11 +194,6 @@ class Everywhere:
             yield replace(
                 fix, changes=changes, environments=(), files=files, price=both.price + both.surcharge - spared
             )
-
-    def _named(self, change: Change, at: int) -> Change:
-        """A change with its target, if that is not the explained one."""
-        own = at == self._home or change.kind is not ChangeKind.COMPONENT
-        return change if own else replace(change, target=self._names[at])
 
 
 def _rank(fix: Fix) -> tuple[bool, int]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import date
-from itertools import islice, repeat
+from itertools import islice
 from pathlib import PurePosixPath
 from typing import TypeGuard
 
@@ -30,7 +31,7 @@ from resolver.model.component import ComponentRequirement, parse_value
 from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Builds, Practice, Replaces
 from resolver.model.package import Kind, Package
-from resolver.model.release import Candidate, File, Reason, Release
+from resolver.model.release import Candidate, Reason, Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin
 from resolver.model.statement import Lack, Source
@@ -124,21 +125,18 @@ class Proposals:
         """Whether another Python could remove a ground: a missing file, or a requirement with a marker."""
         if isinstance(ground, Lacking):
             return ground.lack is Lack.FILE or (ground.lack is Lack.UNUSABLE and "python" in ground.detail.lower())
-        return _of_metadata(ground) and any(map(self._marked, self._files(ground), repeat(ground)))
+        return _of_metadata(ground) and self._is_marked(ground)
 
-    def _files(self, ground: Said) -> Iterator[File]:
-        """The files of a few of the releases with this requirement, newest first."""
+    def _is_marked(self, ground: Said) -> bool:
+        """Whether the metadata of the newest releases with this requirement has it under a marker about Python."""
         parents = (parent for parent, _ in self._clauses.edges[ground] if parent is not None)
-        releases = (parent.chosen for parent in islice(parents, _MARKED))
-        return (one.file for one in releases if isinstance(one, Release) and one.file.is_wheel)
-
-    def _marked(self, file: File, ground: Said) -> bool:
-        """Whether the metadata of a file has this requirement under a marker that is about Python."""
-        try:
-            lines = self._trials.catalog.metadata(file).requires_dist
-        except (UnusableFile, ResolverError):
-            return False
-        return any(_PYTHON.search(line) and text.requirement(line).without_marker() == ground.text for line in lines)
+        for release in [parent.chosen for parent in islice(parents, _MARKED)]:
+            if isinstance(release, Release) and release.file.is_wheel:
+                with suppress(UnusableFile, ResolverError):
+                    for line in self._trials.catalog.metadata(release.file).requires_dist:
+                        if _PYTHON.search(line) and text.requirement(line).without_marker() == ground.text:
+                            return True
+        return False
 
     def _glibcs_of(self, name: str) -> Iterator[tuple[int, int]]:
         project = self._clauses.universe.project(text.name(name))
@@ -202,18 +200,22 @@ class Proposals:
         if parent is None or not isinstance(parent.chosen, Release) or not parent.chosen.file.is_wheel:
             return
         for archive in project.archives(parent.chosen.position):
-            found = self._requirements_file(archive)
-            if found is not None:
+            for path in _REQUIREMENTS_FILES:
+                try:
+                    self._trials.catalog.member(archive, path)
+                except (UnusableFile, ResolverError):
+                    continue
                 row = {
                     "package": project.name,
                     "versions": f"=={parent.version}",
                     "from": "sdist",
-                    "requires-from": found,
+                    "requires-from": path,
                     "reason": "To be confirmed: built from source it needs what this file says, not its wheel",
                 }
                 change = Change(ChangeKind.ADD, project.name)
                 change, stack = proposed(self._problem, StackText(self._trials.text), change, "builds", row)
                 yield Changed((change,), stack.text, OVERRIDE, risky=True)
+                break
 
     def stating(self, changed: Changed, needed: Sequence[tuple[Pin, Noted]]) -> Changed:
         """A changed stack with facts about archives that note what they need: left-out facts, or proposals."""
@@ -236,15 +238,6 @@ class Proposals:
         change = Change(ChangeKind.STATE, pin.name, pin.release.file.filename)
         change, stack = proposed(self._problem, StackText(text), change, "metadata", row, noted.where)
         return Changed((change,), stack.text, NOTE, risky=False)
-
-    def _requirements_file(self, archive: File) -> str | None:
-        for path in _REQUIREMENTS_FILES:
-            try:
-                self._trials.catalog.member(archive, path)
-            except (UnusableFile, ResolverError):
-                continue
-            return path
-        return None
 
 
 def _lacks_file(ground: Ground) -> TypeGuard[Lacking]:

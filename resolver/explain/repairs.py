@@ -418,9 +418,9 @@ class Repairs:
         """Whether some of the earlier and present changes are enough."""
         if self._is_wish:
             return False
-        return self._found.has_part_of(changed) or any(
-            self._holds_without(change, changed) for change in self._before.changes
-        )
+        if any(subjects(fix) <= subjects(changed) for fix, _ in self._found.fixes):
+            return True
+        return any(self._holds_without(change, changed) for change in self._before.changes)
 
     def _holds_without(self, change: Change, changed: Changed) -> bool:
         """Whether a fix also works without one of its earlier changes."""
