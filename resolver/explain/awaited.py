@@ -34,7 +34,7 @@ _ROUNDS = 12
 _BASES = 20  # releases on the index that a supposed one may be another build of
 
 
-def awaited(refutation: Refutation, tick: Callable[[int, int], None] | None = None) -> tuple[Awaited, ...]:
+def awaited(refutation: Refutation, tick: Callable[[int, int], None]) -> tuple[Awaited, ...]:
     """What has to be on indexes that could not be reached for a solution; nothing if there is none whatever they have.
 
     The clauses then learn what was read for that.

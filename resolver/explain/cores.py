@@ -55,9 +55,7 @@ def wishes(clauses: Clauses) -> dict[Wish, list[Ground]]:
     return {wish: grounds for wish, grounds in found.items() if grounds}
 
 
-def clashing(
-    clauses: Clauses, given: Sequence[Ground], expired: Callable[[], bool] = lambda: False
-) -> Iterator[tuple[Wish, ...]]:
+def clashing(clauses: Clauses, given: Sequence[Ground], expired: Callable[[], bool]) -> Iterator[tuple[Wish, ...]]:
     """Every minimal set of wishes that is unsatisfiable with the given grounds (MARCO, Liffiton et al. 2016)."""
     grounds = wishes(clauses)
     order = list(grounds)

@@ -36,8 +36,6 @@ _BRIEF_SHARE = 1 / 12  # of the time for all, at first: what takes longer waits 
 _TRIAL_SHARE = 1 / 6
 _NOTING_SHARE = 1 / 3  # with notes, as results rest on releases that nobody has read yet
 
-Tick = Callable[[int, int], None]
-
 
 class Expired(Exception):
     """The limit of time is reached."""
@@ -46,7 +44,9 @@ class Expired(Exception):
 class Clock:
     """A limit of time: `expired` once it is reached, `tick` raises then."""
 
-    def __init__(self, seconds: float, tell: Tick | None = None, whole: Clock | None = None) -> None:
+    def __init__(
+        self, seconds: float, tell: Callable[[int, int], None] | None = None, whole: Clock | None = None
+    ) -> None:
         """`whole` is the limit that this one is a part of, which learns if something was cut short."""
         self.seconds = seconds
         self._end = time.monotonic() + seconds
@@ -160,7 +160,7 @@ class NotingCatalog(CatalogOver):
     Archives are not inspected if `facts` say what they need or how they are built: they may be large.
     """
 
-    def __init__(self, inner: Catalog, facts: Iterable[Fact] = ()) -> None:
+    def __init__(self, inner: Catalog, facts: Iterable[Fact]) -> None:
         super().__init__(inner)
         self._noted: dict[File, Noted | None] = {}
         self._facts = [fact for fact in facts if isinstance(fact, (MetadataFact, Builds))]

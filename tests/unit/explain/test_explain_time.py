@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -52,29 +53,25 @@ def explained_within(catalog: Slow, *lines: str) -> int:
     return catalog.now - began
 
 
-def test_a_trial_ends_in_the_middle_of_a_run_of_releases(catalog: Slow) -> None:
-    """Another `a` leaves releases of `b` only that need what there is not: the search reads each in one round."""
-    catalog.add_wheel("a", "2")
-    catalog.add_wheel("c", "1")
+@pytest.mark.parametrize(
+    ("lines", "others", "release", "most"),
+    [
+        # another `a` leaves releases of `b` only that need what there is not: the search reads each in one round
+        (["a==1", "b"], {"a": "2", "c": "1"}, {"name": "b", "requires": ["c==9"]}, SECONDS),
+        # the files of `b` are of no use, which shows when they are read
+        (["a==1", "b"], {"a": "2"}, {"name": "b", "metadata_python": ">=4"}, SECONDS + 1),
+        # each other release of `a` clashes with what the stack asks for, too
+        (["a==7", "b==1"], {"b": "1"}, {"name": "a", "requires": ["b==9"]}, SECONDS + 1),
+    ],
+)
+def test_what_reads_many_releases_ends_in_time(
+    catalog: Slow, lines: list[str], others: dict[str, str], release: dict[str, Any], most: int
+) -> None:
+    for name, version in others.items():
+        catalog.add_wheel(name, version)
     for at in range(MANY):
-        catalog.add_wheel("b", f"1.{at}", ["c==9"])
-    assert explained_within(catalog, "a==1", "b") <= SECONDS
-
-
-def test_what_clashes_a_little_way_off_is_looked_for_in_time(catalog: Slow) -> None:
-    """The files of `b` are of no use, which shows when they are read."""
-    catalog.add_wheel("a", "2")
-    for at in range(MANY):
-        catalog.add_wheel("b", f"1.{at}", metadata_python=">=4")
-    assert explained_within(catalog, "a==1", "b") <= SECONDS + 1
-
-
-def test_releases_for_a_line_are_looked_for_in_time(catalog: Slow) -> None:
-    """Each other release of `a` clashes with what the stack asks for, too."""
-    catalog.add_wheel("b", "1")
-    for at in range(MANY):
-        catalog.add_wheel("a", f"1.{at}", ["b==9"])
-    assert explained_within(catalog, "a==7", "b==1") <= SECONDS + 1
+        catalog.add_wheel(version=f"1.{at}", **release)
+    assert explained_within(catalog, *lines) <= most
 
 
 def two_that_clash(catalog: Slow, b_2: str) -> None:
