@@ -232,7 +232,8 @@ class Repairs:
                 corrections.refuse(wanted)
             else:
                 self._sets_left -= 1
-                self._try(wanted)
+                if not self._try(wanted):
+                    corrections.refuse(wanted)
         finally:
             clauses.relaxed = frozenset()
 
@@ -267,17 +268,16 @@ class Repairs:
             proposed += self.proposals.practices(core)
         self._proposed += map(self._before.then, proposed)
 
-    def _try(self, wanted: Sequence[Ground]) -> None:
-        """Lock the stacks to which a set of changes may lead: a fix, one more demand, or the set is of no use."""
-        clauses, alternatives, refuse = self._clauses, self._alternatives, self._corrections.refuse
+    def _try(self, wanted: Sequence[Ground]) -> bool:
+        """Lock the stacks to which a set of changes may lead; False if neither it nor more changes are of any use."""
+        clauses, alternatives = self._clauses, self._alternatives
         tried: list[Attempt] = []
         hit = hit_listed = failed = False
         for newest in (False,) if any(map(risky, wanted)) else (False, True):
             for choice in islice(alternatives.choices(wanted, newest=newest), _TRIES):
                 changed = self._before.then(self._changes.apply(wanted, choice))
                 if self._trials.clock.expired():
-                    refuse(wanted)
-                    return
+                    return False
                 locks = self._seen(changed)
                 if locks is None:
                     attempts = self._found.attempts if self._is_wish else []
@@ -294,28 +294,24 @@ class Repairs:
                         if hidden is None:
                             continue
                         self._report(hidden, wanted)
-                        if not self._demand(hidden.core):
-                            refuse(wanted)
-                        return
+                        return self._demand(hidden.core)
                     locks = True
                 hit |= locks
                 hit_listed |= locks and not alternatives.count_unlisted(choice)
                 failed |= not locks  # for reasons that the clauses do not know
                 break
         if hit_listed:
-            refuse(wanted)
-            return
+            return False
         if hit:
             alternatives.met_unlisted.append(frozenset(wanted))
         offered = [clauses.any_of(options) for options in alternatives.options(wanted, newest=False).values()]
         if not clauses.satisfiable(offered):  # what was learned from the attempts
             core = [ground for ground in clauses.minimal(offered) if not (hit and risky(ground))]
-            if not self._demand(core, free_of(wanted)):
-                refuse(wanted)
-            return
+            return self._demand(core, free_of(wanted))
         if self._is_wish and not hit:
             self._found.attempts += tried[:1]
-        refuse(wanted, exactly=failed and not hit)
+        self._corrections.refuse(wanted, exactly=failed and not hit)
+        return True
 
     def _report(self, hidden: HiddenCore, wanted: Sequence[Ground]) -> None:
         """Record a contradiction that only showed once the stack was changed, as another one had hidden it."""
