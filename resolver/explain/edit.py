@@ -126,13 +126,13 @@ class StackText:
         rows = zip(self.text.split("\n"), changed.text.split("\n"), strict=True)
         return StackText("\n".join(new if new == old else _noted(new, table[path[-1]], after) for old, new in rows))
 
-    def with_fact_file(self, name: str) -> StackText:
-        """With one more name in its list of facts."""
-        return self._with_names("facts", [name])
+    def with_names(self, key: str, names: Iterable[str]) -> StackText:
+        """With more names in its list of facts or practices, which is made if there is none."""
 
-    def with_practices(self, names: Collection[str]) -> StackText:
-        """With these practices turned on as well."""
-        return self._with_names("practices", names)
+        def extend(document: Any) -> None:
+            document["stack"].setdefault(key, []).extend(names)
+
+        return self._edited(extend)
 
     def without_practices(self, names: Collection[str]) -> StackText:
         """With none of these practices turned on; others are."""
@@ -185,14 +185,6 @@ class StackText:
 
     def _without(self, path: Path) -> StackText:
         return self._edited(lambda document: delitem(_table(document, path[:-1]), path[-1]))
-
-    def _with_names(self, key: str, names: Iterable[str]) -> StackText:
-        """With more names in a list of the stack's, which is made if there is none."""
-
-        def extend(document: Any) -> None:
-            document["stack"].setdefault(key, []).extend(names)
-
-        return self._edited(extend)
 
 
 def _table(document: Any, path: Path) -> Any:

@@ -80,7 +80,7 @@ class Proposals:
         lifting = (one for one in self._problem.practices if any(self._is_lifted(ground, one) for ground in grounds))
         found = [practice.id for practice in lifting]
         if found:
-            stack = StackText(self._trials.text).with_practices(found)
+            stack = StackText(self._trials.text).with_names("practices", found)
             change = practices_on(found, self._trials.inputs.stack.line("stack"))
             yield Changed((change,), stack.text, PRACTICE * len(found), risky=False)
 
@@ -188,7 +188,7 @@ class Proposals:
 
     def _with_facts(self, spare: Document[FactFile], text: str) -> Changed:
         name = PurePosixPath(spare.name).stem
-        stack = StackText(text).with_fact_file(name)
+        stack = StackText(text).with_names("facts", [name])
         where = self._trials.inputs.stack.line("stack", "facts")
         change = Change(ChangeKind.ADD, name, after=spare.name, where=where)
         return Changed((change,), stack.text, ADD, risky=False)
