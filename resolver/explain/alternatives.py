@@ -158,17 +158,15 @@ class Alternatives:
 
     # --- how far from the wish
 
-    def steps(self, origin: StackLine | BuildLine, candidate: Candidate) -> int:
-        """How many releases newer than a line's wish a candidate is; negative if it is older."""
-        need = self._need(origin)
-        return _wished(need.specifier, self._clauses.universe.project(need.name)) - _position(candidate)
+    def distance(self, origin: StackLine | BuildLine, candidate: Candidate) -> tuple[int, int]:
+        """How many releases newer than a line's wish a candidate is, and how many full years; negative if it is older.
 
-    def years(self, origin: StackLine | BuildLine, candidate: Candidate) -> int:
-        """How many full years after a line's wish a newer candidate was uploaded; before, and negative, an older one.
-
-        0 if an index does not tell, and for an older release that was uploaded later, as of a series still maintained.
+        No years if an index does not tell, and for an older release that was uploaded later, as of a series still
+        maintained.
         """
-        return self._years(self._need(origin), _position(candidate))
+        need, position = self._need(origin), _position(candidate)
+        newer = _wished(need.specifier, self._clauses.universe.project(need.name)) - position
+        return newer, self._years(need, position)
 
     def years_behind(self, found: Resolution) -> int:
         """The full years in all by which a solution's releases are older than the newest that the wish's lines admit.

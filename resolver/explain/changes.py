@@ -265,8 +265,7 @@ class Changes:
             if ground.aspect == "version":
                 kind = ChangeKind.VERSION
                 specifier = f"=={choice[ground].version}"
-                steps = self._alternatives.steps(ground.origin, choice[ground])
-                years = self._alternatives.years(ground.origin, choice[ground])
+                steps, years = self._alternatives.distance(ground.origin, choice[ground])
         marker = f" ; {need.marker}" if need.marker else ""
         source = f" @ {need.url}" if need.url else specifier
         after = f"{need.name}{'[' + ','.join(extras) + ']' if extras else ''}{source}{marker}"

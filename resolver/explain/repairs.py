@@ -1,12 +1,7 @@
 """Changes of refuted stacks, the cheapest first, each one locked before it counts.
 
-What may change are grounds: a line's version or extra, a component, a fact that is not enforced, a requirement in
-metadata. Every core contains some of them, and a set of changes can only help if it meets every core. So the cheapest
-set that meets the cores known so far is tried. Either it clashes again, which gives a new core, or it is a minimal
-correction set, and releases for it are looked for and locked.
-
-Another Python or glibc changes which files there are, about which the clauses know nothing. So it is proposed and
-solved, and a changed stack that is refuted gets repairs of its own.
+A set of changes can only help if it meets every core. So the cheapest set that meets the cores known so far is tried:
+either it clashes again, which gives a new core, or releases for it are looked for and locked (docs/explaining.md).
 """
 
 from __future__ import annotations

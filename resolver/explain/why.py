@@ -169,20 +169,17 @@ def _statement(origin: Origin) -> Statement:
             return Asks(text=origin.text, where=origin.where)
         case FactLine() | BuildLine() | MetadataLine():
             subject, _, version = origin.parent.rpartition(" ")
-            source = Source.BUILD if isinstance(origin, BuildLine) else Source.FACT
-            where = origin.where
             if isinstance(origin, MetadataLine) and origin.fact is None:
-                source, where = Source.METADATA, origin.filename
-            return Needs(
-                subject=subject,
-                versions=(Span(version, version, 1),),
-                needs=origin.text,
-                source=source,
-                where=where,
-                fact=origin.fact,
-            )
+                return _needs(subject, version, origin.text, Source.METADATA, origin.filename, None)
+            source = Source.BUILD if isinstance(origin, BuildLine) else Source.FACT
+            return _needs(subject, version, origin.text, source, origin.where, origin.fact)
         case _:
             raise AssertionError(f"nothing asks like this: {origin}")
+
+
+def _needs(subject: str, version: str, needs: str, source: Source, where: str, fact: facts.Fact | None) -> Needs:
+    versions = (Span(version, version, 1),)
+    return Needs(subject=subject, versions=versions, needs=needs, source=source, where=where, fact=fact)
 
 
 def _admits(origin: Origin, name: str) -> SpecifierSet:
@@ -202,14 +199,7 @@ def _facts(resolution: Resolution, project: Project, pin: Pin) -> Iterator[State
             case facts.Requires():
                 applies = fact.package == pin.name and fact.speaks_of(pin.version)
                 for need in fact.needs if applies and (pin.release.file.is_wheel or not fact.wheels) else ():
-                    yield Needs(
-                        subject=pin.name,
-                        versions=(Span(str(pin.version), str(pin.version), 1),),
-                        needs=str(need),
-                        source=Source.FACT,
-                        where=fact.where,
-                        fact=fact,
-                    )
+                    yield _needs(pin.name, str(pin.version), str(need), Source.FACT, fact.where, fact)
             case facts.Collides() | facts.Absent():
                 if pin.name in (fact.package, fact.other):
                     yield Shares(fact=fact)
