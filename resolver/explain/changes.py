@@ -144,7 +144,10 @@ class Found(msgspec.Struct):
     def is_lesser(self, changed: Changed, resolution: Resolution) -> bool:
         """Whether a dropped line's project is installed all the same, and another fix only changes its version."""
         dropped = {name for name in _dropped(changed) if resolution.pin(name)}
-        kept = {_as_version(change, dropped) for change in changed.changes}
+        kept = {
+            (ChangeKind.VERSION if change.subject in dropped else change.kind, change.subject)
+            for change in changed.changes
+        }
         return any(
             subjects(fix) <= kept and any((ChangeKind.VERSION, name) in subjects(fix) for name in dropped)
             for fix, _ in self.fixes
@@ -165,11 +168,6 @@ def subjects(changed: Changed) -> set[tuple[ChangeKind, str]]:
 
 def _dropped(changed: Changed) -> set[str]:
     return {change.subject for change in changed.changes if change.kind is ChangeKind.DROP}
-
-
-def _as_version(change: Change, dropped: Collection[str]) -> tuple[ChangeKind, str]:
-    """The subject of a change, with another version in place of a line dropped."""
-    return (ChangeKind.VERSION if change.subject in dropped else change.kind, change.subject)
 
 
 def attempt(changed: Changed, answer: Refutation | Undecided) -> Attempt:

@@ -229,7 +229,7 @@ def _lettered(fix: Fix, letter: str, of: str, cutoff: str) -> Fix:
         StackText(text).renamed(name).way_out(letter, of) for name, (_, text) in zip(names, fix.files, strict=True)
     ]
     changes = fix.changes
-    if changes[0].kind is ChangeKind.SPLIT:
+    if len(names) > 1:
         changes = tuple(replace(change, subject=name) for change, name in zip(changes, names, strict=True))
     return replace(
         fix,
