@@ -184,6 +184,7 @@ class NotingCatalog(CatalogOver):
         return None if urls else noted
 
     def archive(self, file: File) -> Archive:
+        """See `Catalog`."""
         own = self.inner.archive(file)
         noted = self.noted(file)
         if noted is None:
