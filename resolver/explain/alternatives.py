@@ -19,8 +19,8 @@ from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.model.statement import Lack
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.demand import names_prerelease
 from resolver.resolve.grounded import Component, Ground, Lacking, Line
+from resolver.resolve.preference import names_prerelease
 from resolver.resolve.project import Project
 
 _YEAR = 365  # days

@@ -23,7 +23,7 @@ from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.resolve.builds import solve_builds
-from resolver.resolve.demand import pins
+from resolver.resolve.preference import pins
 from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.solver import Refutation, prove, search
 from resolver.resolve.universe import Universe

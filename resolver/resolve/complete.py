@@ -13,25 +13,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from heapq import heappop, heappush
-from itertools import islice, takewhile
+from itertools import takewhile
 from typing import Final
 
-from resolver.errors import ResolverError, UndecidedError
+from resolver.errors import UndecidedError
+from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.edge import Edge
 from resolver.model.origin import SameRelease
 from resolver.model.package import Kind, Package
 from resolver.model.release import Candidate, Release
+from resolver.model.requirement import Requirement
 from resolver.model.statement import Lack
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.demand import ANYTHING, Demand, names_prerelease, pins_yanked, satisfies
+from resolver.resolve.gather import Reached
 from resolver.resolve.grounded import Ground, Lacking
+from resolver.resolve.preference import ANYTHING, Demand, pins
 from resolver.resolve.universe import Universe
 
 _MAX_ROUNDS = 200_000
 MOST_UNREAD: Final = 400  # releases read only to see whether one of them requires a pre-release
 _SEVERAL = 4  # opened releases in a row that are checked one by one
-_MANY_ENDS = 8  # dead ends after which undecided releases are opened as well; again whenever they have doubled
 
 Tick = Callable[[int, int], None]
 
@@ -58,7 +60,7 @@ class CompleteEngine:
         self._asked: dict[Package, list[Demand]] = {}
         self._met: dict[Package, int] = {}  # the packages in the order in which they were first required
         self._waiting: list[tuple[tuple[object, ...], Package]] = []  # a heap; some entries are out of date
-        self.rounds = self._ends = 0
+        self.rounds = 0
         self._ask(universe.roots())
 
     def solve(self) -> dict[Package, Candidate]:
@@ -81,10 +83,7 @@ class CompleteEngine:
                 self._go_back()
 
     def _next(self) -> Package | None:
-        """The package to decide now, in an order like that of the search; None if there is none left.
-
-        Pins go first, then what the stack names, what has bounds, and what was required first.
-        """
+        """The package to decide now, in an order like that of the search; None if there is none left."""
         while self._waiting:
             preference, package = self._waiting[0]
             if package not in self._chosen and package in self._asked and preference == self._preference(package):
@@ -93,15 +92,7 @@ class CompleteEngine:
         return None
 
     def _preference(self, package: Package) -> tuple[object, ...]:
-        asked = self._asked[package][-1]
-        return (
-            package.kind.value,
-            not asked.pin,
-            not asked.stacks,
-            not asked.bounded,
-            0 if asked.stacks else self._met[package],
-            package,
-        )
+        return package.kind, *self._asked[package][-1].turn(self._met[package]), package
 
     def _ask(self, edges: Iterable[Edge]) -> None:
         """Record what the stack or a decision requires."""
@@ -132,8 +123,7 @@ class CompleteEngine:
 
     def _decide(self, package: Package) -> bool:
         """Take the most preferred candidate that is compatible with the decisions; False if none is."""
-        if package.kind is not Kind.MODULE:
-            self.clauses.introduce(package)
+        self.clauses.introduce(package)
         order = list(self._order(package))
         tried = list(takewhile(self.clauses.opened, order))  # mostly by earlier decisions, and in vain
         if len(tried) > _SEVERAL and not self.clauses.holds([*self._assumed, self.clauses.any_of(tried)]):
@@ -201,39 +191,11 @@ class CompleteEngine:
     def _go_back(self) -> None:
         """Drop the latest of the incompatible decisions, and later ones, until the rest are compatible."""
         before = len(self._decided)
-        self._ends += 1
-        if self._ends >= _MANY_ENDS and self._ends.bit_count() == 1:  # 8, 16, 32, ...
-            self._look_further(2 * self._ends // _MANY_ENDS)
         while self._decided and not self._holds():
             blamed = self.clauses.blamed()
             self._drop(max((at for at, one in enumerate(self._decided) if one in blamed), default=0))
         if len(self._decided) == before and self._holds():
             raise UndecidedError("the engine stopped", hint="please report this together with the stack file")
-
-    def _look_further(self, each: int) -> None:
-        """Open so many releases of each required package, those that would be tried first.
-
-        The solver sees clashes of open releases before anything is decided. At most as many are opened as are open
-        already, and only those that do not lead to unknown projects.
-        """
-        universe = self._universe
-        wanted = (
-            one
-            for package, asked in self._asked.items()
-            if package.kind is Kind.PROJECT
-            for one in islice(universe.candidates(package, asked[-1]), each)
-            if not self.clauses.opened(one)
-        )
-        unread = list(islice(wanted, self.clauses.count))
-        self.clauses.expect(unread)
-        for one in unread:
-            try:
-                edges = universe.edges(one)
-            except ResolverError:
-                continue  # reported where it is needed
-            projects = [edge.package.name for edge in edges if edge.package.kind is Kind.PROJECT]
-            if all(universe.known(text.name(name)) for name in projects):
-                self.clauses.open(one)
 
     def _round(self) -> None:
         self.rounds += 1
@@ -257,29 +219,26 @@ class CompleteEngine:
         read yet might require something that gives permission; they are read only if nothing else is left and there
         are not too many.
         """
-        askers: dict[Package, list[Edge]] = {}
-        for parent in (None, *reached.values()):
-            for edge in self._universe.roots() if parent is None else self._universe.edges(parent):
-                if not isinstance(edge.origin, SameRelease):
-                    askers.setdefault(edge.package.base, []).append(edge)
-        settled = True
-        for package, candidate in reached.items():
-            release = candidate.chosen
-            if package.extra or not isinstance(release, Release):
-                continue
-            if not release.yanked and not release.version.is_prerelease:
-                continue
-            asked = askers.get(package, [])
-            allowed = list(self._universe.candidates(package, self._universe.demand(*asked)))
-            if candidate in allowed:
-                continue
-            settled = False
+        found = Reached(self._universe, reached)
+        unpermitted = list(found.unpermitted())
+        for candidate in unpermitted:
+            demand = found.demands[candidate.package]
             self.clauses.introduce_all()
-            if release.yanked and not any(map(pins_yanked, asked)):
-                self._rule_out(package, Lack.YANKED, pins_yanked)
+            if candidate.release.yanked and not demand.wished:
+                self._rule_out(candidate.package, Lack.YANKED, self._pins_yanked)
             else:
-                self._rule_out(package, Lack.NEEDLESS, partial(_leaves, allowed[0]))
-        return not settled
+                final = next(self._universe.candidates(candidate.package, demand))
+                self._rule_out(candidate.package, Lack.NEEDLESS, partial(self._leaves, final))
+        return bool(unpermitted)
+
+    def _pins_yanked(self, edge: Edge) -> bool:
+        return self._universe.demand(edge).wished
+
+    def _leaves(self, final: Candidate, edge: Edge) -> bool:
+        """Whether a requirement permits pre-releases although this final release fits all others."""
+        if isinstance(edge.origin, SameRelease):
+            return False
+        return self._universe.demand(edge).prerelease or not self._universe.is_admitted(final, edge)
 
     def _rule_out(self, package: Package, lack: Lack, gives: Callable[[Edge], bool]) -> None:
         """Rule out a project's releases of a kind, unless a candidate is chosen whose edge gives permission.
@@ -290,7 +249,7 @@ class CompleteEngine:
         out = [
             one
             for one in self.clauses.packages[package]
-            if isinstance(one.chosen, Release) and (one.chosen.yanked if yanked else one.version.is_prerelease)
+            if (one.release.yanked if yanked else one.version.is_prerelease)
         ]
         read, unread = [], []
         for other in self.clauses.candidates():
@@ -300,9 +259,19 @@ class CompleteEngine:
                 unread.append(other)
             elif any(edge.package.base == package and gives(edge) for edge in self._universe.edges(other)):
                 read.append(other)
-        if yanked and not self._universe.may_be_pinned(text.name(package.name)):
+        if yanked and not self._may_be_pinned(package):
             unread = []
         self.clauses.rule_out(Lacking(package.name, lack, ""), out, read, unread)
+
+    def _may_be_pinned(self, package: Package) -> bool:
+        """Whether a fact pins a project, or may do so because it reads requirements from an archive or repository."""
+        stated = self._universe.problem.facts
+        needs = (need for fact in stated for need in facts.needs_of(fact) if isinstance(need, Requirement))
+        return (
+            bool(self._universe.sources)
+            or any(isinstance(fact, facts.Builds) for fact in stated)
+            or any(need.name == package.name and pins(need.specifier) for need in needs)
+        )
 
     def _put_out(self, reached: dict[Package, Candidate]) -> bool:
         """Forbid choices of the solver that nothing leads to, unless something outside does; whether it did.
@@ -328,10 +297,3 @@ class CompleteEngine:
         for one in sorted(idle, key=variable):
             self.clauses.imply([-variable(one), *ways])
         return bool(idle)
-
-
-def _leaves(final: Candidate, edge: Edge) -> bool:
-    """Whether a requirement permits pre-releases although this final release fits all others."""
-    if isinstance(edge.origin, SameRelease):
-        return False
-    return names_prerelease(edge.allows) or not satisfies(final, edge.allows)

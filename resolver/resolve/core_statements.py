@@ -37,8 +37,8 @@ from resolver.model.statement import (
 from resolver.model.tags import lacking, machine_of, newer_glibc
 from resolver.model.target import Target
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.demand import names_prerelease
 from resolver.resolve.grounded import Component, Ground, Lacking, Line, Module, Said, Taken
+from resolver.resolve.preference import names_prerelease
 from resolver.resolve.project import Project
 from resolver.suggestions import closest
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement
 from packaging.utils import NormalizedName
+from packaging.version import Version
 
 from resolver.errors import InputError, ResolverError, WrongRelease
 from resolver.index.parse.compatibility import Compatibility
@@ -17,11 +18,10 @@ from resolver.model.component import ComponentRequirement
 from resolver.model.edge import Edge, Exactly, Nothing, Owner
 from resolver.model.origin import BuildLine, FactLine, MetadataLine, Origin, SameRelease, Unusable
 from resolver.model.package import Kind, Package
+from resolver.model.problem import Problem
 from resolver.model.release import Candidate, Reason, Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import LeftOut
-from resolver.model.target import Target
-from resolver.resolve.fact_index import About
 from resolver.resolve.needs import DYNAMIC, DynamicArchiveError, Relevance, requirement_lines
 from resolver.resolve.project import Project
 
@@ -43,20 +43,19 @@ class Edges:
 
     def __init__(
         self,
-        target: Target,
+        problem: Problem,
         catalog: Catalog,
         screen: Compatibility,
-        about: About,
         project: Callable[[NormalizedName], Project],
         absent: Callable[[], Mapping[NormalizedName, str]],
     ) -> None:
-        self._target = target
+        self._target = problem.target
         self._catalog = catalog
         self._screen = screen
-        self._facts = about
+        self._collisions = [fact for fact in problem.facts if isinstance(fact, (facts.Collides, facts.Absent))]
         self._project = project
         self._absent = absent
-        self.relevant = Relevance(target.markers)
+        self.relevant = Relevance(problem.target.markers)
         self.refused: dict[str, ResolverError] = {}
         self._known: dict[Candidate, tuple[Edge, ...]] = {}
         self._dynamic: dict[str, dict[str, DynamicArchiveError]] = {}
@@ -93,6 +92,12 @@ class Edges:
         if len(mixed_up) < _IN_VAIN or release.file.filename in mixed_up:
             return False
         return release not in self._extras and not (release.builds or self._about(candidate, facts.Metadata))
+
+    def collisions(self, name: NormalizedName, version: Version) -> Iterator[facts.Collides | facts.Absent]:
+        """The facts by which a release owns a module together with another project."""
+        for fact in self._collisions:
+            if name == fact.other or (name == fact.package and fact.speaks_of(version)):
+                yield fact
 
     def left_out(self, candidate: Candidate) -> tuple[LeftOut, ...]:
         """The requirements of a candidate with known edges that are not followed, as the project must be absent."""
@@ -158,7 +163,7 @@ class Edges:
         """The modules that a release has in common with another project."""
         if candidate.package.extra:
             return
-        for collision in self._facts.collisions(text.name(candidate.package.name), release.version):
+        for collision in self.collisions(text.name(candidate.package.name), release.version):
             yield Edge(
                 Package(collision.module, "", Kind.MODULE),
                 Owner(candidate.package.name),
@@ -266,8 +271,7 @@ class Edges:
                     yield from _split(requirement, BuildLine(release.file.filename, parent, what, fact))
 
     def _about(self, candidate: Candidate, kind: type[facts.FactKind]) -> list[facts.FactKind]:
-        assert isinstance(candidate.chosen, Release)  # noqa: S101  only releases are looked at
-        return self._project(text.name(candidate.package.name)).about(candidate.chosen.position, kind)
+        return self._project(text.name(candidate.package.name)).about(candidate.release.position, kind)
 
 
 def _split(requirement: Requirement, origin: Origin) -> Iterator[Edge]:

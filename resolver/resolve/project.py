@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from types import MappingProxyType
@@ -22,8 +22,6 @@ from resolver.model.release import File, Page, Reason, Rejection, Release
 from resolver.model.source import Source
 from resolver.resolve.ordered import Offer, Ordered
 
-_WORD = 64  # bits that are scanned at once
-
 
 class Project:
     """All releases of a project on the indexes bound to it, newest first; or only that of its `source`.
@@ -37,7 +35,7 @@ class Project:
         name: NormalizedName,
         ordered: Ordered,
         screen: Compatibility,
-        facts: tuple[Fact, ...],
+        facts: Sequence[Fact],
         *,
         wheels_only: bool = False,
         source: Source | None = None,
@@ -68,8 +66,6 @@ class Project:
             if fact.is_needless_on(system):
                 self._first |= mask
         self._screened: dict[int, Release | tuple[Rejection, ...]] = {}
-        # of those looked at: what the target cannot use; and the same including yanked ones
-        self.unusable = self.unwanted = 0
 
     def release(self, position: int) -> Release | tuple[Rejection, ...]:
         """The usable release at a position, or why each of its files was set aside."""
@@ -77,11 +73,6 @@ class Project:
         if known is None:
             # search and look-ahead may both get here, and must see the same object
             known = self._screened.setdefault(position, self._look(position))
-            if not isinstance(known, Release):
-                self.unusable |= 1 << position
-                self.unwanted |= 1 << position
-            elif known.yanked:
-                self.unwanted |= 1 << position
         return known
 
     def about(self, position: int, kind: type[FactKind]) -> list[FactKind]:
@@ -99,13 +90,7 @@ class Project:
 
     def positions(self, mask: int) -> Iterator[int]:
         """The positions in a mask, newest first."""
-        words = mask.to_bytes(-(-mask.bit_length() // _WORD) * _WORD // 8, "little")
-        for at in range(0, len(words), _WORD // 8):
-            word = int.from_bytes(words[at : at + _WORD // 8], "little")
-            while word:
-                low = word & -word
-                yield 8 * at + low.bit_length() - 1
-                word ^= low
+        return (at for at, bit in enumerate(reversed(f"{mask:b}")) if bit == "1")
 
     def in_order(self, mask: int) -> Iterator[int]:
         """The positions in a mask, newest first: before all others those that a fact puts last on other targets only.

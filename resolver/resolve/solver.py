@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from packaging.utils import NormalizedName
 from packaging.version import Version
+from resolvelib.resolvers import Resolution as Search
 from resolvelib.resolvers import ResolutionImpossible, ResolutionTooDeep
 
 from resolver.errors import ResolverError, UndecidedError
@@ -21,7 +22,6 @@ from resolver.model.resolution import Conflict, Resolution
 from resolver.resolve.check import check
 from resolver.resolve.gather import InvalidChoiceError, gather
 from resolver.resolve.grounded import Ground, Line
-from resolver.resolve.incremental import IncrementalResolution
 from resolver.resolve.needs import DynamicArchiveError
 from resolver.resolve.newest import Choices, newest
 from resolver.resolve.practices import practices_used
@@ -143,7 +143,7 @@ def _search(
     reporter = Reporter(provider, tick)
     for _ in range(starts):
         reporter.conflicts_left = _CONFLICTS
-        provider.resolution = IncrementalResolution(provider, reporter)
+        provider.resolution = Search(provider, reporter)
         try:
             return provider.resolution.resolve(universe.roots(), max_rounds=_ROUNDS).mapping, reporter.rounds
         except ResolutionTooDeep:
@@ -170,11 +170,6 @@ def _narrowed(universe: Universe, tick: Tick | None) -> Choices | None:
     """Valid choices for a narrowed universe; None if there are none."""
     from resolver.resolve.complete import CompleteEngine, Unsatisfiable
 
-    choices, _ = _search(universe, Prefetch(universe), tick)
-    with suppress(InvalidChoiceError):
-        if choices is not None:
-            gather(universe, choices, engine="", rounds=0)
-            return choices
     with suppress(Unsatisfiable, UndecidedError):
         return CompleteEngine(universe, tick=tick).solve()
     return None

@@ -61,7 +61,7 @@ def test_the_complete_engine_tries_what_was_yanked_last() -> None:
     catalog = DataCatalog({"a": {"1": [], "3rc1": []}})
     catalog.add_wheel("a", "2", yanked="broken")
     universe = Universe(problem("a"), catalog)
-    assert [str(one.version) for one in universe.every(Package("a"))] == ["1", "3rc1", "2"]
+    assert [str(one.version) for one in universe.every(Package("a"))] == ["1", "2", "3rc1"]
 
 
 def test_never_means_never() -> None:
