@@ -197,7 +197,7 @@ class Clauses(Grounded):
 
     def chosen(self) -> dict[Package, Candidate]:
         """The candidates of the last satisfying answer."""
-        among = map(self._candidates.get, self._witness.true())
+        among = map(self._candidates.get, self._solver.get_model() or ())
         return {candidate.package: candidate for candidate in among if candidate is not None}
 
     def blamed(self) -> set[Candidate]:

@@ -116,7 +116,6 @@ class Grounded:
         self.relaxed: frozenset[Ground] = frozenset()
         self.reading = False
         self._solver = Cadical153()
-        self._witness = Witness()
         self._top = 1
         self._all_hold = 1  # implies every selector
         self._selectors: dict[Ground, int] = {}
@@ -172,13 +171,7 @@ class Grounded:
 
         `chosen` has the answer; if there is none, `core` has its reasons.
         """
-        assumed = [*assumed, self._everything()]
-        if self._witness.meets(assumed, () if self.reading else self._guards):
-            return True
-        if not self._solver.solve(assumptions=[*assumed, *self._no_guards()]):
-            return False
-        self._witness.take(self._solver.get_model())
-        return True
+        return bool(self._solver.solve(assumptions=[*assumed, self._everything(), *self._no_guards()]))
 
     def _no_guards(self) -> Iterable[int]:
         return () if self.reading else [-guard for guard in self._guards]
@@ -241,7 +234,6 @@ class Grounded:
 
     def _clause(self, clause: Sequence[int]) -> None:
         self._solver.add_clause(clause)
-        self._witness.add(clause)
 
     def rule(self, because: Iterable[Ground], clause: Iterable[int]) -> None:
         """Add a clause with grounds."""
@@ -253,7 +245,6 @@ class Grounded:
         if selector is None:
             selector = self._selectors[ground] = self.fresh()
             self._grounds[selector] = ground
-            self._witness.hold(selector)
             self._solver.set_phases([selector])
             self._clause([-self._all_hold, selector])
         return selector
@@ -272,37 +263,3 @@ class Grounded:
         """A new variable."""
         self._top += 1
         return self._top
-
-
-class Witness:
-    """The last model of a solver, as long as it meets the clauses added since.
-
-    It often answers the next question, too. Checking that is much cheaper than asking again, as the solver starts over
-    with all assumptions each time. Later variables are false, except those for which `hold` was called.
-    """
-
-    def __init__(self) -> None:
-        self._true: set[int] | None = None
-
-    def take(self, model: Iterable[int]) -> None:
-        """Use the literals of this model from now on."""
-        self._true = {literal for literal in model if literal > 0}
-
-    def hold(self, variable: int) -> None:
-        """Make a new variable true."""
-        if self._true is not None:
-            self._true.add(variable)
-
-    def add(self, clause: Iterable[int]) -> None:
-        """Add a clause that must be met."""
-        true = self._true
-        if true is not None and not any((literal > 0) == (abs(literal) in true) for literal in clause):
-            self._true = None
-
-    def meets(self, true: Iterable[int], false: Iterable[int]) -> bool:
-        """Whether these variables are true and those false. False if no model is known."""
-        return self._true is not None and self._true.issuperset(true) and self._true.isdisjoint(false)
-
-    def true(self) -> Iterable[int]:
-        """The true variables in ascending order."""
-        return sorted(self._true or ())
