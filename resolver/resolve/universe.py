@@ -26,9 +26,8 @@ from resolver.model.release import Candidate, Release
 from resolver.model.requirement import Requirement
 from resolver.model.source import Source
 from resolver.resolve.edges import Edges
-from resolver.resolve.ordered import Ordered
 from resolver.resolve.preference import ANYTHING, Demand, demand_of, every_release, releases, satisfies
-from resolver.resolve.project import Project, of_source
+from resolver.resolve.project import Ordered, Project, of_source
 
 
 class Universe:

@@ -17,8 +17,7 @@ from resolver.model.edge import Exactly, Nothing, Owner
 from resolver.model.fact import Fact
 from resolver.model.index import PYPI
 from resolver.model.release import File, Page, Release
-from resolver.resolve.ordered import Ordered
-from resolver.resolve.project import Project
+from resolver.resolve.project import Ordered, Project
 from tests.datacatalog import DataCatalog
 from tests.problems import builds, excludes, names, pins, problem, target
 
