@@ -83,7 +83,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
 
     `passed_over`, `lost_extras` and `fell_back` are filled in only for what is going to be locked (see
     `resolve/passed.py`, `resolve/absences.py`, `resolve/fallen.py`).
-    `practices` are those in force that it rests on (see `resolve/practices.py`).
+    `practices` are those in force that it rests on (see `resolve/gather.py`).
     """
 
     problem: Problem

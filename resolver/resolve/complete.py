@@ -29,13 +29,12 @@ from resolver.resolve.clauses import Clauses
 from resolver.resolve.gather import Reached
 from resolver.resolve.grounded import Ground, Lacking
 from resolver.resolve.preference import ANYTHING, Demand, pins
+from resolver.resolve.provider import Tick
 from resolver.resolve.universe import Universe
 
 _MAX_ROUNDS = 200_000
 MOST_UNREAD: Final = 400  # releases read only to see whether one of them requires a pre-release
 _SEVERAL = 4  # opened releases in a row that are checked one by one
-
-Tick = Callable[[int, int], None]
 
 
 class Unsatisfiable(Exception):

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
+from msgspec.structs import replace
 from packaging.utils import NormalizedName
 
+from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.edge import Edge
 from resolver.model.origin import SameRelease
 from resolver.model.package import Kind, Package
 from resolver.model.release import Candidate
+from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin, Resolution
+from resolver.resolve.needs import requirement_lines
 from resolver.resolve.preference import ANYTHING, Demand
 from resolver.resolve.universe import Universe
 
@@ -95,10 +99,48 @@ def gather(universe: Universe, choices: Mapping[Package, Candidate], *, engine: 
             )
         )
     left_out = {row for candidate in reached for row in universe.left_out(candidate)}
-    return Resolution(
+    found = Resolution(
         problem=universe.problem,
         pins=tuple(pins),
         engine=engine,
         rounds=rounds,
         left_out=tuple(sorted(left_out, key=lambda row: (row.package, row.name, row.requirement))),
     )
+    return replace(found, practices=tuple(_practices_used(universe, found)))
+
+
+def _practices_used(universe: Universe, resolution: Resolution) -> Iterator[facts.Practice]:
+    """The practices in force without which metadata or a fact would forbid the resolution, in the order of the facts.
+
+    One that replaces requirements makes no difference if the pins meet those requirements anyway.
+    """
+
+    def is_met(need: facts.Need) -> bool:
+        pin = resolution.pin(need.name) if isinstance(need, Requirement) else None
+        return not isinstance(need, Requirement) or (
+            pin is not None and need.specifier.contains(pin.version, prereleases=True)
+        )
+
+    for fact in resolution.problem.facts:
+        pin = resolution.pin(fact.package) if fact.strength is facts.Strength.PRACTICE else None
+        if pin is None or not fact.speaks_of(pin.version):
+            continue
+        match fact:
+            case facts.Requires() if pin.release.file.is_wheel or not fact.wheels:
+                yield fact
+            case facts.Replaces() if not all(map(is_met, _dropped(universe, pin, fact))):
+                yield fact
+
+
+def _dropped(universe: Universe, pin: Pin, fact: facts.Replaces) -> Iterator[facts.Need]:
+    """What a pin's metadata and other facts require, as far as a fact drops it."""
+    project = universe.project(pin.name)
+    stated = project.about(pin.release.position, facts.Metadata)
+    lines = requirement_lines(universe.catalog, pin.release, stated).requires
+    for extra in ("", *pin.extras):
+        for need in universe.requirements(pin.release.file.filename, lines, extra):
+            if need.name in fact.drop:
+                yield need
+    for other in project.about(pin.release.position, facts.Requires):
+        kept = facts.kept_of(other, [fact])
+        yield from (need for need in other.needs if need not in kept)

@@ -12,28 +12,27 @@ in the end. So after it, two things are made true, whichever engine found the ch
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import takewhile
 
 import networkx as nx
 
+from resolver.errors import UndecidedError
 from resolver.model.package import Kind, Package
 from resolver.model.release import Candidate
 from resolver.resolve.gather import InvalidChoiceError, Reached
 from resolver.resolve.preference import ANYTHING, Demand
+from resolver.resolve.provider import Tick
 from resolver.resolve.universe import Universe
 
 Choices = Mapping[Package, Candidate]
-Solve = Callable[[Universe], Choices | None]
 
 
-def newest(universe: Universe, choices: Choices, solve: Solve) -> Choices:
-    """Choices that keep the promise, from valid ones; raises InvalidChoiceError if they are not valid.
-
-    `solve` finds valid choices of a narrowed universe; None means that there are none.
-    """
+def newest(universe: Universe, choices: Choices, tick: Tick | None) -> Choices:
+    """Choices that keep the promise, from valid ones; raises InvalidChoiceError if they are not valid."""
     choices = settled(universe, choices)
-    while (better := raised(universe, choices, solve)) is not None:
+    while (better := raised(universe, choices, tick)) is not None:
         choices = settled(universe, better)
     return choices
 
@@ -82,7 +81,7 @@ def _beside_all(universe: Universe, choices: Choices, newer: Candidate) -> Reach
     return found if next(found.unpermitted(), None) is None else None
 
 
-def raised(universe: Universe, choices: Choices, solve: Solve) -> Choices | None:
+def raised(universe: Universe, choices: Choices, tick: Tick | None) -> Choices | None:
     """Choices with a newer release of something that the stack asks for, and none older; None if there are none."""
     asked: dict[Package, Demand] = {}
     for edge in universe.roots():
@@ -111,9 +110,14 @@ def raised(universe: Universe, choices: Choices, solve: Solve) -> Choices | None
         wishes = {package: list(filter(fits, those)) for package, those in wishes.items()}
     for package in asked:
         if newer := left(package) & ~own[package]:
-            better = solve(universe.narrowed({one: left(one) for one in asked} | {package: newer}, choices))
-            if better is not None:
-                return better
+            from resolver.resolve.complete import (  # PySAT is loaded only where it is needed
+                CompleteEngine,
+                Unsatisfiable,
+            )
+
+            narrowed = universe.narrowed({one: left(one) for one in asked} | {package: newer}, choices)
+            with suppress(Unsatisfiable, UndecidedError):
+                return CompleteEngine(narrowed, tick=tick).solve()
     return None
 
 
