@@ -33,8 +33,8 @@ from resolver.resolve.provider import Tick
 from resolver.resolve.universe import Universe
 
 _MAX_ROUNDS = 200_000
-MOST_UNREAD: Final = 400  # releases read only to see whether one of them requires a pre-release
 _SEVERAL = 4  # opened releases in a row that are checked one by one
+MOST_UNREAD: Final = 400  # releases read only to see whether one of them requires a pre-release
 
 
 class Unsatisfiable(Exception):
@@ -65,7 +65,7 @@ class CompleteEngine:
     def solve(self) -> dict[Package, Candidate]:
         """The choices that the stack reaches. Raises Unsatisfiable, or UndecidedError beyond its limits."""
         while True:
-            if not self.clauses.holds():
+            if not self.clauses.satisfiable():
                 if self.clauses.reading or not self.clauses.guarded or self.clauses.unread > MOST_UNREAD:
                     raise Unsatisfiable(tuple(self.clauses.minimal()))
                 self.clauses.reading = True
@@ -125,34 +125,20 @@ class CompleteEngine:
         self.clauses.introduce(package)
         order = list(self._order(package))
         tried = list(takewhile(self.clauses.opened, order))  # mostly by earlier decisions, and in vain
-        if len(tried) > _SEVERAL and not self.clauses.holds([*self._assumed, self.clauses.any_of(tried)]):
+        if len(tried) > _SEVERAL and not self.clauses.satisfiable([*self._assumed, self.clauses.any_of(tried)]):
             order = order[len(tried) :]
         for candidate in order:
             self._round()
             if not self._holds(candidate):
                 continue
             self.clauses.open(candidate)
-            if self._clashes(candidate) or not self._holds(candidate):
+            if not self._holds(candidate):
                 continue
             self._decided.append(candidate)
             self._assumed.append(self.clauses.variable(candidate))
             self._chosen[package] = candidate
             self._ask(self._universe.edges(candidate))
             return True
-        return False
-
-    def _clashes(self, candidate: Candidate) -> bool:
-        """Whether an opened candidate requires something for which the decisions leave no release.
-
-        The solver would find the same, but takes a thousand times as long.
-        """
-        for edge in self._universe.edges(candidate):
-            package = edge.package
-            if package.kind is not Kind.PROJECT or package.extra:
-                continue
-            project = self._universe.project(text.name(package.name))
-            if project.found and not self._universe.demand(edge).mask & self._mask(package):
-                return True
         return False
 
     def _order(self, package: Package) -> Iterator[Candidate]:
@@ -185,7 +171,7 @@ class CompleteEngine:
         return mask & self._mask(package.base) if package.extra else mask
 
     def _holds(self, *more: Candidate) -> bool:
-        return self.clauses.holds([*self._assumed, *map(self.clauses.variable, more)])
+        return self.clauses.satisfiable([*self._assumed, *map(self.clauses.variable, more)])
 
     def _go_back(self) -> None:
         """Drop the latest of the incompatible decisions, and later ones, until the rest are compatible."""

@@ -7,7 +7,6 @@ grounds that clash, and a ground can be left out.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from itertools import islice
 from typing import NamedTuple
 
 from pysat.card import CardEnc, EncType
@@ -121,8 +120,6 @@ class Grounded:
         self._selectors: dict[Ground, int] = {}
         self._grounds: dict[int, Ground] = {}
         self._guards: list[int] = []
-        self._holding: frozenset[Ground] = frozenset()  # what is relaxed if `_holds` is true
-        self._holds = self._held = 0
 
     def close(self) -> None:
         """Free the solver's memory; nothing can be asked afterwards."""
@@ -135,13 +132,13 @@ class Grounded:
 
     def imply(self, clause: Sequence[int]) -> None:
         """Add a clause that holds regardless of what is relaxed."""
-        self._clause(clause)
+        self._solver.add_clause(clause)
 
     def guard(self, variables: Sequence[int]) -> int:
         """A variable that stands for one of the variables: see `reading`."""
         guard = self.fresh()
         self._guards.append(guard)
-        self._clause([-guard, *variables])
+        self.imply([-guard, *variables])
         return guard
 
     # --- answers
@@ -154,42 +151,22 @@ class Grounded:
     ) -> bool:
         """Whether the clauses are satisfiable with variables assumed; if given, only with the grounds `among`.
 
-        With `any_of`, at least one of those must be true as well.
+        With `any_of`, at least one of those must be true as well. After False, `core` has the reasons.
         """
-        if among is None:
-            selectors = [self._everything()]
-        else:
+        if among is not None:
             selectors = [self._selectors[ground] for ground in among if ground not in self.relaxed]
+        elif self.relaxed:
+            selectors = [-name if ground in self.relaxed else name for ground, name in self._selectors.items()]
+        else:
+            selectors = [self._all_hold]
         if any_of:
             name = self.fresh()
-            self._clause([-name, *(self._selectors[ground] for ground in any_of)])
+            self.imply([-name, *(self._selectors[ground] for ground in any_of)])
             selectors.append(name)
         return bool(self._solver.solve(assumptions=[*assumed, *selectors, *self._no_guards()]))
 
-    def holds(self, assumed: Iterable[int] = ()) -> bool:
-        """The same for all grounds, for frequent calls: the previous answer may also be valid now.
-
-        `chosen` has the answer; if there is none, `core` has its reasons.
-        """
-        return bool(self._solver.solve(assumptions=[*assumed, self._everything(), *self._no_guards()]))
-
     def _no_guards(self) -> Iterable[int]:
         return () if self.reading else [-guard for guard in self._guards]
-
-    def _everything(self) -> int:
-        """A variable that implies every selector except the relaxed ones, and the negation of those.
-
-        Assuming it is much faster than assuming hundreds of them.
-        """
-        if not self.relaxed:
-            return self._all_hold
-        if self._holding != self.relaxed:
-            self._holding, self._holds, self._held = self.relaxed, self.fresh(), 0
-        left_out = {self._selectors[ground] for ground in self.relaxed if ground in self._selectors}
-        for name in islice(self._grounds, self._held, None):
-            self._clause([-self._holds, -name if name in left_out else name])
-        self._held = len(self._grounds)
-        return self._holds
 
     def broken(self) -> set[Ground]:
         """Grounds with a clause that the last satisfying answer does not meet."""
@@ -232,12 +209,9 @@ class Grounded:
 
     # --- clauses
 
-    def _clause(self, clause: Sequence[int]) -> None:
-        self._solver.add_clause(clause)
-
     def rule(self, because: Iterable[Ground], clause: Iterable[int]) -> None:
         """Add a clause with grounds."""
-        self._clause([*(-self.selector(ground) for ground in because), *clause])
+        self.imply([*(-self.selector(ground) for ground in because), *clause])
 
     def selector(self, ground: Ground) -> int:
         """The variable that says that a ground holds."""
@@ -246,7 +220,7 @@ class Grounded:
             selector = self._selectors[ground] = self.fresh()
             self._grounds[selector] = ground
             self._solver.set_phases([selector])
-            self._clause([-self._all_hold, selector])
+            self.imply([-self._all_hold, selector])
         return selector
 
     def at_most_one(self, variables: list[int]) -> None:
@@ -257,7 +231,7 @@ class Grounded:
         coded = CardEnc.atmost(variables, 1, top_id=self._top, encoding=encoding)
         self._top = max(self._top, coded.nv)
         for clause in coded.clauses:
-            self._clause(clause)
+            self.imply(clause)
 
     def fresh(self) -> int:
         """A new variable."""

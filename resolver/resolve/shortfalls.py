@@ -133,7 +133,7 @@ def _kept_out(universe: Universe, pin: Pin) -> tuple[Statement, ...]:
             for one in unread:
                 with suppress(ResolverError):  # what was read of it counts all the same
                     clauses.open(one)
-            if not clauses.holds(newer):
+            if not clauses.satisfiable(newer):
                 break
             chosen = (one for one in clauses.chosen().values() if isinstance(one.chosen, Release))
             unread = [one for one in chosen if one.package.name in named and one not in tried]
