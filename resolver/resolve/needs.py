@@ -114,7 +114,7 @@ _EXTRA = re.compile(r"""^[^;]*;(?!.*\bor\b)(?:[^;]*\band)?\s*extra\s*==\s*(["'])
 
 
 class Relevance:
-    """Reads each line once. `markers` is the target's environment (PEP 508)."""
+    """Which lines count. `markers` is the target's environment (PEP 508)."""
 
     def __init__(self, markers: Mapping[str, str]) -> None:
         self._markers = markers
@@ -157,16 +157,12 @@ class Relevance:
         With an extra, only if the extra makes it apply. Raises InvalidRequirement.
         """
         key = (line, extra)
-        if len(line) > text.LONG:
-            return self._hold(text.requirement(line), extra)
-        if key not in self._read:
-            # Most lines are for extras that nobody requires, and need not be parsed.
-            other = _EXTRA.search(line)
-            if other is not None and canonicalize_name(other[2]) != extra:
-                self._read[key] = None
-            else:
-                self._read[key] = self._hold(text.requirement(line), extra)
-        return self._read[key]
+        if key in self._read:
+            return self._read[key]
+        found = self._hold(text.requirement(line), extra)
+        if len(line) <= text.LONG:
+            self._read[key] = found
+        return found
 
     def _hold(self, requirement: Requirement, extra: str) -> Requirement | None:
         if requirement.marker is None:
