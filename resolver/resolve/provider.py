@@ -24,7 +24,6 @@ from resolver.resolve.preference import ANYTHING, Demand
 from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.universe import Universe
 
-_SMALLEST, _LARGEST = 4, 32
 _PROMOTE_AFTER = 5  # conflicts that a package took part in, after which it is decided early
 _ROUNDS_AT_LEAST, _ROUNDS_A_PACKAGE = 500, 10  # in one start; chains take two a package
 
@@ -161,7 +160,6 @@ class Reporter(BaseReporter[Edge, Candidate, Package]):
         self._provider = provider
         self._tick = tick
         self._rejected: dict[Package, set[Candidate]] = {}
-        self._batches: dict[Package, tuple[int, int]] = {}  # how many are rejected when the next is due, and its size
         self.rounds = self._decided = 0
 
     def rejecting_candidate(self, criterion: Criterion[Edge, Candidate], candidate: Candidate) -> None:
@@ -170,10 +168,9 @@ class Reporter(BaseReporter[Edge, Candidate, Package]):
             self._tick(self.rounds, self._decided)
         rejected = self._rejected.setdefault(candidate.package, set())
         rejected.add(candidate)
-        due, count = self._batches.get(candidate.package, (1, _SMALLEST))
-        if len(rejected) == due:
-            self._batches[candidate.package] = due + count, min(2 * count, _LARGEST)
-            self._provider.look_back(candidate, count)
+        count = len(rejected)
+        if count in (1, 5, 13) or count % 32 == 29:  # so that each is announced once: 4, 8, 16, and 32 at a time
+            self._provider.look_back(candidate, min(count + 3, 32))
 
     def resolving_conflicts(self, causes: Iterable[Information]) -> None:
         """Who took part is to be remembered."""
