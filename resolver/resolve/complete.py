@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from heapq import heappop, heappush
 from itertools import takewhile
 from typing import Final
 
@@ -52,13 +51,10 @@ class CompleteEngine:
         self.clauses = Clauses(universe)
         self._universe = universe
         self._tick = tick
-        self._decided: list[Candidate] = []
-        self._assumed: list[int] = []  # the variables of those
-        self._chosen: dict[Package, Candidate] = {}
+        self._chosen: dict[Package, Candidate] = {}  # the decisions, the latest last
         # the demand on each package by the stack and the decisions, after each parent
         self._asked: dict[Package, list[Demand]] = {}
         self._met: dict[Package, int] = {}  # the packages in the order in which they were first required
-        self._waiting: list[tuple[tuple[object, ...], Package]] = []  # a heap; some entries are out of date
         self.rounds = 0
         self._ask(universe.roots())
 
@@ -72,10 +68,9 @@ class CompleteEngine:
                 continue
             package = self._next()
             if package is None:
-                reached = {candidate.package: candidate for candidate in self._decided}
-                if not self._settle(reached):
-                    return reached
-                while self._holds() and self._put_out(reached):
+                if not self._settle():
+                    return self._chosen
+                while self._holds() and self._put_out():
                     self._round()
                 self._go_back()
             elif not self._decide(package):
@@ -83,12 +78,7 @@ class CompleteEngine:
 
     def _next(self) -> Package | None:
         """The package to decide now, in an order like that of the search; None if there is none left."""
-        while self._waiting:
-            preference, package = self._waiting[0]
-            if package not in self._chosen and package in self._asked and preference == self._preference(package):
-                return package
-            heappop(self._waiting)  # an entry from an earlier demand
-        return None
+        return min((one for one in self._asked if one not in self._chosen), key=self._preference, default=None)
 
     def _preference(self, package: Package) -> tuple[object, ...]:
         return package.kind, *self._asked[package][-1].turn(self._met[package]), package
@@ -100,42 +90,31 @@ class CompleteEngine:
             asked = self._asked.setdefault(edge.package, [])
             own = self._universe.demand(edge)
             asked.append(asked[-1] & own if asked else own)
-            self._wait(edge.package)
-
-    def _wait(self, package: Package) -> None:
-        if package in self._asked and package not in self._chosen:
-            heappush(self._waiting, (self._preference(package), package))
 
     def _drop(self, left: int) -> None:
         """Take decisions back, the latest first, until so many are left."""
-        while len(self._decided) > left:
-            candidate = self._decided.pop()
-            self._assumed.pop()
-            del self._chosen[candidate.package]
-            self._wait(candidate.package)
-            for edge in reversed(self._universe.edges(candidate)):
-                asked = self._asked[edge.package]
-                asked.pop()
-                if not asked:
+        while len(self._chosen) > left:
+            _, candidate = self._chosen.popitem()
+            for edge in self._universe.edges(candidate):
+                self._asked[edge.package].pop()
+                if not self._asked[edge.package]:
                     del self._asked[edge.package]
-                self._wait(edge.package)
 
     def _decide(self, package: Package) -> bool:
         """Take the most preferred candidate that is compatible with the decisions; False if none is."""
         self.clauses.introduce(package)
         order = list(self._order(package))
         tried = list(takewhile(self.clauses.opened, order))  # mostly by earlier decisions, and in vain
-        if len(tried) > _SEVERAL and not self.clauses.satisfiable([*self._assumed, self.clauses.any_of(tried)]):
+        if len(tried) > _SEVERAL and not self._holds(self.clauses.any_of(tried)):
             order = order[len(tried) :]
         for candidate in order:
             self._round()
-            if not self._holds(candidate):
+            variable = self.clauses.variable(candidate)
+            if not self._holds(variable):
                 continue
             self.clauses.open(candidate)
-            if not self._holds(candidate):
+            if not self._holds(variable):
                 continue
-            self._decided.append(candidate)
-            self._assumed.append(self.clauses.variable(candidate))
             self._chosen[package] = candidate
             self._ask(self._universe.edges(candidate))
             return True
@@ -170,16 +149,17 @@ class CompleteEngine:
         mask = project.all & asked[-1].mask if asked else project.all
         return mask & self._mask(package.base) if package.extra else mask
 
-    def _holds(self, *more: Candidate) -> bool:
-        return self.clauses.satisfiable([*self._assumed, *map(self.clauses.variable, more)])
+    def _holds(self, *more: int) -> bool:
+        """Whether the decisions, and these variables, are satisfiable together with everything known."""
+        return self.clauses.satisfiable([*map(self.clauses.variable, self._chosen.values()), *more])
 
     def _go_back(self) -> None:
         """Drop the latest of the incompatible decisions, and later ones, until the rest are compatible."""
-        before = len(self._decided)
-        while self._decided and not self._holds():
+        before = len(self._chosen)
+        while self._chosen and not self._holds():
             blamed = self.clauses.blamed()
-            self._drop(max((at for at, one in enumerate(self._decided) if one in blamed), default=0))
-        if len(self._decided) == before and self._holds():
+            self._drop(max((at for at, one in enumerate(self._chosen.values()) if one in blamed), default=0))
+        if len(self._chosen) == before and self._holds():
             raise UndecidedError("the engine stopped", hint="please report this together with the stack file")
 
     def _round(self) -> None:
@@ -191,11 +171,11 @@ class CompleteEngine:
                 hint="pin some of the stack's requirements more tightly",
             )
         if self._tick is not None:
-            self._tick(self.rounds, len(self._decided))
+            self._tick(self.rounds, len(self._chosen))
 
     # --- what the policy excludes
 
-    def _settle(self, reached: dict[Package, Candidate]) -> bool:
+    def _settle(self) -> bool:
         """Rule out an answer that takes a pre-release or a yanked release without permission; whether it did.
 
         The clauses are about the project, not about this answer: none of its pre-releases as long as a final
@@ -204,7 +184,7 @@ class CompleteEngine:
         read yet might require something that gives permission; they are read only if nothing else is left and there
         are not too many.
         """
-        found = Reached(self._universe, reached)
+        found = Reached(self._universe, self._chosen)
         unpermitted = list(found.unpermitted())
         for candidate in unpermitted:
             demand = found.demands[candidate.package]
@@ -258,7 +238,7 @@ class CompleteEngine:
             or any(need.name == package.name and pins(need.specifier) for need in needs)
         )
 
-    def _put_out(self, reached: dict[Package, Candidate]) -> bool:
+    def _put_out(self) -> bool:
         """Forbid choices of the solver that nothing leads to, unless something outside does; whether it did.
 
         A way from the stack to one of them must enter through a candidate that is
@@ -268,7 +248,7 @@ class CompleteEngine:
         idle = {
             one
             for one in self.clauses.chosen().values()
-            if one.package.kind is Kind.PROJECT and reached.get(one.package) is not one
+            if one.package.kind is Kind.PROJECT and self._chosen.get(one.package) is not one
         }
         packages = {one.package for one in idle}
         variable = self.clauses.variable
