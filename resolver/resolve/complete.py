@@ -17,11 +17,10 @@ from typing import Final
 
 from resolver.errors import UndecidedError
 from resolver.model import fact as facts
-from resolver.model import text
 from resolver.model.edge import Edge
 from resolver.model.origin import SameRelease
 from resolver.model.package import Kind, Package
-from resolver.model.release import Candidate, Release
+from resolver.model.release import Candidate
 from resolver.model.requirement import Requirement
 from resolver.model.statement import Lack
 from resolver.resolve.clauses import Clauses
@@ -125,29 +124,17 @@ class CompleteEngine:
 
         Those ruled out by a decision's requirements, possibly thousands, are left out.
         """
-        mask = self._mask(package) if package.kind is Kind.PROJECT else ANYTHING.mask
-        taken: set[Candidate] = set()
-        for candidate in self._universe.candidates(package, self._asked[package][-1] & Demand(mask)):
-            taken.add(candidate)
-            yield candidate
+        demand = self._asked[package][-1]
+        if package.extra:  # it is of its project's release
+            base = self._chosen.get(package.base)
+            asked = self._asked.get(package.base, [ANYTHING])[-1]
+            demand &= asked if base is None else Demand(1 << base.release.position)
+        admitted = dict.fromkeys(self._universe.candidates(package, demand))
+        yield from admitted
         for candidate in self.clauses.packages.get(package, ()):
-            if candidate not in taken and not (
-                isinstance(candidate.chosen, Release) and not mask >> candidate.chosen.position & 1
-            ):
+            possible = package.kind is not Kind.PROJECT or demand.mask >> candidate.release.position & 1
+            if possible and candidate not in admitted:
                 yield candidate
-
-    def _mask(self, package: Package) -> int:
-        """The positions of a project's releases that the stack and the decisions leave.
-
-        For an extra, those of its project, as it is of the same release.
-        """
-        chosen = self._chosen.get(package)
-        if chosen is not None and isinstance(chosen.chosen, Release):
-            return 1 << chosen.chosen.position
-        project = self._universe.project(text.name(package.name))
-        asked = self._asked.get(package)
-        mask = project.all & asked[-1].mask if asked else project.all
-        return mask & self._mask(package.base) if package.extra else mask
 
     def _holds(self, *more: int) -> bool:
         """Whether the decisions, and these variables, are satisfiable together with everything known."""
@@ -190,14 +177,11 @@ class CompleteEngine:
             demand = found.demands[candidate.package]
             self.clauses.introduce_all()
             if candidate.release.yanked and not demand.wished:
-                self._rule_out(candidate.package, Lack.YANKED, self._pins_yanked)
+                self._rule_out(candidate.package, Lack.YANKED, lambda edge: self._universe.demand(edge).wished)
             else:
                 final = next(self._universe.candidates(candidate.package, demand))
                 self._rule_out(candidate.package, Lack.NEEDLESS, partial(self._leaves, final))
         return bool(unpermitted)
-
-    def _pins_yanked(self, edge: Edge) -> bool:
-        return self._universe.demand(edge).wished
 
     def _leaves(self, final: Candidate, edge: Edge) -> bool:
         """Whether a requirement permits pre-releases although this final release fits all others."""
