@@ -4,10 +4,6 @@ There is a variable for each candidate of each package that something needs; at
 most one candidate of a package is chosen. Clauses rest on grounds (see `grounded`), and a
 ground can be left out.
 
-A package with a single requirement that some release meets cannot clash yet:
-its releases need not be examined, and its clauses wait until a second
-requirement arrives, or the package is to be decided.
-
 What does not exist, a release without a usable file or one that a requirement names in vain, has a variable, too,
 which only the ground of its absence rules out. So a core names an absence if and only if it matters.
 """
@@ -57,7 +53,6 @@ class Clauses(Grounded):
         self._prefetch = Prefetch(universe)
         self._variables: dict[Candidate, int] = {}
         self._candidates: dict[int, Candidate] = {}
-        self._waiting: dict[Package, tuple[Candidate | None, Edge]] = {}
         self._opened: dict[Candidate, None] = {}
         self._unread: set[int] = set()
         for edge in universe.roots():
@@ -87,11 +82,6 @@ class Clauses(Grounded):
         """Whether the clauses include what the candidate needs."""
         return candidate in self._opened
 
-    @property
-    def count(self) -> int:
-        """How many candidates are open."""
-        return len(self._opened)
-
     def expect(self, candidates: Iterable[Candidate]) -> None:
         """Tell the catalog which candidates will probably be opened next."""
         self._prefetch.expect_releases(one for one in candidates if one not in self._opened)
@@ -117,8 +107,6 @@ class Clauses(Grounded):
             package, release = candidate.package, candidate.chosen
             if not isinstance(release, Release):
                 continue
-            if package in self._waiting:
-                self.introduce(package)
             own = self.universe.candidate(package, release.position) if package in self.packages else None
             if own is not None and isinstance(own.chosen, Release) and own.chosen.file == release.file:
                 self.open(own)
@@ -127,7 +115,6 @@ class Clauses(Grounded):
         """Add a package's candidates, and why its other releases are not candidates."""
         if package in self.packages:
             return
-        waiting = self._waiting.pop(package, None)
         candidates = self.packages[package] = list(self.universe.every(package))
         variables = [self.variable(candidate) for candidate in candidates]
         absent: list[int] = []
@@ -145,13 +132,6 @@ class Clauses(Grounded):
                 base = self.universe.candidate(package.base, one.release.position)
                 assert base is not None  # noqa: S101  it is there where the extra is
                 self.imply([-self._variables[one], self._variables[base]])
-        if waiting is not None:
-            self._add(*waiting)
-
-    def introduce_all(self) -> None:
-        """The same for every package that somebody needs: a clause about who may ask for something needs them all."""
-        for package in list(self._waiting):
-            self.introduce(package)
 
     def rule_out(
         self, ground: Ground, out: Iterable[Candidate], read: Iterable[Candidate], unread: Iterable[Candidate]
@@ -207,9 +187,6 @@ class Clauses(Grounded):
     # --- clauses
 
     def _add(self, parent: Candidate | None, edge: Edge) -> None:
-        if self._can_wait(edge):
-            self._waiting[edge.package] = (parent, edge)
-            return
         self.introduce(edge.package)
         before = [] if parent is None else [-self.variable(parent)]
         for because, bounds in grounds(parent.package if parent is not None else None, edge):
@@ -220,13 +197,6 @@ class Clauses(Grounded):
                     edge.package, edge.allows, [*(-self.selector(one) for one in because), *before]
                 )
             self.rule(because, [*before, *self._allowed(edge, edge.allows if bounds else None)])
-
-    def _can_wait(self, edge: Edge) -> bool:
-        """Whether an edge is the only one on its package, and some release meets it."""
-        package = edge.package
-        if package.kind is not Kind.PROJECT or package.extra or package in self.packages or package in self._waiting:
-            return False
-        return next(self.universe.candidates(package, self.universe.demand(edge)), None) is not None
 
     def _exclude_other_pins(self, package: Package, pin: SpecifierSet, clause: list[int]) -> None:
         """Two pins that differ clash, whatever the indexes have."""

@@ -101,7 +101,6 @@ class CompleteEngine:
 
     def _decide(self, package: Package) -> bool:
         """Take the most preferred candidate that is compatible with the decisions; False if none is."""
-        self.clauses.introduce(package)
         order = list(self._order(package))
         tried = list(takewhile(self.clauses.opened, order))  # mostly by earlier decisions, and in vain
         if len(tried) > _SEVERAL and not self._holds(self.clauses.any_of(tried)):
@@ -175,7 +174,6 @@ class CompleteEngine:
         unpermitted = list(found.unpermitted())
         for candidate in unpermitted:
             demand = found.demands[candidate.package]
-            self.clauses.introduce_all()
             if candidate.release.yanked and not demand.wished:
                 self._rule_out(candidate.package, Lack.YANKED, lambda edge: self._universe.demand(edge).wished)
             else:

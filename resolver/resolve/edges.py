@@ -22,7 +22,7 @@ from resolver.model.problem import Problem
 from resolver.model.release import Candidate, Reason, Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import LeftOut
-from resolver.resolve.needs import DYNAMIC, DynamicArchiveError, Lines, Relevance, requirement_lines
+from resolver.resolve.needs import DYNAMIC, DynamicArchiveError, Lines, Relevance, is_built_here, requirement_lines
 from resolver.resolve.project import Project
 
 # How many of a project's archives without static metadata, or files with metadata of other releases, are opened
@@ -90,7 +90,7 @@ class Edges:
     def tools(self, candidate: Candidate) -> Sequence[str]:
         """The build-system.requires of a candidate with known edges that is built in isolation."""
         lines = self._read.get(candidate.release) if isinstance(candidate.chosen, Release) else None
-        return lines.build_requires if isinstance(lines, Lines) and not _is_built_here(candidate.release) else ()
+        return lines.build_requires if isinstance(lines, Lines) and not is_built_here(candidate.release) else ()
 
     def is_given_up(self, candidate: Candidate) -> bool:
         """Whether a candidate's file is not read, because files of its project had other releases' metadata."""
@@ -248,7 +248,7 @@ class Edges:
             if fact is not None:
                 origin = FactLine(fact, parent, requirement.without_marker())
             yield from _split(requirement, origin)
-        if not package.extra and _is_built_here(release):
+        if not package.extra and is_built_here(release):
             for requirement in self._followed(lines.build_requires, "", "build-system.requires"):
                 if requirement.url:
                     why = f"its build needs `{requirement}`, and addresses are not supported"
@@ -290,13 +290,6 @@ def _split(requirement: Requirement, origin: Origin) -> Iterator[Edge]:
     yield Edge(Package(requirement.name), requirement.specifier, origin)
     for extra in requirement.extras:
         yield Edge(Package(requirement.name, extra), requirement.specifier, origin)
-
-
-def _is_built_here(release: Release) -> bool:
-    """Whether a release is built in the target environment: a fact says so."""
-    if release.source is not None:
-        return not release.source.recipe.isolation
-    return release.builds is not None and not release.builds.isolation
 
 
 def _given_up(project: str, errors: Sequence[WrongRelease]) -> WrongRelease:

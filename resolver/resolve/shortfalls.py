@@ -119,9 +119,6 @@ def _kept_out(universe: Universe, pin: Pin) -> tuple[Statement, ...]:
     clauses = Clauses(universe.variant(replace(problem, stack=replace(problem.stack, asks=(*problem.stack.asks, ask)))))
     named = {ask.need.name for ask in problem.stack.asks if isinstance(ask.need, Requirement)}
     try:
-        for edge in universe.roots():
-            if edge.package.kind is Kind.PROJECT:
-                clauses.introduce(edge.package)
         final = [
             one
             for one in clauses.packages[Package(pin.name)]
