@@ -164,10 +164,6 @@ def test_further_wheels_of_what_is_picked_are_told_of_for_a_lock() -> None:
     for specifier in ("", "<2", ">1"):
         picked(ahead, page, specifier)
     assert catalog.wheels == ["base-2-py2.py3-none-any.whl"]
-    ahead.built(NormalizedName("made"), ["base"])
-    tools = catalog.follows[-1]
-    tools.pick(BASE, page, SpecifierSet())
-    assert catalog.wheels == ["base-2-py2.py3-none-any.whl"] * 2
 
 
 @pytest.mark.parametrize("wheels", [False, True])

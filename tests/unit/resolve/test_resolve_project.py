@@ -19,7 +19,7 @@ from resolver.model.index import PYPI
 from resolver.model.release import File, Page, Release
 from resolver.resolve.project import Ordered, Project
 from tests.datacatalog import DataCatalog
-from tests.problems import builds, excludes, names, pins, problem, target
+from tests.problems import builds, excludes, pins, problem, target
 
 
 def project(catalog: DataCatalog, name: str = "a", facts: Iterable[Fact] = ()) -> Project:
@@ -170,16 +170,6 @@ def test_excluded_releases_cite_the_fact() -> None:
     some = project(DataCatalog({"a": {"1": [], "2": []}}), facts=[excludes("a", "==2", "verl excludes it")])
     assert refused(some, "2") == ["2 is excluded by a fact (verl excludes it, facts/a.toml:7)"]
     assert taken(some, "1").position == 1
-
-
-def test_names_speak_of_one_index_only() -> None:
-    catalog = DataCatalog()
-    catalog.bind("a", "pypi", "huawei")
-    catalog.add_wheel("a", "1", index="pypi")
-    catalog.add_wheel("a", "2", index="huawei")
-    some = project(catalog, facts=[names("a", ">=0", "pypi")])
-    assert refused(some, "1") == ["1 is excluded by a fact (somebody read it, facts/a.toml:7)"]
-    assert taken(some, "2").index == "huawei"
 
 
 def test_the_first_index_named_wins_where_two_have_a_version() -> None:
