@@ -12,8 +12,8 @@ from typing import NamedTuple
 from pysat.card import CardEnc, EncType
 from pysat.solvers import Cadical153
 
-from resolver.model.edge import Edge, Nothing, Owner
-from resolver.model.origin import BuildLine, FactLine, MetadataLine, Origin, SameRelease, StackLine, Unusable
+from resolver.model.edge import Edge, Owner
+from resolver.model.origin import BuildLine, FactLine, MetadataLine, SameRelease, StackLine, Unusable
 from resolver.model.package import Package
 from resolver.model.statement import Lack, Source
 
@@ -73,33 +73,23 @@ def grounds(parent: Package | None, edge: Edge) -> tuple[tuple[tuple[Ground, ...
     match origin:
         case SameRelease():
             return ()
-        case StackLine() | BuildLine() if parent is None:
+        case StackLine() | BuildLine() if parent is None:  # as a line of a build environment, in its stack
             line = Line(origin, "")
             if edge.package.extra:  # it has the version of the project
                 return (((line, Line(origin, f"extra {edge.package.extra}")), False),)
             there = (((line,), False),)
             return (*there, ((line, Line(origin, "version")), True)) if str(edge.allows) else there
-        case _:
+        case Unusable():
+            return (((Lacking(str(parent), Lack.UNUSABLE, origin.sort),), True),)
+        case FactLine() if isinstance(edge.allows, Owner):
+            return (((Module(origin.fact.id),), True),)
+        case FactLine() | MetadataLine() | BuildLine():
             assert parent is not None  # noqa: S101  only the stack's own lines have no parent
-            return (((_of_candidate(parent, edge, origin),), True),)
-
-
-def _of_candidate(parent: Package, edge: Edge, origin: Origin) -> Ground:
-    match origin:
-        case FactLine():
-            if isinstance(edge.allows, Owner):
-                return Module(origin.fact.id)
-            return Said(parent, Source.FACT, origin.text, origin.fact.id)
-        case BuildLine():
-            return Said(parent, Source.BUILD, origin.text, origin.fact.id if origin.fact else "")
-        case MetadataLine() if origin.fact is not None:
-            return Said(parent, Source.FACT, origin.text, origin.fact.id)
-        case MetadataLine():
-            return Said(parent, Source.METADATA, origin.text, "")
-        case _:
-            assert isinstance(edge.allows, Nothing)  # noqa: S101  an unusable file is all that is left
-            assert isinstance(origin, Unusable)  # noqa: S101  and nothing else asks for nothing
-            return Lacking(str(parent), Lack.UNUSABLE, origin.sort)
+            fact = origin.fact.id if origin.fact else ""
+            source = Source.BUILD if isinstance(origin, BuildLine) else Source.FACT if fact else Source.METADATA
+            return (((Said(parent, source, origin.text, fact),), True),)
+        case StackLine():
+            raise AssertionError(edge)
 
 
 _PAIRWISE = 5

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from types import MappingProxyType
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 from packaging.specifiers import Specifier, SpecifierSet
 from packaging.utils import NormalizedName
@@ -41,13 +41,7 @@ class Versions(Sequence[Version]):
     def __init__(self, texts: Sequence[str]) -> None:
         self.texts = texts
 
-    @overload
-    def __getitem__(self, at: int) -> Version: ...
-    @overload
-    def __getitem__(self, at: slice) -> Versions: ...
-    def __getitem__(self, at: int | slice) -> Version | Versions:
-        if isinstance(at, slice):
-            return Versions(self.texts[at])
+    def __getitem__(self, at: int) -> Version:  # type: ignore[override]  # no slices are asked for
         return text.version(self.texts[at]) or Version(self.texts[at])
 
     def __len__(self) -> int:
