@@ -97,23 +97,22 @@ def raised(universe: Universe, choices: Choices, tick: Tick | None) -> Choices |
     def left(package: Package) -> int:
         return sum(map(_bit, wishes[package]))
 
-    def fits(candidate: Candidate) -> bool:
-        """Whether nothing that a release is known to require visibly clashes with all that is left of another."""
-        edges = universe.edges(candidate) if universe.opened(candidate) else ()
-        return all(
-            edge.package.base not in wishes or universe.mask(edge.package, edge.allows) & left(edge.package.base)
-            for edge in edges
-        )
+    def known(candidate: Candidate) -> Iterator[tuple[Package, int]]:
+        """What a release is known to require of the others that the stack asks for."""
+        for edge in universe.edges(candidate) if universe.opened(candidate) else ():
+            if edge.package.base in wishes:
+                yield edge.package.base, universe.mask(edge.package, edge.allows)
 
+    # releases are struck out that clash with all that is left of another project
     before = 0
     while before != (before := sum(map(len, wishes.values()))):
-        wishes = {package: list(filter(fits, those)) for package, those in wishes.items()}
+        for those in wishes.values():
+            those[:] = [one for one in those if all(mask & left(other) for other, mask in known(one))]
+            for other, mask in known(those[0]) if len(those) == 1 else ():
+                wishes[other][:] = [one for one in wishes[other] if mask & _bit(one)]
     for package in asked:
         if newer := left(package) & ~own[package]:
-            from resolver.resolve.complete import (  # PySAT is loaded only where it is needed
-                CompleteEngine,
-                Unsatisfiable,
-            )
+            from resolver.resolve.complete import CompleteEngine, Unsatisfiable  # PySAT is loaded only if needed
 
             narrowed = universe.narrowed({one: left(one) for one in asked} | {package: newer}, choices)
             with suppress(Unsatisfiable, UndecidedError):
