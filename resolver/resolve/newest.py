@@ -88,35 +88,37 @@ def raised(universe: Universe, choices: Choices, tick: Tick | None) -> Choices |
         if edge.package.kind is Kind.PROJECT:
             base = edge.package.base
             asked[base] = asked.get(base, ANYTHING) & universe.demand(edge)
-    own = {package: _bit(choices[package]) for package in asked}
     wishes = {
         package: [choices[package], *_before(choices[package], universe.candidates(package, demand))]
         for package, demand in asked.items()
     }
-
-    def left(package: Package) -> int:
-        return sum(map(_bit, wishes[package]))
+    left = {package: sum(map(_bit, those)) for package, those in wishes.items()}  # releases, as masks
 
     def known(candidate: Candidate) -> Iterator[tuple[Package, int]]:
-        """What a release is known to require of the others that the stack asks for."""
         for edge in universe.edges(candidate) if universe.opened(candidate) else ():
-            if edge.package.base in wishes:
+            if edge.package.kind is Kind.PROJECT:
                 yield edge.package.base, universe.mask(edge.package, edge.allows)
 
-    # releases are struck out that clash with all that is left of another project
-    before = 0
-    while before != (before := sum(map(len, wishes.values()))):
-        for those in wishes.values():
-            those[:] = [one for one in those if all(mask & left(other) for other, mask in known(one))]
+    # releases are struck out that are known to require something of which nothing is left
+    before: dict[Package, int] = {}
+    while before != left:
+        before = dict(left)
+        for package, those in wishes.items():
+            those[:] = [
+                one
+                for one in those
+                if left[package] & _bit(one) and all(mask & left.get(other, -1) for other, mask in known(one))
+            ]
+            left[package] = sum(map(_bit, those))
             for other, mask in known(those[0]) if len(those) == 1 else ():
-                wishes[other][:] = [one for one in wishes[other] if mask & _bit(one)]
+                left[other] = left.get(other, -1) & mask
+    possible = {package: left[package] for package in asked}
     for package in asked:
-        if newer := left(package) & ~own[package]:
+        if newer := possible[package] & ~_bit(choices[package]):
             from resolver.resolve.complete import CompleteEngine, Unsatisfiable  # PySAT is loaded only if needed
 
-            narrowed = universe.narrowed({one: left(one) for one in asked} | {package: newer}, choices)
             with suppress(Unsatisfiable, UndecidedError):
-                return CompleteEngine(narrowed, tick=tick).solve()
+                return CompleteEngine(universe.narrowed({**possible, package: newer}, choices), tick=tick).solve()
     return None
 
 
