@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from math import inf
 from typing import Any
@@ -42,6 +42,7 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
     def __init__(self, universe: Universe, prefetch: Prefetch) -> None:
         self._universe = universe
         self._prefetch = prefetch
+        self._is_admitted = cache(universe.is_admitted)  # resolvelib asks the same in every round
         self._conflicts: Counter[Package] = Counter()
         self._order: dict[Package, int] = {}  # the packages in the order in which they were first required
         self._demands: dict[Package, tuple[Criterion[Edge, Candidate], Demand]] = {}
@@ -98,7 +99,7 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
 
     def is_satisfied_by(self, requirement: Edge, candidate: Candidate) -> bool:
         """Whether an edge admits a candidate, leaving policies aside."""
-        return self._universe.is_admitted(candidate, requirement)
+        return self._is_admitted(candidate, requirement)
 
     def get_dependencies(self, candidate: Candidate) -> Sequence[Edge]:
         """What a candidate needs. Reads its metadata, and tells the catalog of what that will lead to."""

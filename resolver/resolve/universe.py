@@ -120,18 +120,19 @@ class Universe:
 
     @cached_property
     def absent(self) -> Mapping[NormalizedName, str]:
-        """The projects that must be absent: requirements on them do not count.
+        """The projects on which requirements do not count, each with a fact's id or the file:line of the stack's row.
 
-        Each has the fact's id, or the file:line of the stack's row. A fact applies if the stack itself names its
-        project, the fact is about every release that those lines admit, and the stack does not require the other
-        project. So this is known before anything is chosen. Facts that do not apply make the two exclude each other,
-        as those about collisions do.
+        A fact applies if the stack itself names its project, the fact is about every release that those lines admit,
+        and the stack does not require the other project: so this is known before anything is chosen.
         """
         found = {row.package: row.where for row in self.problem.stack.absent}
         for fact in self.problem.facts:
-            if isinstance(fact, facts.Absent) and not self.problem.asked(fact.other):
-                asks = self.problem.asked(fact.package)
-                if asks and _speaks_of_all(fact, self.project(fact.package), asks):
+            if not isinstance(fact, facts.Absent) or self.problem.asked(fact.other):
+                continue
+            if asked := [edge for edge in self.roots() if edge.package.base == Package(fact.package)]:
+                project = self.project(fact.package)
+                admitted = [project.versions[at] for at in project.positions(self.demand(*asked).mask)]
+                if admitted and all(map(fact.speaks_of, admitted)):
                     found.setdefault(fact.other, fact.id)
         return found
 
@@ -280,12 +281,3 @@ def _named(problem: Problem) -> Iterator[tuple[NormalizedName, tuple[Ask, Source
             found = problem.source(ask.need.name)
             if found is not None:
                 yield ask.need.name, found
-
-
-def _speaks_of_all(fact: facts.Absent, project: Project, asks: Iterable[Ask]) -> bool:
-    """Whether a fact is about every release that these lines admit, of which there is at least one."""
-    mask = project.all
-    for ask in asks:
-        if isinstance(ask.need, Requirement):
-            mask &= project.mask(ask.need.specifier)
-    return bool(mask) and all(fact.speaks_of(project.versions[position]) for position in project.positions(mask))
