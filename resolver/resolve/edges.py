@@ -150,37 +150,22 @@ class Edges:
             filename = release.file.filename
             origin = Unusable(filename, str(candidate), error.why, error.sort, error.reason)
             needs = (Edge(Package(filename, "", Kind.NONE), Nothing(), origin),)
-        edges = (*needs, *self._stated(candidate), *self._owns(candidate, release))
+        edges = needs if candidate.package.extra else (*needs, *self._stated(candidate, release))
         absent = self._absent()
-        if not absent:
-            return edges
-
-        def is_gone(edge: Edge) -> bool:
-            return edge.package.kind is Kind.PROJECT and edge.package.name in absent
-
-        self._left_out[candidate] = tuple(
-            LeftOut(
-                package=text.name(candidate.package.name),
-                version=release.version,
-                name=text.name(edge.package.name),
-                requirement=getattr(edge.origin, "text", str(edge.package)),
-                because=absent[text.name(edge.package.name)],
+        kept = tuple(one for one in edges if one.package.kind is not Kind.PROJECT or one.package.name not in absent)
+        if gone := set(edges).difference(kept):
+            self._left_out[candidate] = tuple(
+                LeftOut(
+                    package=text.name(candidate.package.name),
+                    version=release.version,
+                    name=text.name(edge.package.name),
+                    requirement=getattr(edge.origin, "text", str(edge.package)),
+                    because=absent[text.name(edge.package.name)],
+                )
+                for edge in edges
+                if edge in gone
             )
-            for edge in edges
-            if is_gone(edge)
-        )
-        return tuple(edge for edge in edges if not is_gone(edge))
-
-    def _owns(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
-        """The modules that a release has in common with another project."""
-        if candidate.package.extra:
-            return
-        for collision in self.collisions(text.name(candidate.package.name), release.version):
-            yield Edge(
-                Package(collision.module, "", Kind.MODULE),
-                Owner(candidate.package.name),
-                FactLine(collision, str(candidate), f"the module `{collision.module}` for itself"),
-            )
+        return kept
 
     def _lines(self, candidate: Candidate) -> Lines:
         """The lines of a release, read once for all of its extras; raises _Unfit."""
@@ -267,19 +252,23 @@ class Edges:
             if requirement is not None:
                 yield requirement
 
-    def _stated(self, candidate: Candidate) -> Iterator[Edge]:
-        """What facts say a release requires, which applies whether or not its file can be read."""
-        release = candidate.chosen
-        if candidate.package.extra or not isinstance(release, Release):
-            return
-        stated: list[tuple[facts.Fact, tuple[facts.Need, ...]]]
-        required, replaced = self._about(candidate, facts.Requires), self._about(candidate, facts.Replaces)
-        counting = [fact for fact in required if release.file.is_wheel or not fact.wheels]
-        stated = [(fact, facts.kept_of(fact, replaced)) for fact in counting]
-        stated += [(fact, fact.add) for fact in replaced]
-        for fact, needs in stated:
+    def _stated(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
+        """What facts say a release requires and owns, which applies whether or not its file can be read."""
+        replaced = self._about(candidate, facts.Replaces)
+        stated: list[tuple[facts.Fact, tuple[facts.Need, ...]]] = [
+            (fact, facts.kept_of(fact, replaced))
+            for fact in self._about(candidate, facts.Requires)
+            if release.file.is_wheel or not fact.wheels
+        ]
+        for fact, needs in (*stated, *((fact, fact.add) for fact in replaced)):
             for need in needs:
                 yield from self.of_need(need, FactLine(fact, str(candidate), str(need)))
+        for collision in self.collisions(text.name(candidate.package.name), release.version):
+            yield Edge(
+                Package(collision.module, "", Kind.MODULE),
+                Owner(candidate.package.name),
+                FactLine(collision, str(candidate), f"the module `{collision.module}` for itself"),
+            )
 
     def _about(self, candidate: Candidate, kind: type[facts.FactKind]) -> list[facts.FactKind]:
         return self._project(text.name(candidate.package.name)).about(candidate.release.position, kind)
