@@ -21,8 +21,7 @@ from resolver.model.problem import Problem
 from resolver.model.release import File, Release
 from resolver.model.requirement import Requirement
 from resolver.resolve.needs import Lines, requirement_lines
-from resolver.resolve.ordered import Ordered
-from resolver.resolve.project import Project
+from resolver.resolve.project import Ordered, Project
 
 _FEW = 5
 

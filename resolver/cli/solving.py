@@ -16,9 +16,7 @@ from resolver.model.message import Message, text
 from resolver.model.resolution import Conflict, PassedOver, Resolution
 from resolver.model.statement import Statement
 from resolver.resolve.builds import solve_builds
-from resolver.resolve.extras import lost_extras
-from resolver.resolve.fallen import fallen_back
-from resolver.resolve.passed import passed_over
+from resolver.resolve.shortfalls import fallen_back, lost_extras, passed_over
 from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
 

@@ -21,8 +21,8 @@ from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.model.statement import Lack
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.demand import names_prerelease
 from resolver.resolve.grounded import Component, Ground, Lacking, Line
+from resolver.resolve.preference import names_prerelease
 from resolver.resolve.project import Project
 
 _LOOKS = 800  # candidates, or several in a row, looked at for one set and one direction

@@ -41,8 +41,8 @@ from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.model.statement import Lacks, Needs
 from resolver.resolve.core_statements import cutoff_text
-from resolver.resolve.demand import pins
 from resolver.resolve.grounded import Ground
+from resolver.resolve.preference import pins
 from resolver.resolve.solver import Refutation
 from resolver.resolve.universe import Universe
 

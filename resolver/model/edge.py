@@ -24,7 +24,7 @@ class Owner(msgspec.Struct, frozen=True):
 
 
 class Among(msgspec.Struct, frozen=True):
-    """One of the releases at these positions, as a mask (see `resolve/ordered.py`)."""
+    """One of the releases at these positions, as a mask (see `resolve/project.py`)."""
 
     positions: int
 

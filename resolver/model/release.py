@@ -164,14 +164,15 @@ class Candidate(msgspec.Struct, frozen=True, eq=False):
     chosen: Release | Value
 
     @property
-    def version(self) -> Version:
-        """The version of a project's candidate; other candidates have none."""
+    def release(self) -> Release:
+        """The release of a project's candidate; other candidates have none."""
         assert isinstance(self.chosen, Release)  # noqa: S101  the solver asks projects only
-        return self.chosen.version
+        return self.chosen
+
+    @property
+    def version(self) -> Version:
+        """The version of a project's candidate."""
+        return self.release.version
 
     def __str__(self) -> str:
-        match self.chosen:
-            case Release():
-                return f"{self.package} {self.chosen.version}"
-            case _:
-                return f"{self.package} {self.chosen}"
+        return f"{self.package} {self.chosen.version if isinstance(self.chosen, Release) else self.chosen}"

@@ -82,8 +82,8 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     """Pins sorted by name. `engine` says what found it, after so many `rounds`.
 
     `passed_over`, `lost_extras` and `fell_back` are filled in only for what is going to be locked (see
-    `resolve/passed.py`, `resolve/absences.py`, `resolve/fallen.py`).
-    `practices` are those in force that it rests on (see `resolve/practices.py`).
+    `resolve/shortfalls.py`).
+    `practices` are those in force that it rests on (see `resolve/gather.py`).
     """
 
     problem: Problem

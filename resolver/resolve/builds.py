@@ -21,10 +21,9 @@ from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.origin import BuildLine
 from resolver.model.problem import Ask, Checks, Problem
-from resolver.model.release import Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Conflict, Resolution
-from resolver.resolve.needs import requirement_lines
+from resolver.resolve.needs import is_built_here, requirement_lines
 from resolver.resolve.provider import Tick
 from resolver.resolve.solver import solve
 
@@ -53,7 +52,11 @@ def solve_builds(
     The `preferred` releases of an environment are tried first, then those that the resolution itself pins. Build tools
     must have wheels: they are not built themselves.
     """
-    archives = tuple(pin.name for pin in resolution.pins if _apart(pin.release))
+    archives = tuple(
+        pin.name
+        for pin in resolution.pins
+        if (pin.release.source or not pin.release.file.is_wheel) and not is_built_here(pin.release)
+    )
     pinned = {pin.name: pin.version for pin in resolution.pins}
 
     def solved(names: Archives, known_as: Archives) -> Resolution | Conflict | None:
@@ -105,12 +108,6 @@ def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) 
         return None
     stack = replace(resolution.problem.stack, asks=tuple(asks), checks=Checks(), departures=(), absent=())
     return replace(resolution.problem, stack=stack, wheels_only=True, sources={})
-
-
-def _apart(release: Release) -> bool:
-    if release.source is not None:
-        return release.source.recipe.isolation
-    return not release.file.is_wheel and (release.builds is None or release.builds.isolation)
 
 
 def _build_need(line: str, origin: BuildLine) -> Requirement:

@@ -37,10 +37,6 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 # The same texts occur again and again. Their meaning is still determined by packaging.
 _version = lru_cache(None)(Version)
-# A marker of comparisons joined by `and`, the last one `extra == "x"`: it need not be parsed except for x.
-_VALUE = r"""(?:"[^"]*"|'[^']*')"""
-_COMPARED = rf"\(?\s*[a-z_]+\s*(?:[<>=!~]=?=?|not\s+in|in)\s*{_VALUE}\s*\)?"
-_EXTRA = re.compile(rf"\s*(?:{_COMPARED}\s*and\s+)*extra\s*==\s*({_VALUE})\s*")
 _NAMED = re.compile(r"""\bextra\s*[=!]=\s*["']([^"']*)["']|["']([^"']*)["']\s*[=!]=\s*extra\b""")
 _ANY = None  # stands for every extra
 
@@ -51,18 +47,8 @@ def check(problem: Problem, resolution: Resolution, catalog: Catalog) -> list[st
 
 
 @lru_cache(maxsize=65536)
-def _only_for(line: str) -> str | None:
-    """The only extra for which the line may apply; None if that is not obvious."""
-    match = _EXTRA.fullmatch(line.partition(";")[2]) if "extra" in line else None
-    return text.name(match[1][1:-1]) if match is not None else None
-
-
-@lru_cache(maxsize=65536)
 def _extras_of(line: str) -> frozenset[str | None]:
     """The extras that decide whether a line applies. For all others it does if it does without any, written "" here."""
-    only = _only_for(line)
-    if only is not None:
-        return frozenset((only,))
     marker = line.partition(";")[2]
     named = [text.name(one or other) for one, other in _NAMED.findall(marker)]
     unclear = len(re.findall(r"\bextra\b", marker)) > len(named)
@@ -80,7 +66,7 @@ class _Check:
         self._facts_of: dict[str, list[facts.Fact]] = {}
         for fact in problem.facts:
             self._facts_of.setdefault(str(fact.package), []).append(fact)
-        self._ranks: dict[str, int] = {}  # of wheels' tags, by the end of the name
+        self._todo: list[tuple[str, str]] = []  # pins and extras that something needs
         self._by_extra: dict[str, dict[str | None, list[str]]] = {}  # by project: its lines, by extra
         self._absent = set(self._kept_out())
 
@@ -144,15 +130,14 @@ class _Check:
 
     def _requirements(self) -> Iterator[str]:
         """Walk from the stack, recording everything met in `_asked` and `_extras`."""
-        todo: list[tuple[str, str]] = []
         for ask in self._problem.stack.asks:
             need = ask.need
             if isinstance(need, Requirement) and need.url in self._problem.sources:
                 need = replace(need, url="")  # `_source` checks that the pin is what the address means
-            yield from self._need(str(ask.origin), need, todo)
+            yield from self._need(str(ask.origin), need)
         done: set[tuple[str, str]] = set()
-        while todo:
-            name, extra = todo.pop()
+        while self._todo:
+            name, extra = self._todo.pop()
             if (name, extra) in done or name not in self._pins:
                 continue
             done.add((name, extra))
@@ -169,20 +154,20 @@ class _Check:
             stated = bool(self._about(pin, facts.Builds)) if source is None else source.fact is not None
             for needed in needs:
                 if needed.name not in dropped and self._counts(needed, extra):
-                    yield from self._project_need(f"{who} {pin.version}", needed, todo, wish=stated)
+                    yield from self._project_need(f"{who} {pin.version}", needed, wish=stated)
             if not extra:
                 for needed in build_needs:
                     if self._counts(needed, ""):
-                        yield from self._project_need(f"building {name} {pin.version}", needed, todo, wish=False)
+                        yield from self._project_need(f"building {name} {pin.version}", needed, wish=False)
                 for fact in self._about(pin, facts.Requires):
                     if fact.wheels and not pin.release.file.filename.endswith(".whl"):
                         continue
                     for need in fact.needs:
                         if not self._is_replaced(pin, fact, need):
-                            yield from self._need(f"{name} {pin.version}", need, todo)
+                            yield from self._need(f"{name} {pin.version}", need)
                 for replaced in self._about(pin, facts.Replaces):
                     for need in replaced.add:
-                        yield from self._need(f"{name} {pin.version}", need, todo)
+                        yield from self._need(f"{name} {pin.version}", need)
 
     def _is_replaced(self, pin: Pin, fact: facts.Requires, need: facts.Need) -> bool:
         """Whether a practice takes the place of what a fact requires."""
@@ -196,16 +181,15 @@ class _Check:
             return True
         return needed.marker.evaluate({**self._problem.target.markers, "extra": extra})
 
-    def _need(self, who: str, need: facts.Need, todo: list[tuple[str, str]]) -> Iterator[str]:
+    def _need(self, who: str, need: facts.Need) -> Iterator[str]:
         if isinstance(need, ComponentRequirement):
             value = self._problem.target.system.get(need.component)
             if value is not None and not need.allows(value):
                 yield f"{who}: {need} does not hold, the target has {need.component} {value}"
-            return
-        if self._counts(need, ""):
-            yield from self._project_need(who, need, todo, wish=True)
+        elif self._counts(need, ""):
+            yield from self._project_need(who, need, wish=True)
 
-    def _project_need(self, who: str, needed: Requirement, todo: list[tuple[str, str]], *, wish: bool) -> Iterator[str]:
+    def _project_need(self, who: str, needed: Requirement, *, wish: bool) -> Iterator[str]:
         name = needed.name
         pin = self._pins.get(name)
         if name in self._absent:
@@ -221,8 +205,7 @@ class _Check:
             if wish:
                 self._wished.setdefault(name, []).append(needed.specifier)
             self._extras[name].update(needed.extras)
-            todo.append((name, ""))
-            todo.extend((name, extra) for extra in needed.extras)
+            self._todo += [(name, extra) for extra in ("", *needed.extras)]
 
     def _lines_for(self, pin: Pin, extra: str) -> list[str]:
         """The lines of a pin that may apply for an extra; "" stands for no extra."""
@@ -313,9 +296,7 @@ class _Check:
 
     def _date(self, file: File) -> Iterator[str]:
         cutoff = self._problem.policy.exclude_newer
-        if cutoff is None:
-            return
-        if _moment(file.uploaded, cutoff) >= cutoff:
+        if cutoff is not None and _moment(file.uploaded, cutoff) >= cutoff:
             yield f"{file.filename} was not uploaded before {cutoff.isoformat()}"
 
     def _is_open(self, file: File) -> bool:
@@ -329,11 +310,8 @@ class _Check:
             return len(accepted)
         # the last three parts of the name (PEP 427): thousands of wheels have a few dozen
         _, *last = file.filename[:-4].rsplit("-", 3)
-        joined = "-".join(last)
-        if joined not in self._ranks:
-            tags = _parsed_tags(joined) if len(last) == 3 else ()
-            self._ranks[joined] = min((accepted[tag] for tag in tags if tag in accepted), default=len(accepted))
-        return self._ranks[joined]
+        tags = _parsed_tags("-".join(last)) if len(last) == 3 else ()
+        return min((accepted[tag] for tag in tags if tag in accepted), default=len(accepted))
 
     def _tags(self, pin: Pin, file: File) -> Iterator[str]:
         if not file.filename.endswith(".whl"):
@@ -352,33 +330,23 @@ class _Check:
 
     def _policy(self, pin: Pin) -> Iterator[str]:
         asked = self._asked.get(pin.name, [])
-        pinned = any(
-            one.operator == "===" or (one.operator == "==" and "*" not in one.version)
-            for wished in self._wished.get(pin.name, [])
-            for one in wished
-        )
+        wished = (one for specifiers in self._wished.get(pin.name, []) for one in specifiers)
+        pinned = any(one.operator == "===" or (one.operator == "==" and "*" not in one.version) for one in wished)
         if pin.release.file.yanked is not None and not pinned:
             yield f"{pin.name} {pin.version} was yanked, and neither the stack nor a fact pins it"
         if not pin.version.is_prerelease:
             return
-        match self._problem.policy.prereleases_for(pin.name):
-            case "never":
-                yield f"{pin.name} {pin.version} is a pre-release"
-            case "if-necessary":
-                named = any(
-                    Version(one.version.removesuffix(".*")).is_prerelease
-                    for s in asked
-                    for one in s
-                    if one.operator not in ("===", "!=")
-                )
-                if not named and not any(one.operator == "===" for s in asked for one in s):
-                    for page in self._catalog.lookup(pin.name).pages:
-                        for version_text in page.releases:
-                            version = _version(version_text)
-                            if not version.is_prerelease and self._fits(pin, version):
-                                yield f"{pin.name} {pin.version} is a pre-release, and {version} fits"
-            case "allow":
-                pass
+        policy = self._problem.policy.prereleases_for(pin.name)
+        clauses = [one for specifiers in asked for one in specifiers if one.operator != "!="]
+        if policy == "never":
+            yield f"{pin.name} {pin.version} is a pre-release"
+        elif policy == "if-necessary" and not any(
+            one.operator == "===" or Version(one.version.removesuffix(".*")).is_prerelease for one in clauses
+        ):
+            for page in self._catalog.lookup(pin.name).pages:
+                for version in map(_version, page.releases):
+                    if not version.is_prerelease and self._fits(pin, version):
+                        yield f"{pin.name} {pin.version} is a pre-release, and {version} fits"
 
     def _fits(self, pin: Pin, version: Version) -> bool:
         """Whether another release of a pin's project meets its requirements and has a file for the target."""
@@ -415,25 +383,18 @@ class _Check:
             match fact:
                 case facts.Excludes():
                     yield f"{pin.name} {pin.version} is excluded at {fact.where}"
-                case facts.Names():
-                    if fact.index == pin.release.index:
-                        yield f"{pin.name} {pin.version} from `{fact.index}` is refused at {fact.where}"
-                case facts.Absent():
-                    if fact.other in self._pins:
-                        yield f"{fact.other} must not be where {pin.name} is, {fact.where}"
-                case facts.Collides():
-                    if fact.other in self._pins:
-                        yield f"{pin.name} and {fact.other} both own the module {fact.module}, {fact.where}"
-                case facts.Builds():
-                    if pin.release.file.filename.endswith(".whl"):
-                        yield f"{pin.name} {pin.version} is a wheel, and a fact builds it from source"
+                case facts.Names() if fact.index == pin.release.index:
+                    yield f"{pin.name} {pin.version} from `{fact.index}` is refused at {fact.where}"
+                case facts.Absent() | facts.Collides() if fact.other in self._pins:
+                    yield f"{pin.name} and {fact.other} must not be together, {fact.where}"
+                case facts.Builds() if pin.release.file.is_wheel:
+                    yield f"{pin.name} {pin.version} is a wheel, and a fact builds it from source"
+                case facts.Names() | facts.Absent() | facts.Collides() | facts.Builds():
+                    pass
                 case facts.Requires() | facts.Replaces() | facts.Metadata() | facts.Sources():
                     pass  # they say what a pin needs: see `_requirements` and `_source`
                 case facts.After() | facts.Warns() | facts.Exports() | facts.External():
                     pass  # they rule nothing out
-
-
-# Explaining a conflict checks several locks in one run, mostly of the same files.
 
 
 def _moment(uploaded: str, unknown: dt.datetime) -> dt.datetime:

@@ -4,28 +4,33 @@ There is a variable for each candidate of each package that something needs; at
 most one candidate of a package is chosen. Clauses rest on grounds (see `grounded`), and a
 ground can be left out.
 
-A package with a single requirement that some release meets cannot clash yet:
-its releases need not be examined, and its clauses wait until a second
-requirement arrives, or the package is to be decided.
-
-What does not exist has a variable, too (see `absences`).
+What does not exist, a release without a usable file or one that a requirement names in vain, has a variable, too,
+which only the ground of its absence rules out. So a core names an absence if and only if it matters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from typing import Final
+
+from packaging.specifiers import SpecifierSet
 
 from resolver.model import text
 from resolver.model.component import ComponentRequirement
-from resolver.model.edge import Allows, Edge, Owner
+from resolver.model.edge import Allows, Edge
+from resolver.model.fact import Excludes, Names
 from resolver.model.package import Kind, Package
-from resolver.model.release import Candidate, Release
-from resolver.resolve.absences import Absences
-from resolver.resolve.demand import pins, satisfies
-from resolver.resolve.grounded import Component, Ground, Grounded, Line, Module, grounds
-from resolver.resolve.pinned import Pinned
+from resolver.model.release import Candidate, Reason, Release
+from resolver.model.statement import Lack
+from resolver.resolve.grounded import Component, Ground, Grounded, Lacking, Line, Module, Taken, grounds
+from resolver.resolve.preference import pins, satisfies
 from resolver.resolve.prefetch import Prefetch
+from resolver.resolve.project import Project
 from resolver.resolve.universe import Universe
+
+# How many pins of a project are compared, each with each. The clauses of further ones only make reports shorter: a pin
+# admits no release but its own without them.
+_COMPARED: Final = 100
 
 
 class Clauses(Grounded):
@@ -40,23 +45,20 @@ class Clauses(Grounded):
         self.universe = universe
         self.packages: dict[Package, list[Candidate]] = {}
         self.edges: dict[Ground, list[tuple[Candidate | None, Edge]]] = {}  # what each ground was added for
-        self._absences = Absences(universe)
-        self._pinned = Pinned(universe)
+        # what each ground of an absence rules out: package, position of the release, variable
+        self.absent: dict[Ground, list[tuple[Package, int, int]]] = {}
+        self._set_aside: dict[Package, dict[int, int]] = {}  # position of an unusable release -> variable
+        self._nowhere: dict[tuple[Package, str], int] = {}  # package and specifier -> variable
+        self._pins: dict[Package, list[tuple[SpecifierSet, list[int], bool]]] = {}
         self._prefetch = Prefetch(universe)
         self._variables: dict[Candidate, int] = {}
         self._candidates: dict[int, Candidate] = {}
-        self._waiting: dict[Package, tuple[Candidate | None, Edge]] = {}
         self._opened: dict[Candidate, None] = {}
         self._unread: set[int] = set()
         for edge in universe.roots():
             self._add(None, edge)
 
     # --- what is known
-
-    @property
-    def absent(self) -> dict[Ground, list[tuple[Package, int, int]]]:
-        """What each ground of an absence rules out: package, position of the release, variable."""
-        return self._absences.rows
 
     def roots(self) -> Iterator[Edge]:
         """The stack's edges that are not relaxed."""
@@ -80,11 +82,6 @@ class Clauses(Grounded):
         """Whether the clauses include what the candidate needs."""
         return candidate in self._opened
 
-    @property
-    def count(self) -> int:
-        """How many candidates are open."""
-        return len(self._opened)
-
     def expect(self, candidates: Iterable[Candidate]) -> None:
         """Tell the catalog which candidates will probably be opened next."""
         self._prefetch.expect_releases(one for one in candidates if one not in self._opened)
@@ -99,8 +96,7 @@ class Clauses(Grounded):
             return
         edges = self.universe.edges(candidate)  # first: what cannot be asked for stays unknown
         self._opened[candidate] = None
-        if candidate.package.kind is not Kind.MODULE:
-            self.introduce(candidate.package)
+        self.introduce(candidate.package)
         self._prefetch.expect(edges)
         for edge in edges:
             self._add(candidate, edge)
@@ -111,8 +107,6 @@ class Clauses(Grounded):
             package, release = candidate.package, candidate.chosen
             if not isinstance(release, Release):
                 continue
-            if package in self._waiting:
-                self.introduce(package)
             own = self.universe.candidate(package, release.position) if package in self.packages else None
             if own is not None and isinstance(own.chosen, Release) and own.chosen.file == release.file:
                 self.open(own)
@@ -121,35 +115,23 @@ class Clauses(Grounded):
         """Add a package's candidates, and why its other releases are not candidates."""
         if package in self.packages:
             return
-        waiting = self._waiting.pop(package, None)
-        candidates = self.packages[package] = list(self._all(package))
+        candidates = self.packages[package] = list(self.universe.every(package))
         variables = [self.variable(candidate) for candidate in candidates]
         absent: list[int] = []
         if package.kind is Kind.PROJECT and not package.extra:
-            absent = list(self._set_aside(package))
+            absent = list(self._absent_releases(package, {one.release.position for one in candidates}))
         self.at_most_one([*variables, *absent])
-        # tried first: the most preferred of each package
-        self._solver.set_phases([*variables[:1], *(-variable for variable in (*variables[1:], *absent))])
+        if package.kind is not Kind.MODULE:  # tried first: the most preferred of each package
+            self._solver.set_phases([*variables[:1], *(-variable for variable in (*variables[1:], *absent))])
         if package.kind is Kind.SYSTEM:
             self.rule([Component(package.name)], [variables[0]])
         if package.extra:
             self.introduce(package.base)
             # an extra is of its project's release: known without its metadata
             for one in candidates:
-                self.imply([-self._variables[one], self._variables[self._base(one)]])
-        if waiting is not None:
-            self._add(*waiting)
-
-    def introduce_all(self) -> None:
-        """The same for every package that somebody needs: a clause about who may ask for something needs them all."""
-        for package in list(self._waiting):
-            self.introduce(package)
-
-    def _base(self, candidate: Candidate) -> Candidate:
-        assert isinstance(candidate.chosen, Release)  # noqa: S101  only projects have extras
-        base = self.universe.candidate(candidate.package.base, candidate.chosen.position)
-        assert base is not None  # noqa: S101  it is there where the extra is
-        return base
+                base = self.universe.candidate(package.base, one.release.position)
+                assert base is not None  # noqa: S101  it is there where the extra is
+                self.imply([-self._variables[one], self._variables[base]])
 
     def rule_out(
         self, ground: Ground, out: Iterable[Candidate], read: Iterable[Candidate], unread: Iterable[Candidate]
@@ -169,9 +151,8 @@ class Clauses(Grounded):
         self.imply([-leave, *givers])
         rows = self.absent.setdefault(ground, [])
         for candidate in out:
-            assert isinstance(candidate.chosen, Release)  # noqa: S101  policies are about releases
             variable = self.variable(candidate)
-            row = (candidate.package, candidate.chosen.position, variable)
+            row = (candidate.package, candidate.release.position, variable)
             if row not in rows:
                 rows.append(row)
             self.rule([ground], [-variable, leave])
@@ -196,7 +177,7 @@ class Clauses(Grounded):
 
     def chosen(self) -> dict[Package, Candidate]:
         """The candidates of the last satisfying answer."""
-        among = map(self._candidates.get, self._witness.true())
+        among = map(self._candidates.get, self._solver.get_model() or ())
         return {candidate.package: candidate for candidate in among if candidate is not None}
 
     def blamed(self) -> set[Candidate]:
@@ -206,75 +187,108 @@ class Clauses(Grounded):
     # --- clauses
 
     def _add(self, parent: Candidate | None, edge: Edge) -> None:
-        if isinstance(edge.allows, Owner):
-            self._own(edge.package, edge.allows.name)
-        elif self._can_wait(edge):
-            self._waiting[edge.package] = (parent, edge)
-            return
-        else:
-            self.introduce(edge.package)
+        self.introduce(edge.package)
         before = [] if parent is None else [-self.variable(parent)]
         for because, bounds in grounds(parent.package if parent is not None else None, edge):
             for ground in because:
                 self.edges.setdefault(ground, []).append((parent, edge))
-            if bounds and pins(edge.allows):
-                self._pinned.add(self, edge, because, before)
+            if bounds and isinstance(edge.allows, SpecifierSet) and not edge.package.extra and pins(edge.allows):
+                self._exclude_other_pins(
+                    edge.package, edge.allows, [*(-self.selector(one) for one in because), *before]
+                )
             self.rule(because, [*before, *self._allowed(edge, edge.allows if bounds else None)])
 
-    def _can_wait(self, edge: Edge) -> bool:
-        """Whether an edge is the only one on its package, and some release meets it."""
-        package = edge.package
-        if package.kind is not Kind.PROJECT or package.extra or package in self.packages or package in self._waiting:
-            return False
-        return next(self.universe.candidates(package, self.universe.demand(edge)), None) is not None
+    def _exclude_other_pins(self, package: Package, pin: SpecifierSet, clause: list[int]) -> None:
+        """Two pins that differ clash, whatever the indexes have."""
+        unknown = not self.universe.mask(package, pin)
+        rows = self._pins.setdefault(package, [])
+        if len(rows) < _COMPARED:
+            for other, other_clause, is_unknown in rows:
+                if (unknown or is_unknown) and str(other) != str(pin) and _are_apart(other, pin):
+                    self.imply([*clause, *other_clause])
+            rows.append((pin, clause, unknown))
 
     def _allowed(self, edge: Edge, allows: Allows | None) -> Iterator[int]:
         """The variables that meet an edge; None stands for no bounds."""
         package = edge.package
         among: Iterable[Candidate] = self.packages[package]
         if allows is not None and package.kind is Kind.PROJECT:
-            mask = self.universe.project(text.name(package.name)).mask(allows)
-            among = [one for one in among if isinstance(one.chosen, Release) and mask >> one.chosen.position & 1]
+            mask = self.universe.mask(package, allows)
+            among = [one for one in among if mask >> one.release.position & 1]
         elif allows is not None:
             among = [one for one in among if satisfies(one, allows)]
         yield from (self._variables[one] for one in among)
-        match package.kind:
-            case Kind.PROJECT:
-                yield from self._absences.missing(self, package.base, allows)
-            case Kind.SYSTEM if isinstance(allows, ComponentRequirement):
-                if not any(satisfies(candidate, allows) for candidate in self.packages[package]):
-                    yield self._absences.elsewhere(self, package, str(allows), Component(package.name))
-            case _:
-                return
+        if package.kind is Kind.PROJECT:
+            yield from self._missing(package.base, allows)
+        elif isinstance(allows, ComponentRequirement) and not among:
+            yield self._elsewhere(package, str(allows), Component(package.name))
 
-    def _set_aside(self, package: Package) -> Iterator[int]:
+    # --- what does not exist
+
+    def _absent_releases(self, package: Package, usable: Collection[int]) -> Iterator[int]:
         """The variables of a project's releases that cannot be used; they own modules all the same."""
         project = self.universe.project(text.name(package.name))
-        usable = {one.chosen.position for one in self.packages[package] if isinstance(one.chosen, Release)}
-        for position, variable in self._absences.releases(self, package, usable):
+        rows = self._set_aside[package] = {}
+        for position in project.positions(project.all):
+            if position in usable:
+                continue
+            variable = rows[position] = self.fresh()
+            ground = _why_absent(project, position)
+            self.absent.setdefault(ground, []).append((package, position, variable))
+            self.rule([ground], [-variable])
             for collision in self.universe.collisions(project.name, project.versions[position]):
                 module = Package(collision.module, "", Kind.MODULE)
-                self._own(module, project.name)
+                self.introduce(module)
                 owner = self.variable(self.universe.owner(module, project.name))
                 self.rule([Module(collision.id)], [-variable, owner])
             yield variable
 
-    def _own(self, package: Package, owner: str) -> None:
-        """A module's owners become known one by one; any two exclude each other."""
-        candidate = self.universe.owner(package, owner)
-        known = self.packages.setdefault(package, [])
-        if candidate in known:
+    def _missing(self, base: Package, allows: Allows | None) -> Iterator[int]:
+        """The variables of releases that are unusable or do not exist."""
+        project = self.universe.project(text.name(base.name))
+        if not project.found:
+            yield self._elsewhere(base, "", Lacking(base.name, Lack.PROJECT, ""))
             return
-        variable = self.variable(candidate)
-        for other in known:
-            self.imply([-variable, -self._variables[other]])
-        known.append(candidate)
+        mask = project.all if allows is None else project.mask(allows)
+        if project.unreachable and mask and (allows is None or not pins(allows)):
+            yield self._elsewhere(base, "", Lacking(base.name, Lack.UNREACHABLE, ""))
+        if not mask:
+            wanted = str(allows) if isinstance(allows, SpecifierSet) else ""
+            if project.source is not None:  # there might be one without the line that names the commit
+                ask, _ = self.universe.sources[project.name]
+                yield self._elsewhere(base, wanted, Lacking(base.name, Lack.SOURCE, wanted), Line(ask.origin, ""))
+            else:
+                yield self._elsewhere(base, wanted, Lacking(base.name, Lack.RELEASE, wanted))
+        yield from (variable for at, variable in self._set_aside.get(base, {}).items() if mask >> at & 1)
 
-    def _all(self, package: Package) -> Iterator[Candidate]:
-        match package.kind:
-            case Kind.PROJECT:
-                yield from self.universe.every(package)
-            case Kind.SYSTEM:
-                yield from self.universe.values(package)
-            case _:
-                return
+    def _elsewhere(self, package: Package, wanted: str, *because: Ground) -> int:
+        """A variable for something required that does not exist. It excludes nothing, since it is unknown."""
+        known = self._nowhere.get((package, wanted))
+        if known is None:
+            known = self._nowhere[package, wanted] = self.fresh()
+            self.rule(because, [-known])
+        return known
+
+
+def _why_absent(project: Project, position: int) -> Ground:
+    """The ground on which a release is unusable."""
+    files = project.release(position)
+    if isinstance(files, Release):
+        return Lacking(project.name, Lack.PRERELEASE, "")  # excluded by the policy
+    reasons = {row.reason for row in files}
+    taken = (*project.about(position, Excludes), *project.about(position, Names))
+    if taken and Reason.FACT in reasons:
+        return Taken(project.name, taken[0].id)
+    if not reasons.isdisjoint((Reason.NEWER, Reason.NO_DATE)):
+        return Lacking(project.name, Lack.CUTOFF, "")
+    return Lacking(project.name, Lack.FILE, "")
+
+
+def _are_apart(one: SpecifierSet, other: SpecifierSet) -> bool:
+    """Whether no version can meet both pins. `===` compares texts, and a release has only one."""
+    versions = [pin.version for pin in (*one, *other) if pins(SpecifierSet(str(pin)))]
+    if any(text.version(version) is None for version in versions):
+        return False
+    return not any(
+        one.contains(version, prereleases=True) and other.contains(version, prereleases=True) for version in versions
+    )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 
 from packaging.specifiers import SpecifierSet
 
@@ -37,8 +38,8 @@ from resolver.model.statement import (
 from resolver.model.tags import lacking, machine_of, newer_glibc
 from resolver.model.target import Target
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.demand import names_prerelease
 from resolver.resolve.grounded import Component, Ground, Lacking, Line, Module, Said, Taken
+from resolver.resolve.preference import names_prerelease
 from resolver.resolve.project import Project
 from resolver.suggestions import closest
 
@@ -47,22 +48,24 @@ _SIMILAR = 0.7  # from 0 to 1, as in difflib
 _NEARLY_THE_SAME = 0.85  # metadata names thousands of projects
 _REFUSALS = 4  # releases whose files are listed one by one
 
+Rejections = tuple[Rejection, ...]
+
 
 def tell(clauses: Clauses, core: Iterable[Ground]) -> dict[Ground, Statement]:
     """The statement of each ground of a core: the stack's own first, then as they became known.
 
     Aspects of one line are the same statement.
     """
-    order: dict[object, int] = {ground: number for number, ground in enumerate(clauses.known)}
+    # the order of people: what was asked, the machine, what needs what, what is missing
+    ranks = {Line: 0, Component: 1, Said: 2, Module: 2}
+    order = {ground: number for number, ground in enumerate(clauses.known)}
     lines = {ask.origin: number for number, ask in enumerate(clauses.universe.problem.stack.asks)}
-    core = sorted(
-        core,
-        key=lambda ground: (
-            _rank(ground),
-            lines.get(ground.origin, 0) if isinstance(ground, Line) else 0,
-            order[ground],
-        ),
-    )
+
+    def place(ground: Ground) -> tuple[int, int, int]:
+        line = lines.get(ground.origin, 0) if isinstance(ground, Line) else 0
+        return ranks.get(type(ground), 3), line, order[ground]
+
+    core = sorted(core, key=place)
     teller = _Teller(clauses, core)
     return {ground: teller.statement(ground) for ground in core}
 
@@ -83,35 +86,21 @@ def spans(project: Project, positions: Iterable[int], apart: Collection[int] = (
     return tuple(Span(str(project.versions[run[-1]]), str(project.versions[run[0]]), len(run)) for run in runs)
 
 
-def _rank(ground: Ground) -> int:
-    """The order of people: what was asked, the machine, what needs what, what is missing."""
-    match ground:
-        case Line():
-            return 0
-        case Component():
-            return 1
-        case Said() | Module():
-            return 2
-        case _:
-            return 3
-
-
 class _Teller:
     def __init__(self, clauses: Clauses, core: Sequence[Ground]) -> None:
         self._clauses = clauses
         self._universe = clauses.universe
         self._core = core
+        self._target = clauses.universe.problem.target
         self._facts = {fact.id: fact for fact in clauses.universe.problem.facts}
 
     def statement(self, ground: Ground) -> Statement:
-        target = self._universe.problem.target
         match ground:
             case Line():
                 return _asked(ground.origin)
             case Component():
-                value = str(target.system[ground.name])
-                where = target.places.get(ground.name, self._universe.problem.stack.where)
-                return Has(component=ground.name, value=value, where=where)
+                where = self._target.places.get(ground.name, self._universe.problem.stack.where)
+                return Has(component=ground.name, value=str(self._target.system[ground.name]), where=where)
             case Module():
                 fact = self._facts[ground.fact]
                 assert isinstance(fact, (Collides, Absent))  # noqa: S101  only these have modules
@@ -119,9 +108,12 @@ class _Teller:
             case Said():
                 return self._said(ground)
             case Taken():
-                return self._taken(ground)
+                project, positions = self._absent(ground)
+                fact = self._facts[ground.fact]
+                assert isinstance(fact, (Excludes, Names))  # noqa: S101  only these take releases out
+                return Forbids(subject=project.name, versions=spans(project, positions), fact=fact)
             case Lacking():
-                return self._lacks(ground, target)
+                return self._lacks(ground)
 
     def _matters(self, ground: Ground, variable: int) -> bool:
         """Whether the rest of the core leaves this possible."""
@@ -134,8 +126,8 @@ class _Teller:
         rest = [one for one in self._core if not (isinstance(one, Said) and one.package == ground.package)]
         for parent, _ in self._clauses.edges[ground]:
             if parent is not None and self._clauses.satisfiable([self._clauses.variable(parent)], rest):
-                release = parent.chosen
-                files[release.position] = release.file.filename  # type: ignore[union-attr]
+                release = parent.release
+                files[release.position] = release.file.filename
         fact = self._facts.get(ground.fact)
         newest = files[min(files)] if files else ""
         return Needs(
@@ -170,74 +162,63 @@ class _Teller:
         }
         matter: set[int] = set()
         # requirements of such a release are not mentioned: that it is ruled out is enough
-        others = [one for one in self._core if one != ground and not _is_said_of(one, project.name)]
+        said = {one for one in self._core if isinstance(one, Said) and text.name(one.package.name) == project.name}
+        others = [one for one in self._core if one != ground and one not in said]
         for _, at, variable in rows:
             rest = [other for other in others if variable not in later.get(other, ())]
             if self._clauses.satisfiable([variable], rest):
                 matter.add(at)
         return project, sorted(matter)
 
-    def _taken(self, ground: Taken) -> Forbids:
-        project, positions = self._absent(ground)
-        fact = self._facts[ground.fact]
-        assert isinstance(fact, (Excludes, Names))  # noqa: S101  only these take releases out
-        return Forbids(subject=project.name, versions=spans(project, positions), fact=fact)
-
-    def _lacks(self, ground: Lacking, target: Target) -> Lacks:
-        name = text.name(ground.project.partition("[")[0])
-        project = self._universe.project(name)
-        refusals: list[Refusal] = []
-        beside = False  # wheels that were set aside
-        count = 0
-        where = ", ".join(self._universe.problem.indexes.binding(name, target.platform).indexes)
-        match ground.lack:
-            case Lack.PROJECT | Lack.RELEASE | Lack.UNREACHABLE:
-                pass
-            case Lack.SOURCE if project.source is not None:
-                where = project.source.where
-            case Lack.UNUSABLE:
-                rows = {
-                    one.chosen.position: (one, edge.origin)
-                    for one, edge in self._clauses.edges[ground]
-                    if one and isinstance(one.chosen, Release) and self._matters(ground, self._clauses.variable(one))
-                }
-                count = len(rows)
-                wheels = {position: near(project.wheels_set_aside(position), target) for position in sorted(rows)}
-                for position in _of_each_cause(wheels, target):
-                    parent, origin = rows[position]
-                    assert isinstance(origin, Unusable)  # noqa: S101  see `ground`
+    def _evidence(self, ground: Lacking, project: Project) -> dict[int, tuple[Rejections, Rejections]]:
+        """Of each release that matters: why the file that was opened is of no use, and why others were set aside."""
+        found: dict[int, tuple[Rejections, Rejections]] = {}
+        if ground.lack is Lack.UNUSABLE:
+            for one, edge in self._clauses.edges[ground]:
+                if one is not None and self._matters(ground, self._clauses.variable(one)):
+                    origin, position = edge.origin, one.release.position
+                    assert isinstance(origin, Unusable)  # noqa: S101  see `grounds`
                     detail = "" if origin.reason in _SAID_BY_THE_REASON else origin.text
-                    row = Rejection(origin.filename, origin.reason, detail)
-                    beside |= bool(wheels[position])
-                    refusals.append(Refusal(version=str(parent.version), files=(row, *wheels[position])))
-            case _:
-                _, positions = self._absent(ground)
-                count = len(positions)
-                files: dict[int, tuple[Rejection, ...]] = {}
-                for position in positions:
-                    release = project.release(position)
-                    if isinstance(release, tuple):
-                        files[position] = near(release, target)
-                    else:
-                        files[position] = _yanked(release) if ground.lack is Lack.YANKED else ()
-                refusals += (
-                    Refusal(version=str(project.versions[position]), files=files[position])
-                    for position in _of_each_cause(files, target)
-                )
+                    opened = (Rejection(origin.filename, origin.reason, detail),)
+                    found[position] = opened, near(project.wheels_set_aside(position), self._target)
+            return dict(sorted(found.items()))
+        for position in self._absent(ground)[1]:
+            release = project.release(position)
+            rows = near(release, self._target) if isinstance(release, tuple) else ()
+            if isinstance(release, Release) and release.file.yanked and ground.lack is Lack.YANKED:
+                rows = (Rejection(release.file.filename, Reason.YANKED, release.file.yanked),)
+            found[position] = (), rows
+        return found
+
+    def _lacks(self, ground: Lacking) -> Lacks:
+        lack, problem = ground.lack, self._universe.problem
+        project = self._universe.project(text.name(ground.project.partition("[")[0]))
+        where = ", ".join(problem.indexes.binding(project.name, self._target.platform).indexes)
+        files: dict[int, tuple[Rejections, Rejections]] = {}
+        if lack is Lack.SOURCE and project.source is not None:
+            where = project.source.where
+        elif lack not in (Lack.PROJECT, Lack.RELEASE, Lack.UNREACHABLE):
+            files = self._evidence(ground, project)
+        wheels = {position: rows for position, (_, rows) in files.items()}
+        told = _of_each_cause(wheels, self._target)
+        by_tags = lack is Lack.FILE or (lack is Lack.UNUSABLE and any(wheels[position] for position in told))
         return Lacks(
             subject=ground.project,
-            wanted=ground.detail if ground.lack in (Lack.RELEASE, Lack.SOURCE) else "",
-            lack=ground.lack,
+            wanted=ground.detail if lack in (Lack.RELEASE, Lack.SOURCE) else "",
+            lack=lack,
             where=where,
-            count=count,
+            count=len(files),
             newest=str(project.versions[0]) if project.versions else "",
-            nearest=_nearest(project, ground.detail) if ground.lack is Lack.RELEASE else (),
-            refusals=tuple(refusals),
+            nearest=_nearest(project, ground.detail) if lack is Lack.RELEASE else (),
+            refusals=tuple(
+                Refusal(version=str(project.versions[position]), files=tuple(chain(*files[position])))
+                for position in told
+            ),
             unreachable=tuple(project.unreachable),
-            meant=_meant(self._clauses, project.name) if ground.lack is Lack.PROJECT else "",
-            machine=tuple(machine_of(target).items()) if ground.lack is Lack.FILE or beside else (),
-            cutoff=cutoff_text(self._universe.problem.policy.exclude_newer) if ground.lack is Lack.CUTOFF else "",
-            unread=_unread(project.rejections) if ground.lack is Lack.RELEASE and not project.versions else (),
+            meant=(OTHER_NAMES.get(project.name) or meant(self._clauses, project.name)) if lack is Lack.PROJECT else "",
+            machine=tuple(machine_of(self._target).items()) if by_tags else (),
+            cutoff=cutoff_text(problem.policy.exclude_newer) if lack is Lack.CUTOFF else "",
+            unread=_unread(project.rejections) if lack is Lack.RELEASE and not project.versions else (),
         )
 
 
@@ -285,14 +266,6 @@ def _unread(files: Iterable[Rejection]) -> tuple[Unread, ...]:
     return tuple(Unread(reason, count, first[reason]) for reason, count in counts.most_common())
 
 
-def _is_said_of(ground: Ground, project: str) -> bool:
-    return isinstance(ground, Said) and text.name(ground.package.name) == project
-
-
-def _meant(clauses: Clauses, name: str) -> str:
-    return OTHER_NAMES.get(name, "") or meant(clauses, name)
-
-
 def meant(clauses: Clauses, name: str) -> str:
     """The project with a similar name in facts or the stack, or with almost the same name in metadata read so far.
 
@@ -336,12 +309,6 @@ def cutoff_text(cutoff: dt.datetime | None) -> str:
         return ""
     last = cutoff.astimezone(dt.timezone.utc) - dt.timedelta(microseconds=1)
     return last.date().isoformat() if last.time() == dt.time.max else cutoff.isoformat()
-
-
-def _yanked(release: Release) -> tuple[Rejection, ...]:
-    """Why a release was yanked, if its maintainers say so."""
-    file = release.file
-    return (Rejection(file.filename, Reason.YANKED, file.yanked),) if file.yanked else ()
 
 
 def near(files: Iterable[Rejection], target: Target) -> tuple[Rejection, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement
 from packaging.utils import NormalizedName
+from packaging.version import Version
 
 from resolver.errors import InputError, ResolverError, WrongRelease
 from resolver.index.parse.compatibility import Compatibility
@@ -17,12 +18,11 @@ from resolver.model.component import ComponentRequirement
 from resolver.model.edge import Edge, Exactly, Nothing, Owner
 from resolver.model.origin import BuildLine, FactLine, MetadataLine, Origin, SameRelease, Unusable
 from resolver.model.package import Kind, Package
+from resolver.model.problem import Problem
 from resolver.model.release import Candidate, Reason, Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import LeftOut
-from resolver.model.target import Target
-from resolver.resolve.fact_index import About
-from resolver.resolve.needs import DYNAMIC, DynamicArchiveError, Relevance, requirement_lines
+from resolver.resolve.needs import DYNAMIC, DynamicArchiveError, Lines, Relevance, is_built_here, requirement_lines
 from resolver.resolve.project import Project
 
 # How many of a project's archives without static metadata, or files with metadata of other releases, are opened
@@ -34,8 +34,16 @@ _ITSELF = "it needs another release of itself"
 _MIXED_UP = "its metadata is for a different release"
 
 
+class _Unfit(Exception):
+    """A release cannot be used: `why` for people, and the `sort` of those that a report names together."""
+
+    def __init__(self, why: str, sort: str, reason: Reason = Reason.METADATA) -> None:
+        super().__init__(why)
+        self.why, self.sort, self.reason = why, sort, reason
+
+
 class Edges:
-    """Reads a candidate's metadata when first asked about it.
+    """Reads a release's metadata when first asked about one of its candidates.
 
     `absent` is what must not be installed. `refused` has the errors of files that a fact
     could make usable.
@@ -43,27 +51,25 @@ class Edges:
 
     def __init__(
         self,
-        target: Target,
+        problem: Problem,
         catalog: Catalog,
         screen: Compatibility,
-        about: About,
         project: Callable[[NormalizedName], Project],
         absent: Callable[[], Mapping[NormalizedName, str]],
     ) -> None:
-        self._target = target
+        self._target = problem.target
         self._catalog = catalog
         self._screen = screen
-        self._facts = about
+        self._collisions = [fact for fact in problem.facts if isinstance(fact, (facts.Collides, facts.Absent))]
         self._project = project
         self._absent = absent
-        self.relevant = Relevance(target.markers)
+        self.relevant = Relevance(problem.target.markers)
         self.refused: dict[str, ResolverError] = {}
         self._known: dict[Candidate, tuple[Edge, ...]] = {}
-        self._dynamic: dict[str, dict[str, DynamicArchiveError]] = {}
+        self._read: dict[Release, Lines | _Unfit] = {}
+        self._dynamic: dict[str, list[DynamicArchiveError]] = {}  # by project
         self._mixed_up: dict[str, dict[str, WrongRelease]] = {}  # by project and file
-        self._extras: dict[Release, frozenset[str]] = {}
         self._left_out: dict[Candidate, tuple[LeftOut, ...]] = {}
-        self._tools: dict[Release, tuple[str, ...]] = {}
 
     def of(self, candidate: Candidate) -> tuple[Edge, ...]:
         """What a candidate requires. The first call reads its metadata."""
@@ -78,21 +84,26 @@ class Edges:
 
     def provides(self, candidate: Candidate, extra: str) -> bool:
         """Whether the metadata of a candidate whose edges are known has the extra (Provides-Extra)."""
-        return isinstance(candidate.chosen, Release) and extra in self._extras.get(candidate.chosen, ())
+        lines = self._read.get(candidate.release)
+        return isinstance(lines, Lines) and extra in {text.name(one) for one in lines.extras}
 
     def tools(self, candidate: Candidate) -> Sequence[str]:
         """The build-system.requires of a candidate with known edges that is built in isolation."""
-        return self._tools.get(candidate.chosen, ()) if isinstance(candidate.chosen, Release) else ()
+        lines = self._read.get(candidate.release) if isinstance(candidate.chosen, Release) else None
+        return lines.build_requires if isinstance(lines, Lines) and not is_built_here(candidate.release) else ()
 
     def is_given_up(self, candidate: Candidate) -> bool:
         """Whether a candidate's file is not read, because files of its project had other releases' metadata."""
-        release = candidate.chosen
-        if candidate.package.kind is not Kind.PROJECT or not isinstance(release, Release) or release.source is not None:
+        release = candidate.release
+        if len(self._mixed_up.get(candidate.package.name, ())) < _IN_VAIN or release in self._read:
             return False
-        mixed_up = self._mixed_up.get(candidate.package.name, {})
-        if len(mixed_up) < _IN_VAIN or release.file.filename in mixed_up:
-            return False
-        return release not in self._extras and not (release.builds or self._about(candidate, facts.Metadata))
+        return not (release.source or release.builds or self._about(candidate, facts.Metadata))
+
+    def collisions(self, name: NormalizedName, version: Version) -> Iterator[facts.Collides | facts.Absent]:
+        """The facts by which a release owns a module together with another project."""
+        for fact in self._collisions:
+            if name == fact.other or (name == fact.package and fact.speaks_of(version)):
+                yield fact
 
     def left_out(self, candidate: Candidate) -> tuple[LeftOut, ...]:
         """The requirements of a candidate with known edges that are not followed, as the project must be absent."""
@@ -133,141 +144,134 @@ class Edges:
         release = candidate.chosen
         if candidate.package.kind is not Kind.PROJECT or not isinstance(release, Release):
             return ()
-        edges = (*self._needs(candidate, release), *self._stated(candidate), *self._owns(candidate, release))
+        try:
+            needs = tuple(self._needs(candidate, release))
+        except _Unfit as error:
+            filename = release.file.filename
+            origin = Unusable(filename, str(candidate), error.why, error.sort, error.reason)
+            needs = (Edge(Package(filename, "", Kind.NONE), Nothing(), origin),)
+        edges = needs if candidate.package.extra else (*needs, *self._stated(candidate, release))
         absent = self._absent()
-        if not absent:
-            return edges
-
-        def is_gone(edge: Edge) -> bool:
-            return edge.package.kind is Kind.PROJECT and edge.package.name in absent
-
-        self._left_out[candidate] = tuple(
-            LeftOut(
-                package=text.name(candidate.package.name),
-                version=release.version,
-                name=text.name(edge.package.name),
-                requirement=getattr(edge.origin, "text", str(edge.package)),
-                because=absent[text.name(edge.package.name)],
+        kept = tuple(one for one in edges if one.package.kind is not Kind.PROJECT or one.package.name not in absent)
+        if gone := set(edges).difference(kept):
+            self._left_out[candidate] = tuple(
+                LeftOut(
+                    package=text.name(candidate.package.name),
+                    version=release.version,
+                    name=text.name(edge.package.name),
+                    requirement=getattr(edge.origin, "text", str(edge.package)),
+                    because=absent[text.name(edge.package.name)],
+                )
+                for edge in edges
+                if edge in gone
             )
-            for edge in edges
-            if is_gone(edge)
-        )
-        return tuple(edge for edge in edges if not is_gone(edge))
+        return kept
 
-    def _owns(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
-        """The modules that a release has in common with another project."""
-        if candidate.package.extra:
-            return
-        for collision in self._facts.collisions(text.name(candidate.package.name), release.version):
+    def _lines(self, candidate: Candidate) -> Lines:
+        """The lines of a release, read once for all of its extras; raises _Unfit."""
+        known = self._read.get(candidate.release)
+        if known is None:
+            try:
+                known = self._open(candidate)
+            except _Unfit as error:
+                known = error
+            self._read[candidate.release] = known
+        if isinstance(known, _Unfit):
+            raise known.with_traceback(None)
+        return known
+
+    def _open(self, candidate: Candidate) -> Lines:
+        release, filename = candidate.release, candidate.release.file.filename
+        stated = self._about(candidate, facts.Metadata)
+        dynamic = self._dynamic.setdefault(candidate.package.name, [])
+        mixed_up = self._mixed_up.setdefault(candidate.package.name, {})
+        if len(dynamic) >= _IN_VAIN and not (stated or release.builds or release.source or release.file.is_wheel):
+            self.refused[filename] = dynamic[0]
+            # of one kind, so that a core names them together
+            raise _Unfit(Reason.UNOPENED.value, DYNAMIC, Reason.UNOPENED)
+        if self.is_given_up(candidate):
+            told = _given_up(candidate.package.name, list(mixed_up.values()))
+            self.refused.update(dict.fromkeys((*mixed_up, filename), told))
+            raise _Unfit(Reason.UNREAD.value, _MIXED_UP, Reason.UNREAD)
+        try:
+            lines = requirement_lines(self._catalog, release, stated)
+        except UnusableFile as error:
+            raise _Unfit(str(error), _UNREADABLE) from None
+        except DynamicArchiveError as error:
+            # not fatal yet, as another release may do; fatal if the whole lock fails because of it
+            self.refused[filename] = error
+            dynamic.append(error)
+            raise _Unfit(DYNAMIC, DYNAMIC, Reason.DYNAMIC) from None
+        except WrongRelease as error:
+            self.refused[filename] = mixed_up[filename] = error
+            raise _Unfit(error.message, _MIXED_UP) from None
+        if (refusal := self._screen.python_refusal(lines.requires_python)) is not None:
+            reason, why = refusal
+            raise _Unfit(why, why, reason)
+        return lines
+
+    def _needs(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
+        """What a release's lines require; raises _Unfit if one of them cannot be followed."""
+        lines, parent, package = self._lines(candidate), str(candidate), candidate.package
+        if package.extra:
+            yield Edge(package.base, Exactly(release.version), SameRelease(parent, f"{package.base} {release.version}"))
+        dropped = {name for fact in self._about(candidate, facts.Replaces) for name in fact.drop}
+        fact: facts.Fact | None = release.source.fact if release.source is not None else release.builds
+        stated = self._about(candidate, facts.Metadata)
+        spoken_by = stated[0] if stated and not release.file.is_wheel else None
+        of_file = self.relevant.of(release.file.filename, lines.requires, package.extra)
+        for requirement in self._followed(of_file, package.extra, "metadata"):
+            if requirement.name in dropped:
+                continue
+            if requirement.url:
+                raise _Unfit(f"it needs `{requirement}`, and addresses are not supported", _ADDRESS, Reason.DIRECT)
+            if requirement.name == package.name and not requirement.extras:
+                if not requirement.specifier.contains(release.version, prereleases=True):
+                    raise _Unfit(f"it needs `{requirement}` of itself", _ITSELF)
+                continue
+            origin: Origin = MetadataLine(release.file.filename, parent, requirement.without_marker(), spoken_by)
+            if fact is not None:
+                origin = FactLine(fact, parent, requirement.without_marker())
+            yield from _split(requirement, origin)
+        if not package.extra and is_built_here(release):
+            for requirement in self._followed(lines.build_requires, "", "build-system.requires"):
+                if requirement.url:
+                    why = f"its build needs `{requirement}`, and addresses are not supported"
+                    raise _Unfit(why, _ADDRESS, Reason.DIRECT)
+                if requirement.name != package.name:
+                    what = requirement.without_marker()
+                    yield from _split(requirement, BuildLine(release.file.filename, parent, what, fact))
+
+    def _followed(self, lines: Iterable[str], extra: str, where: str) -> Iterator[Requirement]:
+        """The requirements of lines that apply; raises _Unfit for one that cannot be read."""
+        for line in lines:
+            try:
+                requirement = self.relevant(line, extra)
+            except InvalidRequirement:
+                raise _Unfit(f"`{line}` in its {where} is not a requirement", _UNREADABLE) from None
+            if requirement is not None:
+                yield requirement
+
+    def _stated(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
+        """What facts say a release requires and owns, which applies whether or not its file can be read."""
+        replaced = self._about(candidate, facts.Replaces)
+        stated: list[tuple[facts.Fact, tuple[facts.Need, ...]]] = [
+            (fact, facts.kept_of(fact, replaced))
+            for fact in self._about(candidate, facts.Requires)
+            if release.file.is_wheel or not fact.wheels
+        ]
+        for fact, needs in (*stated, *((fact, fact.add) for fact in replaced)):
+            for need in needs:
+                yield from self.of_need(need, FactLine(fact, str(candidate), str(need)))
+        for collision in self.collisions(text.name(candidate.package.name), release.version):
             yield Edge(
                 Package(collision.module, "", Kind.MODULE),
                 Owner(candidate.package.name),
                 FactLine(collision, str(candidate), f"the module `{collision.module}` for itself"),
             )
 
-    def _needs(self, candidate: Candidate, release: Release) -> tuple[Edge, ...]:
-        parent = str(candidate)
-        stated = self._about(candidate, facts.Metadata)
-        dynamic = self._dynamic.setdefault(candidate.package.name, {})
-        mixed_up = self._mixed_up.setdefault(candidate.package.name, {})
-        known = release.file.filename in dynamic or release in self._extras  # read for its project or another extra
-        if len(dynamic) >= _IN_VAIN and not (known or stated or release.builds or release.file.is_wheel):
-            self.refused[release.file.filename] = next(iter(dynamic.values()))
-            # of one kind, so that a core names them together
-            return (_nothing(release, parent, Reason.UNOPENED.value, DYNAMIC, Reason.UNOPENED),)
-        if self.is_given_up(candidate):
-            told = _given_up(candidate.package.name, list(mixed_up.values()))
-            self.refused.update(dict.fromkeys((*mixed_up, release.file.filename), told))
-            return (_nothing(release, parent, Reason.UNREAD.value, _MIXED_UP, Reason.UNREAD),)
-        try:
-            lines = requirement_lines(self._catalog, release, stated)
-        except UnusableFile as error:
-            return (_nothing(release, parent, str(error), _UNREADABLE),)
-        except DynamicArchiveError as error:
-            # not fatal yet, as another release may do; fatal if the whole lock fails because of it
-            self.refused[release.file.filename] = error
-            dynamic.setdefault(release.file.filename, error)
-            return (_nothing(release, parent, DYNAMIC, DYNAMIC, Reason.DYNAMIC),)
-        except WrongRelease as error:
-            self.refused[release.file.filename] = error
-            mixed_up[release.file.filename] = error
-            return (_nothing(release, parent, error.message, _MIXED_UP),)
-        if (refusal := self._screen.python_refusal(lines.requires_python)) is not None:
-            reason, why = refusal
-            return (_nothing(release, parent, why, why, reason),)
-        if release not in self._extras:
-            self._extras[release] = frozenset(map(text.name, lines.extras))
-        extra = candidate.package.extra
-        edges: list[Edge] = []
-        if extra:
-            base = candidate.package.base
-            edges.append(Edge(base, Exactly(release.version), SameRelease(parent, f"{base} {release.version}")))
-        dropped = {name for fact in self._about(candidate, facts.Replaces) for name in fact.drop}
-        fact: facts.Fact | None = release.source.fact if release.source is not None else release.builds
-        spoken_by = stated[0] if stated and not release.file.is_wheel else None
-        for line in self.relevant.of(release.file.filename, lines.requires, extra):
-            try:
-                requirement = self.relevant(line, extra)
-            except InvalidRequirement:
-                return (_nothing(release, parent, f"`{line}` in its metadata is not a requirement", _UNREADABLE),)
-            if requirement is None or requirement.name in dropped:
-                continue
-            if requirement.url:
-                why = f"it needs `{requirement}`, and addresses are not supported"
-                return (_nothing(release, parent, why, _ADDRESS, Reason.DIRECT),)
-            if requirement.name == candidate.package.name and not requirement.extras:
-                if not requirement.specifier.contains(release.version, prereleases=True):
-                    return (_nothing(release, parent, f"it needs `{requirement}` of itself", _ITSELF),)
-                continue
-            origin: Origin = MetadataLine(release.file.filename, parent, requirement.without_marker(), spoken_by)
-            if fact is not None:
-                origin = FactLine(fact, parent, requirement.without_marker())
-            edges += _split(requirement, origin)
-        if not extra:
-            edges += self._build_edges(candidate, release, parent, lines.build_requires)
-        return tuple(edges)
-
-    def _stated(self, candidate: Candidate) -> Iterator[Edge]:
-        """What facts say a release requires, which applies whether or not its file can be read."""
-        release = candidate.chosen
-        if candidate.package.extra or not isinstance(release, Release):
-            return
-        stated: list[tuple[facts.Fact, tuple[facts.Need, ...]]]
-        required, replaced = self._about(candidate, facts.Requires), self._about(candidate, facts.Replaces)
-        counting = [fact for fact in required if release.file.is_wheel or not fact.wheels]
-        stated = [(fact, facts.kept_of(fact, replaced)) for fact in counting]
-        stated += [(fact, fact.add) for fact in replaced]
-        for fact, needs in stated:
-            for need in needs:
-                yield from self.of_need(need, FactLine(fact, str(candidate), str(need)))
-
-    def _build_edges(
-        self, candidate: Candidate, release: Release, parent: str, build_requires: tuple[str, ...]
-    ) -> Iterator[Edge]:
-        fact: facts.Fact | None = release.builds
-        here = release.builds is not None and not release.builds.isolation
-        if release.source is not None:
-            fact, here = release.source.fact, not release.source.recipe.isolation
-        if not here:
-            self._tools[release] = build_requires
-        else:
-            for line in build_requires:
-                try:
-                    requirement = self.relevant(line, "")
-                except InvalidRequirement:
-                    why = f"`{line}` in its build-system.requires is not a requirement"
-                    yield _nothing(release, parent, why, _UNREADABLE)
-                    continue
-                if requirement is not None and requirement.url:
-                    why = f"its build needs `{requirement}`, and addresses are not supported"
-                    yield _nothing(release, parent, why, _ADDRESS, Reason.DIRECT)
-                elif requirement is not None and requirement.name != candidate.package.name:
-                    what = requirement.without_marker()
-                    yield from _split(requirement, BuildLine(release.file.filename, parent, what, fact))
-
     def _about(self, candidate: Candidate, kind: type[facts.FactKind]) -> list[facts.FactKind]:
-        assert isinstance(candidate.chosen, Release)  # noqa: S101  only releases are looked at
-        return self._project(text.name(candidate.package.name)).about(candidate.chosen.position, kind)
+        return self._project(text.name(candidate.package.name)).about(candidate.release.position, kind)
 
 
 def _split(requirement: Requirement, origin: Origin) -> Iterator[Edge]:
@@ -275,12 +279,6 @@ def _split(requirement: Requirement, origin: Origin) -> Iterator[Edge]:
     yield Edge(Package(requirement.name), requirement.specifier, origin)
     for extra in requirement.extras:
         yield Edge(Package(requirement.name, extra), requirement.specifier, origin)
-
-
-def _nothing(release: Release, parent: str, why: str, sort: str, reason: Reason = Reason.METADATA) -> Edge:
-    filename = release.file.filename
-    origin = Unusable(filename, parent, why, sort, reason)
-    return Edge(Package(filename, "", Kind.NONE), Nothing(), origin)
 
 
 def _given_up(project: str, errors: Sequence[WrongRelease]) -> WrongRelease:

@@ -7,14 +7,13 @@ grounds that clash, and a ground can be left out.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from itertools import islice
 from typing import NamedTuple
 
 from pysat.card import CardEnc, EncType
 from pysat.solvers import Cadical153
 
-from resolver.model.edge import Edge, Nothing, Owner
-from resolver.model.origin import BuildLine, FactLine, MetadataLine, Origin, SameRelease, StackLine, Unusable
+from resolver.model.edge import Edge, Owner
+from resolver.model.origin import BuildLine, FactLine, MetadataLine, SameRelease, StackLine, Unusable
 from resolver.model.package import Package
 from resolver.model.statement import Lack, Source
 
@@ -74,33 +73,23 @@ def grounds(parent: Package | None, edge: Edge) -> tuple[tuple[tuple[Ground, ...
     match origin:
         case SameRelease():
             return ()
-        case StackLine() | BuildLine() if parent is None:
+        case StackLine() | BuildLine() if parent is None:  # as a line of a build environment, in its stack
             line = Line(origin, "")
             if edge.package.extra:  # it has the version of the project
                 return (((line, Line(origin, f"extra {edge.package.extra}")), False),)
             there = (((line,), False),)
             return (*there, ((line, Line(origin, "version")), True)) if str(edge.allows) else there
-        case _:
+        case Unusable():
+            return (((Lacking(str(parent), Lack.UNUSABLE, origin.sort),), True),)
+        case FactLine() if isinstance(edge.allows, Owner):
+            return (((Module(origin.fact.id),), True),)
+        case FactLine() | MetadataLine() | BuildLine():
             assert parent is not None  # noqa: S101  only the stack's own lines have no parent
-            return (((_of_candidate(parent, edge, origin),), True),)
-
-
-def _of_candidate(parent: Package, edge: Edge, origin: Origin) -> Ground:
-    match origin:
-        case FactLine():
-            if isinstance(edge.allows, Owner):
-                return Module(origin.fact.id)
-            return Said(parent, Source.FACT, origin.text, origin.fact.id)
-        case BuildLine():
-            return Said(parent, Source.BUILD, origin.text, origin.fact.id if origin.fact else "")
-        case MetadataLine() if origin.fact is not None:
-            return Said(parent, Source.FACT, origin.text, origin.fact.id)
-        case MetadataLine():
-            return Said(parent, Source.METADATA, origin.text, "")
-        case _:
-            assert isinstance(edge.allows, Nothing)  # noqa: S101  an unusable file is all that is left
-            assert isinstance(origin, Unusable)  # noqa: S101  and nothing else asks for nothing
-            return Lacking(str(parent), Lack.UNUSABLE, origin.sort)
+            fact = origin.fact.id if origin.fact else ""
+            source = Source.BUILD if isinstance(origin, BuildLine) else Source.FACT if fact else Source.METADATA
+            return (((Said(parent, source, origin.text, fact),), True),)
+        case StackLine():
+            raise AssertionError(edge)
 
 
 _PAIRWISE = 5
@@ -116,14 +105,11 @@ class Grounded:
         self.relaxed: frozenset[Ground] = frozenset()
         self.reading = False
         self._solver = Cadical153()
-        self._witness = Witness()
         self._top = 1
         self._all_hold = 1  # implies every selector
         self._selectors: dict[Ground, int] = {}
         self._grounds: dict[int, Ground] = {}
         self._guards: list[int] = []
-        self._holding: frozenset[Ground] = frozenset()  # what is relaxed if `_holds` is true
-        self._holds = self._held = 0
 
     def close(self) -> None:
         """Free the solver's memory; nothing can be asked afterwards."""
@@ -136,13 +122,13 @@ class Grounded:
 
     def imply(self, clause: Sequence[int]) -> None:
         """Add a clause that holds regardless of what is relaxed."""
-        self._clause(clause)
+        self._solver.add_clause(clause)
 
     def guard(self, variables: Sequence[int]) -> int:
         """A variable that stands for one of the variables: see `reading`."""
         guard = self.fresh()
         self._guards.append(guard)
-        self._clause([-guard, *variables])
+        self.imply([-guard, *variables])
         return guard
 
     # --- answers
@@ -155,48 +141,22 @@ class Grounded:
     ) -> bool:
         """Whether the clauses are satisfiable with variables assumed; if given, only with the grounds `among`.
 
-        With `any_of`, at least one of those must be true as well.
+        With `any_of`, at least one of those must be true as well. After False, `core` has the reasons.
         """
-        if among is None:
-            selectors = [self._everything()]
-        else:
+        if among is not None:
             selectors = [self._selectors[ground] for ground in among if ground not in self.relaxed]
+        elif self.relaxed:
+            selectors = [-name if ground in self.relaxed else name for ground, name in self._selectors.items()]
+        else:
+            selectors = [self._all_hold]
         if any_of:
             name = self.fresh()
-            self._clause([-name, *(self._selectors[ground] for ground in any_of)])
+            self.imply([-name, *(self._selectors[ground] for ground in any_of)])
             selectors.append(name)
         return bool(self._solver.solve(assumptions=[*assumed, *selectors, *self._no_guards()]))
 
-    def holds(self, assumed: Iterable[int] = ()) -> bool:
-        """The same for all grounds, for frequent calls: the previous answer may also be valid now.
-
-        `chosen` has the answer; if there is none, `core` has its reasons.
-        """
-        assumed = [*assumed, self._everything()]
-        if self._witness.meets(assumed, () if self.reading else self._guards):
-            return True
-        if not self._solver.solve(assumptions=[*assumed, *self._no_guards()]):
-            return False
-        self._witness.take(self._solver.get_model())
-        return True
-
     def _no_guards(self) -> Iterable[int]:
         return () if self.reading else [-guard for guard in self._guards]
-
-    def _everything(self) -> int:
-        """A variable that implies every selector except the relaxed ones, and the negation of those.
-
-        Assuming it is much faster than assuming hundreds of them.
-        """
-        if not self.relaxed:
-            return self._all_hold
-        if self._holding != self.relaxed:
-            self._holding, self._holds, self._held = self.relaxed, self.fresh(), 0
-        left_out = {self._selectors[ground] for ground in self.relaxed if ground in self._selectors}
-        for name in islice(self._grounds, self._held, None):
-            self._clause([-self._holds, -name if name in left_out else name])
-        self._held = len(self._grounds)
-        return self._holds
 
     def broken(self) -> set[Ground]:
         """Grounds with a clause that the last satisfying answer does not meet."""
@@ -239,13 +199,9 @@ class Grounded:
 
     # --- clauses
 
-    def _clause(self, clause: Sequence[int]) -> None:
-        self._solver.add_clause(clause)
-        self._witness.add(clause)
-
     def rule(self, because: Iterable[Ground], clause: Iterable[int]) -> None:
         """Add a clause with grounds."""
-        self._clause([*(-self.selector(ground) for ground in because), *clause])
+        self.imply([*(-self.selector(ground) for ground in because), *clause])
 
     def selector(self, ground: Ground) -> int:
         """The variable that says that a ground holds."""
@@ -253,9 +209,8 @@ class Grounded:
         if selector is None:
             selector = self._selectors[ground] = self.fresh()
             self._grounds[selector] = ground
-            self._witness.hold(selector)
             self._solver.set_phases([selector])
-            self._clause([-self._all_hold, selector])
+            self.imply([-self._all_hold, selector])
         return selector
 
     def at_most_one(self, variables: list[int]) -> None:
@@ -266,43 +221,9 @@ class Grounded:
         coded = CardEnc.atmost(variables, 1, top_id=self._top, encoding=encoding)
         self._top = max(self._top, coded.nv)
         for clause in coded.clauses:
-            self._clause(clause)
+            self.imply(clause)
 
     def fresh(self) -> int:
         """A new variable."""
         self._top += 1
         return self._top
-
-
-class Witness:
-    """The last model of a solver, as long as it meets the clauses added since.
-
-    It often answers the next question, too. Checking that is much cheaper than asking again, as the solver starts over
-    with all assumptions each time. Later variables are false, except those for which `hold` was called.
-    """
-
-    def __init__(self) -> None:
-        self._true: set[int] | None = None
-
-    def take(self, model: Iterable[int]) -> None:
-        """Use the literals of this model from now on."""
-        self._true = {literal for literal in model if literal > 0}
-
-    def hold(self, variable: int) -> None:
-        """Make a new variable true."""
-        if self._true is not None:
-            self._true.add(variable)
-
-    def add(self, clause: Iterable[int]) -> None:
-        """Add a clause that must be met."""
-        true = self._true
-        if true is not None and not any((literal > 0) == (abs(literal) in true) for literal in clause):
-            self._true = None
-
-    def meets(self, true: Iterable[int], false: Iterable[int]) -> bool:
-        """Whether these variables are true and those false. False if no model is known."""
-        return self._true is not None and self._true.issuperset(true) and self._true.isdisjoint(false)
-
-    def true(self) -> Iterable[int]:
-        """The true variables in ascending order."""
-        return sorted(self._true or ())

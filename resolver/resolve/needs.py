@@ -16,7 +16,7 @@ from resolver.index.parse.metadata import LEGACY_BUILD
 from resolver.index.protocol import Catalog, UnusableFile
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.release import Archive, Release
+from resolver.model.release import Archive, Metadata, Release
 from resolver.model.requirement import Requirement
 
 _COMMENT = re.compile(r"(^|\s)#.*$")
@@ -57,12 +57,11 @@ def requirement_lines(catalog: Catalog, release: Release, metadata: Sequence[fac
     archive = catalog.archive(file)
     if release.builds is not None:
         listed = requirements_file(catalog.member(file, release.builds.requires_from))
-        static = archive.metadata
-        python = static.requires_python if static else file.requires_python
+        static = archive.metadata or Metadata("", "", (), file.requires_python)
         # the fact says what is always needed; extras are taken from the archive itself
-        optional = tuple(line for line in static.requires_dist if _is_optional(line)) if static else ()
-        extras = static.provides_extra if static else ()
-        return Lines((*listed, *optional), python, build_lines(archive, release.builds), extras)
+        optional = [line for line in static.requires_dist if text.extras_named(line) != frozenset()]
+        building = build_lines(archive, release.builds)
+        return Lines((*listed, *optional), static.requires_python, building, static.provides_extra)
     if metadata:
         fact = metadata[0]
         python = str(fact.requires_python) if fact.requires_python is not None else file.requires_python
@@ -75,9 +74,11 @@ def requirement_lines(catalog: Catalog, release: Release, metadata: Sequence[fac
     return Lines(own.requires_dist, own.requires_python, build_lines(archive, None), own.provides_extra)
 
 
-def _is_optional(line: str) -> bool:
-    """Whether a line applies only with an extra."""
-    return text.extras_named(line) != frozenset()
+def is_built_here(release: Release) -> bool:
+    """Whether a fact says that a release is built in the target environment."""
+    if release.source is not None:
+        return not release.source.recipe.isolation
+    return release.builds is not None and not release.builds.isolation
 
 
 def build_lines(archive: Archive, builds: facts.Builds | None) -> tuple[str, ...]:
@@ -114,7 +115,7 @@ _EXTRA = re.compile(r"""^[^;]*;(?!.*\bor\b)(?:[^;]*\band)?\s*extra\s*==\s*(["'])
 
 
 class Relevance:
-    """Reads each line once. `markers` is the target's environment (PEP 508)."""
+    """Which lines count. `markers` is the target's environment (PEP 508)."""
 
     def __init__(self, markers: Mapping[str, str]) -> None:
         self._markers = markers
@@ -157,16 +158,12 @@ class Relevance:
         With an extra, only if the extra makes it apply. Raises InvalidRequirement.
         """
         key = (line, extra)
-        if len(line) > text.LONG:
-            return self._hold(text.requirement(line), extra)
-        if key not in self._read:
-            # Most lines are for extras that nobody requires, and need not be parsed.
-            other = _EXTRA.search(line)
-            if other is not None and canonicalize_name(other[2]) != extra:
-                self._read[key] = None
-            else:
-                self._read[key] = self._hold(text.requirement(line), extra)
-        return self._read[key]
+        if key in self._read:
+            return self._read[key]
+        found = self._hold(text.requirement(line), extra)
+        if len(line) <= text.LONG:
+            self._read[key] = found
+        return found
 
     def _hold(self, requirement: Requirement, extra: str) -> Requirement | None:
         if requirement.marker is None:

@@ -14,45 +14,41 @@ from packaging.utils import NormalizedName
 
 from resolver.errors import ResolverError
 from resolver.index.protocol import Lookup
+from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.edge import Edge
 from resolver.model.origin import MetadataLine
 from resolver.model.package import Kind, Package
 from resolver.model.release import Candidate, File, Metadata, Release
-from resolver.resolve.demand import ANYTHING, Demand
+from resolver.resolve.preference import ANYTHING, Demand
 from resolver.resolve.universe import Universe
-
-Wanted = list[tuple[NormalizedName, SpecifierSet]]
 
 
 class Prefetch:
     """Implements the catalog's `Follow` over a universe; called from the catalog's thread.
 
-    `asked` returns the search's current demand on a package, if set; None for nothing. `wheels`: a lock will be made
-    from the result, which needs all wheels of a release.
+    `demanded` returns the search's current demand on a package. `wheels`: a lock will be made from the result, which
+    needs all wheels of a release. `wheels_only`: releases that have none are not picked.
     """
 
-    def __init__(self, universe: Universe, *, wheels: bool = False) -> None:
+    def __init__(self, universe: Universe, *, wheels: bool = False, wheels_only: bool = False) -> None:
         self._universe = universe
         self._wheels = wheels
-        self.target: Hashable = universe.problem.target
-        self.asked: Callable[[Package], Demand | None] = lambda _: None
-        self._asked: dict[str, dict[str, Edge]] = {}  # of a project: the search's certain demands so far, by their text
-        self._guessed: dict[str, dict[str, Edge]] = {}  # those of the likely releases of other projects, by project
+        self._wheels_only = wheels_only
+        self.target: Hashable = universe.problem.target, wheels_only
+        self.demanded: Callable[[Package], Demand] = lambda _: ANYTHING
+        self._told: set[tuple[str, str]] = set()  # projects and specifiers
+        self._guessed: dict[str, dict[str, Edge]] = {}  # demands of the likely releases of other projects, by project
         self._read: dict[NormalizedName, Metadata] = {}  # of the release picked last
         self._extras: dict[NormalizedName, dict[str, None]] = {}  # wanted extras of a project
         self._followed: set[tuple[str, str, str]] = set()
         self._picked: set[Release] = set()  # releases with further wheels
-        self._built: set[Candidate] = set()
-        self._lock: Prefetch | None = None  # if this one is for build environments, that of the lock
 
     @cached_property
     def _tools(self) -> Prefetch:
-        """For build environments: wheels, preferring the lock's own releases if they will do."""
-        tools = Prefetch(self._universe, wheels=self._wheels)
-        tools.target = self.target, "tools"
-        tools.asked = lambda package: tools._together(tools._asked, package.name)
-        tools._lock = self
+        """For build environments, which prefer the lock's own releases."""
+        tools = Prefetch(self._universe, wheels=self._wheels, wheels_only=True)
+        tools.demanded = lambda package: self.demanded(package)
         return tools
 
     def expect(self, edges: Iterable[Edge]) -> None:
@@ -60,39 +56,20 @@ class Prefetch:
         wanted: dict[NormalizedName, SpecifierSet] = {}  # one per project is enough: `pick` knows the others
         for edge in edges:
             if edge.package.kind is Kind.PROJECT and isinstance(edge.allows, SpecifierSet):
+                name = text.name(edge.package.name)
                 if edge.package.extra:
-                    wanted.update(self._follow(self._want(text.name(edge.package.name), (edge.package.extra,))))
-                wanted.update(self._ask(text.name(edge.package.name), edge.allows))
-        if wanted:
-            self._universe.catalog.expect(wanted.items(), self)
+                    wanted.update(self._follow(self._want(name, (edge.package.extra,))))
+                wanted[name] = edge.allows
+        self._tell(wanted.items())
 
     def expect_projects(self, names: Iterable[NormalizedName]) -> None:
         """Tell the catalog about projects needed last time."""
         preferred = self._universe.preferred
-        wanted = [
-            (name, SpecifierSet(f"=={preferred[name]}") if name in preferred else SpecifierSet())
-            for name in names
-            if name not in self._universe.sources
-        ]
-        if wanted:
-            self._universe.catalog.expect(wanted, self)
+        self._tell((name, SpecifierSet(f"=={preferred[name]}" if name in preferred else "")) for name in names)
 
     def expect_tools(self, candidate: Candidate) -> None:
         """Tell the catalog what an archive's isolated build requires, which is solved last and would have to wait."""
-        lines = self._universe.tools(candidate)
-        if lines and candidate not in self._built:
-            self._built.add(candidate)
-            self._tools.expect_lines(f"{candidate} apart", lines)
-
-    def expect_lines(self, filename: str, lines: Sequence[str]) -> None:
-        """Tell the catalog of the projects that the lines of a file name."""
-        wanted: dict[NormalizedName, SpecifierSet] = {}
-        for requirement in self._universe.requirements(filename, lines, ""):
-            if not requirement.url:
-                self._want(requirement.name, requirement.extras)
-                wanted.update(self._ask(requirement.name, requirement.specifier))
-        if wanted:
-            self._universe.catalog.expect(wanted.items(), self)
+        self._tools._expect_lines(f"{candidate} apart", self._universe.tools(candidate))
 
     def expect_releases(self, candidates: Iterable[Candidate]) -> None:
         """Tell the catalog which releases the search will try if this one fails, too."""
@@ -110,16 +87,14 @@ class Prefetch:
             self._universe.project(project, lookup)
         except ResolverError:
             return None  # reported when the search itself gets there
-
         # the search's current demand applies; earlier ones may have been withdrawn
-        own = self._universe.demand(_edge(project, specifier)) & (self.asked(Package(project)) or ANYTHING)
-        asked = own & self._together(self._asked, project)
-        if self._lock is not None:
-            asked &= self._lock._together(self._lock._asked, project)
-        for demand in (asked & self._together(self._guessed, project), asked, own):
+        certain = self._universe.demand(_edge(project, specifier)) & self.demanded(Package(project))
+        # the search may add to them meanwhile
+        guessed = self._universe.demand(*tuple(self._guessed.get(project, {}).values()))
+        for demand in (certain & guessed, certain):
             for one in self._universe.candidates(Package(project), demand):
-                release = one.chosen
-                if not isinstance(release, Release) or (self._lock is not None and not release.file.is_wheel):
+                release = one.release
+                if self._wheels_only and not release.file.is_wheel:
                     continue
                 if self._wheels and release.others and release not in self._picked:
                     self._picked.add(release)
@@ -134,20 +109,27 @@ class Prefetch:
 
     def built(self, project: NormalizedName, lines: Sequence[str]) -> None:
         """Tell the catalog what an archive is built with, unless a fact says otherwise, before it is tried."""
-        if not self._universe.is_stated(project):
-            self._tools.expect_lines(f"{project} apart", lines)
+        stated = (fact for fact in self._universe.problem.facts if isinstance(fact, (facts.Builds, facts.Metadata)))
+        if all(fact.package != project for fact in stated):
+            self._tools._expect_lines(f"{project} apart", lines)
 
-    def _ask(self, project: NormalizedName, specifier: SpecifierSet) -> Wanted:
-        """Remember a certain demand on a project. Returns what to tell the catalog."""
-        known = self._asked.setdefault(project, {})
-        if str(specifier) in known or project in self._universe.sources:
-            return []
-        known[str(specifier)] = _edge(project, specifier)
-        return [(project, specifier)]
+    def _expect_lines(self, filename: str, lines: Sequence[str]) -> None:
+        wanted: dict[NormalizedName, SpecifierSet] = {}
+        for requirement in self._universe.requirements(filename, lines, ""):
+            if not requirement.url:
+                self._want(requirement.name, requirement.extras)
+                wanted[requirement.name] = requirement.specifier
+        self._tell(wanted.items())
 
-    def _together(self, edges: dict[str, dict[str, Edge]], project: str) -> Demand:
-        """The combined demand on a project. The search may add to it meanwhile."""
-        return self._universe.demand(*tuple(edges.get(project, {}).values()))
+    def _tell(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]]) -> None:
+        new = [
+            (name, specifier)
+            for name, specifier in wanted
+            if name not in self._universe.sources and (name, str(specifier)) not in self._told
+        ]
+        self._told.update((name, str(specifier)) for name, specifier in new)
+        if new:
+            self._universe.catalog.expect(new, self)
 
     def _want(self, project: NormalizedName, extras: Iterable[str]) -> list[tuple[NormalizedName, str]]:
         """Remember wanted extras of a project. Returns the new ones if its metadata has been read already."""

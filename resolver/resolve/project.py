@@ -1,28 +1,160 @@
-"""A project for one target: which of its releases are usable, and which file of each."""
+"""A project's releases, newest first: as bit masks what requirements admit; for one target, which of them are usable.
+
+Bit i of a mask stands for the i-th newest release. What a comparison admits (for `!=`: excludes) is contiguous in
+version order, so its mask is given by two bounds, which are found by bisection, once for each specifier.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
-from packaging.specifiers import SpecifierSet
+from packaging.specifiers import Specifier, SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.index.parse.compatibility import Compatibility
 from resolver.index.parse.simple import moment
 from resolver.index.protocol import Lookup
+from resolver.model import text
 from resolver.model.component import Value
 from resolver.model.edge import Allows, Among, Exactly
 from resolver.model.fact import Builds, Excludes, Fact, FactKind, Names, Warns
 from resolver.model.release import File, Page, Reason, Rejection, Release
 from resolver.model.source import Source
-from resolver.resolve.ordered import Offer, Ordered
 
-_WORD = 64  # bits that are scanned at once
+
+class Offer(NamedTuple):
+    """A release on one index's page, by the text of its version there."""
+
+    page: Page
+    version: str
+
+
+class Versions(Sequence[Version]):
+    """Versions by their texts, each parsed when first needed: of thousands, a search needs a few."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = texts
+
+    def __getitem__(self, at: int) -> Version:  # type: ignore[override]  # no slices are asked for
+        return text.version(self.texts[at]) or Version(self.texts[at])
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+class Ordered:
+    """All releases of one answer, newest first, independent of the target."""
+
+    def __init__(self, lookup: Lookup) -> None:
+        self.lookup = lookup
+        self._offers: list[list[Offer]] | None = None  # None if they are those of the only page, in its order
+        if len(lookup.pages) == 1 and lookup.pages[0].newest_first:
+            texts = list(lookup.pages[0].releases)
+        else:
+            rows: dict[Version, list[Offer]] = {}
+            for page in lookup.pages:
+                for version_text in page.releases:
+                    version = text.version(version_text)
+                    if version is not None:
+                        rows.setdefault(version, []).append(Offer(page, version_text))
+            self._offers = [rows[version] for version in sorted(rows, reverse=True)]
+            texts = [offers[0].version for offers in self._offers]
+        self.versions = Versions(texts)
+        self.all = (1 << len(texts)) - 1
+        self.stable = self.all
+        for position, one in enumerate(texts):  # versions of digits and dots, as most are, need not be parsed
+            if not one.replace(".", "").isdecimal() and self.versions[position].is_prerelease:
+                self.stable ^= 1 << position
+        self._masks: dict[str, int] = {}
+
+    def offers(self, position: int) -> Sequence[Offer]:
+        """The indexes that have the release at a position, in the order of the binding."""
+        if self._offers is not None:
+            return self._offers[position]
+        return (Offer(self.lookup.pages[0], self.versions.texts[position]),)
+
+    def position(self, version: Version) -> int | None:
+        """The position of a version; None if there is no such release."""
+        at = self._bisect(lambda one: one <= version)
+        return at if at < len(self.versions) and self.versions[at] == version else None
+
+    def mask(self, specifiers: SpecifierSet) -> int:
+        """The releases admitted by a set of specifiers, including pre-releases."""
+        key = str(specifiers)
+        known = self._masks.get(key)
+        if known is None:
+            known = self.all
+            for one in specifiers:
+                known &= self._mask_of(one)
+            self._masks[key] = known
+        return known
+
+    def _mask_of(self, one: Specifier) -> int:
+        match one.operator:
+            case ">=" | ">":
+                return self._newer(lambda version: not one.contains(version, prereleases=True))
+            case "<=" | "<":
+                return self.all ^ self._newer(lambda version: one.contains(version, prereleases=True))
+            case "==":
+                return self._equal(one.version)
+            case "!=":
+                return self.all ^ self._equal(one.version)
+            case "~=":  # PEP 440: `~= 2.2.1` is `>= 2.2.1, == 2.2.*`
+                least = Version(one.version)
+                return self._newer(lambda version: version < least) & self._line(least.epoch, least.release[:-1])
+            case _:  # `===` compares texts, and a release has one
+                same = text.version(one.version)
+                position = None if same is None else self.position(same)
+                if position is None or not one.contains(self.versions[position], prereleases=True):
+                    return 0
+                return 1 << position
+
+    def _equal(self, wanted: str) -> int:
+        if wanted.endswith(".*"):
+            line = Version(wanted[:-2])
+            return self._line(line.epoch, line.release)
+        least = Version(wanted)
+        if least.local is not None:
+            position = self.position(least)
+            return 0 if position is None else 1 << position
+        # PEP 440: a local version is ignored unless the specifier has one, and sorts right after its public version
+        return self._between(lambda version: version < least, lambda version: _public(version) <= least)
+
+    def _line(self, epoch: int, release: tuple[int, ...]) -> int:
+        """The releases of a series, as in `== 2.2.*`, including its pre-releases."""
+        begin = epoch, release
+        return self._between(
+            lambda version: _line_of(version, len(release)) < begin,
+            lambda version: _line_of(version, len(release)) <= begin,
+        )
+
+    def _between(self, before: Callable[[Version], bool], until: Callable[[Version], bool]) -> int:
+        """The releases from the first that is not `before` up to the last for which `until` holds."""
+        return self._newer(before) & ~self._newer(until)
+
+    def _newer(self, after: Callable[[Version], bool]) -> int:
+        """The releases newer than the first for which `after` holds, given that it holds for all older ones."""
+        return (1 << self._bisect(after)) - 1
+
+    def _bisect(self, after: Callable[[Version], bool]) -> int:
+        """The first position at which `after` holds, given that it holds for all older releases."""
+        return bisect_left(self.versions, True, key=after)
+
+
+def _public(version: Version) -> Version:
+    """A version without its local part."""
+    return version if version.local is None else Version(version.public)
+
+
+def _line_of(version: Version, length: int) -> tuple[int, tuple[int, ...]]:
+    """The epoch and so many numbers of a version."""
+    return version.epoch, (*version.release, *(0,) * length)[:length]
 
 
 class Project:
@@ -37,7 +169,7 @@ class Project:
         name: NormalizedName,
         ordered: Ordered,
         screen: Compatibility,
-        facts: tuple[Fact, ...],
+        facts: Sequence[Fact],
         *,
         wheels_only: bool = False,
         source: Source | None = None,
@@ -68,8 +200,6 @@ class Project:
             if fact.is_needless_on(system):
                 self._first |= mask
         self._screened: dict[int, Release | tuple[Rejection, ...]] = {}
-        # of those looked at: what the target cannot use; and the same including yanked ones
-        self.unusable = self.unwanted = 0
 
     def release(self, position: int) -> Release | tuple[Rejection, ...]:
         """The usable release at a position, or why each of its files was set aside."""
@@ -77,11 +207,6 @@ class Project:
         if known is None:
             # search and look-ahead may both get here, and must see the same object
             known = self._screened.setdefault(position, self._look(position))
-            if not isinstance(known, Release):
-                self.unusable |= 1 << position
-                self.unwanted |= 1 << position
-            elif known.yanked:
-                self.unwanted |= 1 << position
         return known
 
     def about(self, position: int, kind: type[FactKind]) -> list[FactKind]:
@@ -99,13 +224,7 @@ class Project:
 
     def positions(self, mask: int) -> Iterator[int]:
         """The positions in a mask, newest first."""
-        words = mask.to_bytes(-(-mask.bit_length() // _WORD) * _WORD // 8, "little")
-        for at in range(0, len(words), _WORD // 8):
-            word = int.from_bytes(words[at : at + _WORD // 8], "little")
-            while word:
-                low = word & -word
-                yield 8 * at + low.bit_length() - 1
-                word ^= low
+        return (at for at, bit in enumerate(reversed(f"{mask:b}")) if bit == "1")
 
     def in_order(self, mask: int) -> Iterator[int]:
         """The positions in a mask, newest first: before all others those that a fact puts last on other targets only.
@@ -117,29 +236,22 @@ class Project:
         if not any(mask & late for _, late in self._last):
             yield from self.positions(mask)
             return
-        for _, posts in groupby(self.positions(mask), key=self._base):
-            yield from sorted(posts, key=self._late)
+
+        def base(position: int) -> tuple[object, ...]:
+            """What posts of one release have in common; they stand next to each other."""
+            version = self.versions[position]
+            return version.epoch, version.release, version.pre
+
+        for _, posts in groupby(self.positions(mask), key=base):
+            yield from sorted(posts, key=lambda one: max((fact.last for fact in self.put_last(one)), default=0))
 
     def precedes(self, position: int, other: int) -> bool:
         """Whether a release is taken before another one."""
-        first = self._first >> position & 1, self._first >> other & 1
-        if first[0] != first[1]:
-            return bool(first[0])
-        if self._base(position) != self._base(other):
-            return position < other
-        return (self._late(position), position) < (self._late(other), other)
+        return next(self.in_order(1 << position | 1 << other)) == position
 
     def put_last(self, position: int) -> list[Warns]:
         """The facts that put a release after others that differ in their post number alone."""
         return [fact for fact, mask in self._last if mask >> position & 1]
-
-    def _late(self, position: int) -> int:
-        return max((fact.last for fact in self.put_last(position)), default=0)
-
-    def _base(self, position: int) -> tuple[object, ...]:
-        """What posts of one release have in common; they stand next to each other."""
-        version = self.versions[position]
-        return version.epoch, version.release, version.pre
 
     def position(self, version: Version) -> int | None:
         """The position of a version; None if the project has no such release."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from math import inf
-from typing import Any, overload
+from typing import Any
 
 from resolvelib import AbstractProvider, BaseReporter
 from resolvelib.resolvers import Criterion, RequirementInformation, Resolution, ResolutionTooDeep
@@ -20,11 +20,10 @@ from resolvelib.structs import Matches, State
 from resolver.model.edge import Edge
 from resolver.model.package import Kind, Package
 from resolver.model.release import Candidate, Release
-from resolver.resolve.demand import ANYTHING, Demand
+from resolver.resolve.preference import ANYTHING, Demand
 from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.universe import Universe
 
-_SMALLEST, _LARGEST = 4, 32
 _PROMOTE_AFTER = 5  # conflicts that a package took part in, after which it is decided early
 _ROUNDS_AT_LEAST, _ROUNDS_A_PACKAGE = 500, 10  # in one start; chains take two a package
 
@@ -43,11 +42,11 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
     def __init__(self, universe: Universe, prefetch: Prefetch) -> None:
         self._universe = universe
         self._prefetch = prefetch
+        self._is_admitted = cache(universe.is_admitted)  # resolvelib asks the same in every round
         self._conflicts: Counter[Package] = Counter()
         self._order: dict[Package, int] = {}  # the packages in the order in which they were first required
-        self._demands: dict[Package, tuple[Criterion[Edge, Candidate], Demand]] = {}
-        self._sums: dict[Package, tuple[list[Edge], Demand]] = {}
-        prefetch.asked = self.demanded
+        self._demands: dict[Package, tuple[list[Edge], Demand]] = {}
+        prefetch.demanded = self.demanded
 
     # --- what resolvelib asks
 
@@ -76,23 +75,10 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
         information: Mapping[Package, Iterator[Information]],
         backtrack_causes: Sequence[Information],
     ) -> tuple[Any, ...]:
-        """A sort key: system first, then what keeps clashing, pins, what the stack names, what has bounds, the rest.
-
-        Among equals, packages that were required earlier go first: so most of what requires a package is decided before
-        it, and its demand is complete. What the stack names goes by name.
-        """
-        if identifier.kind is not Kind.PROJECT:
-            return identifier.kind.value, False, False, False, False, 0, identifier
-        demand = self.demanded(identifier) or ANYTHING
-        return (
-            Kind.PROJECT.value,
-            self._conflicts[identifier] < _PROMOTE_AFTER,
-            not demand.first,
-            not demand.stacks,
-            not demand.bounded,
-            0 if demand.stacks else self._order[identifier],
-            identifier,
-        )
+        """A sort key: components and modules first, then what keeps clashing, then as `Demand.turn` has it."""
+        keeps_clashing = self._conflicts[identifier] >= _PROMOTE_AFTER
+        turn = self.demanded(identifier).turn(self._order[identifier])
+        return identifier.kind, not keeps_clashing, *turn, identifier
 
     def find_matches(
         self,
@@ -103,17 +89,17 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
         """What the requirements and the policies admit, most preferred first, determined as far as it is looked at."""
         self._order.setdefault(identifier, len(self._order))
         demand = self._combined(identifier, requirements[identifier])
-        pin = self.resolution.state.mapping.get(identifier)
-        # before a final release gives way to a pre-release, what rules it out is reconsidered
-        stable = pin is not None and isinstance(pin.chosen, Release) and not pin.version.is_prerelease
         banned = list(incompatibilities[identifier])
         if identifier.extra:
             return _Anew(partial(self._of_extra, identifier, demand, banned))
+        pin = self.resolution.state.mapping.get(identifier)
+        # before a final release gives way to a pre-release, what rules it out is reconsidered
+        stable = pin is not None and isinstance(pin.chosen, Release) and not pin.version.is_prerelease
         return partial(self._universe.candidates, identifier, demand, banned, stable=stable)
 
     def is_satisfied_by(self, requirement: Edge, candidate: Candidate) -> bool:
         """Whether an edge admits a candidate, leaving policies aside."""
-        return self._universe.is_admitted(candidate, self._universe.demand(requirement))
+        return self._is_admitted(candidate, requirement)
 
     def get_dependencies(self, candidate: Candidate) -> Sequence[Edge]:
         """What a candidate needs. Reads its metadata, and tells the catalog of what that will lead to."""
@@ -121,11 +107,6 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
         self._prefetch.expect(edges)
         self._prefetch.expect_tools(candidate)
         return edges
-
-    def admits(self, criterion: Criterion[Edge, Candidate], candidate: Candidate) -> bool:
-        """Whether all requirements of a criterion are satisfied by a candidate of its package."""
-        demand = self._combined(candidate.package, criterion.iter_requirement())
-        return self._universe.is_admitted(candidate, demand)
 
     # --- what the reporter tells
 
@@ -142,25 +123,20 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
 
     # --- the state
 
-    def demanded(self, package: Package) -> Demand | None:
-        """What is demanded of a package now; None if nothing requires it. May be called from any thread."""
+    def demanded(self, package: Package) -> Demand:
+        """What is demanded of a package now. May be called from any thread."""
         state = getattr(self.resolution, "state", None)
         criterion = None if state is None else state.criteria.get(package)
-        if criterion is None or not criterion.information:
-            return None
-        known = self._demands.get(package)
-        if known is None or known[0] is not criterion:
-            known = self._demands[package] = criterion, self._combined(package, criterion.iter_requirement())
-        return known[1]
+        return ANYTHING if criterion is None else self._combined(package, criterion.iter_requirement())
 
     def _combined(self, package: Package, requirements: Iterable[Edge]) -> Demand:
         """The demand of all requirements on a package. Mostly they are those of before, and some more."""
         edges = list(requirements)
-        known, demand = self._sums.get(package, ([], ANYTHING))
+        known, demand = self._demands.get(package, ([], ANYTHING))
         if edges[: len(known)] != known:
             known, demand = [], ANYTHING
         demand &= self._universe.demand(*edges[len(known) :])
-        self._sums[package] = edges, demand
+        self._demands[package] = edges, demand
         return demand
 
     def _of_extra(self, package: Package, demand: Demand, banned: Sequence[Candidate]) -> Iterator[Candidate]:
@@ -169,7 +145,7 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
         If none is left, one that clashes, so that resolvelib sees the clash.
         """
         found = False
-        for candidate in self._universe.candidates(package, demand & (self.demanded(package.base) or ANYTHING), banned):
+        for candidate in self._universe.candidates(package, demand & self.demanded(package.base), banned):
             found = True
             yield candidate
         if not found:
@@ -190,7 +166,6 @@ class Reporter(BaseReporter[Edge, Candidate, Package]):
         self._provider = provider
         self._tick = tick
         self._rejected: dict[Package, set[Candidate]] = {}
-        self._batches: dict[Package, tuple[int, int]] = {}  # how many are rejected when the next is due, and its size
         self.rounds = self._decided = 0
 
     def rejecting_candidate(self, criterion: Criterion[Edge, Candidate], candidate: Candidate) -> None:
@@ -199,10 +174,9 @@ class Reporter(BaseReporter[Edge, Candidate, Package]):
             self._tick(self.rounds, self._decided)
         rejected = self._rejected.setdefault(candidate.package, set())
         rejected.add(candidate)
-        due, count = self._batches.get(candidate.package, (1, _SMALLEST))
-        if len(rejected) == due:
-            self._batches[candidate.package] = due + count, min(2 * count, _LARGEST)
-            self._provider.look_back(candidate, count)
+        count = len(rejected)
+        if count in (1, 5, 13) or count % 32 == 29:  # so that each is announced once: 4, 8, 16, and 32 at a time
+            self._provider.look_back(candidate, min(count + 3, 32))
 
     def resolving_conflicts(self, causes: Iterable[Information]) -> None:
         """Who took part is to be remembered."""
@@ -221,7 +195,7 @@ class Reporter(BaseReporter[Edge, Candidate, Package]):
             self._tick(self.rounds, self._decided)
 
 
-class _Anew(Sequence[Candidate]):
+class _Anew(list[Candidate]):
     """Candidates that are determined anew each time they are looked at, as what is demanded of a project changes."""
 
     def __init__(self, find: Callable[[], Iterator[Candidate]]) -> None:
@@ -233,22 +207,8 @@ class _Anew(Sequence[Candidate]):
     def __bool__(self) -> bool:
         return next(self._find(), None) is not None
 
-    def __len__(self) -> int:
-        return sum(1 for _ in self._find())
-
-    @overload
-    def __getitem__(self, at: int) -> Candidate: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[Candidate]: ...
-    def __getitem__(self, at: int | slice) -> Candidate | Sequence[Candidate]:
-        return list(self._find())[at]
-
 
 def _packages(rows: Iterable[Information]) -> set[Package]:
     """The packages that requirements are on, and those that they come from."""
-    found = set()
-    for row in rows:
-        found.add(row.requirement.package)
-        if row.parent is not None:
-            found.add(row.parent.package)
-    return found
+    parents = {row.parent.package for row in rows if row.parent is not None}
+    return {row.requirement.package for row in rows} | parents

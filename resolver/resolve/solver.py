@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
 from packaging.utils import NormalizedName
 from packaging.version import Version
+from resolvelib.resolvers import Resolution as Search
 from resolvelib.resolvers import ResolutionImpossible, ResolutionTooDeep
 
 from resolver.errors import ResolverError, UndecidedError
@@ -21,10 +20,8 @@ from resolver.model.resolution import Conflict, Resolution
 from resolver.resolve.check import check
 from resolver.resolve.gather import InvalidChoiceError, gather
 from resolver.resolve.grounded import Ground, Line
-from resolver.resolve.incremental import IncrementalResolution
 from resolver.resolve.needs import DynamicArchiveError
 from resolver.resolve.newest import Choices, newest
-from resolver.resolve.practices import practices_used
 from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.provider import Provider, Reporter, Tick
 from resolver.resolve.universe import Universe
@@ -103,14 +100,24 @@ def search(
 ) -> Resolution | None:
     """What resolvelib finds and the check confirms; None, which proves nothing, if that is nothing valid.
 
-    It begins so many times. On cyclic graphs it is known to fail, with an invalid result or a wrong "impossible"
+    It begins so many times: anew after many conflicts, as the provider knows by then which packages keep clashing. On
+    cyclic graphs it is known to fail, with an invalid result or a wrong "impossible"
     (resolvelib issue 206).
     """
-    choices, rounds = _search(universe, prefetch, tick, starts)
-    if choices is None:
-        return None
-    found = _finished(universe, choices, "search", rounds, tick)
-    return found if isinstance(found, Resolution) else None
+    provider = Provider(universe, prefetch)
+    reporter = Reporter(provider, tick)
+    for _ in range(starts):
+        reporter.conflicts_left = _CONFLICTS
+        provider.resolution = Search(provider, reporter)
+        try:
+            choices = provider.resolution.resolve(universe.roots(), max_rounds=_ROUNDS).mapping
+        except ResolutionTooDeep:
+            continue
+        except ResolutionImpossible:
+            return None
+        found = _finished(universe, choices, "search", reporter.rounds, tick)
+        return found if isinstance(found, Resolution) else None
+    return None
 
 
 def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutation:
@@ -132,52 +139,16 @@ def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutati
     return found
 
 
-def _search(
-    universe: Universe, prefetch: Prefetch, tick: Tick | None, starts: int = _STARTS
-) -> tuple[Choices | None, int]:
-    """What resolvelib chooses, if anything, and after how many rounds in all.
-
-    After many conflicts it begins anew, as the provider knows by then which packages clash, and why.
-    """
-    provider = Provider(universe, prefetch)
-    reporter = Reporter(provider, tick)
-    for _ in range(starts):
-        reporter.conflicts_left = _CONFLICTS
-        provider.resolution = IncrementalResolution(provider, reporter)
-        try:
-            return provider.resolution.resolve(universe.roots(), max_rounds=_ROUNDS).mapping, reporter.rounds
-        except ResolutionTooDeep:
-            continue
-        except ResolutionImpossible:
-            break
-    return None, reporter.rounds
-
-
 def _finished(
     universe: Universe, choices: Choices, engine: str, rounds: int, tick: Tick | None
 ) -> Resolution | list[str]:
     """The resolution that choices lead to, its promise kept (see `newest`); what is wrong with it, if anything."""
     try:
-        choices = newest(universe, choices, partial(_narrowed, tick=tick))
+        choices = newest(universe, choices, tick)
         found = gather(universe, choices, engine=engine, rounds=rounds)
     except InvalidChoiceError as error:
         return [str(error)]
-    wrong = check(universe.problem, found, universe.catalog)
-    return wrong or msgspec.structs.replace(found, practices=tuple(practices_used(found, universe.catalog)))
-
-
-def _narrowed(universe: Universe, tick: Tick | None) -> Choices | None:
-    """Valid choices for a narrowed universe; None if there are none."""
-    from resolver.resolve.complete import CompleteEngine, Unsatisfiable
-
-    choices, _ = _search(universe, Prefetch(universe), tick)
-    with suppress(InvalidChoiceError):
-        if choices is not None:
-            gather(universe, choices, engine="", rounds=0)
-            return choices
-    with suppress(Unsatisfiable, UndecidedError):
-        return CompleteEngine(universe, tick=tick).solve()
-    return None
+    return check(universe.problem, found, universe.catalog) or found
 
 
 def _certain(clauses: Clauses, universe: Universe, core: tuple[Ground, ...]) -> tuple[Ground, ...]:

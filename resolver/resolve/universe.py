@@ -6,11 +6,11 @@ chosen (`edges`). The search and the complete engine are both built on it; the i
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 
+from msgspec.structs import replace
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
@@ -19,18 +19,15 @@ from resolver.index.parse.compatibility import Compatibility
 from resolver.index.protocol import Catalog, Lookup
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.edge import Allows, Among, Edge, Owner
+from resolver.model.edge import Allows, Among, Edge
 from resolver.model.package import Kind, Package
 from resolver.model.problem import Ask, Problem
 from resolver.model.release import Candidate, Release
 from resolver.model.requirement import Requirement
 from resolver.model.source import Source
-from resolver.resolve.demand import ANYTHING, Demand, of_edge, pins, satisfies
 from resolver.resolve.edges import Edges
-from resolver.resolve.fact_index import About
-from resolver.resolve.ordered import Ordered
-from resolver.resolve.preference import Preference
-from resolver.resolve.project import Project, of_source
+from resolver.resolve.preference import ANYTHING, Demand, demand_of, every_release, releases, satisfies
+from resolver.resolve.project import Ordered, Project, of_source
 
 
 class Universe:
@@ -47,10 +44,14 @@ class Universe:
         self.catalog = catalog
         self.preferred = dict(preferred or {})
         self.sources = dict(_named(problem))
-        self._preference = Preference(problem.policy, self.preferred)
         self._screen = Compatibility(problem.target, problem.policy.exclude_newer)
-        self._about = About(problem.facts)
-        self._edges = Edges(problem.target, catalog, self._screen, self._about, self.project, lambda: self.absent)
+        self._facts: dict[NormalizedName, list[facts.Fact]] = {}
+        self._owners: dict[str, set[str]] = {}  # of a module
+        for fact in problem.facts:
+            self._facts.setdefault(fact.package, []).append(fact)
+            if isinstance(fact, (facts.Collides, facts.Absent)):
+                self._owners.setdefault(fact.module, set()).update((fact.package, fact.other))
+        self._edges = Edges(problem, catalog, self._screen, self.project, lambda: self.absent)
         # what a choice needs, and what is known of that
         self.edges = self._edges.of
         self.opened = self._edges.are_known
@@ -61,15 +62,12 @@ class Universe:
         self.read = self._edges.read
         self.refused = self._edges.refused
         self.requirements = self._edges.relevant.among
-        self.taken_by = self._about.taken_by
-        self.collisions = self._about.collisions
+        self.collisions = self._edges.collisions
         self._projects: dict[NormalizedName, Project] = {}
         self._ordered: dict[NormalizedName, Ordered] = {}  # of all variants
         self._candidates: dict[tuple[Package, object], Candidate] = {}
         self._demands: dict[Edge, Demand] = {}
         self._narrow: tuple[Edge, ...] = ()
-        self._owners: dict[str, dict[str, int]] = {}  # of a module: the bit of each
-        self._lock = threading.RLock()  # look-ahead asks from the catalog's thread
 
     def variant(
         self,
@@ -81,25 +79,21 @@ class Universe:
 
         If only the stack's lines differ, everything known is shared, except for what this universe prefers.
         """
-        before = self.problem
         catalog = self.catalog if catalog is None else catalog
-        same = (
-            catalog is self.catalog
-            and problem.facts == before.facts
-            and problem.target == before.target
-            and problem.policy == before.policy
-            and problem.indexes == before.indexes
-            and problem.wheels_only == before.wheels_only
-        )
         fresh = Universe(problem, catalog, preferred)
         fresh._ordered = self._ordered
-        if not same or _sources(fresh) != _sources(self) or fresh.absent.keys() != self.absent.keys():
+        here, there = (
+            [(name, source) for name, (_, source) in one.sources.items()] + sorted(one.absent) for one in (self, fresh)
+        )
+        of_this_stack = replace(
+            problem, stack=self.problem.stack, digest=self.problem.digest, sources=self.problem.sources
+        )
+        if catalog is not self.catalog or of_this_stack != self.problem or here != there:
             return fresh
         other = copy(self)
         other.problem = problem
         other.sources = fresh.sources
         other.preferred = fresh.preferred
-        other._preference = fresh._preference
         return other
 
     def narrowed(self, releases: Mapping[Package, int], choices: Mapping[Package, Candidate]) -> Universe:
@@ -113,7 +107,6 @@ class Universe:
         other.preferred = {
             text.name(package.name): one.version for package, one in choices.items() if package.kind is Kind.PROJECT
         }
-        other._preference = Preference(self.problem.policy, other.preferred)
         return other
 
     # --- what is wanted
@@ -127,25 +120,29 @@ class Universe:
 
     @cached_property
     def absent(self) -> Mapping[NormalizedName, str]:
-        """The projects that must be absent: requirements on them do not count.
+        """The projects on which requirements do not count, each with a fact's id or the file:line of the stack's row.
 
-        Each has the fact's id, or the file:line of the stack's row. A fact applies if the stack itself names its
-        project, the fact is about every release that those lines admit, and the stack does not require the other
-        project. So this is known before anything is chosen. Facts that do not apply make the two exclude each other,
-        as those about collisions do.
+        A fact applies if the stack itself names its project, the fact is about every release that those lines admit,
+        and the stack does not require the other project: so this is known before anything is chosen.
         """
         found = {row.package: row.where for row in self.problem.stack.absent}
         for fact in self.problem.facts:
-            if isinstance(fact, facts.Absent) and not self.problem.asked(fact.other):
-                asks = self.problem.asked(fact.package)
-                if asks and _speaks_of_all(fact, self.project(fact.package), asks):
+            if not isinstance(fact, facts.Absent) or self.problem.asked(fact.other):
+                continue
+            if asked := [edge for edge in self.roots() if edge.package.base == Package(fact.package)]:
+                project = self.project(fact.package)
+                admitted = [project.versions[at] for at in project.positions(self.demand(*asked).mask)]
+                if admitted and all(map(fact.speaks_of, admitted)):
                     found.setdefault(fact.other, fact.id)
         return found
 
     # --- what there is
 
     def project(self, name: NormalizedName, lookup: Lookup | None = None) -> Project:
-        """A project with all its releases. The first call asks the catalog, unless given its answer, `lookup`."""
+        """A project with all its releases. The first call asks the catalog, unless given its answer, `lookup`.
+
+        May be called from any thread, like `candidate`: look-ahead does so from the catalog's.
+        """
         known = self._projects.get(name)
         if known is not None:
             return known
@@ -154,26 +151,20 @@ class Universe:
             lookup = of_source(source)
         elif lookup is None:
             lookup = self.catalog.lookup(name)
-        with self._lock:
-            if name not in self._projects:
-                project = Project(
-                    name,
-                    self._ordered_as(name, lookup),
-                    self._screen,
-                    self._about.project(name),
-                    wheels_only=self.problem.wheels_only,
-                    source=source,
-                    system=self.problem.target.system,
-                )
-                self._check_facts(project)
-                self._projects[name] = project
-            return self._projects[name]
-
-    def _ordered_as(self, name: NormalizedName, lookup: Lookup) -> Ordered:
-        known = self._ordered.get(name)
-        if known is None or known.lookup is not lookup:
-            known = self._ordered[name] = Ordered(lookup)
-        return known
+        ordered = self._ordered.get(name)
+        if ordered is None or ordered.lookup is not lookup:
+            ordered = self._ordered[name] = Ordered(lookup)
+        project = Project(
+            name,
+            ordered,
+            self._screen,
+            self._facts.get(name, ()),
+            wheels_only=self.problem.wheels_only,
+            source=source,
+            system=self.problem.target.system,
+        )
+        self._check_facts(project)
+        return self._projects.setdefault(name, project)
 
     def known(self, name: NormalizedName) -> bool:
         """Whether the project has been looked up."""
@@ -181,16 +172,9 @@ class Universe:
 
     def mask(self, package: Package, allows: Allows) -> int:
         """The candidates that a requirement admits, as a mask: for a project, one bit per release (see `project`)."""
-        match package.kind:
-            case Kind.PROJECT:
-                return self.project(text.name(package.name)).mask(allows)
-            case Kind.SYSTEM:
-                value = self.problem.target.system.get(package.name)
-                return int(value is not None and satisfies(self._candidate(package, value), allows))
-            case Kind.MODULE:
-                return 1 << self._owner_bit(package, allows.name) if isinstance(allows, Owner) else 0
-            case Kind.NONE:
-                return 0
+        if package.kind is Kind.PROJECT:
+            return self.project(text.name(package.name)).mask(allows)
+        return sum(satisfies(one, allows) << at for at, one in enumerate(self._choices(package)))
 
     def demand(self, *edges: Edge) -> Demand:
         """The combined demand of edges on one package. Looks the project up."""
@@ -198,24 +182,16 @@ class Universe:
         for edge in edges:
             known = self._demands.get(edge)
             if known is None:
-                known = self._demands[edge] = of_edge(edge, self.mask(edge.package, edge.allows))
+                known = self._demands[edge] = demand_of(edge, self.mask(edge.package, edge.allows))
             demand &= known
         return demand
 
-    def is_admitted(self, candidate: Candidate, demand: Demand) -> bool:
-        """Whether a demand on its package admits a candidate, leaving policies aside."""
-        match candidate.package.kind:
-            case Kind.PROJECT:
-                assert isinstance(candidate.chosen, Release)  # noqa: S101  projects have releases
-                return bool(demand.mask >> candidate.chosen.position & 1)
-            case Kind.MODULE:
-                return bool(demand.mask >> self._owner_bit(candidate.package, str(candidate.chosen)) & 1)
-            case _:
-                return bool(demand.mask & 1)
-
-    def _owner_bit(self, module: Package, owner: str) -> int:
-        owners = self._owners.setdefault(module.name, {})
-        return owners.setdefault(owner, len(owners))
+    def is_admitted(self, candidate: Candidate, edge: Edge) -> bool:
+        """Whether an edge on its package admits a candidate, leaving policies aside."""
+        known = self._demands.get(edge) or self.demand(edge)
+        if candidate.package.kind is Kind.PROJECT:
+            return bool(known.mask >> candidate.release.position & 1)
+        return bool(known.mask >> self._choices(candidate.package).index(candidate) & 1)
 
     def candidates(
         self, package: Package, demand: Demand, excluded: Iterable[Candidate] = (), *, stable: bool = False
@@ -225,43 +201,34 @@ class Universe:
         With `stable` no pre-release is offered in place of final releases that are all ruled out.
         """
         banned = set(excluded)
-        match package.kind:
-            case Kind.PROJECT:
-                project = self.project(text.name(package.name))
-                for position in self._preference.order(project, demand, stable=stable):
-                    candidate = self.candidate(package, position)
-                    if candidate is not None and candidate not in banned:
-                        yield candidate
-            case Kind.SYSTEM:
-                value = self.problem.target.system.get(package.name)
-                if value is not None and demand.mask & 1:
-                    candidate = self._candidate(package, value)
-                    if candidate not in banned:
-                        yield candidate
-            case Kind.MODULE:
-                for name, bit in sorted(self._owners.get(package.name, {}).items()):
-                    candidate = self._candidate(package, name)
-                    if demand.mask >> bit & 1 and candidate not in banned:
-                        yield candidate
-            case Kind.NONE:
-                return
+        if package.kind is Kind.PROJECT:
+            project = self.project(text.name(package.name))
+            policy = self.problem.policy.prereleases_for(project.name)
+            order = releases(project, demand, self._first(project), policy=policy, stable=stable)
+            found = (self.candidate(package, position) for position in order)
+        else:
+            found = (one if demand.mask >> at & 1 else None for at, one in enumerate(self._choices(package)))
+        return (one for one in found if one is not None and one not in banned)
 
     def every(self, package: Package) -> Iterator[Candidate]:
-        """All candidates of a project that some requirements could admit, the least preferred last."""
-        for position in self._preference.every(self.project(text.name(package.name))):
-            candidate = self.candidate(package, position)
-            if candidate is not None:
-                yield candidate
+        """All candidates of a package that some requirements could admit, the least preferred last.
 
-    def values(self, package: Package) -> Iterator[Candidate]:
-        """The target's value of a component, then all other known values, including those named by facts."""
-        own = self.problem.target.system.get(package.name)
-        if own is None:
+        Those of a component are the target's value, then all other known values, including those named by facts.
+        """
+        if package.kind is Kind.PROJECT:
+            project = self.project(text.name(package.name))
+            policy = self.problem.policy.prereleases_for(project.name)
+            for position in every_release(project, self._first(project), policy=policy):
+                candidate = self.candidate(package, position)
+                assert candidate is not None  # noqa: S101  it is usable
+                yield candidate
             return
-        yield self._candidate(package, own)
-        for value in self.problem.values.get(package.name, ()):
-            if value != own:
-                yield self._candidate(package, value)
+        own = self._choices(package)
+        yield from own
+        if own and package.kind is Kind.SYSTEM:
+            for value in self.problem.values.get(package.name, ()):
+                if value != own[0].chosen:
+                    yield self._candidate(package, value)
 
     def owner(self, package: Package, name: str) -> Candidate:
         """The candidate of a module that stands for the owner `name`."""
@@ -272,12 +239,20 @@ class Universe:
         release = self.project(text.name(package.name)).release(position)
         return self._candidate(package, release) if isinstance(release, Release) else None
 
+    def _first(self, project: Project) -> int | None:
+        preferred = self.preferred.get(project.name)
+        return project.position(preferred) if preferred is not None else None
+
+    def _choices(self, package: Package) -> Sequence[Candidate]:
+        """What can be chosen for a component, which is the target's value, or for a module, which are its owners."""
+        value = self.problem.target.system.get(package.name) if package.kind is Kind.SYSTEM else None
+        if value is not None:
+            return [self._candidate(package, value)]
+        owners = self._owners.get(package.name, ()) if package.kind is Kind.MODULE else ()
+        return [self._candidate(package, owner) for owner in sorted(owners)]
+
     def _candidate(self, package: Package, chosen: object) -> Candidate:
-        key = (package, chosen)
-        with self._lock:
-            if key not in self._candidates:
-                self._candidates[key] = Candidate(package, chosen)  # type: ignore[arg-type]
-            return self._candidates[key]
+        return self._candidates.setdefault((package, chosen), Candidate(package, chosen))  # type: ignore[arg-type]
 
     def _check_facts(self, project: Project) -> None:
         """Raise FactError for a fact that matches no release, unless part of the indexes was out of reach."""
@@ -287,7 +262,7 @@ class Universe:
         binding = indexes.binding(project.name, self.problem.target.platform)
         if not all(indexes.indexes[name].complete for name in binding.indexes if name in indexes.indexes):
             return
-        for fact in self._about.project(project.name):
+        for fact in self._facts.get(project.name, ()):
             if isinstance(fact, facts.Sources):
                 continue
             for versions in fact.versions:
@@ -296,22 +271,8 @@ class Universe:
                         f"the fact `{fact.id}` refers to {project.name} {versions}, but there is no such release",
                         where=fact.where,
                         hint="correct `versions`, or remove what is no longer on the index; an index with only "
-                        "selected "
-                        "releases needs `complete = false` in its row of indexes.toml",
+                        "selected releases needs `complete = false` in its row of indexes.toml",
                     )
-
-    # --- what facts say
-
-    def is_stated(self, name: NormalizedName) -> bool:
-        """Whether facts state what a project's archives need."""
-        return any(isinstance(fact, (facts.Builds, facts.Metadata)) for fact in self._about.project(name))
-
-    def may_be_pinned(self, name: NormalizedName) -> bool:
-        """Whether a fact pins a project, or may do so because it reads requirements from an archive or repository."""
-        if self.sources or any(isinstance(fact, facts.Builds) for fact in self.problem.facts):
-            return True
-        needs = (need for fact in self.problem.facts for need in facts.needs_of(fact))
-        return any(isinstance(need, Requirement) and need.name == name and pins(need.specifier) for need in needs)
 
 
 def _named(problem: Problem) -> Iterator[tuple[NormalizedName, tuple[Ask, Source]]]:
@@ -320,16 +281,3 @@ def _named(problem: Problem) -> Iterator[tuple[NormalizedName, tuple[Ask, Source
             found = problem.source(ask.need.name)
             if found is not None:
                 yield ask.need.name, found
-
-
-def _sources(universe: Universe) -> dict[NormalizedName, Source]:
-    return {name: source for name, (_, source) in universe.sources.items()}
-
-
-def _speaks_of_all(fact: facts.Absent, project: Project, asks: Iterable[Ask]) -> bool:
-    """Whether a fact is about every release that these lines admit, of which there is at least one."""
-    mask = project.all
-    for ask in asks:
-        if isinstance(ask.need, Requirement):
-            mask &= project.mask(ask.need.specifier)
-    return bool(mask) and all(fact.speaks_of(project.versions[position]) for position in project.positions(mask))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from resolver.errors import InputError
 from resolver.model.resolution import PassedOver, Resolution
-from resolver.resolve.passed import passed_over
+from resolver.resolve.shortfalls import passed_over
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 from tests import problems

@@ -94,18 +94,3 @@ def test_a_policy_on_prereleases_is_named_where_many_were_not_read() -> None:
         Lack.NEEDLESS
     ]
     assert len(catalog.asked) < 10
-
-
-def test_what_failed_against_a_run_of_releases_is_decided_still() -> None:
-    """Each of these is in the way of one release of `b`; the eighth is moved ahead, where nothing else asks for it."""
-    last = 12
-    releases: dict[str, dict[str, list[str]]] = {
-        "a": {"1": [], "2": []},
-        "b": {str(version): [f"x=={version}"] for version in range(1, last + 1)},
-        "x": {str(version): [] for version in range(1, last + 1)},
-    }
-    for version in range(2, last + 1):
-        releases[f"c{last - version:02}"] = {"1": ["a<2"], "2": [f"x!={version}"]}
-    asked = sorted(set(releases) - {"x"})
-    chosen = CompleteEngine(Universe(problem(*asked), DataCatalog(releases))).solve()
-    assert {package.name for package in chosen} == set(releases)

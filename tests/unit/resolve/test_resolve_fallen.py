@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from resolver.model.problem import Policy
 from resolver.model.resolution import Resolution
 from resolver.report.explanation.sentences import explanation_sentence
-from resolver.resolve.fallen import fallen_back
+from resolver.resolve.shortfalls import fallen_back
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog

@@ -78,7 +78,7 @@ def pins_that_differ(count: int) -> Asked:
         (equal_lines, 80),
         (ranges_of_the_stack, 80),
         (ranges_of_metadata, 80),
-        (parents_that_narrow, 50),
+        (parents_that_narrow, 20),
         (files_of_one_release, 400),
         (releases_in_vain, 40),
         (pins_that_differ, 100),

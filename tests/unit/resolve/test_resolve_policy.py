@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 
 import pytest
-from packaging.version import Version
 
 from resolver.errors import FactError
 from resolver.model.index import PYPI, Index, Indexes
@@ -46,6 +45,8 @@ def test_policies(policy: str, taken: str) -> None:
     assert pins(problem("a", prereleases=policy), catalog) == {"a": taken}
     assert pins(problem("a", prereleases_of={"a": policy}), catalog) == {"a": taken}
     assert pins(problem("a", prereleases=policy, prereleases_of={"b": "allow"}), catalog) == {"a": taken}
+    if policy == "never":
+        refused(problem("a>=3rc1", prereleases=policy), catalog)
 
 
 @pytest.mark.parametrize(("stable", "admitted"), [(False, ["3rc1"]), (True, [])])
@@ -57,64 +58,53 @@ def test_no_prerelease_where_a_final_release_will_do(stable: bool, admitted: lis
     assert [str(one.version) for one in found] == admitted
 
 
-def test_the_complete_engine_tries_what_was_yanked_last() -> None:
-    catalog = DataCatalog({"a": {"1": [], "3rc1": []}})
-    catalog.add_wheel("a", "2", yanked="broken")
-    universe = Universe(problem("a"), catalog)
-    assert [str(one.version) for one in universe.every(Package("a"))] == ["1", "3rc1", "2"]
+# Each with what is on the index, what the stack asks for, and the pins; None where there are none.
+@pytest.mark.parametrize(
+    ("releases", "asks", "taken"),
+    [
+        # a final release whose needs cannot be met counts: no pre-release sneaks in because something else is wrong
+        ({"a": {"1": ["nowhere"], "2rc1": []}}, ["a"], None),
+        # metadata may name a pre-release for another
+        (
+            {"a": {"1": [], "2rc1": []}, "b": {"1": ["a>=2rc1"]}, "c": {"1": ["a"]}},
+            ["c", "b"],
+            {"a": "2rc1", "b": "1", "c": "1"},
+        ),
+        # `p 2` cannot be used, and `p[x] 2rc1` asking for `p 2rc1` does not name a pre-release
+        ({"p": {"2": ["p==1.*"], "2rc1": []}}, ["p[x]"], None),
+        ({"p": {"2": ["p==1.*"], "2rc1": []}}, ["p"], None),
+        # the complete engine may not rule out for good what only this answer gave no leave for
+        (
+            {
+                "p": {"1": [], "1.1": [], "2": ["p"], "2.post1": ["p"]},
+                "q": {"1": ["p", "p<=1"], "1.1a1": ["r"], "2rc1": ["p"]},
+                "r": {"1": ["q>=1,>=1.1a1", "p"], "1.1a1": []},
+            },
+            ["q", "p", "p!=1.*"],
+            {"p": "2.post1", "q": "1.1a1", "r": "1"},
+        ),
+        # the SAT solver may set `q` though nothing that is chosen needs it
+        ({"p": {"3.1": ["q"], "3.dev1": []}, "q": {"1.1": ["p<=3"]}}, ["p"], None),
+        # versions are compared as versions
+        ({"a": {"1.9": [], "1.10": [], "1.10.dev1": []}}, ["a"], {"a": "1.10"}),
+    ],
+)
+def test_leave_for_prereleases(
+    releases: dict[str, dict[str, list[str]]], asks: list[str], taken: dict[str, str] | None
+) -> None:
+    catalog = DataCatalog(releases)
+    if taken is None:
+        refused(problem(*asks), catalog)
+    else:
+        assert pins(problem(*asks), catalog) == taken
 
 
-def test_never_means_never() -> None:
-    catalog = DataCatalog({"a": {"3rc1": []}})
-    refused(problem("a>=3rc1", prereleases="never"), catalog)
-
-
-def test_a_stable_release_without_a_file_for_the_target_does_not_count() -> None:
-    catalog = DataCatalog({"a": {"1rc1": []}})
-    catalog.add_wheel("a", "1", tags="cp312-none-any")
-    assert pins(problem("a"), catalog) == {"a": "1rc1"}
-
-
-def test_nor_does_one_that_a_fact_excludes() -> None:
-    catalog = DataCatalog({"a": {"1": [], "2rc1": []}})
-    assert pins(problem("a", facts=[excludes("a", "==1")]), catalog) == {"a": "2rc1"}
-
-
-def test_a_stable_release_whose_needs_cannot_be_met_does_count() -> None:
-    """No pre-release sneaks in because something else is wrong."""
-    catalog = DataCatalog({"a": {"1": ["nowhere"], "2rc1": []}})
-    refused(problem("a"), catalog)
-
-
-def test_metadata_may_name_a_prerelease_for_another() -> None:
-    catalog = DataCatalog({"a": {"1": []}, "b": {"1": ["a>=2rc1"]}, "c": {"1": ["a"]}})
-    catalog.add_wheel("a", "2rc1")
-    assert pins(problem("c", "b"), catalog) == {"a": "2rc1", "b": "1", "c": "1"}
-
-
-def test_an_extra_gives_no_leave_for_a_prerelease_of_its_own_project() -> None:
-    """`p 2` cannot be used, and `p[x] 2rc1` asking for `p 2rc1` does not name a pre-release."""
-    catalog = DataCatalog({"p": {"2": ["p==1.*"], "2rc1": []}})
-    refused(problem("p[x]"), catalog)
-    refused(problem("p"), catalog)
-
-
-def test_leave_may_come_from_another_branch_of_the_search() -> None:
-    """The complete engine may not rule out for good what only this answer gave no leave for."""
-    catalog = DataCatalog(
-        {
-            "p": {"1": [], "1.1": [], "2": ["p"], "2.post1": ["p"]},
-            "q": {"1": ["p", "p<=1"], "1.1a1": ["r"], "2rc1": ["p"]},
-            "r": {"1": ["q>=1,>=1.1a1", "p"], "1.1a1": []},
-        }
-    )
-    assert pins(problem("q", "p", "p!=1.*"), catalog) == {"p": "2.post1", "q": "1.1a1", "r": "1"}
-
-
-def test_a_prerelease_that_nothing_gives_leave_for_is_no_endless_search() -> None:
-    """The SAT solver may set `q` though nothing that is chosen needs it."""
-    catalog = DataCatalog({"p": {"3.1": ["q"], "3.dev1": []}, "q": {"1.1": ["p<=3"]}})
-    refused(problem("p"), catalog)
+def test_final_releases_that_cannot_be_had_do_not_count() -> None:
+    catalog = DataCatalog({"a": {"2rc1": [], "0.9": []}})
+    catalog.add_wheel("a", "3", tags="cp312-none-any")
+    catalog.add_wheel("a", "2", requires_python=">=3.12")
+    catalog.add_wheel("a", "1", yanked="")
+    assert pins(problem("a", facts=[excludes("a", "==0.9")]), catalog) == {"a": "2rc1"}
 
 
 # --- yanked releases: where the stack or a fact pins them, never by metadata
@@ -127,27 +117,30 @@ def yanked() -> DataCatalog:
 
 
 @pytest.mark.parametrize(
-    ("ask", "taken"), [("a", "1"), ("a>=1", "1"), ("a==2", "2"), ("a===2", "2"), ("a!=1.*,==2", "2")]
+    ("asks", "taken"),
+    [
+        (["a"], {"a": "1"}),
+        (["a>=1"], {"a": "1"}),
+        (["a==2"], {"a": "2"}),
+        (["a===2"], {"a": "2"}),
+        (["a!=1.*,==2"], {"a": "2"}),
+        (["a>1"], None),
+        (["a==2.*"], None),
+        (["a~=2.0"], None),
+        (["b==1"], None),
+        (["b"], {"a": "1", "b": "0"}),  # metadata that pins one is passed over
+        (["b", "a==2"], {"a": "2", "b": "1"}),  # a pin of the stack serves everyone
+    ],
 )
-def test_yanked(ask: str, taken: str) -> None:
-    assert pins(problem(ask), yanked()) == {"a": taken}
-
-
-@pytest.mark.parametrize("ask", ["a>1", "a==2.*", "a~=2.0", "b==1"])
-def test_a_yanked_release_is_not_taken_without_a_pin(ask: str) -> None:
-    refused(problem(ask), yanked())
-
-
-def test_metadata_that_pins_one_is_passed_over() -> None:
-    assert pins(problem("b"), yanked()) == {"a": "1", "b": "0"}
+def test_yanked(asks: list[str], taken: dict[str, str] | None) -> None:
+    if taken is None:
+        refused(problem(*asks), yanked())
+    else:
+        assert pins(problem(*asks), yanked()) == taken
 
 
 def test_a_fact_may_pin_one() -> None:
     assert pins(problem("b==0", facts=[requires("b", "==0", "a==2")]), yanked()) == {"a": "2", "b": "0"}
-
-
-def test_a_pin_of_the_stack_serves_everyone() -> None:
-    assert pins(problem("b", "a==2"), yanked()) == {"a": "2", "b": "1"}
 
 
 def test_of_what_a_pin_admits_a_release_that_was_not_yanked_is_taken() -> None:
@@ -161,22 +154,20 @@ def test_of_what_a_pin_admits_a_release_that_was_not_yanked_is_taken() -> None:
 # --- the lock before
 
 
-def test_what_still_fits_is_kept() -> None:
-    catalog = DataCatalog({"a": {"1": [], "2": []}, "b": {"1": [], "2": []}})
-    assert pins(problem("a", "b"), catalog, preferred={"a": "1"}) == {"a": "1", "b": "2"}
-
-
-def test_what_does_not_fit_gives_way() -> None:
-    catalog = DataCatalog({"a": {"1": [], "2": []}})
-    assert pins(problem("a>1"), catalog, preferred={"a": "1"}) == {"a": "2"}
-    assert pins(problem("a"), catalog, preferred={"a": "7"}) == {"a": "2"}
-
-
-def test_a_lock_before_gives_no_leave_for_prereleases_and_yanked_releases() -> None:
-    catalog = yanked()
-    catalog.add_wheel("a", "3rc1")
-    assert pins(problem("a"), catalog, preferred={"a": "3rc1"}) == {"a": "1"}
-    assert pins(problem("a"), catalog, preferred={"a": "2"}) == {"a": "1"}
+@pytest.mark.parametrize(
+    ("ask", "before", "taken"),
+    [
+        ("a", "1", "1"),
+        ("a>1", "1", "2"),  # what does not fit gives way
+        ("a", "7", "2"),
+        ("a", "3", "2"),  # a lock before gives no leave for yanked releases
+        ("a", "4rc1", "2"),  # nor for pre-releases
+    ],
+)
+def test_what_still_fits_is_kept(ask: str, before: str, taken: str) -> None:
+    catalog = DataCatalog({"a": {"1": [], "2": [], "4rc1": []}})
+    catalog.add_wheel("a", "3", yanked="broken")
+    assert pins(problem(ask), catalog, preferred={"a": before}) == {"a": taken}
 
 
 # --- extras
@@ -260,36 +251,22 @@ def test_metadata_is_read_of_what_is_tried_only() -> None:
 # --- the check by itself
 
 
-def test_the_check_finds_a_wheel_that_a_fact_builds() -> None:
+def test_the_check_reads_facts_indexes_and_metadata_itself() -> None:
     catalog = DataCatalog({"a": {"1": []}})
     catalog.add_archive("a", "1", members={"requirements.txt": ""})
-    plain = problem("a")
-    resolution = solved(plain, catalog)
+    resolution = solved(problem("a"), catalog)
     built = problem("a", facts=[builds("a", "==1")])
     assert "a 1 is a wheel, and a fact builds it from source" in check(built, resolution, catalog)
-
-
-def test_the_check_finds_an_index_that_a_project_is_not_bound_to() -> None:
-    catalog = DataCatalog()
-    catalog.add_wheel("a", "1", index="elsewhere")
-    catalog.bind("a", "elsewhere")
-    resolution = solved(problem("a", indexes=catalog.indexes()), catalog)
-    assert check(problem("a"), resolution, catalog) == ["a comes from `elsewhere`, which it is not bound to"]
-
-
-def test_the_check_reports_metadata_that_cannot_be_read() -> None:
-    catalog = DataCatalog({"a": {"1": []}})
-    resolution = solved(problem("a"), catalog)
     broken = DataCatalog({"a": {"1": ["not a requirement!"]}})
     assert any(line.startswith("a-1-py3-none-any.whl: ") for line in check(problem("a"), resolution, broken))
-
-
-def test_the_check_knows_the_python_that_metadata_asks_for() -> None:
-    catalog = DataCatalog({"a": {"1": []}})
-    resolution = solved(problem("a"), catalog)
     other = DataCatalog()
     other.add_wheel("a", "1", metadata_python=">=3.12")
     assert check(problem("a"), resolution, other) == ["a-1-py3-none-any.whl needs Python >=3.12"]
+    elsewhere = DataCatalog()
+    elsewhere.add_wheel("a", "1", index="elsewhere")
+    elsewhere.bind("a", "elsewhere")
+    resolution = solved(problem("a", indexes=elsewhere.indexes()), elsewhere)
+    assert check(problem("a"), resolution, elsewhere) == ["a comes from `elsewhere`, which it is not bound to"]
 
 
 @pytest.mark.parametrize("stable", ["py3-none-any", "cp311-cp311-manylinux_2_28_aarch64", "archive"])
@@ -303,20 +280,6 @@ def test_the_check_finds_a_needless_prerelease(version: str, stable: str) -> Non
     else:
         catalog.add_wheel("a", version, tags=stable)
     assert check(problem("a"), taken, catalog) == [f"a 2rc1 is a pre-release, and {version} fits"]
-
-
-def test_the_check_lets_a_prerelease_be_where_no_final_release_is_usable() -> None:
-    catalog = DataCatalog({"a": {"2rc1": [], "0.9": []}})
-    catalog.add_wheel("a", "3", tags="cp312-none-any")
-    catalog.add_wheel("a", "2", requires_python=">=3.12")
-    catalog.add_wheel("a", "1", yanked="")
-    solved(problem("a", facts=[excludes("a", "==0.9")]), catalog)
-
-
-def test_versions_are_compared_as_versions() -> None:
-    catalog = DataCatalog({"a": {"1.9": [], "1.10": [], "1.10.dev1": []}})
-    (pin,) = solved(problem("a"), catalog).pins
-    assert pin.version == Version("1.10")
 
 
 def test_a_component_is_there_whether_anything_needs_it_or_not() -> None:

@@ -13,7 +13,7 @@ from resolver.model.edge import Edge
 from resolver.model.origin import MetadataLine
 from resolver.model.package import Package
 from resolver.model.release import File, Metadata
-from resolver.resolve.demand import ANYTHING, Demand
+from resolver.resolve.preference import ANYTHING, Demand
 from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.solver import decide, search
 from resolver.resolve.universe import Universe
@@ -93,7 +93,7 @@ def test_nothing_is_guessed_that_what_is_asked_now_rules_out() -> None:
     ahead = Prefetch(universe)
     page = catalog.lookup(BASE)
     assert picked(ahead, page, ">=7") == "base-9-py3-none-any.whl"
-    ahead.asked = of_base(universe, "<5")
+    ahead.demanded = of_base(universe, "<5")
     assert picked(ahead, page, ">=3") == "base-4-py3-none-any.whl"
     assert ahead.pick(BASE, page, SpecifierSet(">=7")) is None
 
@@ -135,8 +135,8 @@ def test_what_an_archive_is_built_with_is_told_when_it_is_decided() -> None:
     assert ["tool<3", "base"] in catalog.told
     tools = catalog.follows[catalog.told.index(["tool<3", "base"])]
     assert tools.target != universe.problem.target, "what is picked for one is not what is picked for the other"
-    for name, version in (("tool", 2), ("base", 4)):
-        file = tools.pick(NormalizedName(name), catalog.lookup(NormalizedName(name)), SpecifierSet())
+    for name, bounds, version in (("tool", "<3", 2), ("base", "", 4)):
+        file = tools.pick(NormalizedName(name), catalog.lookup(NormalizedName(name)), SpecifierSet(bounds))
         assert file is not None
         assert file.filename == f"{name}-{version}-py3-none-any.whl"
 
@@ -164,10 +164,6 @@ def test_further_wheels_of_what_is_picked_are_told_of_for_a_lock() -> None:
     for specifier in ("", "<2", ">1"):
         picked(ahead, page, specifier)
     assert catalog.wheels == ["base-2-py2.py3-none-any.whl"]
-    ahead.built(NormalizedName("made"), ["base"])
-    tools = catalog.follows[-1]
-    tools.pick(BASE, page, SpecifierSet())
-    assert catalog.wheels == ["base-2-py2.py3-none-any.whl"] * 2
 
 
 @pytest.mark.parametrize("wheels", [False, True])
@@ -178,10 +174,10 @@ def test_only_for_a_lock_all_wheels_are_asked_for(wheels: bool) -> None:
     assert catalog.wheels == ["base-2-py2.py3-none-any.whl"] * wheels
 
 
-def of_base(universe: Universe, bounds: str) -> Callable[[Package], Demand | None]:
+def of_base(universe: Universe, bounds: str) -> Callable[[Package], Demand]:
     """The demands of a search that got no further than `base`."""
     demand = universe.demand(Edge(Package("base"), SpecifierSet(bounds), MetadataLine("", "", "")))
-    return {Package("base"): demand}.get
+    return lambda package: demand if package == Package("base") else ANYTHING
 
 
 def picked(ahead: Prefetch, page: Lookup, specifier: str) -> str:

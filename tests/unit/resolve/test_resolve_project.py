@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -17,10 +16,9 @@ from resolver.model.edge import Exactly, Nothing, Owner
 from resolver.model.fact import Fact
 from resolver.model.index import PYPI
 from resolver.model.release import File, Page, Release
-from resolver.resolve.ordered import Ordered
-from resolver.resolve.project import Project
+from resolver.resolve.project import Ordered, Project
 from tests.datacatalog import DataCatalog
-from tests.problems import builds, excludes, names, pins, problem, target
+from tests.problems import builds, excludes, pins, problem, target
 
 
 def project(catalog: DataCatalog, name: str = "a", facts: Iterable[Fact] = ()) -> Project:
@@ -39,32 +37,6 @@ def admitted(project: Project, mask: int) -> list[str]:
 
 
 # --- masks
-
-
-@pytest.mark.parametrize(
-    ("specifier", "expected"),
-    [
-        ("", ["2.0.post1", "2.0+cpu", "2.0", "2.0rc1", "2.0.dev3", "1.10", "1.9.1", "1.9"]),
-        (">=2.0", ["2.0.post1", "2.0+cpu", "2.0"]),
-        (">2.0", []),  # PEP 440: neither a post-release nor a local version of 2.0
-        (">1.9", ["2.0.post1", "2.0+cpu", "2.0", "2.0rc1", "2.0.dev3", "1.10", "1.9.1"]),
-        ("<2.0", ["1.10", "1.9.1", "1.9"]),  # nor a pre-release of it
-        ("<=2.0", ["2.0+cpu", "2.0", "2.0rc1", "2.0.dev3", "1.10", "1.9.1", "1.9"]),
-        ("==2.0", ["2.0+cpu", "2.0"]),
-        ("==2.0+cpu", ["2.0+cpu"]),
-        ("!=2.0", ["2.0.post1", "2.0rc1", "2.0.dev3", "1.10", "1.9.1", "1.9"]),
-        ("==1.*", ["1.10", "1.9.1", "1.9"]),
-        ("==2.0.*", ["2.0.post1", "2.0+cpu", "2.0", "2.0rc1", "2.0.dev3"]),
-        ("!=1.9.*", ["2.0.post1", "2.0+cpu", "2.0", "2.0rc1", "2.0.dev3", "1.10"]),
-        ("~=1.9", ["1.10", "1.9.1", "1.9"]),
-        ("~=1.9.0", ["1.9.1", "1.9"]),
-        ("===2.0", ["2.0"]),
-        (">=1.9.1,!=1.10,<2.0rc1", ["2.0.dev3", "1.9.1"]),
-    ],
-)
-def test_masks(specifier: str, expected: list[str]) -> None:
-    some = of_versions(["1.9", "2.0", "1.10", "2.0rc1", "2.0+cpu", "1.9.1", "2.0.post1", "2.0.dev3"])
-    assert admitted(some, some.mask(SpecifierSet(specifier))) == expected
 
 
 _numbers = st.lists(st.integers(0, 3), min_size=1, max_size=3).map(lambda parts: ".".join(map(str, parts)))
@@ -171,16 +143,6 @@ def test_excluded_releases_cite_the_fact() -> None:
     some = project(DataCatalog({"a": {"1": [], "2": []}}), facts=[excludes("a", "==2", "verl excludes it")])
     assert refused(some, "2") == ["2 is excluded by a fact (verl excludes it, facts/a.toml:7)"]
     assert taken(some, "1").position == 1
-
-
-def test_names_speak_of_one_index_only() -> None:
-    catalog = DataCatalog()
-    catalog.bind("a", "pypi", "huawei")
-    catalog.add_wheel("a", "1", index="pypi")
-    catalog.add_wheel("a", "2", index="huawei")
-    some = project(catalog, facts=[names("a", ">=0", "pypi")])
-    assert refused(some, "1") == ["1 is excluded by a fact (somebody read it, facts/a.toml:7)"]
-    assert taken(some, "2").index == "huawei"
 
 
 def test_the_first_index_named_wins_where_two_have_a_version() -> None:

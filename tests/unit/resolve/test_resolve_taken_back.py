@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from tests.datacatalog import DataCatalog
-from tests.problems import pins, problem, solved
+from tests.problems import pins, problem
 
 TWO: Mapping[str, Sequence[str]] = {"1": (), "2": ()}
 
@@ -17,47 +17,24 @@ def of(needs: str, **others: Mapping[str, Sequence[str]]) -> DataCatalog:
     return DataCatalog({"data": {"1": (), "2": (needs,)}, "trainer": {"1": ("data==1",)}, **others})
 
 
-@pytest.mark.parametrize("name", ["alpha", "early", "zlib"])
-def test_what_it_left_out_of_a_project_is_there_again(name: str) -> None:
-    """Whether the project was decided before it, between the two, or is decided after both."""
-    found = pins(problem("data", "trainer", name), of(f"{name}<2", **{name: TWO}))
-    assert found == {"data": "1", "trainer": "1", name: "2"}
-
-
-def test_what_was_decided_for_it_alone_asks_for_nothing() -> None:
-    catalog = of("between==1", between={"1": ("early<2",)}, early=TWO)
-    found = pins(problem("data", "early", "trainer"), catalog)
-    assert found == {"data": "1", "early": "2", "trainer": "1"}
-
-
-def test_what_it_alone_asked_for_is_not_decided_any_more() -> None:
-    catalog = of("between", between={"1": ("zlib<2",)}, zlib=TWO)
-    found = solved(problem("data", "trainer", "zlib"), catalog)
-    assert [str(pin.version) for pin in found.pins] == ["1", "1", "2"]
-
-
-def test_what_it_asks_for_keeps_no_release_out_that_takes_it_back() -> None:
-    """As torch-npu, vllm-ascend and their torch: only the old release has no torch of its own."""
+@pytest.mark.parametrize(
+    ("old", "new", "taken"),
+    [
+        # as torch-npu, vllm-ascend and their torch: only the old release has no torch of its own
+        ("npu==1", ("npu==2", "base==2"), "222"),
+        # what is decided is taken back only where every release of who asks for it does so
+        ("npu", ("npu==2", "base==2"), "331"),
+    ],
+)
+def test_what_it_asks_for_keeps_no_release_out_that_takes_it_back(old: str, new: Sequence[str], taken: str) -> None:
     catalog = DataCatalog(
         {
             "base": {"1": (), "2": (), "3": ()},
             "npu": {one: (f"base=={one}",) for one in "123"},
-            "serve": {"1": ("npu==1",), "2": ("npu==2", "base==2")},
+            "serve": {"1": (old,), "2": new},
         }
     )
-    assert pins(problem("npu", "serve"), catalog) == {"base": "2", "npu": "2", "serve": "2"}
-
-
-def test_a_release_that_leaves_it_alone_comes_first() -> None:
-    """What is decided is taken back only where every release of who asks for it does so."""
-    catalog = DataCatalog(
-        {
-            "base": {"1": (), "2": (), "3": ()},
-            "npu": {one: (f"base=={one}",) for one in "123"},
-            "serve": {"1": ("npu",), "2": ("npu==2", "base==2")},
-        }
-    )
-    assert pins(problem("npu", "serve"), catalog) == {"base": "3", "npu": "3", "serve": "1"}
+    assert pins(problem("npu", "serve"), catalog) == dict(zip(("base", "npu", "serve"), taken, strict=True))
 
 
 @pytest.mark.parametrize("own", [(), ("base<2",)])
