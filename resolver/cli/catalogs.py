@@ -21,9 +21,8 @@ from resolver.index.protocol import Catalog
 from resolver.index.store.cache import Cache, default_folder
 from resolver.index.store.readings import Readings
 from resolver.model import text
-from resolver.model.index import PYPI
-from resolver.model.package import Kind
-from resolver.model.problem import Problem
+from resolver.model.dependency import Kind
+from resolver.model.problem import PYPI, Problem
 from resolver.model.requirement import Requirement
 from resolver.report import words
 

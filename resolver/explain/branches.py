@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from resolver.model import text
+from resolver.model.dependency import Candidate, Kind, Package
 from resolver.model.explanation import Branch, Closing
-from resolver.model.package import Kind, Package
-from resolver.model.release import Candidate, Release
+from resolver.model.release import Release
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.core_statements import spans
 from resolver.resolve.grounded import Component, Ground, Lacking, Line, Module, Said, Taken

@@ -15,15 +15,15 @@ from resolver.explain.costs import EXTRA, LATER, PRACTICE, RENAME, UNLISTED_LAST
 from resolver.explain.edit import StackText, as_list
 from resolver.explain.trial import Trials
 from resolver.model import text
+from resolver.model.dependency import Candidate, Package, SameRelease
 from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Fact
-from resolver.model.origin import SameRelease
-from resolver.model.package import Package
 from resolver.model.problem import Problem
-from resolver.model.release import Candidate, Release
+from resolver.model.release import Release
 from resolver.model.requirement import Requirement
-from resolver.model.statement import Lack
+from resolver.model.resolution import Lack
 from resolver.resolve.clauses import Clauses
+from resolver.resolve.core_statements import cutoff_text
 from resolver.resolve.grounded import Component, Ground, Lacking, Line, Said, Taken
 
 CUTOFF = "exclude-newer"
@@ -214,7 +214,7 @@ class Changes:
 
     def _no_cutoff(self, stack: StackText) -> tuple[Change, StackText]:
         document = self._trials.inputs.stack
-        before = f"{CUTOFF} = {document.content.policy.exclude_newer}"
+        before = f"{CUTOFF} = {cutoff_text(document.content.policy.exclude_newer).replace('T', ' ')}"
         change = Change(ChangeKind.POLICY, CUTOFF, before, where=document.line("policy", CUTOFF))
         return change, stack.without_cutoff()
 

@@ -12,7 +12,7 @@ from resolver.explain.branches import branches, closing, closing_subject
 from resolver.explain.wishes import Wish, clashing, explore, wish_of, wishes
 from resolver.model.explanation import Contradiction
 from resolver.model.fact import Warns
-from resolver.model.statement import Lack, Needs, Statement
+from resolver.model.resolution import Lack, Needs, Statement
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.core_statements import tell
 from resolver.resolve.grounded import Ground, Lacking

@@ -9,7 +9,7 @@ from pysat.examples.rc2 import RC2
 from pysat.formula import WCNF
 
 from resolver.errors import ResolverError
-from resolver.model.release import Candidate
+from resolver.model.dependency import Candidate
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.grounded import Ground, Line
 

@@ -22,13 +22,11 @@ from resolver.explain.split import split
 from resolver.explain.trial import Clock, Expired, Trials, environment
 from resolver.explain.wishes import wish_of
 from resolver.index.protocol import looking
-from resolver.model.component import COMPONENTS
+from resolver.model.dependency import Kind
 from resolver.model.explanation import Awaited, Change, ChangeKind, Contradiction, Explanation, Fix
-from resolver.model.package import Kind
 from resolver.model.problem import Problem
-from resolver.model.requirement import Requirement
-from resolver.model.resolution import Resolution
-from resolver.model.statement import Lacks, Needs
+from resolver.model.requirement import COMPONENTS, Requirement
+from resolver.model.resolution import Lacks, Needs, Resolution
 from resolver.resolve.core_statements import cutoff_text
 from resolver.resolve.grounded import Ground
 from resolver.resolve.solver import Refutation
@@ -102,7 +100,7 @@ def _options(inputs: Inputs, problem: Problem, cutoff: datetime | None) -> Itera
     if cutoff is not None:
         yield from ("--exclude-newer", cutoff_text(cutoff))
     targets = inputs.stack.content.target
-    if isinstance(targets, list) and len(targets) > 1:
+    if isinstance(targets, tuple) and len(targets) > 1:
         yield from ("--target", problem.target.name)
 
 

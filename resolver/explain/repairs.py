@@ -31,10 +31,9 @@ from resolver.explain.rest import Rest, clash_of_rest, told_of
 from resolver.explain.trial import Trials, Undecided
 from resolver.explain.wishes import wish_of
 from resolver.lock.build import applied
+from resolver.model.dependency import Candidate
 from resolver.model.explanation import Attempt, Change, ChangeKind, Contradiction, Outcome
-from resolver.model.release import Candidate
-from resolver.model.resolution import Resolution
-from resolver.model.statement import Lack, Statement
+from resolver.model.resolution import Lack, Resolution, Statement
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.core_statements import tell
 from resolver.resolve.grounded import Component, Ground, Lacking, Line

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from resolver.explain.contradictions import contradiction, readable
 from resolver.explain.costs import drops
 from resolver.explain.wishes import wish_of
+from resolver.model.dependency import BuildLine, StackLine
 from resolver.model.explanation import Contradiction
-from resolver.model.origin import BuildLine, StackLine
 from resolver.model.problem import Problem
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.complete import MOST_UNREAD

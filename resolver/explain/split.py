@@ -10,7 +10,7 @@ from resolver.explain.edit import StackText, with_suffix
 from resolver.explain.trial import Trials
 from resolver.explain.wishes import Wish
 from resolver.lock.build import applied
-from resolver.model.origin import StackLine
+from resolver.model.dependency import StackLine
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 

@@ -10,17 +10,15 @@ import msgspec
 
 from resolver.config import schema
 from resolver.config.compile import compile_problems
-from resolver.config.document import read_text
-from resolver.config.load import Inputs, with_stack
+from resolver.config.load import Inputs, read_text, with_stack
 from resolver.errors import ResolverError
 from resolver.explain.noting import NotingCatalog
 from resolver.index.protocol import Catalog, looking
 from resolver.lock.build import applied
-from resolver.model.component import ComponentRequirement
 from resolver.model.explanation import Environment, PinOf
 from resolver.model.fact import Warns, as_warning
 from resolver.model.problem import Problem
-from resolver.model.requirement import Requirement
+from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.resolution import Resolution
 from resolver.resolve.builds import solve_builds
 from resolver.resolve.demand import pins

@@ -7,10 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pysat.solvers import Minisat22
 
 from resolver.errors import ResolverError
-from resolver.model.edge import Edge
-from resolver.model.origin import BuildLine, StackLine
-from resolver.model.package import Kind, Package
-from resolver.model.release import Candidate
+from resolver.model.dependency import BuildLine, Candidate, Edge, Kind, Package, StackLine
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.grounded import Component, Ground, Line
 from resolver.resolve.universe import Universe

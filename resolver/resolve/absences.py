@@ -11,10 +11,9 @@ from collections.abc import Collection, Iterator, Sequence
 from packaging.specifiers import SpecifierSet
 
 from resolver.model import text
-from resolver.model.edge import Allows
-from resolver.model.package import Package
+from resolver.model.dependency import Allows, Package
 from resolver.model.release import Reason, Rejection, Release
-from resolver.model.statement import Lack
+from resolver.model.resolution import Lack
 from resolver.resolve.demand import pins
 from resolver.resolve.grounded import Ground, Grounded, Lacking, Line, Taken
 from resolver.resolve.project import Project

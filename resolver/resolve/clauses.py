@@ -16,10 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from resolver.model import text
-from resolver.model.component import ComponentRequirement
-from resolver.model.edge import Allows, Edge, Owner
-from resolver.model.package import Kind, Package
-from resolver.model.release import Candidate, Release
+from resolver.model.dependency import Allows, Candidate, Edge, Kind, Owner, Package
+from resolver.model.release import Release
+from resolver.model.requirement import ComponentRequirement
 from resolver.resolve.absences import Absences
 from resolver.resolve.demand import pins, satisfies
 from resolver.resolve.grounded import Component, Ground, Grounded, Line, Module, grounds

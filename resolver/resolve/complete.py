@@ -18,11 +18,9 @@ from typing import Final
 
 from resolver.errors import ResolverError, UndecidedError
 from resolver.model import text
-from resolver.model.edge import Edge
-from resolver.model.origin import SameRelease
-from resolver.model.package import Kind, Package
-from resolver.model.release import Candidate, Release
-from resolver.model.statement import Lack
+from resolver.model.dependency import Candidate, Edge, Kind, Package, SameRelease
+from resolver.model.release import Release
+from resolver.model.resolution import Lack
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.demand import ANYTHING, Demand, names_prerelease, pins_yanked, satisfies
 from resolver.resolve.grounded import Ground, Lacking

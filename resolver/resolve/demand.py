@@ -7,10 +7,9 @@ from typing import NamedTuple
 from packaging.specifiers import SpecifierSet
 
 from resolver.model import text
-from resolver.model.component import ComponentRequirement
-from resolver.model.edge import Allows, Among, Edge, Exactly, Nothing, Owner
-from resolver.model.origin import FactLine, StackLine
-from resolver.model.release import Candidate, Release
+from resolver.model.dependency import Allows, Among, Candidate, Edge, Exactly, FactLine, Nothing, Owner, StackLine
+from resolver.model.release import Release
+from resolver.model.requirement import ComponentRequirement
 
 
 class Demand(NamedTuple):

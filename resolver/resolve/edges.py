@@ -13,12 +13,23 @@ from resolver.index.parse.compatibility import Compatibility
 from resolver.index.protocol import Catalog, UnusableFile
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.component import ComponentRequirement
-from resolver.model.edge import Edge, Exactly, Nothing, Owner
-from resolver.model.origin import BuildLine, FactLine, MetadataLine, Origin, SameRelease, Unusable
-from resolver.model.package import Kind, Package
-from resolver.model.release import Candidate, Reason, Release
-from resolver.model.requirement import Requirement
+from resolver.model.dependency import (
+    BuildLine,
+    Candidate,
+    Edge,
+    Exactly,
+    FactLine,
+    Kind,
+    MetadataLine,
+    Nothing,
+    Origin,
+    Owner,
+    Package,
+    SameRelease,
+    Unusable,
+)
+from resolver.model.release import Reason, Release
+from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.resolution import LeftOut
 from resolver.model.target import Target
 from resolver.resolve.fact_index import About

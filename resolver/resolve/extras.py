@@ -11,7 +11,7 @@ from itertools import islice
 from packaging.version import Version
 
 from resolver.errors import ResolverError
-from resolver.model.package import Package
+from resolver.model.dependency import Package
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import LostExtra, Pin, Resolution
 from resolver.resolve.universe import Universe

@@ -14,15 +14,12 @@ from msgspec.structs import replace
 
 from resolver.errors import ResolverError
 from resolver.model import text
-from resolver.model.component import ComponentRequirement
+from resolver.model.dependency import Kind, Package, StackLine
 from resolver.model.fact import Requires
-from resolver.model.origin import StackLine
-from resolver.model.package import Kind, Package
 from resolver.model.problem import Ask, Problem
 from resolver.model.release import Reason, Rejection, Release
-from resolver.model.requirement import Requirement
-from resolver.model.resolution import FellBack, Pin, Resolution
-from resolver.model.statement import Asks, Statement
+from resolver.model.requirement import ComponentRequirement, Requirement
+from resolver.model.resolution import Asks, FellBack, Pin, Resolution, Statement
 from resolver.resolve.grounded import Component, Ground, Line
 from resolver.resolve.project import Project
 from resolver.resolve.universe import Universe

@@ -8,10 +8,8 @@ from collections.abc import Mapping
 from packaging.utils import NormalizedName
 
 from resolver.model import text
-from resolver.model.edge import Edge
-from resolver.model.origin import SameRelease
-from resolver.model.package import Kind, Package
-from resolver.model.release import Candidate, Release
+from resolver.model.dependency import Candidate, Edge, Kind, Package, SameRelease
+from resolver.model.release import Release
 from resolver.model.resolution import Pin, Resolution
 from resolver.resolve.demand import satisfies
 from resolver.resolve.universe import Universe

@@ -13,10 +13,20 @@ from typing import NamedTuple
 from pysat.card import CardEnc, EncType
 from pysat.solvers import Cadical153
 
-from resolver.model.edge import Edge, Nothing, Owner
-from resolver.model.origin import BuildLine, FactLine, MetadataLine, Origin, SameRelease, StackLine, Unusable
-from resolver.model.package import Package
-from resolver.model.statement import Lack, Source
+from resolver.model.dependency import (
+    BuildLine,
+    Edge,
+    FactLine,
+    MetadataLine,
+    Nothing,
+    Origin,
+    Owner,
+    Package,
+    SameRelease,
+    StackLine,
+    Unusable,
+)
+from resolver.model.resolution import Lack, Source
 
 
 class Line(NamedTuple):

@@ -16,9 +16,7 @@ from typing import NamedTuple, SupportsIndex, cast
 from resolvelib.resolvers import Criterion, Resolution
 from resolvelib.structs import RequirementInformation, State
 
-from resolver.model.edge import Edge
-from resolver.model.package import Package
-from resolver.model.release import Candidate
+from resolver.model.dependency import Candidate, Edge, Package
 from resolver.resolve.provider import Provider, Reporter
 
 _Criterion = Criterion[Edge, Candidate]

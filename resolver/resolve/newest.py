@@ -19,9 +19,8 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import takewhile
 
 from resolver.model import text
-from resolver.model.edge import Edge
-from resolver.model.package import Kind, Package
-from resolver.model.release import Candidate, Release
+from resolver.model.dependency import Candidate, Edge, Kind, Package
+from resolver.model.release import Release
 from resolver.resolve.demand import ANYTHING, Demand
 from resolver.resolve.gather import InvalidChoiceError
 from resolver.resolve.universe import Universe

@@ -14,11 +14,9 @@ from packaging.version import Version
 
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.component import ComponentRequirement
-from resolver.model.edge import Edge
-from resolver.model.origin import SameRelease
-from resolver.model.package import Kind, Package
-from resolver.model.release import Candidate, Release
+from resolver.model.dependency import Candidate, Edge, Kind, Package, SameRelease
+from resolver.model.release import Release
+from resolver.model.requirement import ComponentRequirement
 from resolver.model.resolution import PassedOver, Pin, Resolution
 from resolver.resolve.needs import DynamicArchiveError
 from resolver.resolve.universe import Universe

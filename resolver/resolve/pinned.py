@@ -7,8 +7,7 @@ from typing import Final
 from packaging.specifiers import SpecifierSet
 
 from resolver.model import text
-from resolver.model.edge import Edge
-from resolver.model.package import Package
+from resolver.model.dependency import Edge, Package
 from resolver.resolve.demand import pins
 from resolver.resolve.grounded import Ground, Grounded
 from resolver.resolve.universe import Universe

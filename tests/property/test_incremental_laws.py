@@ -10,9 +10,7 @@ from hypothesis import event, given
 from resolvelib.resolvers import ResolutionImpossible, ResolutionTooDeep
 from resolvelib.resolvers.resolution import Resolution
 
-from resolver.model.edge import Edge
-from resolver.model.package import Package
-from resolver.model.release import Candidate
+from resolver.model.dependency import Candidate, Edge, Package
 from resolver.resolve.incremental import IncrementalResolution
 from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.provider import Provider, Reporter

@@ -5,16 +5,13 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import hashlib
-import io
 import threading
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
-from packaging.metadata import parse_email
-from packaging.utils import NormalizedName, parse_wheel_filename
+from packaging.utils import NormalizedName
 
 from resolver.index import snapshot_file
 from resolver.index.live import LiveCatalog, Pool
@@ -24,10 +21,9 @@ from resolver.index.protocol import Catalog, UnusableFile
 from resolver.index.recording import RecordingCatalog
 from resolver.index.snapshot import SnapshotCatalog
 from resolver.index.store.cache import Cache
-from resolver.model.index import Index, Indexes
+from resolver.model.problem import Index, Indexes
 from resolver.model.release import Archive, File
 from resolver.model.target import Target
-from tests.builders import build_wheel
 from tests.loopback import (
     LoopbackIndex,
     delayed,
@@ -57,36 +53,6 @@ def read_page(client: httpx.Client, project: NormalizedName = DEMO, index: str =
     )
     assert not page.rejections
     return {file.filename: file for files in page.releases.values() for file in files}
-
-
-# Builders
-
-
-def test_wheel_is_a_wheel() -> None:
-    built = build_wheel(
-        "Demo.Pack",
-        "1.2",
-        requires=["numpy>=1"],
-        requires_python=">=3.10",
-        extras={"fast": ["numba", "cupy; sys_platform == 'linux' or os_name == 'nt'"]},
-        tags="cp311-cp311-manylinux_2_17_aarch64.manylinux2014_aarch64",
-        build="3",
-    )
-    name, version, build, tags = parse_wheel_filename(built.filename)
-    assert (name, str(version), build, len(tags)) == ("demo-pack", "1.2", (3, ""), 2)
-    archive = zipfile.ZipFile(io.BytesIO(built.content))
-    assert archive.testzip() is None
-    assert archive.read("Demo_Pack-1.2.dist-info/METADATA") == built.metadata
-    assert archive.read("Demo_Pack-1.2.dist-info/WHEEL").count(b"\nTag: cp311-cp311-manylinux") == 2
-    listed = {line.partition(b",")[0].decode() for line in archive.read("Demo_Pack-1.2.dist-info/RECORD").splitlines()}
-    assert listed == set(archive.namelist())
-    raw, unparsed = parse_email(built.metadata)
-    assert not unparsed
-    assert raw["requires_dist"] == [
-        "numpy>=1",
-        "numba ; extra == 'fast'",
-        "cupy ; (sys_platform == 'linux' or os_name == 'nt') and extra == 'fast'",
-    ]
 
 
 # Pages and files

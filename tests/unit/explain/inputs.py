@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from resolver.config import schema
-from resolver.config.document import read_text
-from resolver.config.load import Inputs
+from resolver.config.load import Inputs, read_text
 
 
 def inputs_of(stack: str, systems: str = "[component]") -> Inputs:

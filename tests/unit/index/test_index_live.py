@@ -27,7 +27,7 @@ from resolver.index.net.pipconfig import PipConfig
 from resolver.index.protocol import Lookup, UnusableFile
 from resolver.index.store.cache import Cache
 from resolver.model import text
-from resolver.model.index import Binding, Index, Indexes
+from resolver.model.problem import Binding, Index, Indexes
 from resolver.model.release import Archive, File, Metadata
 from resolver.report.quoted import heard
 from tests.builders import build_wheel, core_metadata
@@ -205,7 +205,7 @@ def test_offline_imports_no_http_client(index: LoopbackIndex, opened: Opener, tm
     script = (
         "import sys; from pathlib import Path\n"
         "from resolver.index.live import LiveCatalog, Pool; from resolver.index.store.cache import Cache\n"
-        "from resolver.index.net.pipconfig import PipConfig; from resolver.model.index import Indexes\n"
+        "from resolver.index.net.pipconfig import PipConfig; from resolver.model.problem import Indexes\n"
         "pool = Pool(Cache(Path(sys.argv[1]), print), offline=True, pip=PipConfig(index_url=sys.argv[2]))\n"
         "c = LiveCatalog(Indexes(indexes={}, bindings=()), 'x', pool)\n"
         "assert c.lookup('demo').pages[0].releases['1.0'][0].filename == 'demo-1.0-py3-none-any.whl'\n"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resolver.model.component import ComponentRequirement, parse_value
+from resolver.model.requirement import ComponentRequirement, parse_value
 from resolver.model.system import SystemVersion
 from tests.unit.model.test_model_system import versions
 

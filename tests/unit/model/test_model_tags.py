@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from resolver.index.parse.compatibility import Compatibility
 from resolver.model.release import File
-from resolver.model.tags import lacking, machine_of
-from resolver.model.target import Target
+from resolver.model.target import Target, lacking, machine_of
 
 TARGET = Target(name="t", python="3.11", platform="linux-aarch64", glibc=(2, 28))
 MACHINE = machine_of(TARGET)

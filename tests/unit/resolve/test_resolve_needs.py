@@ -9,8 +9,7 @@ from resolver.index.protocol import UnusableFile
 from resolver.lock.build import build
 from resolver.model.message import message
 from resolver.model.release import Archive, Reason
-from resolver.model.resolution import Conflict
-from resolver.model.statement import Lacks
+from resolver.model.resolution import Conflict, Lacks
 from resolver.resolve.needs import build_lines, requirements_file
 from resolver.resolve.solver import solve
 from tests.datacatalog import DataCatalog

@@ -8,8 +8,8 @@ import pytest
 from packaging.version import Version
 
 from resolver.errors import FactError
-from resolver.model.index import PYPI, Index, Indexes
-from resolver.model.package import Package
+from resolver.model.dependency import Package
+from resolver.model.problem import PYPI, Index, Indexes
 from resolver.resolve.check import check
 from resolver.resolve.solver import solve
 from resolver.resolve.universe import Universe
