@@ -294,7 +294,7 @@ def _require_known(table: Iterable[str], keys: Iterable[str], text: TomlText, pa
 
 
 def _choice(options: Sequence[Any], value: Any, text: TomlText, path: Path) -> Any:
-    if not any(one == value and type(one) is type(value) for one in options):
+    if _checked(type(options[0]), value, text, path) not in options:
         known = sorted(map(str, options))
         what = without_secrets(f"`{value}` is not a value of {named(path)}")
         raise InputError(what, where=text.place(*path), hint=_hint(str(value), known, "it may be"))

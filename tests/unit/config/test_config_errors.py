@@ -124,7 +124,7 @@ BUILDS = '[[fact.builds]]\npackage = "a"\nreason = "r"\nrequires-from = "r.txt"\
         ("[target]", '[[recorded]]\nsha256 = "abc"\n[target]', "`abc` is not a sha256: 64 hexadecimal digits"),
         ("[target]", '[[fact.builds]]\nlabel = "+E"\n[target]', "`+E` is not a local version label"),
         ("[target]", f"{DEFAULTS}{BUILDS}[target]", "`torch` is not a component of the target"),
-        ("[target]", "[policy]\nprereleases = true\n[target]", "`True` is not a value of `prereleases`"),
+        ("[target]", "[policy]\nprereleases = true\n[target]", "`prereleases` cannot be used"),
         ("[target]", "[policy]\nexclude-newer = '2026-01-31'\n[target]", "`exclude-newer` cannot be used"),
         ("[target]", "[policy]\nexclude-newer = 20260131\n[target]", "`exclude-newer` cannot be used"),
         ("[target]", "[policy]\nexclude-newer = 0001-01-01T00:00:00+23:59\n[target]", "`exclude-newer` cannot be used"),
