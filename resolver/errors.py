@@ -7,9 +7,11 @@ why, and a hint. The exit statuses are part of the command's contract.
 from __future__ import annotations
 
 import re
-from typing import ClassVar
+from collections.abc import Iterable
+from typing import ClassVar, Final
 
 _SECRET = re.compile(r"://[^\s/?#\"']*@")
+_SIMILAR: Final = 0.6  # from 0 to 1, as difflib measures it
 _LONGEST = 1000  # characters of one part of a message; what is longer comes from an index that means no good
 
 
@@ -108,3 +110,16 @@ class UndecidedError(ResolverError):
 
 class FactError(InputError):
     """A fact contradicts the index: it matches no release, or names an unknown project."""
+
+
+def closest(name: str, known: Iterable[str], cutoff: float = _SIMILAR) -> str:
+    """The most similar of the known names, if it is at least so similar; otherwise ""."""
+    from difflib import get_close_matches  # most runs have no mistake
+
+    return next(iter(get_close_matches(name, [*known], n=1, cutoff=cutoff)), "")
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str, cutoff: float = _SIMILAR) -> str:
+    """A hint that asks for the most similar of the known names; `otherwise` if none is similar."""
+    close = closest(name, known, cutoff)
+    return f"did you mean `{close}`?" if close else otherwise

@@ -7,8 +7,7 @@ import errno
 import fcntl
 import os
 import stat
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +21,6 @@ _ADVICE: Final = {
     errno.EACCES: "check the permissions there",
     errno.EPERM: "check the permissions there",
 }
-_AT_ONCE: Final = 8
 _NO_SYNC: Final = frozenset({errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF, errno.EACCES})
 
 
@@ -92,50 +90,45 @@ def listed(folder: Path, ending: str) -> list[Path]:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Put a file in place, whole or not at all, even if the power fails; raises OSError.
+    """Put a file in place, whole or not at all, even if the power fails; raises OSError that names the file itself.
 
     It is written under a temporary name in the same folder. Whatever a killed run left there is overwritten, another
-    writer waits, and a link there is not followed. An error always names the file itself.
+    writer waits, and a link there is not followed.
     """
     try:
-        _write(path, content)
+        while not _is_written(path, content):
+            pass  # another run has put it in place meanwhile
+        sync_folder(path.parent)
     except OSError as error:
         raise OSError(error.errno, error.strerror or str(error), str(path)) from error
 
 
-def _write(path: Path, content: bytes) -> None:
+def _is_written(path: Path, content: bytes) -> bool:
     fresh = path.with_name(f".{path.name}.partial")
-    while True:
-        with os.fdopen(_begun(fresh), "wb") as file:
-            with contextlib.suppress(OSError):  # not every file system can
-                fcntl.flock(file, fcntl.LOCK_EX)
-            if not _is_at(fresh, file.fileno()):
-                continue  # another run has put it in place meanwhile
-            try:
-                file.truncate(0)
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-                fresh.replace(path)
-            except BaseException:
-                fresh.unlink(missing_ok=True)
-                raise
-            sync_folder(path.parent)
-            return
+    with os.fdopen(_begun(fresh), "wb") as file:
+        with contextlib.suppress(OSError):  # not every file system can
+            fcntl.flock(file, fcntl.LOCK_EX)
+        if not _is_at(fresh, file.fileno()):
+            return False
+        try:
+            file.truncate(0)
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+            fresh.replace(path)
+        except BaseException:
+            fresh.unlink(missing_ok=True)
+            raise
+    return True
 
 
-def sync(paths: Iterable[Path]) -> None:
-    """Wait until the contents of files would survive a power cut; raises OSError.
-
-    All at once, since the disk then handles them together: fifteen files cost little more than one.
-    """
-    paths = list(paths)
+def sync(path: Path) -> None:
+    """Wait until the content of a file would survive a power cut; raises OSError."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        with ThreadPoolExecutor(_AT_ONCE) as threads:
-            list(threads.map(_sync, paths))
-    except RuntimeError:  # no thread can be started
-        for path in paths:
-            _sync(path)
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def sync_folder(path: Path) -> None:
@@ -144,7 +137,7 @@ def sync_folder(path: Path) -> None:
     Until then a renamed file may come back under its old name, although its content is on the disk.
     """
     try:
-        _sync(path)
+        sync(path)
     except OSError as error:
         if error.errno not in _NO_SYNC:  # not every file system can, and some folders may be written but not read
             raise
@@ -152,14 +145,11 @@ def sync_folder(path: Path) -> None:
 
 def sync_tree(path: Path) -> None:
     """The same for a folder and everything in it."""
-    folders = []
-    files = []
-    for folder, _, names in os.walk(path):
-        folders.append(Path(folder))
-        files += [one for name in names if not (one := Path(folder, name)).is_symlink()]
-    sync(files)
-    for one in reversed(folders):
-        sync_folder(one)
+    for folder, _, names in os.walk(path, topdown=False):
+        for one in (Path(folder, name) for name in names):
+            if not one.is_symlink():
+                sync(one)
+        sync_folder(Path(folder))
 
 
 @contextlib.contextmanager
@@ -183,14 +173,6 @@ def make_folder(path: Path) -> None:
     path.mkdir(parents=True, exist_ok=True)
     for one in fresh:
         sync_folder(one.parent)
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _begun(fresh: Path) -> int:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from packaging.utils import NormalizedName, canonicalize_name
 
 from resolver.index.protocol import Catalog, Lookup, UnusableFile
-from resolver.model.index import PYPI, Binding, Index, Indexes
+from resolver.model.problem import PYPI, Binding, Index, Indexes
 from resolver.model.release import ACTIVE, Archive, File, Metadata, Page, ProjectStatus, Rejection
 
 

@@ -18,13 +18,12 @@ from packaging.version import Version
 from resolver.index.protocol import Catalog
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.component import ComponentRequirement, parse_value
-from resolver.model.index import PYPI, Index, Indexes
-from resolver.model.origin import StackLine
-from resolver.model.problem import Absence, Ask, Policy, Problem, Stack
-from resolver.model.recipe import Recipe
+from resolver.model.dependency import StackLine
+from resolver.model.problem import PYPI, Absence, Ask, Index, Indexes, Policy, Problem, Stack
+from resolver.model.release import Source
+from resolver.model.repository import Recipe
+from resolver.model.requirement import ComponentRequirement, parse_value
 from resolver.model.resolution import Conflict, Resolution
-from resolver.model.source import Source
 from resolver.model.target import Target
 from resolver.report.explanation.places import place_of
 from resolver.report.explanation.sentences import explanation_sentence, statement_details

@@ -17,8 +17,8 @@ from resolver.errors import ResolverError
 from resolver.index.locked_files import expect_pins, files_by_name, page_of
 from resolver.index.protocol import Catalog
 from resolver.model import text
-from resolver.model.index import Binding, Indexes
 from resolver.model.lock import Lock, LockedPin
+from resolver.model.problem import Binding, Indexes
 from resolver.model.release import ACTIVE, QUARANTINED, File, Page
 
 DAYS: Final = 180

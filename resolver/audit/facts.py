@@ -16,9 +16,8 @@ from resolver.index.git import Repositories
 from resolver.index.sources import trust_in
 from resolver.model import fact as model
 from resolver.model import text
-from resolver.model.component import ComponentRequirement
 from resolver.model.fact import Fact, Need
-from resolver.model.requirement import Requirement
+from resolver.model.requirement import ComponentRequirement, Requirement
 
 _PYTHONS = tuple(Version(f"3.{minor}") for minor in range(6, 21))
 

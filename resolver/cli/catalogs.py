@@ -21,10 +21,9 @@ from resolver.index.protocol import Catalog
 from resolver.index.store.cache import Cache, default_folder
 from resolver.index.store.readings import Readings
 from resolver.model import text
-from resolver.model.index import PYPI
+from resolver.model.dependency import Kind
 from resolver.model.message import message
-from resolver.model.package import Kind
-from resolver.model.problem import Problem
+from resolver.model.problem import PYPI, Problem
 from resolver.model.requirement import Requirement
 from resolver.report import words
 

@@ -20,9 +20,8 @@ import click
 from resolver import __version__
 from resolver.cli.called import COMMANDS, as_called
 from resolver.cli.failures import MESSAGE, STATUS, failure, listen
-from resolver.errors import InputError, ResolverError
+from resolver.errors import InputError, ResolverError, did_you_mean
 from resolver.json_text import json_text
-from resolver.suggestions import did_you_mean
 
 
 class _Group(click.Group):

@@ -25,7 +25,7 @@ from resolver.cli.options import language_of
 from resolver.cli.progress import Progress
 from resolver.config.compile import compile_problems
 from resolver.config.load import load, readings_folder, stack_names
-from resolver.errors import ChangedUpstream, IndexFailure, InputError
+from resolver.errors import ChangedUpstream, IndexFailure, InputError, did_you_mean
 from resolver.index.git import Repositories
 from resolver.index.store import readings
 from resolver.index.store.cache import default_folder
@@ -35,7 +35,6 @@ from resolver.model.fact import Fact, Sources
 from resolver.model.problem import Problem
 from resolver.report import words
 from resolver.report.upstream import facts as told
-from resolver.suggestions import did_you_mean
 
 _STATUS = {0: "held", IndexFailure.exit_status: "out-of-reach", ChangedUpstream.exit_status: "contradicted"}
 

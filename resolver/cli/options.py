@@ -66,14 +66,14 @@ def again(matrices: Path | None, locks: Path, *, offline: bool) -> tuple[str, ..
 
 
 def _read_moment(_context: click.Context, _parameter: click.Parameter, value: str | None) -> dt.datetime | None:
-    from resolver.config.compile import moment  # most runs have none
+    from resolver.config.decode import cutoff  # most runs have none
 
     if value is None:
         return None
     try:
         if len(value) == len("2026-01-31"):
-            return moment(dt.date.fromisoformat(value))
-        return moment(dt.datetime.fromisoformat(value.replace("Z", "+00:00")))
+            return cutoff(dt.date.fromisoformat(value))
+        return cutoff(dt.datetime.fromisoformat(value.replace("Z", "+00:00")))
     except ValueError:
         raise click.BadParameter(f"`{value}` is not a date such as 2026-01-31") from None
 

@@ -64,7 +64,7 @@ class Page:
     def _not_followed(self, contradictions: tuple[Contradiction, ...]) -> None:
         """If no index has a project: a note that pip on this machine would have asked others as well."""
         from resolver.index.net.pipconfig import read_pip_config
-        from resolver.model.statement import Lack, Lacks
+        from resolver.model.resolution import Lack, Lacks
 
         every = (one for each in contradictions for one in each.statements)
         missing = [f"`{one.subject}`" for one in every if isinstance(one, Lacks) and one.lack is Lack.PROJECT]

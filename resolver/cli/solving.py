@@ -13,8 +13,7 @@ from resolver.i18n import LANGUAGES, translate
 from resolver.lock import build
 from resolver.model.lock import Lock
 from resolver.model.message import Message, text
-from resolver.model.resolution import Conflict, PassedOver, Resolution
-from resolver.model.statement import Statement
+from resolver.model.resolution import Conflict, PassedOver, Resolution, Statement
 from resolver.resolve.builds import solve_builds
 from resolver.resolve.shortfalls import fallen_back, lost_extras, passed_over
 from resolver.resolve.solver import Refutation, decide

@@ -9,10 +9,9 @@ import msgspec
 from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
-from resolver.errors import InputError
+from resolver.errors import InputError, did_you_mean
 from resolver.model.lock import Lock, LockedPin
 from resolver.model.resolution import PassedOver
-from resolver.suggestions import did_you_mean
 
 if TYPE_CHECKING:  # a remembered lock needs no solver
     from resolver.resolve.builds import Kept

@@ -15,10 +15,9 @@ from resolver import files
 from resolver.cli import options
 from resolver.cli.called import command_line
 from resolver.config.load import read_stack, stack_names
-from resolver.errors import InputError
+from resolver.errors import InputError, did_you_mean
 from resolver.lock import file as lock_file
 from resolver.report.verify import FILE
-from resolver.suggestions import did_you_mean
 
 _WORD = "python"
 

@@ -1,35 +1,42 @@
-"""From schema types to problems. Pure, and the only place where schema and model meet."""
+"""From what files say to problems: what they say of each other is resolved and checked."""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import product
 from typing import Any, Final, TypeGuard
 
 from msgspec.structs import asdict, replace
 
-from resolver.config import schema
-from resolver.config.document import Document
+from resolver.config.decode import Known, parse_need, require_families, require_family, require_markers
 from resolver.config.facts import compile_facts
-from resolver.config.load import Inputs
-from resolver.config.needs import known_values, parse_env, parse_need, parse_project, require_known, require_markers
-from resolver.config.recorded import compile_recorded, with_recorded
+from resolver.config.load import Document, Inputs
+from resolver.config.schema import BindingRow, IndexesFile, IndexRow, StackFile, SystemsFile
 from resolver.errors import InputError
 from resolver.json_text import digest
-from resolver.model.component import COMPONENTS, Value, named_values, nearest, parse_value
+from resolver.model.dependency import StackLine
 from resolver.model.fact import Builds, Fact, Names, Need, Practice, Requires, Strength
-from resolver.model.index import PYPI, Binding, Index, Indexes
-from resolver.model.origin import StackLine
-from resolver.model.problem import Absence, Ask, Checks, Departure, Policy, Problem, Relaxed, Stack
-from resolver.model.requirement import Requirement
-from resolver.model.source import Source
+from resolver.model.problem import (
+    PYPI,
+    Ask,
+    Binding,
+    Index,
+    Indexes,
+    Policy,
+    Problem,
+    Recorded,
+    Relaxed,
+    Stack,
+)
+from resolver.model.release import Source
+from resolver.model.requirement import Requirement, Value, named_values, nearest, parse_value
 from resolver.model.system import SystemVersion
 from resolver.model.target import PLATFORMS, Target, default_name
-from resolver.suggestions import did_you_mean
 
 _Path = tuple[str | int, ...]
-_Document = Document[schema.StackFile] | Document[schema.IndexesFile]
+_PIPS: Final = {PYPI: Index(name=PYPI)}
 _FORMAT: Final = 1  # raised when the meaning of the same input changes
 
 
@@ -41,16 +48,18 @@ def compile_problems(
     `exclude_newer` overrides the stack's own cut-off. `sources` are the stack's direct references as far as
     they are resolved already; without them, they are resolved later. Raises InputError with file:line:key.
     """
-    own = Document(inputs.stack.name, inputs.stack.text, inputs.stack.content.fact, ("fact",))
-    facts = compile_facts((*inputs.facts, own), inputs.systems)
+    known = _known(inputs.systems)
+    facts = compile_facts(inputs.facts, inputs.stack, known)
     indexes = _indexes(inputs)
-    stack = _stack(inputs.stack, facts, indexes, inputs.systems)
-    indexes = with_recorded(indexes, stack.recorded)
-    facts = _without(facts, stack.relaxed)
+    stack = _stack(inputs.stack, facts, indexes, known)
+    indexes = _with_recorded(indexes, stack.recorded)
+    facts = tuple(_without(facts, stack.relaxed))
     practices = tuple(fact for fact in facts if _is_off(fact, inputs.stack.content.stack.practices))
     facts = tuple(fact for fact in facts if fact not in practices)
-    policy = _policy(inputs.stack, exclude_newer)
-    targets = _targets(inputs.stack, inputs.systems)
+    policy = inputs.stack.content.policy
+    if exclude_newer is not None:
+        policy = replace(policy, exclude_newer=exclude_newer)
+    targets = _targets(inputs.stack, known)
     require_markers(stack.asks, targets)
     digest = _digest(inputs, policy)
     needs = [ask.need for ask in stack.asks]
@@ -63,8 +72,8 @@ def compile_problems(
             indexes=indexes,
             digest=digest,
             readings=inputs.readings,
-            values=_values(target, facts, inputs.systems),
-            unknown=_unknown(target, inputs.systems),
+            values=_values(target, facts, known),
+            unknown=_unknown(target, known),
             sources=dict(sources or {}),
             practices=practices,
         )
@@ -72,56 +81,44 @@ def compile_problems(
     )
 
 
-def _stack(
-    document: Document[schema.StackFile],
-    facts: tuple[Fact, ...],
-    indexes: Indexes,
-    systems: Document[schema.SystemsFile] | None,
-) -> Stack:
-    table = document.content.stack
-    practices = tuple(_named_practices(document, facts))
-    asks = []
-    if not table.requires:
-        raise InputError(
-            "the stack asks for nothing",
-            where=document.place("stack", "requires"),
-            hint='write requires = ["torch-npu==2.8.0", …], one requirement for each project to install',
-        )
-    for number, line in enumerate(table.requires):
-        need = parse_need(document, line, systems, "stack", "requires", number, direct=True)
-        asks.append(Ask(need=need, origin=StackLine(line, document.line("stack", "requires", number))))
+def _stack(document: Document[StackFile], facts: tuple[Fact, ...], indexes: Indexes, known: Known) -> Stack:
+    content = document.content
+    table = content.stack
+    practices = _named_practices(document, facts)
+    asks = tuple(_ask(document, number, known) for number in range(len(table.requires)))
+    _require_absences(document, asks)
+    _require_usable(document, indexes)
     return Stack(
         name=table.name,
         summary=table.summary,
-        summary_zh=table.summary_zh or "",
+        summary_zh=table.summary_zh,
         source=table.source,
         where=document.name,
-        asks=tuple(asks),
-        departures=tuple(
-            Departure(**{key: value or "" for key, value in asdict(row).items()}) for row in document.content.departs
-        ),
+        asks=asks,
+        departures=content.departs,
         relaxed=tuple(_relaxed(document, facts)),
-        absent=tuple(_absences(document, asks)),
-        practices=practices if not isinstance(document.content.target, list) else (),
-        recorded=tuple(compile_recorded(document, indexes)),
-        checks=Checks(
-            imports=tuple(document.content.check.imports),
-            env=parse_env(document, document.content.check.env, "check", "env"),
-        ),
+        absent=content.absent,
+        practices=practices if not isinstance(content.target, tuple) else (),
+        recorded=content.recorded,
+        checks=content.check,
     )
 
 
-def _relaxed(document: Document[schema.StackFile], facts: tuple[Fact, ...]) -> Iterator[Relaxed]:
+def _ask(document: Document[StackFile], number: int, known: Known) -> Ask:
+    line = document.content.stack.requires[number]
+    path = ("stack", "requires", number)
+    need = document.parse(partial(parse_need, direct=True), line, *path)
+    require_families(need, known, document.place(*path))
+    return Ask(need=need, origin=StackLine(line, document.line(*path)))
+
+
+def _relaxed(document: Document[StackFile], facts: tuple[Fact, ...]) -> Iterator[Relaxed]:
     """The facts that the stack sets aside; never an enforced one."""
     known = {fact.id: fact for fact in facts}
     for number, row in enumerate(document.content.relax):
         fact = known.get(row.fact)
         if fact is None:
-            raise InputError(
-                f"there is no fact `{row.fact}` to relax",
-                where=document.place("relax", number, "fact"),
-                hint=did_you_mean(row.fact, known, "facts are named by their `id`"),
-            )
+            raise document.unknown("fact", row.fact, known, "relax", number, "fact")
         if fact.strength is Strength.ENFORCED:
             raise InputError(
                 f"the fact `{fact.id}` cannot be relaxed",
@@ -130,28 +127,26 @@ def _relaxed(document: Document[schema.StackFile], facts: tuple[Fact, ...]) -> I
                 hint=f"see {fact.where}",
             )
         stated = [str(need) for need in fact.needs] if isinstance(fact, Requires) else []
-        for at, need in enumerate(row.needs or ()):
+        for at, need in enumerate(row.needs):
             if need not in stated:
                 raise InputError(
                     f"the fact `{fact.id}` has no need `{need}`",
                     where=document.place("relax", number, "needs", at),
                     hint=f"its needs are {', '.join(stated)}" if stated else "it has no needs: leave `needs` out",
                 )
-        yield Relaxed(fact=fact, needs=tuple(row.needs or ()), reason=row.reason, where=document.line("relax", number))
+        yield Relaxed(fact=fact, needs=row.needs, reason=row.reason, where=document.line("relax", number))
 
 
-def _named_practices(document: Document[schema.StackFile], facts: tuple[Fact, ...]) -> Iterator[str]:
+def _named_practices(document: Document[StackFile], facts: tuple[Fact, ...]) -> tuple[str, ...]:
     """The practices that the stack turns on by name."""
     known = [fact.id for fact in facts if fact.strength is Strength.PRACTICE]
     names = document.content.stack.practices
-    for number, name in enumerate(names if isinstance(names, list) else ()):
+    if names == "all":
+        return ()
+    for number, name in enumerate(names):
         if name not in known:
-            raise InputError(
-                f"there is no practice `{name}`",
-                where=document.place("stack", "practices", number),
-                hint=did_you_mean(name, known, f"known are {', '.join(sorted(known)) or 'none'}"),
-            )
-        yield name
+            raise document.unknown("practice", name, known, "stack", "practices", number)
+    return names
 
 
 def _is_off(fact: Fact, named: Sequence[str]) -> TypeGuard[Practice]:
@@ -159,49 +154,56 @@ def _is_off(fact: Fact, named: Sequence[str]) -> TypeGuard[Practice]:
     return fact.strength is Strength.PRACTICE and named != "all" and fact.id not in named
 
 
-def _absences(document: Document[schema.StackFile], asks: Sequence[Ask]) -> Iterator[Absence]:
-    """The distributions that the stack excludes; never one that it requires itself."""
-    known: dict[str, str] = {}
+def _require_absences(document: Document[StackFile], asks: Sequence[Ask]) -> None:
+    """Raise InputError where the stack keeps a distribution out that it requires itself."""
+    asked = {ask.need.name: ask.origin for ask in asks if isinstance(ask.need, Requirement)}
     for number, row in enumerate(document.content.absent):
-        package = parse_project(document, row.package, "absent", number, "package")
-        where = document.line("absent", number)
-        if package in known:
+        if origin := asked.get(row.package):
             raise InputError(
-                f"`{package}` is listed as absent twice",
+                f"the stack both asks for `{row.package}` and lists it as absent",
                 where=document.place("absent", number, "package"),
-                why=f"the other row is at {known[package]}",
+                why=f"`{origin.text}` is asked for at {origin.where}",
+                hint="remove one of the two lines",
             )
-        known[package] = where
-        for ask in asks:
-            if isinstance(ask.need, Requirement) and ask.need.name == package:
-                raise InputError(
-                    f"the stack both asks for `{package}` and lists it as absent",
-                    where=document.place("absent", number, "package"),
-                    why=f"`{ask.origin.text}` is asked for at {ask.origin.where}",
-                    hint="remove one of the two lines",
-                )
-        reason = " ".join(row.reason.split())
-        if not reason:
+
+
+def _require_usable(document: Document[StackFile], indexes: Indexes) -> None:
+    """Raise InputError where a record could never be used."""
+    for number, row in enumerate(document.content.recorded):
+        bindings = [indexes.binding(row.project, platform) for platform in PLATFORMS]
+        bindings = [one for one in bindings if row.index in one.indexes]
+        if not bindings or any(len(one.indexes) > 1 and one.unreachable == "fail" for one in bindings):
             raise InputError(
-                "the row has an empty reason",
-                where=document.place("absent", number, "reason"),
-                hint="give the reason in a sentence",
+                f"the record of `{row.project}` could never be used",
+                where=document.place("recorded", number, "index"),
+                why=f"no binding takes the project from `{row.index}` alone, or from other indexes without it",
+                hint=f"name the index that {row.filename} is from, as matrices/indexes.toml does",
             )
-        yield Absence(package=package, reason=reason, reason_zh=" ".join((row.reason_zh or "").split()), where=where)
 
 
-def _without(facts: tuple[Fact, ...], relaxed: tuple[Relaxed, ...]) -> tuple[Fact, ...]:
+def _with_recorded(indexes: Indexes, rows: Sequence[Recorded]) -> Indexes:
+    """The bindings, with separate ones for projects that have recorded files should their only index be unreachable."""
+    bindings: list[Binding] = []
+    for project, platform in product(sorted({row.project for row in rows}), PLATFORMS):
+        binding = indexes.binding(project, platform)
+        if binding.unreachable == "fail" and any(
+            (row.project, (row.index,)) == (project, binding.indexes) for row in rows
+        ):
+            changed = asdict(binding) | {"packages": (project,), "platforms": (platform,), "unreachable": "recorded"}
+            bindings.append(Binding(**changed))
+    return replace(indexes, bindings=(*bindings, *indexes.bindings))
+
+
+def _without(facts: Iterable[Fact], relaxed: Sequence[Relaxed]) -> Iterator[Fact]:
     """The facts that remain, some with fewer needs."""
-    for row in relaxed:
-        kept: list[Fact] = []
-        for fact in facts:
-            if fact.id != row.fact.id:
-                kept.append(fact)
-            elif row.needs and isinstance(fact, Requires):
-                needs = tuple(need for need in fact.needs if str(need) not in row.needs)
-                kept += [replace(fact, needs=needs)] if needs else []
-        facts = tuple(kept)
-    return facts
+    for fact in facts:
+        rows = [row for row in relaxed if row.fact.id == fact.id]
+        if not rows:
+            yield fact
+        elif isinstance(fact, Requires) and all(row.needs for row in rows):
+            gone = {need for row in rows for need in row.needs}
+            if needs := tuple(need for need in fact.needs if str(need) not in gone):
+                yield replace(fact, needs=needs)
 
 
 def _applies(fact: Fact, target: Target, asked: Iterable[Need]) -> bool:
@@ -214,227 +216,120 @@ def _applies(fact: Fact, target: Target, asked: Iterable[Need]) -> bool:
             return True
 
 
-def _targets(document: Document[schema.StackFile], systems: Document[schema.SystemsFile] | None) -> tuple[Target, ...]:
+def _targets(document: Document[StackFile], known: Known) -> tuple[Target, ...]:
     tables = document.content.target
-    several = isinstance(tables, list)
-    rows = tables if isinstance(tables, list) else [tables]
-    if not rows:
+    if not tables:
         raise InputError("the stack has no target", where=document.place("target"), hint="add a [target] table")
-    targets: list[Target] = []
-    for number, row in enumerate(rows):
-        path: _Path = ("target", number) if several else ("target",)
-        stated = _stated(document, row, path)
-        system = {component: _value(document, component, *stated[component], systems) for component in sorted(stated)}
+    targets: dict[str, Target] = {}
+    for number, row in enumerate(tables if isinstance(tables, tuple) else (tables,)):
+        path: _Path = ("target", number) if isinstance(tables, tuple) else ("target",)
+        stated = {key: value for key, value in asdict(row.system).items() if value}
+        places = {key: (*path, "system", key) for key in stated}
+        for key, value in (("python", row.python), ("glibc", row.glibc)):
+            stated[key], places[key] = value, (*path, key)
+        system = {component: parse_value(component, stated[component]) for component in sorted(stated)}
+        if "soc" in system:
+            require_family(system["soc"], known, document.place(*places["soc"]))
         major, minor = (int(part) for part in row.glibc.split("."))
         name = row.name or default_name(row.python, row.platform, system)
-        if any(name == target.name for target in targets):
-            raise InputError(
-                f"two targets are named `{name}`", where=document.place(*path), hint="give one of them a `name`"
-            )
-        targets.append(
-            Target(
-                name=name,
-                python=row.python,
-                platform=row.platform,
-                glibc=(major, minor),
-                system=system,
-                places={component: document.line(*stated[component][1]) for component in system},
-            )
+        if name in targets:
+            hint = "give one of them a `name`"
+            raise InputError(f"two targets are named `{name}`", where=document.place(*path), hint=hint)
+        targets[name] = Target(
+            name=name,
+            python=row.python,
+            platform=row.platform,
+            glibc=(major, minor),
+            system=system,
+            places={component: document.line(*places[component]) for component in system},
         )
-    return tuple(targets)
+    return tuple(targets.values())
 
 
-def _stated(document: Document[schema.StackFile], row: schema.TargetTable, path: _Path) -> dict[str, tuple[str, _Path]]:
-    """What a target states of each component, and where in the file."""
-    stated: dict[str, tuple[str, _Path]] = {
-        "python": (row.python, (*path, "python")),
-        "glibc": (row.glibc, (*path, "glibc")),
+def _known(systems: Document[SystemsFile] | None) -> Known:
+    """The values in systems.toml, by component."""
+    if systems is None:
+        return {}
+    return {
+        component: tuple(
+            systems.parse(partial(parse_value, component), value, "component", component, "known", number)
+            for number, value in enumerate(row.known)
+        )
+        for component, row in systems.content.component.items()
     }
-    for component in sorted(row.system):
-        if component in stated or component not in COMPONENTS:
-            meant = did_you_mean(component.lower(), ("cann", "hdk", "soc"), "")
-            known = "components are cann, hdk and soc; python and glibc are keys of the target itself"
-            raise InputError(
-                f"`{component}` is not a component of a system table",
-                where=document.place(*path, "system", component),
-                hint=f"{meant} {known}".lstrip(),
-            )
-        stated[component] = (row.system[component], (*path, "system", component))
-    return stated
 
 
-def _value(
-    document: Document[schema.StackFile],
-    component: str,
-    text: str,
-    path: _Path,
-    systems: Document[schema.SystemsFile] | None,
-) -> Value:
-    value = document.parse(partial(parse_value, component), text, *path, hint=known_values(component, systems))
-    if component == "soc":
-        require_known([value], systems, document.place(*path))
-    return value
+def _values(target: Target, facts: Iterable[Fact], known: Known) -> dict[str, tuple[Value, ...]]:
+    """The values that exist of the target's components: known ones and those that facts name, the nearest first."""
+    needs = [need for fact in facts if isinstance(fact, Requires) for need in fact.needs]
+    return {
+        component: nearest(
+            own, (own, *known.get(component, ()), *(value for need in needs for value in named_values(need, component)))
+        )
+        for component, own in target.system.items()
+    }
 
 
-def _values(
-    target: Target, facts: tuple[Fact, ...], systems: Document[schema.SystemsFile] | None
-) -> dict[str, tuple[Value, ...]]:
-    """The values that exist of the target's components: those in systems.toml and those that facts name."""
-    values: dict[str, tuple[Value, ...]] = {}
-    for component, own in target.system.items():
-        known: list[Value] = [own]
-        if systems is not None and component in systems.content.component:
-            known += [
-                systems.parse(partial(parse_value, component), value, "component", component, "known", number)
-                for number, value in enumerate(systems.content.component[component].known)
-            ]
-        for fact in facts:
-            if isinstance(fact, Requires):
-                known += [value for need in fact.needs for value in named_values(need, component)]
-        values[component] = nearest(own, known)
-    return values
-
-
-def _unknown(target: Target, systems: Document[schema.SystemsFile] | None) -> dict[str, tuple[str, ...]]:
+def _unknown(target: Target, known: Known) -> dict[str, tuple[str, ...]]:
     """A CANN of the target that is no build of a known release, with the known ones just before and after it."""
     own = target.system.get("cann")
-    rows = systems.content.component.get("cann") if systems is not None else None
-    if rows is None or not isinstance(own, SystemVersion):
+    releases = sorted(value for value in known.get("cann", ()) if isinstance(value, SystemVersion))
+    if not isinstance(own, SystemVersion) or not releases or any(own.same_release(one) for one in releases):
         return {}
-    known = sorted(map(SystemVersion.parse, rows.known))
-    if not known or any(own.same_release(one) for one in known):
-        return {}
-    near = [one for one in known if one < own][-1:] + [one for one in known if one > own][:1]
+    near = [one for one in releases if one < own][-1:] + [one for one in releases if one > own][:1]
     return {"cann": tuple(map(str, near))}
 
 
-def _policy(document: Document[schema.StackFile], exclude_newer: dt.datetime | None) -> Policy:
-    table = document.content.policy
-    if exclude_newer is None and table.exclude_newer is not None:
-        try:
-            if not isinstance(table.exclude_newer, dt.date):
-                raise ValueError
-            exclude_newer = moment(table.exclude_newer)
-        except ValueError as error:
-            raise InputError(
-                f"`{table.exclude_newer}` is not a date",
-                where=document.place("policy", "exclude-newer"),
-                why=str(error),
-                hint="write exclude-newer = 2026-01-31, without quotes",
-            ) from None
-    return Policy(
-        prereleases=table.prereleases,
-        prereleases_of={
-            parse_project(document, name, "policy", "prereleases-of", name): value
-            for name, value in sorted(table.prereleases_of.items())
-        },
-        exclude_newer=exclude_newer,
-    )
-
-
-def moment(value: dt.date | dt.datetime) -> dt.datetime:
-    """The moment that a cut-off names, in UTC; a day means its end. Raises ValueError if UTC has no such year."""
-    if isinstance(value, dt.datetime):
-        aware = value if value.tzinfo else value.replace(tzinfo=dt.timezone.utc)
-        try:
-            aware.astimezone(dt.timezone.utc)
-        except OverflowError:
-            raise ValueError("it is in no year from 1 to 9999 of UTC") from None
-        return aware
-    if value == dt.date.max:  # which has no day after it
-        return dt.datetime.max.replace(tzinfo=dt.timezone.utc)
-    return dt.datetime.combine(value + dt.timedelta(days=1), dt.time(), dt.timezone.utc)
-
-
 def _indexes(inputs: Inputs) -> Indexes:
-    stack = inputs.stack.content
-    if stack.index is not None or stack.binding is not None:
-        own = _compile_indexes(inputs.stack, stack.index or [], stack.binding or [], own=True)
-        if inputs.replaced is None:
-            return own
-        usual = _compile_indexes(
-            inputs.replaced, inputs.replaced.content.index, inputs.replaced.content.binding, own=False
-        )
-        return replace(own, replaced=usual.bindings)
-    if inputs.indexes is None:
-        return Indexes(indexes={PYPI: Index(name=PYPI)}, bindings=())
-    return _compile_indexes(inputs.indexes, inputs.indexes.content.index, inputs.indexes.content.binding, own=False)
+    usual = Indexes(indexes=_PIPS, bindings=())
+    if inputs.indexes is not None:
+        usual = _compile_indexes(inputs.indexes, inputs.indexes.content.index, inputs.indexes.content.binding)
+    if not inputs.stack.content.has_indexes:
+        return usual
+    own = _compile_indexes(inputs.stack, inputs.stack.content.index or (), inputs.stack.content.binding or ())
+    return replace(own, own=True, replaced=usual.bindings)
 
 
 def _compile_indexes(
-    document: _Document,
-    rows: list[schema.IndexRow],
-    binding_rows: list[schema.BindingRow],
-    *,
-    own: bool,
+    document: Document[StackFile] | Document[IndexesFile], rows: Sequence[IndexRow], binding_rows: Sequence[BindingRow]
 ) -> Indexes:
-    indexes = {PYPI: Index(name=PYPI)}
-    rows_of: list[tuple[str, int]] = [("binding", number) for number in range(len(binding_rows))]
-    bindings = [
-        Binding(
-            packages=_bound(document, row.packages, "binding", number),
-            indexes=tuple(row.indexes),
-            take=row.take,
-            unreachable=row.unreachable,
-            platforms=tuple(row.platforms),
-            reason=row.reason,
-        )
-        for number, row in enumerate(binding_rows)
-    ]
+    indexes = dict(_PIPS)
     seen: set[str] = set()
-    for number, index in enumerate(rows):
+    for number, row in enumerate(rows):
         place = document.place("index", number, "name")
-        if index.name in seen:
+        if row.name in seen:
+            hint = "give one of them another `name`"
+            raise InputError(f"two indexes are named `{row.name}`", where=place, hint=hint)
+        seen.add(row.name)
+        if (row.url == "") != (row.name == PYPI):
             raise InputError(
-                f"two indexes are named `{index.name}`", where=place, hint="give one of them another `name`"
-            )
-        seen.add(index.name)
-        if (index.url is None) != (index.name == PYPI):
-            raise InputError(
-                f"index `{index.name}` " + ("needs a url" if index.url is None else "takes no url"),
+                f"index `{row.name}` " + ("takes no url" if row.url else "needs a url"),
                 where=place,
                 why="`pypi` is the index that pip on this machine is configured with; every other index needs an "
                 "address",
                 hint="set it with `pip config set global.index-url URL`"
-                if index.name == PYPI
+                if row.name == PYPI
                 else 'add url = "https://HOST/simple"',
             )
-        _require_addresses(document, number, index)
-        indexes[index.name] = Index(
-            name=index.name, url=index.url or "", mirrors=tuple(index.mirrors), complete=index.complete
-        )
-        if index.packages:
-            packages = _bound(document, index.packages, "index", number)
-            bindings.append(Binding(packages=packages, indexes=(index.name,)))
-            rows_of.append(("index", number))
-    for number, row in enumerate(binding_rows):
-        for position, name in enumerate(row.indexes):
+        indexes[row.name] = Index(name=row.name, url=row.url, mirrors=row.mirrors, complete=row.complete)
+    for number, binding in enumerate(binding_rows):
+        for position, name in enumerate(binding.indexes):
             if name not in indexes:
-                raise InputError(
-                    f"there is no index `{name}`",
-                    where=document.place("binding", number, "indexes", position),
-                    hint=did_you_mean(name, indexes, f"known are {', '.join(sorted(indexes))}"),
-                )
-    _require_effect(document, bindings, rows_of)
-    return Indexes(indexes=indexes, bindings=tuple(bindings), own=own)
+                raise document.unknown("index", name, indexes, "binding", number, "indexes", position)
+    bindings: dict[_Path, Binding] = {
+        ("binding", number): Binding(**asdict(row)) for number, row in enumerate(binding_rows)
+    }
+    for number, row in enumerate(rows):
+        if row.packages:
+            bindings["index", number] = Binding(packages=row.packages, indexes=(row.name,))
+    _require_effect(document, bindings)
+    return Indexes(indexes=indexes, bindings=tuple(bindings.values()))
 
 
-def _require_addresses(document: _Document, number: int, index: schema.IndexRow) -> None:
-    """Raise InputError, which shows no password, for an address that would not be one word or one line elsewhere."""
-    places: list[tuple[str | int, ...]] = [("url",), *(("mirrors", position) for position in range(len(index.mirrors)))]
-    for place, url in zip(places, (index.url or "", *index.mirrors), strict=True):
-        if " " in url or not url.isprintable():
-            raise InputError(
-                f"an address of index `{index.name}` has a space or a character that does not print",
-                where=document.place("index", number, *place),
-                hint="percent-encode what belongs to it (a space is %20) and leave out the rest",
-            )
-
-
-def _require_effect(document: _Document, bindings: Sequence[Binding], rows: Sequence[tuple[str, int]]) -> None:
+def _require_effect(document: Document[StackFile] | Document[IndexesFile], bindings: Mapping[_Path, Binding]) -> None:
     """Raise InputError where a row binds a project that earlier ones bind already on each of its platforms."""
     bound: dict[tuple[str, str], tuple[str | int, ...]] = {}
-    for binding, row in zip(bindings, rows, strict=True):
+    for row, binding in bindings.items():
         for at, name in enumerate(binding.packages):
             place = (*row, "packages", at)
             earlier = [bound.get((name, platform)) for platform in binding.platforms or PLATFORMS]
@@ -449,15 +344,10 @@ def _require_effect(document: _Document, bindings: Sequence[Binding], rows: Sequ
                 bound.setdefault((name, platform), place)
 
 
-def _bound(document: _Document, names: list[str], *path: str | int) -> tuple[str, ...]:
-    return tuple(
-        name if name == "*" else parse_project(document, name, *path, "packages", at) for at, name in enumerate(names)
-    )
-
-
 def _digest(inputs: Inputs, policy: Policy) -> str:
+    indexes = None if inputs.stack.content.has_indexes else inputs.indexes
     documents: list[Document[Any]] = [inputs.stack, *inputs.facts]
-    documents += [document for document in (inputs.indexes, inputs.systems) if document is not None]
+    documents += [document for document in (indexes, inputs.systems) if document is not None]
     parts = {
         "format": _FORMAT,
         "exclude-newer": policy.exclude_newer.isoformat() if policy.exclude_newer else "",

@@ -6,16 +6,29 @@ Expects text that tomli has accepted, so the grammar is not checked again.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import TypeVar
+
+import msgspec
+
+from resolver.errors import InputError, did_you_mean, without_secrets
 
 Path = tuple[str | int, ...]
+Value = TypeVar("Value")
+Parsed = TypeVar("Parsed")
 
 _SPACE = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 _KEY_PART = re.compile(r"""[ \t]*(?:"((?:[^"\\\n]|\\.)*)"|'([^'\n]*)'|([A-Za-z0-9_-]+))[ \t]*""")
-_STRING = re.compile(
-    r'"""(?:[^\\]|\\.)*?"{3,5}' + r"|'''.*?'{3,5}" + r'|"(?:[^"\\\n]|\\.)*"' + r"|'[^'\n]*'",
+_SCALAR = re.compile(  # strings of each kind, or anything else up to what ends it
+    r'"""(?:[^\\]|\\.)*?"{3,5}'
+    r"|'''.*?'{3,5}"
+    r'|"(?:[^"\\\n]|\\.)*"'
+    r"|'[^'\n]*'"
+    r"|[^,\]}\n#]+",
     re.DOTALL,
 )
-_BARE = re.compile(r"[^,\]}\n#]+")
 
 
 class Lines:
@@ -23,74 +36,53 @@ class Lines:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._breaks = [match.start() for match in re.finditer("\n", text)]
         self._lines: dict[Path, int] = {}
-        self._tables: dict[Path, int] = {}
-        self._seen = 0, 1  # a position and its line; positions are marked in ascending order
         self._scan()
 
     def line(self, path: Path) -> int:
         """The line of the deepest part of `path` that is in the text; 1 if none is."""
-        while path:
-            if path in self._lines:
-                return self._lines[path]
-            path = path[:-1]
-        return 1
+        return next((self._lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in self._lines), 1)
 
     def _scan(self) -> None:
-        text, position = self._text, 0
         table: Path = ()
-        while (position := self._skip(position)) < len(text):
-            if text.startswith("[[", position):
-                keys, end = self._key(position + 2)
-                table = self._open(keys)
-                index = self._tables[table] = self._tables.get(table, -1) + 1
-                table = (*table, index)
-                self._mark(table, position)
-                position = end + 2
-            elif text[position] == "[":
-                keys, end = self._key(position + 1)
-                table = self._open(keys)
-                self._mark(table, position)
-                position = end + 1
-            else:
-                position = self._pair(table, position)
-
-    def _open(self, keys: Path) -> Path:
-        path: Path = ()
-        for key in keys[:-1]:
-            path = (*path, key)
-            if path in self._tables:
-                path = (*path, self._tables[path])
-        return (*path, keys[-1])
+        rows: dict[Path, int] = {}  # the number of the last row of each array of tables
+        position = self._skip(0)
+        while position < len(self._text):
+            if self._text[position] != "[":
+                position = self._skip(self._pair(table, position))
+                continue
+            is_row = self._text.startswith("[[", position)
+            keys, end = self._key(position + 1 + is_row)
+            table = ()
+            for key in keys[:-1]:
+                table = (*table, key)
+                table = (*table, rows[table]) if table in rows else table
+            table = (*table, keys[-1])
+            if is_row:
+                rows[table] = rows.get(table, -1) + 1
+                table = (*table, rows[table])
+            self._mark(table, position)
+            position = self._skip(end + 1 + is_row)
 
     def _pair(self, table: Path, position: int) -> int:
         keys, end = self._key(position)
-        path = (*table, *keys)
-        self._mark(path, position)
-        return self._value(path, self._skip(end + 1))
+        self._mark((*table, *keys), position)
+        return self._value((*table, *keys), self._skip(end + 1))
 
     def _value(self, path: Path, position: int) -> int:
-        text = self._text
         self._mark(path, position)
-        if string := _STRING.match(text, position):
-            return string.end()
-        if text[position] == "[":
-            position, index = self._skip(position + 1), 0
-            while text[position] != "]":
-                position = self._skip(self._value((*path, index), position))
-                index += 1
-                if text[position] == ",":
-                    position = self._skip(position + 1)
-            return position + 1
-        if text[position] == "{":
-            position = self._skip(position + 1)
-            while text[position] != "}":
-                position = self._skip(self._pair(path, position))
-                if text[position] == ",":
-                    position = self._skip(position + 1)
-            return position + 1
-        bare = _BARE.match(text, position)
-        return bare.end() if bare else position + 1
+        opening = self._text[position]
+        if opening not in "[{":
+            match = _SCALAR.match(self._text, position)
+            return match.end() if match else position + 1
+        number, position = 0, self._skip(position + 1)
+        while self._text[position] not in "]}":
+            position = self._value((*path, number), position) if opening == "[" else self._pair(path, position)
+            number, position = number + 1, self._skip(position)
+            if self._text[position] == ",":
+                position = self._skip(position + 1)
+        return position + 1
 
     def _key(self, position: int) -> tuple[Path, int]:
         keys: list[str] = []
@@ -107,10 +99,48 @@ class Lines:
         return match.end() if match else position
 
     def _mark(self, path: Path, position: int) -> None:
-        before, line = self._seen
-        line += self._text.count("\n", before, position)
-        self._seen = position, line
+        line = bisect_left(self._breaks, position) + 1
         for end in range(len(path), 0, -1):  # a table is where its first content is
             if path[:end] in self._lines:
                 break
             self._lines[path[:end]] = line
+
+
+class TomlText(msgspec.Struct, frozen=True, dict=True):
+    """The text of a TOML file, which can tell where a key is. `name` is the path to show to people."""
+
+    name: str
+    text: str
+
+    @cached_property
+    def _lines(self) -> Lines:
+        return Lines(self.text)
+
+    def line(self, *path: str | int) -> str:
+        """file:line of a key."""
+        return f"{self.name}:{self._lines.line(path)}"
+
+    def place(self, *path: str | int) -> str:
+        """file:line: key, for errors."""
+        dotted = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
+        return self.line(*path) + (f": {without_secrets(dotted)}" if dotted else "")
+
+    def parse(self, read: Callable[[Value], Parsed], value: Value, *path: str | int) -> Parsed:
+        """`read(value)`; what it raises, ValueError or an InputError without a place, becomes an InputError there."""
+        try:
+            return read(value)
+        except InputError as error:
+            raise InputError(error.message, where=self.place(*path), why=error.why, hint=error.hint) from None
+        except ValueError as error:  # its message has no secret in it; the value might
+            raise InputError(f"{named(path)} cannot be used", where=self.place(*path), why=str(error)) from None
+
+    def unknown(self, kind: str, name: str, known: Iterable[str], *path: str | int) -> InputError:
+        """The error of a name that is none of the known ones."""
+        names = sorted(known)
+        hint = did_you_mean(name, names, f"known are {', '.join(names) or 'none'}")
+        return InputError(f"there is no {kind} `{name}`", where=self.place(*path), hint=hint)
+
+
+def named(path: Path) -> str:
+    """The key at the end of a path, whatever is below it."""
+    return next((f"`{step}`" for step in reversed(path) if isinstance(step, str)), "the file")

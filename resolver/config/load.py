@@ -4,29 +4,100 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path, PurePosixPath
+from typing import Any, Generic, TypeVar
 
 import msgspec
+import tomli
 from msgspec.structs import replace
 
 from resolver import files
-from resolver.config import schema
-from resolver.config.document import Document, Shape, read
-from resolver.errors import InputError
-from resolver.model.component import parse_value
+from resolver.config.decode import decode
+from resolver.config.lines import TomlText
+from resolver.config.schema import FactFile, ImagesFile, IndexesFile, StackFile, SystemsFile
+from resolver.errors import InputError, did_you_mean, without_secrets
+from resolver.model import text as texts
 from resolver.model.target import Image
-from resolver.suggestions import closest, did_you_mean
+
+Shape = TypeVar("Shape", bound=msgspec.Struct)
+
+_LARGEST = 8 * 1024 * 1024
+_LONGEST = 80  # characters of a line that is shown
+_UTF_8 = "save it as UTF-8, or convert it: iconv -f GB18030 -t UTF-8 OLD > NEW"
+# What helps with the commonest of tomli's messages.
+_SYNTAX = {
+    "Invalid value": 'a string is in plain quotes: key = "value"',
+    "Unclosed": "a comma or closing bracket is missing before this",
+}
 
 
-def toml_files(folder: Path) -> list[Path]:
-    """The TOML files in a folder, sorted. Raises InputError where it cannot be listed: it may have some."""
-    return files_ending(folder, ".toml")
+class Document(TomlText, Generic[Shape], frozen=True, dict=True):
+    """The text of a file and its content."""
+
+    content: Shape
+
+    @cached_property
+    def digest(self) -> str:
+        """The sha256 of the file's text, in hex, without user and password of any address in it.
+
+        Every lock has the digest: a password could be guessed from it, and a new password must not make locks stale.
+        """
+        return hashlib.sha256(without_secrets(self.text).encode()).hexdigest()
 
 
-def files_ending(folder: Path, ending: str) -> list[Path]:
-    """The files in a folder whose names end so, sorted. Raises InputError like `toml_files`."""
+def read(path: Path, shape: type[Shape], name: str) -> Document[Shape]:
+    """Read a TOML file into its schema type. Raises InputError with file:line:key if it does not fit."""
+    try:
+        content = files.read(path, _LARGEST)
+        text = content.decode("utf-8-sig").replace("\r\n", "\n")  # editors on Windows write a byte order mark
+    except OSError as error:
+        raise files.refusal(error, f"`{name}` cannot be read", name) from None
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError(f"`{name}` is not UTF-8", where=f"{name}:{line}", why=error.reason, hint=_UTF_8) from None
+    return read_text(text, shape, name)
+
+
+def read_text(text: str, shape: type[Shape], name: str) -> Document[Shape]:
+    """Like `read`, for a text in memory."""
+    try:
+        raw = tomli.loads(text)
+    except tomli.TOMLDecodeError as error:
+        line = without_secrets((error.doc.split("\n")[error.lineno - 1 : error.lineno] or [""])[0]).strip()
+        raise InputError(
+            "the file is not valid TOML",
+            where=f"{name}:{error.lineno}",
+            why=f"{error.msg}; column {error.colno}" + (f" of: {line[:_LONGEST]}" if line else ""),
+            hint=next((hint for begin, hint in _SYNTAX.items() if error.msg.startswith(begin)), ""),
+        ) from None
+    except (ValueError, RecursionError):
+        why = "it is nested too deeply, or has a number with thousands of digits"
+        raise InputError("the file cannot be read", where=name, why=why) from None
+    if shape is FactFile:
+        raw = _with_defaults(raw, package=texts.name(PurePosixPath(name).stem))
+    elif shape is ImagesFile:
+        raw = _with_defaults(raw)
+    elif shape is StackFile and "fact" in raw:
+        raw["fact"] = _with_defaults(raw["fact"])
+    return Document(name, text, decode(shape, raw, TomlText(name, text)))
+
+
+def _with_defaults(table: Any, **own: Any) -> Any:
+    """A table whose rows have what its `defaults` say, and these. What is no table or row is left for `decode`."""
+    if not isinstance(table, dict):
+        return table
+    if isinstance(table.get("defaults"), dict):
+        own |= table["defaults"]
+    return {
+        key: [own | row if isinstance(row, dict) else row for row in value] if isinstance(value, list) else value
+        for key, value in table.items()
+    }
+
+
+def _listed(folder: Path, ending: str = ".toml") -> list[Path]:
+    """The files in a folder whose names end so, sorted. Raises InputError where it cannot be listed."""
     try:
         return files.listed(folder, ending)
     except OSError as error:
@@ -35,23 +106,21 @@ def files_ending(folder: Path, ending: str) -> list[Path]:
 
 def stack_names(matrices: Path) -> list[str]:
     """The names of the stacks in `matrices`, sorted. Raises InputError."""
-    return [path.stem for path in toml_files(matrices / "stacks") if not path.is_dir()]
+    return [path.stem for path in _listed(matrices / "stacks") if not path.is_dir()]
 
 
 class Inputs(msgspec.Struct, frozen=True):
     """Every file that a stack's problems are made from. `facts` are sorted by name.
 
-    Not used for the problems themselves: `spare`, the facts that the stack leaves out by naming others, and `replaced`,
-    the indexes.toml that its own list replaces. `readings` is the digest of the shipped readings of archives, ""
-    without any.
+    Not used for the problems themselves: `spare`, the facts that the stack leaves out by naming others.
+    `readings` is the digest of the shipped readings of archives, "" without any.
     """
 
-    stack: Document[schema.StackFile]
-    facts: tuple[Document[schema.FactFile], ...]
-    indexes: Document[schema.IndexesFile] | None
-    systems: Document[schema.SystemsFile] | None
-    spare: tuple[Document[schema.FactFile], ...] = ()
-    replaced: Document[schema.IndexesFile] | None = None
+    stack: Document[StackFile]
+    facts: tuple[Document[FactFile], ...]
+    indexes: Document[IndexesFile] | None
+    systems: Document[SystemsFile] | None
+    spare: tuple[Document[FactFile], ...] = ()
     readings: str = ""
 
 
@@ -61,28 +130,17 @@ def load(stack: str, matrices: Path) -> Inputs:
     Raises InputError, with a suggestion if the name is close to a known one.
     """
     path = find_stack(stack, matrices)
-    document = _read(path, schema.StackFile, matrices)
+    document = _read(path, StackFile, matrices)
     _require_own_name(document, path, matrices)
-    wanted = document.content.stack.facts
-    facts: tuple[Document[schema.FactFile], ...] = ()
-    spare: tuple[Document[schema.FactFile], ...] = ()
-    if wanted is None or wanted:
-        _require_folder(matrices)
-        if not (matrices / "facts").is_dir():
-            raise InputError(
-                f"there is no folder `{matrices / 'facts'}`, so nothing is known beyond the packages' own metadata",
-                hint="give the folder that has it with --matrices DIR, or use no facts in the stack: facts = []",
-            )
-        paths = _fact_paths(document, matrices)
-        facts = tuple(_read(path, schema.FactFile, matrices) for path in paths)
-        if wanted:
-            others = sorted(set(toml_files(matrices / "facts")) - set(paths))
-            spare = tuple(_read(path, schema.FactFile, matrices) for path in others)
-    indexes = _read_optional("indexes.toml", schema.IndexesFile, matrices)
-    systems = _read_optional("systems.toml", schema.SystemsFile, matrices)
-    own = document.content.index is not None or document.content.binding is not None
-    readings = _digest(readings_folder(matrices))
-    return Inputs(document, facts, None if own else indexes, systems, spare, indexes if own else None, readings)
+    used, spare = _fact_paths(document, matrices)
+    return Inputs(
+        document,
+        tuple(_read(path, FactFile, matrices) for path in used),
+        _read_optional("indexes.toml", IndexesFile, matrices),
+        _read_optional("systems.toml", SystemsFile, matrices),
+        tuple(_read(path, FactFile, matrices) for path in spare),
+        _digest(readings_folder(matrices)),
+    )
 
 
 def _read(path: Path, shape: type[Shape], matrices: Path) -> Document[Shape]:
@@ -95,7 +153,7 @@ def _read_optional(name: str, shape: type[Shape], matrices: Path) -> Document[Sh
     return _read(path, shape, matrices) if os.path.lexists(path) else None
 
 
-def _require_own_name(document: Document[schema.StackFile], path: Path, matrices: Path) -> None:
+def _require_own_name(document: Document[StackFile], path: Path, matrices: Path) -> None:
     """Raise InputError if another stack in the folder has the same name: both would write the same lock."""
     name = document.content.stack.name
     other = matrices / "stacks" / f"{name}.toml"
@@ -115,14 +173,14 @@ def readings_folder(matrices: Path) -> Path:
 
 def _digest(folder: Path) -> str:
     found = hashlib.sha256()
-    for path in files_ending(folder, ".json"):
+    for path in _listed(folder, ".json"):
         with suppress(OSError):  # reported by whoever needs the file
             content = path.read_bytes()
             found.update(f"{path.name}\0{len(content)}\0".encode() + content)
     return found.hexdigest()
 
 
-def with_stack(inputs: Inputs, stack: Document[schema.StackFile]) -> Inputs:
+def with_stack(inputs: Inputs, stack: Document[StackFile]) -> Inputs:
     """The same files with another stack, which may use facts that were spare."""
     wanted = set(stack.content.stack.facts or ())
     fresh = tuple(one for one in inputs.spare if PurePosixPath(one.name).stem in wanted)
@@ -130,10 +188,10 @@ def with_stack(inputs: Inputs, stack: Document[schema.StackFile]) -> Inputs:
     return replace(inputs, stack=stack, facts=facts, spare=tuple(one for one in inputs.spare if one not in fresh))
 
 
-def read_stack(name: str, matrices: Path) -> Document[schema.StackFile]:
+def read_stack(name: str, matrices: Path) -> Document[StackFile]:
     """Only the file of a stack, without the files that it uses."""
     path = find_stack(name, matrices)
-    return _read(path, schema.StackFile, matrices)
+    return _read(path, StackFile, matrices)
 
 
 def find_stack(stack: str, matrices: Path) -> Path:
@@ -141,12 +199,10 @@ def find_stack(stack: str, matrices: Path) -> Path:
     if stack.endswith(".toml") or os.sep in stack:
         path = Path(stack)
         if not path.is_file():
-            what = f"`{stack}` is a folder" if path.is_dir() else f"there is no stack file `{stack}`"
-            raise InputError(what, where=stack, hint=_near(path, matrices))
+            hint = did_you_mean(path.stem, stack_names(matrices), "give a path to a .toml file")
+            raise InputError(f"there is no stack file `{stack}`", where=stack, hint=hint)
         return path
     path = matrices / "stacks" / f"{stack}.toml"
-    if path.is_dir():
-        raise InputError(f"`{stack}.toml` is a folder", where=_display(path, matrices), hint="a stack is a file")
     if os.path.lexists(path):  # whoever reads it reports what is wrong with it
         return path
     _require_folder(matrices)
@@ -158,32 +214,24 @@ def find_stack(stack: str, matrices: Path) -> Path:
     raise InputError(f"there is no stack `{stack}`", where=_display(matrices / "stacks", matrices), hint=hint)
 
 
-def _near(path: Path, matrices: Path) -> str:
-    """A hint for a path without a file: the stack or the neighbouring file that was probably meant."""
-    if path.stem in stack_names(matrices):
-        return f"did you mean the stack `{path.stem}`?"
-    beside = [] if path.is_dir() or not path.parent.is_dir() else [one.stem for one in toml_files(path.parent)]
-    close = closest(path.stem, beside)
-    return f"did you mean `{path.with_name(close + '.toml')}`?" if close else "give a path to a .toml file"
-
-
-def _fact_paths(stack: Document[schema.StackFile], matrices: Path) -> Sequence[Path]:
+def _fact_paths(stack: Document[StackFile], matrices: Path) -> tuple[list[Path], list[Path]]:
+    """The files of facts that the stack uses, and those that it leaves out by naming others; sorted."""
     folder = matrices / "facts"
     names = stack.content.stack.facts
-    if names is None:
-        return toml_files(folder)
-    paths = []
-    for number, name in enumerate(names):
-        path = folder / f"{name}.toml"
-        if not path.is_file() or Path(name).name != name:
-            known = (path.stem for path in toml_files(folder))
-            raise InputError(
-                f"there is no facts file `{name}`",
-                where=stack.place("stack", "facts", number),
-                hint=did_you_mean(name, known, f"facts are looked up in {_display(folder, matrices)}"),
-            )
-        paths.append(path)
-    return sorted(set(paths))
+    if names == ():
+        return [], []
+    _require_folder(matrices)
+    if not folder.is_dir():
+        raise InputError(
+            f"there is no folder `{folder}`, so nothing is known beyond the packages' own metadata",
+            hint="give the folder that has it with --matrices DIR, or use no facts in the stack: facts = []",
+        )
+    known = {path.stem: path for path in _listed(folder)}
+    for number, name in enumerate(names or ()):
+        if name not in known:
+            raise stack.unknown("facts file", name, known, "stack", "facts", number)
+    used = [path for name, path in known.items() if names is None or name in names]
+    return used, [path for path in known.values() if path not in used]
 
 
 def _require_folder(matrices: Path) -> None:
@@ -197,12 +245,12 @@ def _require_folder(matrices: Path) -> None:
 def _display(path: Path, matrices: Path) -> str:
     """The path to show to people, independent of the current folder and of the locale: matrices/facts/vllm.toml."""
     try:
-        told = Path("matrices") / path.relative_to(matrices)
+        shown = Path("matrices") / path.relative_to(matrices)
     except ValueError:
-        told = path
+        shown = path
     with suppress(UnicodeDecodeError):  # a file that was named in another encoding
-        return os.fsencode(told).decode()
-    return str(told)
+        return os.fsencode(shown).decode()
+    return str(shown)
 
 
 def load_images(matrices: Path) -> tuple[Image, ...]:
@@ -210,18 +258,4 @@ def load_images(matrices: Path) -> tuple[Image, ...]:
     path = matrices / "images.toml"
     if not path.exists():
         return ()
-    document = read(path, schema.ImagesFile, "matrices/images.toml")
-    defaults = document.content.defaults
-    images = []
-    for number, row in enumerate(document.content.image):
-        for key in ("cann", "soc", "python", "glibc"):
-            document.parse(lambda text, key=key: parse_value(key, text), getattr(row, key), "image", number, key)  # type: ignore[misc]
-        source = row.source or defaults.source
-        if source is None:
-            raise InputError(
-                "the image has no `source`", where=document.place("image", number), hint="say where it comes from"
-            )
-        images.append(
-            Image(name=row.name, cann=row.cann, soc=row.soc, python=row.python, glibc=row.glibc, source=source)
-        )
-    return tuple(images)
+    return read(path, ImagesFile, "matrices/images.toml").content.image

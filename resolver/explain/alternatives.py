@@ -12,14 +12,11 @@ from packaging.version import Version
 from resolver.errors import ResolverError
 from resolver.explain.costs import UNLISTED, UNSURE
 from resolver.model import text
-from resolver.model.component import ComponentRequirement, Value
+from resolver.model.dependency import BuildLine, Candidate, Kind, Package, StackLine
 from resolver.model.fact import Need, Requires, Warns
-from resolver.model.origin import BuildLine, StackLine
-from resolver.model.package import Kind, Package
-from resolver.model.release import Candidate, Release
-from resolver.model.requirement import Requirement
-from resolver.model.resolution import Resolution
-from resolver.model.statement import Lack
+from resolver.model.release import Release
+from resolver.model.requirement import ComponentRequirement, Requirement, Value
+from resolver.model.resolution import Lack, Resolution
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.grounded import Component, Ground, Lacking, Line
 from resolver.resolve.preference import names_prerelease

@@ -19,12 +19,10 @@ from resolver.errors import ResolverError
 from resolver.explain.trial import Expired
 from resolver.index.recorded import RecordedCatalog
 from resolver.model import text
+from resolver.model.dependency import Kind, StackLine
 from resolver.model.explanation import Awaited
-from resolver.model.origin import StackLine
-from resolver.model.package import Kind
 from resolver.model.problem import Recorded
-from resolver.model.resolution import Pin, Resolution
-from resolver.model.statement import Lack
+from resolver.model.resolution import Lack, Pin, Resolution
 from resolver.resolve.grounded import Ground, Lacking
 from resolver.resolve.project import Project
 from resolver.resolve.solver import Refutation, decide
@@ -100,13 +98,10 @@ def _rows(project: Project, specifiers: Sequence[SpecifierSet]) -> Iterator[Reco
             for version in (base, Version(f"{base.base_version}.post9999")):
                 for index in project.unreachable if specifier.contains(version, prereleases=True) else ():
                     yield Recorded(
-                        project=project.name,
-                        version=str(version),
                         index=index,
                         filename=f"{project.name.replace('-', '_')}-{version}-py3-none-any.whl",
                         sha256="0" * 64,
                         requires=(),
-                        requires_python="",
                         source="",
                         checked=date.min,
                         where="",

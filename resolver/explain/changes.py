@@ -17,16 +17,14 @@ from resolver.explain.edit import StackText, as_list, table_text
 from resolver.explain.trial import Trials, Undecided
 from resolver.lock.build import applied
 from resolver.model import text
+from resolver.model.dependency import Candidate, Package, SameRelease
 from resolver.model.explanation import Attempt, Change, ChangeKind, Contradiction, Outcome
-from resolver.model.origin import SameRelease
-from resolver.model.package import Package
 from resolver.model.problem import Ask, Problem
-from resolver.model.release import Candidate, Release
+from resolver.model.release import Release
 from resolver.model.requirement import Requirement
-from resolver.model.resolution import Resolution
-from resolver.model.statement import Lack
+from resolver.model.resolution import Lack, Resolution
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.core_statements import tell
+from resolver.resolve.core_statements import cutoff_text, tell
 from resolver.resolve.grounded import Component, Ground, Lacking, Line, Said, Taken
 from resolver.resolve.solver import Refutation
 
@@ -217,7 +215,7 @@ class Changes:
                     change = Change(ChangeKind.POLICY, project, after=after, where=self._problem.stack.where)
                     stack = stack.with_prereleases(project)
                 case Lacking():
-                    own = f"{CUTOFF} = {document.content.policy.exclude_newer}"
+                    own = f"{CUTOFF} = {cutoff_text(document.content.policy.exclude_newer).replace('T', ' ')}"
                     change = Change(ChangeKind.POLICY, CUTOFF, own, where=document.line("policy", CUTOFF))
                     stack = stack.without_cutoff()
                 case _:

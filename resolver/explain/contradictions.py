@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from packaging.version import Version
 
 from resolver.model import text
+from resolver.model.dependency import Candidate, Kind, Package
 from resolver.model.explanation import Branch, Closing, Contradiction
 from resolver.model.fact import Warns
-from resolver.model.package import Kind, Package
-from resolver.model.release import Candidate, Release
-from resolver.model.statement import Needs, Statement
+from resolver.model.release import Release
+from resolver.model.resolution import Needs, Statement
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.core_statements import spans, tell
 from resolver.resolve.grounded import Component, Ground, Lacking, Line, Module, Said, Taken

@@ -13,12 +13,9 @@ from pysat.solvers import Minisat22
 from resolver.errors import ResolverError
 from resolver.explain.contradictions import closing_subject, contradiction
 from resolver.explain.costs import drops
-from resolver.model.edge import Edge
+from resolver.model.dependency import BuildLine, Candidate, Edge, Kind, Package, StackLine
 from resolver.model.explanation import Contradiction
-from resolver.model.origin import BuildLine, StackLine
-from resolver.model.package import Kind, Package
-from resolver.model.release import Candidate
-from resolver.model.statement import Lack
+from resolver.model.resolution import Lack
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.complete import MOST_UNREAD
 from resolver.resolve.grounded import Component, Ground, Lacking, Line, Module, Said, Taken

@@ -14,7 +14,7 @@ from resolver.model import text
 from resolver.model.explanation import Change, ChangeKind, Fix
 from resolver.model.fact import Builds, Excludes, Fact, Metadata, Names, Requires, Strength, Warns
 from resolver.model.requirement import Requirement
-from resolver.model.statement import Lack, Source
+from resolver.model.resolution import Lack, Source
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.grounded import Component, Ground, Lacking, Line, Said, Taken
 

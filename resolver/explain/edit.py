@@ -20,9 +20,8 @@ import tomlkit
 from packaging.requirements import InvalidRequirement
 
 from resolver.model import text as texts
-from resolver.model.component import parse_value
 from resolver.model.explanation import Change, ChangeKind
-from resolver.model.requirement import Requirement
+from resolver.model.requirement import Requirement, parse_value
 from resolver.model.target import default_name
 
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'')

@@ -22,7 +22,7 @@ from resolver.explain.repairs import find
 from resolver.explain.trial import Clock, Expired, Trials
 from resolver.index.protocol import looking
 from resolver.lock.build import applied
-from resolver.model.component import COMPONENTS, ComponentRequirement
+from resolver.model.dependency import Kind, StackLine
 from resolver.model.explanation import (
     Awaited,
     Change,
@@ -34,12 +34,9 @@ from resolver.model.explanation import (
     PinOf,
 )
 from resolver.model.fact import Warns, as_warning
-from resolver.model.origin import StackLine
-from resolver.model.package import Kind
 from resolver.model.problem import Problem
-from resolver.model.requirement import Requirement
-from resolver.model.resolution import Resolution
-from resolver.model.statement import Lacks, Needs
+from resolver.model.requirement import COMPONENTS, ComponentRequirement, Requirement
+from resolver.model.resolution import Lacks, Needs, Resolution
 from resolver.resolve.core_statements import cutoff_text
 from resolver.resolve.grounded import Ground
 from resolver.resolve.preference import pins
@@ -112,7 +109,7 @@ def _options(inputs: Inputs, problem: Problem, cutoff: datetime | None) -> Itera
     if cutoff is not None:
         yield from ("--exclude-newer", cutoff_text(cutoff))
     targets = inputs.stack.content.target
-    if isinstance(targets, list) and len(targets) > 1:
+    if isinstance(targets, tuple) and len(targets) > 1:
         yield from ("--target", problem.target.name)
 
 

@@ -17,8 +17,7 @@ from msgspec.structs import replace
 
 from resolver.config import schema
 from resolver.config.compile import compile_problems
-from resolver.config.document import read_text
-from resolver.config.load import Inputs, with_stack
+from resolver.config.load import Inputs, read_text, with_stack
 from resolver.errors import ResolverError
 from resolver.explain.changes import Changed
 from resolver.explain.cores import cores

@@ -16,7 +16,7 @@ from typing import TypeGuard
 
 from msgspec.structs import replace
 
-from resolver.config.document import Document
+from resolver.config.load import Document
 from resolver.config.schema import FactFile
 from resolver.errors import ResolverError
 from resolver.explain.changes import Changed, Changes, practices_on, proposed
@@ -27,15 +27,13 @@ from resolver.index.parse.noted import Noted
 from resolver.index.parse.simple import moment
 from resolver.index.protocol import UnusableFile
 from resolver.model import text
-from resolver.model.component import ComponentRequirement, parse_value
+from resolver.model.dependency import Candidate, Kind, Package
 from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Builds, Practice, Replaces
-from resolver.model.package import Kind, Package
-from resolver.model.release import Candidate, Reason, Release
-from resolver.model.requirement import Requirement
-from resolver.model.resolution import Pin
-from resolver.model.statement import Lack, Source
-from resolver.model.tags import machine_of, newer_glibc
+from resolver.model.release import Reason, Release
+from resolver.model.requirement import ComponentRequirement, Requirement, parse_value
+from resolver.model.resolution import Lack, Pin, Source
+from resolver.model.target import machine_of, newer_glibc
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.core_statements import meant
 from resolver.resolve.grounded import Component, Ground, Lacking, Said

@@ -24,8 +24,7 @@ from resolver.explain.edit import StackText
 from resolver.explain.proposals import Proposals, first_day, is_unstated
 from resolver.explain.trial import Expired, Trials, Undecided
 from resolver.model.explanation import Attempt, Change, ChangeKind
-from resolver.model.resolution import Resolution
-from resolver.model.statement import Lack
+from resolver.model.resolution import Lack, Resolution
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.grounded import Component, Ground, Lacking
 from resolver.resolve.solver import Refutation

@@ -16,8 +16,7 @@ from packaging.utils import NormalizedName
 
 from resolver.config import schema
 from resolver.config.compile import compile_problems
-from resolver.config.document import read_text
-from resolver.config.load import Inputs, with_stack
+from resolver.config.load import Inputs, read_text, with_stack
 from resolver.errors import ResolverError
 from resolver.index.parse.filename import archive_version
 from resolver.index.parse.noted import Noted, noted_in

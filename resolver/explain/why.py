@@ -10,24 +10,22 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.errors import IndexFailure, InputError, UndecidedError
+from resolver.errors import IndexFailure, InputError, UndecidedError, did_you_mean
 from resolver.explain.contradictions import contradiction
 from resolver.explain.cores import cores
 from resolver.explain.trial import Clock, Expired
 from resolver.model import fact as facts
 from resolver.model import text
+from resolver.model.dependency import BuildLine, FactLine, MetadataLine, Origin, StackLine
 from resolver.model.explanation import Contradiction, Why
-from resolver.model.origin import BuildLine, FactLine, MetadataLine, Origin, StackLine
 from resolver.model.problem import Ask
 from resolver.model.release import Release
 from resolver.model.requirement import Requirement
-from resolver.model.resolution import Pin, Resolution
-from resolver.model.statement import Asks, Forbids, Needs, Shares, Source, Span, Statement
+from resolver.model.resolution import Asks, Forbids, Needs, Pin, Resolution, Shares, Source, Span, Statement
 from resolver.resolve.core_statements import spans
 from resolver.resolve.project import Project
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
-from resolver.suggestions import did_you_mean
 
 _PLACE = "--package"
 _LATER = 4  # newer releases that come after the pin, each with the facts that say so

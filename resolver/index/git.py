@@ -131,7 +131,7 @@ class Repositories:
         files.make_folder(partial.parent)
         try:
             self._of(url, commit, "bundle", "create", "--quiet", str(partial), _ref(commit))
-            files.sync([partial])
+            files.sync(partial)
             partial.replace(path)
         finally:
             partial.unlink(missing_ok=True)

@@ -22,8 +22,8 @@ from resolver.index.store.cache import Cache
 from resolver.index.store.file_cache import FileCache, release_of
 from resolver.index.store.page_cache import PageCache
 from resolver.index.store.readings import Readings
-from resolver.model.index import Indexes
 from resolver.model.message import Message
+from resolver.model.problem import Indexes
 from resolver.model.release import Archive, File, Metadata, Page
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from packaging.utils import NormalizedName
 
 from resolver.errors import Unreachable
 from resolver.index.protocol import Catalog, CatalogOver, Follow, Lookup
-from resolver.model.index import Indexes
-from resolver.model.problem import Recorded
+from resolver.model.problem import Indexes, Recorded
 from resolver.model.release import File, Metadata, Page
 
 

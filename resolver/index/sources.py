@@ -19,13 +19,12 @@ from resolver.index.git import NoSuchCommit, Repositories, UnreadRepository
 from resolver.index.parse.metadata import LEGACY_BUILD, Release, read_pyproject
 from resolver.index.protocol import UnusableFile
 from resolver.model import text
-from resolver.model.direct import Direct, same_repository
 from resolver.model.fact import Fact, Sources
 from resolver.model.message import Message, message
 from resolver.model.problem import Ask, Problem
-from resolver.model.recipe import Comment, Move, Recipe, container
+from resolver.model.release import Source
+from resolver.model.repository import Direct, Recipe, container, same_repository
 from resolver.model.requirement import Requirement
-from resolver.model.source import Source
 
 _FILE = "pyproject.toml"
 _FEW = 3  # commits named in a hint
@@ -300,13 +299,10 @@ def _patched(fact: Sources, path: str, repositories: Repositories) -> str:
     at = path
     patterns = []
     for step in reversed(fact.recipe.steps):
-        match step:
-            case Move() if step.after == at:
-                at = step.before
-            case Comment() if step.file == at:
-                patterns.append(step.pattern)
-            case _:
-                pass
+        if step.move and step.to == at:
+            at = step.move
+        elif step.comment and step.in_ == at:
+            patterns.append(step.comment)
     content = repositories.read(fact.git, fact.commit, at)
     if content is None:
         raise InputError(

@@ -16,11 +16,9 @@ from resolver.lock.order import stages
 from resolver.lock.warnings import drivers
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.component import ComponentRequirement
-from resolver.model.index import PYPI, Indexes
+from resolver.model.dependency import BuildLine, FactLine, MetadataLine, Origin, StackLine
 from resolver.model.lock import (
     FORMAT,
-    Departed,
     Lock,
     LockedAbsent,
     LockedExport,
@@ -30,19 +28,16 @@ from resolver.model.lock import (
     LockedIndex,
     LockedPassedOver,
     LockedPin,
-    LockedStep,
     LockedSubmodule,
     LockedTarget,
     Mode,
     Override,
 )
 from resolver.model.message import Message
-from resolver.model.origin import BuildLine, FactLine, MetadataLine, Origin, StackLine
-from resolver.model.recipe import Comment, Move, Run, Step
-from resolver.model.release import File, Release
-from resolver.model.requirement import Requirement
+from resolver.model.problem import PYPI, Indexes
+from resolver.model.release import File, Release, Source
+from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.resolution import Pin, Resolution
-from resolver.model.source import Source
 from resolver.model.target import Target
 
 
@@ -104,7 +99,7 @@ def build(
         ),
         export=_exports(fact for fact in about if isinstance(fact, facts.Exports)),
         absent=tuple(_absent(resolution, about)),
-        departs=tuple(Departed(**asdict(row)) for row in problem.stack.departures),
+        departs=problem.stack.departures,
         warnings=(
             *lock_warnings.warnings(resolution, about, catalog),
             *(line for pin in tools for line in lock_warnings.on_trust(pin, resolution, catalog)),
@@ -234,23 +229,13 @@ def _git(source: Source) -> LockedGit:
         ref=source.ref,
         subdirectory=source.subdirectory,
         editable=source.recipe.editable,
-        steps=tuple(map(_step, source.recipe.steps)),
+        steps=source.recipe.steps,
         rewrites=source.recipe.rewrites,
         submodules=tuple(
             LockedSubmodule(path=one.path, url=one.git, commit=one.commit) for one in source.recipe.submodules
         ),
         trust=source.trust,
     )
-
-
-def _step(step: Step) -> LockedStep:
-    match step:
-        case Move():
-            return LockedStep(move=step.before, to=step.after)
-        case Comment():
-            return LockedStep(comment=step.pattern, in_=step.file)
-        case Run():
-            return LockedStep(run=step.command, wheels=step.wheels)
 
 
 def _alike(pin: Pin, catalog: Catalog) -> Iterator[File]:

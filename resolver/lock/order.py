@@ -19,7 +19,7 @@ from resolver.errors import InputError
 from resolver.model import fact as facts
 from resolver.model.lock import LockedStage, Mode
 from resolver.model.message import Message, message, text
-from resolver.model.source import Source
+from resolver.model.release import Source
 
 _REST = ""  # stands for all pins that no fact orders
 _INSTALLER = frozenset(("pip", "setuptools"))

@@ -12,9 +12,9 @@ from packaging.version import Version
 
 from resolver.i18n import translate
 from resolver.index.parse.filename import archive_version, is_readable, wheel_parts
-from resolver.model import direct, text
-from resolver.model.component import ComponentRequirement, parse_value
+from resolver.model import repository, text
 from resolver.model.lock import Lock, LockedDriver, LockedGit, LockedPin, LockedTarget
+from resolver.model.requirement import ComponentRequirement, parse_value
 from resolver.model.target import PLATFORMS
 
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
@@ -134,15 +134,15 @@ def _require_version(version: str, name: str) -> None:
 
 
 def _require_git(git: LockedGit) -> None:
-    direct.repository(git.url)
-    direct.commit(git.commit)
+    repository.repository(git.url)
+    repository.commit(git.commit)
     paths = [git.subdirectory, *(path for step in git.steps for path in (step.move, step.to, step.in_, step.wheels))]
     for path in filter(None, paths):
-        direct.inside(path)
+        repository.inside(path)
     for one in git.submodules:
-        direct.inside(one.path)
-        direct.repository(one.url)
-        direct.commit(one.commit)
+        repository.inside(one.path)
+        repository.repository(one.url)
+        repository.commit(one.commit)
 
 
 def _require_stages(lock: Lock) -> None:

@@ -6,19 +6,17 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from resolver.errors import closest
 from resolver.index.protocol import Catalog
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.component import ComponentRequirement
-from resolver.model.index import Indexes
 from resolver.model.lock import LockedDriver, LockedPin
 from resolver.model.message import Message, message
 from resolver.model.message import text as text_of
-from resolver.model.problem import Problem
+from resolver.model.problem import Indexes, Problem
 from resolver.model.release import QUARANTINED
-from resolver.model.requirement import Requirement
+from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.resolution import FellBack, Pin, Resolution
-from resolver.suggestions import closest
 
 _HDK = "hdk"
 

@@ -8,7 +8,7 @@ import msgspec
 
 from resolver.model.fact import Warns
 from resolver.model.problem import Problem
-from resolver.model.statement import Span, Statement
+from resolver.model.resolution import Span, Statement
 
 
 class Closing(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """Facts: statements about the world that no project's metadata makes, with their evidence.
 
-Each kind is a type of its own. A fact is about those releases of `package` that
-any of its `versions` (PEP 440 specifier sets) contains, including pre-releases.
+Each kind is a type of its own, and the shape of its rows in a TOML file. A fact is about those releases of
+`package` that any of its `versions` (PEP 440 specifier sets) contains, including pre-releases.
 If a Chinese text (`…_zh`) is empty, the English one is shown.
 """
 
@@ -10,16 +10,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import date
 from enum import Enum
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.model.component import ComponentRequirement, Value
-from resolver.model.recipe import Recipe
-from resolver.model.requirement import Requirement
+from resolver.model.annotations import (
+    ALONE,
+    NOT_EMPTY,
+    SAME_TABLE,
+    UNWRITTEN,
+    Sentence,
+    Text,
+    Variables,
+    Where,
+    form,
+    printable,
+)
+from resolver.model.repository import Address, Commit, Inside, Recipe
+from resolver.model.requirement import Component, ComponentRequirement, Requirement, Value
 
 
 class Strength(Enum):
@@ -36,19 +47,26 @@ class Strength(Enum):
 
 
 Need = Requirement | ComponentRequirement
+_LABEL = form(
+    r"[a-z0-9]+(\.[a-z0-9]+)*",
+    "a local version label of lower case letters and digits, with dots between them",
+    '"empty"',
+)
 MachineNeed = Literal["c", "c++", "python-headers", "cmake", "make", "git"]
 
 
-class _Common(msgspec.Struct, frozen=True, kw_only=True):
-    id: str
+class _Common(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
+    """What every fact has. The file's name and its `defaults` stand for what a row leaves out."""
+
+    id: Text = ""
     package: NormalizedName
-    versions: tuple[SpecifierSet, ...]
-    reason: str
-    reason_zh: str = ""
+    versions: Annotated[tuple[SpecifierSet, ...], NOT_EMPTY, ALONE] = (SpecifierSet(">=0"),)
+    reason: Sentence
+    reason_zh: Sentence = ""
     strength: Strength
-    source: str
+    source: Text
     checked: date
-    where: str  # file:line
+    where: Where
 
     def speaks_of(self, release: Version) -> bool:
         """Whether the fact is about this release."""
@@ -58,8 +76,8 @@ class _Common(msgspec.Struct, frozen=True, kw_only=True):
 class _Requirements(_Common, frozen=True, kw_only=True):
     """A fact that may be a practice; then `risk` says what may fail."""
 
-    risk: str = ""
-    risk_zh: str = ""
+    risk: Sentence = ""
+    risk_zh: Sentence = ""
 
 
 class Requires(_Requirements, frozen=True, kw_only=True):
@@ -68,7 +86,7 @@ class Requires(_Requirements, frozen=True, kw_only=True):
     With `wheels`, requirements of wheels on an index, not of anything built from source.
     """
 
-    needs: tuple[Need, ...]
+    needs: Annotated[tuple[Need, ...], NOT_EMPTY]
     wheels: bool = False
 
 
@@ -82,16 +100,16 @@ class Replaces(_Requirements, frozen=True, kw_only=True):
     A practice also replaces what other facts, unless enforced, require of them.
     """
 
-    drop: tuple[NormalizedName, ...]
-    add: tuple[Need, ...]
+    drop: Annotated[tuple[NormalizedName, ...], NOT_EMPTY]
+    add: tuple[Need, ...] = ()
 
 
 class Metadata(_Common, frozen=True, kw_only=True):
     """The requirements of an archive that has no static metadata."""
 
     requires: tuple[Requirement, ...]
-    build_requires: tuple[Requirement, ...] | None
-    requires_python: SpecifierSet | None
+    build_requires: tuple[Requirement, ...] | None = None
+    requires_python: SpecifierSet | None = None
 
 
 class Builds(_Common, frozen=True, kw_only=True):
@@ -105,26 +123,27 @@ class Builds(_Common, frozen=True, kw_only=True):
     The fact applies to targets that promise all of `when`, and to others not at all.
     """
 
-    requires_from: str
+    from_: Literal["sdist"] = msgspec.field(name="from", default="sdist")
+    requires_from: Inside
     when: tuple[ComponentRequirement, ...] = ()
-    label: str
-    env: tuple[tuple[str, str], ...]  # `{version}` stands for the release
-    isolation: bool
-    build_drop: tuple[NormalizedName, ...]
-    build_add: tuple[Requirement, ...]
+    label: Annotated[str, _LABEL] = ""
+    env: Variables = ()  # `{version}` stands for the release
+    isolation: bool = True
+    build_drop: tuple[NormalizedName, ...] = ()
+    build_add: tuple[Requirement, ...] = ()
 
 
 class Collides(_Common, frozen=True, kw_only=True):
     """`package` and `other` own the same importable `module`, so at most one of them can be installed."""
 
-    other: NormalizedName
-    module: str
+    other: NormalizedName = msgspec.field(name="with")
+    module: Text
 
 
 class After(_Common, frozen=True, kw_only=True):
     """`package` is installed after those of `others` that are in the lock."""
 
-    others: tuple[NormalizedName, ...]
+    others: Annotated[tuple[NormalizedName, ...], NOT_EMPTY]
 
 
 class Warns(_Common, frozen=True, kw_only=True):
@@ -135,14 +154,14 @@ class Warns(_Common, frozen=True, kw_only=True):
     number alone and have a lower `last`.
     """
 
-    text: str
-    text_zh: str = ""
+    text: Text
+    text_zh: Text = ""
     grave: bool = False
     wheels: bool = False
-    extra: str
-    beside: tuple[Requirement, ...] = ()
-    unless: tuple[Need, ...]
-    last: int = 0
+    extra: NormalizedName = NormalizedName("")
+    beside: tuple[Requirement, ...] = msgspec.field(name="with", default=())
+    unless: tuple[Need, ...] = ()
+    last: Literal[0, 1, 2, 3, 4, 5, 6, 7, 8, 9] = 0
 
     @property
     def components(self) -> frozenset[str]:
@@ -160,8 +179,8 @@ class Names(_Common, frozen=True, kw_only=True):
     With `component`, only for targets that state it; not if a line of the stack asks for any of `unless_asked`.
     """
 
-    index: str
-    component: str = ""
+    index: Text = "pypi"
+    component: Component | None = None
     unless_asked: tuple[Requirement, ...] = ()
 
     def concerns(self, system: Mapping[str, Value], asked: Iterable[Need]) -> bool:
@@ -181,8 +200,8 @@ class Exports(_Common, frozen=True, kw_only=True):
     `optional` ones are suggested but not set. The environment of a *build* belongs to `Builds`.
     """
 
-    env: tuple[tuple[str, str], ...]
-    optional: bool
+    env: Annotated[Variables, NOT_EMPTY]
+    optional: bool = False
 
 
 class External(_Common, frozen=True, kw_only=True):
@@ -192,7 +211,7 @@ class External(_Common, frozen=True, kw_only=True):
     not look for.
     """
 
-    needs: tuple[MachineNeed, ...]
+    needs: Annotated[tuple[MachineNeed, ...], NOT_EMPTY]
 
 
 class Sources(_Common, frozen=True, kw_only=True):
@@ -203,12 +222,13 @@ class Sources(_Common, frozen=True, kw_only=True):
     repository can be read.
     """
 
-    git: str
-    commit: str
-    ref: str
-    subdirectory: str
-    recipe: Recipe
-    requires_from: tuple[str, ...]
+    versions: Annotated[tuple[SpecifierSet, ...], UNWRITTEN] = (SpecifierSet(),)
+    git: Address
+    commit: Commit
+    ref: Annotated[str, printable] = ""
+    subdirectory: Inside = ""
+    recipe: Annotated[Recipe, SAME_TABLE]
+    requires_from: tuple[Inside, ...] = ()
 
 
 class Absent(_Common, frozen=True, kw_only=True):
@@ -218,7 +238,7 @@ class Absent(_Common, frozen=True, kw_only=True):
     exclude each other, like distributions that collide.
     """
 
-    other: NormalizedName
+    other: NormalizedName = msgspec.field(name="without")
 
     @property
     def module(self) -> str:
@@ -254,15 +274,9 @@ Practice = Requires | Replaces  # those of this strength
 
 def needs_of(fact: Fact) -> tuple[Need, ...]:
     """What a fact makes its releases need, beyond their metadata or in place of it."""
-    match fact:
-        case Requires():
-            return fact.needs
-        case Replaces():
-            return fact.add
-        case Metadata() | Builds() | Sources():  # they stand for the metadata itself
-            return ()
-        case Excludes() | Collides() | After() | Warns() | Names() | Exports() | External() | Absent():
-            return ()
+    if isinstance(fact, Requires):
+        return fact.needs
+    return fact.add if isinstance(fact, Replaces) else ()
 
 
 def kept_of(fact: Requires, replaced: Iterable[Replaces]) -> tuple[Need, ...]:
@@ -276,19 +290,9 @@ def kept_of(fact: Requires, replaced: Iterable[Replaces]) -> tuple[Need, ...]:
 def as_warning(practice: Practice) -> Warns:
     """The warning that goes with a practice in force."""
     return Warns(
-        id=practice.id,
-        package=practice.package,
-        versions=practice.versions,
-        reason=practice.reason,
-        reason_zh=practice.reason_zh,
-        strength=practice.strength,
-        source=practice.source,
-        checked=practice.checked,
-        where=practice.where,
+        **{key: getattr(practice, key) for key in _Common.__struct_fields__},
         text=f"the practice `{practice.id}` goes against metadata, as the vendor's image does. {practice.reason} "
         f"Risk: {practice.risk}",
         text_zh=f"惯例 `{practice.id}` 与元数据相违，厂商的镜像也是如此。{practice.reason_zh or practice.reason}"
         f"风险：{practice.risk_zh or practice.risk}",
-        extra="",
-        unless=(),
     )

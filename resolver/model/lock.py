@@ -10,6 +10,8 @@ import msgspec
 from resolver.model import text
 from resolver.model.fact import MachineNeed, Strength
 from resolver.model.message import Message, message
+from resolver.model.problem import Departure
+from resolver.model.repository import Step
 
 FORMAT = 2
 
@@ -35,17 +37,6 @@ class LockedFile(_Row, kw_only=True, frozen=True):
     sha256: str
 
 
-class LockedStep(_Row, kw_only=True, frozen=True):
-    """A step before a checkout is built (a move, lines commented out, a command), or the script that builds it."""
-
-    move: str = ""
-    to: str = ""
-    comment: str = ""
-    in_: str = msgspec.field(name="in", default="")
-    run: tuple[str, ...] = ()
-    wheels: str = ""
-
-
 class LockedSubmodule(_Row, kw_only=True, frozen=True):
     """A repository inside the checkout, at the commit that the one around it names."""
 
@@ -67,7 +58,7 @@ class LockedGit(_Row, kw_only=True, frozen=True):
     ref: str = ""
     subdirectory: str = ""
     editable: bool = False
-    steps: tuple[LockedStep, ...] = ()
+    steps: tuple[Step, ...] = ()
     rewrites: tuple[str, ...] = ()
     submodules: tuple[LockedSubmodule, ...] = ()
     trust: Message | None = None
@@ -233,17 +224,6 @@ class LockedAbsent(_Row, kw_only=True, frozen=True):
     because: str
 
 
-class Departed(_Row, kw_only=True, frozen=True):
-    """Where the stack differs from its guide; the Chinese texts may be empty."""
-
-    guide: str
-    guide_zh: str = ""
-    here: str
-    here_zh: str = ""
-    reason: str
-    reason_zh: str = ""
-
-
 class Change(_Row, kw_only=True, frozen=True):
     """What became of a project since the lock before: `old` or `new` is empty where it came or went."""
 
@@ -273,7 +253,7 @@ class Lock(_Row, kw_only=True, frozen=True):
     passed_over: tuple[LockedPassedOver, ...] = ()
     export: tuple[LockedExport, ...] = ()
     absent: tuple[LockedAbsent, ...] = ()
-    departs: tuple[Departed, ...] = ()
+    departs: tuple[Departure, ...] = ()
     warnings: tuple[Message, ...] = ()
     notes: tuple[Message, ...] = ()
     exclude_newer: str = ""

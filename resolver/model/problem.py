@@ -3,21 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date, datetime
-from typing import Literal
+from datetime import date
+from typing import Annotated, Final, Literal
 
 import msgspec
-from packaging.utils import NormalizedName
+from packaging.utils import NormalizedName, canonicalize_name, parse_wheel_filename
 
-from resolver.model.component import Value
+from resolver.errors import InputError
+from resolver.model.annotations import NOT_EMPTY, Cutoff, RequirementLine, Sentence, Text, Variables, Where, form
+from resolver.model.dependency import BuildLine, StackLine
 from resolver.model.fact import Fact, Need, Practice
-from resolver.model.index import Indexes
-from resolver.model.origin import BuildLine, StackLine
-from resolver.model.requirement import Requirement
-from resolver.model.source import Source
-from resolver.model.target import Target
+from resolver.model.release import Source
+from resolver.model.repository import specifier
+from resolver.model.requirement import Requirement, Value
+from resolver.model.target import Platform, Target
 
+PYPI: Final = "pypi"
+_MODULE = form(r"[A-Za-z_][A-Za-z0-9_.]*", "the name of a module", '"torch"', '"vllm.engine"')
+_SHA256 = form(r"[0-9a-f]{64}", "a sha256: 64 hexadecimal digits, in lower case")
 Prereleases = Literal["if-necessary", "allow", "never"]
+
+
+def _wheel(text: str) -> str:
+    """The name of a wheel; raises ValueError."""
+    parse_wheel_filename(text)
+    return text
+
+
+def _url(text: str) -> str:
+    """An address that is one word wherever it is written; the error shows no password."""
+    if " " in text or not text.isprintable():
+        raise InputError(
+            "an address has a space or a character that does not print",
+            hint="percent-encode what belongs to it (a space is %20) and leave out the rest",
+        )
+    return text
+
+
+def _bound(text: str) -> str:
+    """The name of a project, or `*`; raises ValueError."""
+    return text if text == "*" else canonicalize_name(text, validate=True)
+
+
+_Url = Annotated[str, _url]
+Bound = Annotated[str, _bound]
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,22 +56,24 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     origin: StackLine | BuildLine
 
 
-class Departure(msgspec.Struct, frozen=True, kw_only=True):
+class Departure(
+    msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_defaults=True, forbid_unknown_fields=True
+):
     """A difference between a stack and the guide it replaces, and the reason; the Chinese texts may be empty."""
 
-    guide: str
-    guide_zh: str = ""
-    here: str
-    here_zh: str = ""
-    reason: str
-    reason_zh: str = ""
+    guide: Text
+    guide_zh: Text = ""
+    here: Text
+    here_zh: Text = ""
+    reason: Text
+    reason_zh: Text = ""
 
 
 class Checks(msgspec.Struct, frozen=True, kw_only=True):
     """What an installed environment must pass: imports, with environment variables set for them."""
 
-    imports: tuple[str, ...] = ()
-    env: tuple[tuple[str, str], ...] = ()
+    imports: tuple[Annotated[str, _MODULE], ...] = ()
+    env: Variables = ()
 
 
 class Relaxed(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,40 +85,101 @@ class Relaxed(msgspec.Struct, frozen=True, kw_only=True):
     where: str
 
 
-class Absence(msgspec.Struct, frozen=True, kw_only=True):
+class Absence(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     """A distribution that the stack keeps out. `where` is file:line; the Chinese may be empty."""
 
     package: NormalizedName
-    reason: str
-    reason_zh: str = ""
-    where: str
+    reason: Sentence
+    reason_zh: Sentence = ""
+    where: Where
 
 
-class Recorded(msgspec.Struct, frozen=True, kw_only=True):
+class Recorded(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     """A wheel as a stack tells of it. It counts only where its index cannot be reached.
 
     `requires` are PEP 508 lines. `source` says who quotes the hash and where the requirements are from;
     `where` is file:line.
     """
 
-    project: NormalizedName
-    version: str
-    index: str
-    filename: str
-    sha256: str
-    requires: tuple[str, ...]
-    requires_python: str
-    source: str
+    index: Text
+    filename: Annotated[str, _wheel] = msgspec.field(name="file")
+    sha256: Annotated[str, _SHA256]
+    requires: tuple[RequirementLine, ...]
+    requires_python: Annotated[str, specifier] = ""
+    source: Sentence
     checked: date
-    where: str
+    where: Where
+
+    @property
+    def project(self) -> NormalizedName:
+        """The project whose wheel it is."""
+        return parse_wheel_filename(self.filename)[0]
+
+    @property
+    def version(self) -> str:
+        """The release that it is of."""
+        return str(parse_wheel_filename(self.filename)[1])
 
 
-class Policy(msgspec.Struct, frozen=True, kw_only=True):
+class Index(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
+    """A simple repository (PEP 503). `pypi` has no address: it is what pip is configured with.
+
+    `mirrors` are tried in order where `url` does not answer; they serve the same content. Where it is not `complete`,
+    that it lacks a release says nothing of what there is: no fact about such a release is a mistake.
+    """
+
+    name: Text
+    url: _Url = ""
+    mirrors: tuple[_Url, ...] = ()
+    complete: bool = True
+
+
+class Binding(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
+    """Where projects are looked up, and nowhere else.
+
+    `packages` are normalised names, or `*` for every project that no other
+    binding names. With `take` = "first" the first of `indexes` that has the
+    project answers alone; with "all" they answer together, the first named
+    winning where two have the same version. `unreachable` says what happens
+    when one cannot be reached; "recorded", which no file writes, that the stack
+    tells of files of the one index. Empty `platforms` means all.
+    """
+
+    packages: Annotated[tuple[Bound, ...], NOT_EMPTY]
+    indexes: Annotated[tuple[Text, ...], NOT_EMPTY]
+    take: Literal["first", "all"] = "first"
+    unreachable: Literal["fail", "next", "recorded"] = "fail"
+    platforms: tuple[Platform, ...] = ()
+    reason: str = ""
+
+
+class Indexes(msgspec.Struct, frozen=True, kw_only=True):
+    """All indexes of a problem and their bindings; earlier bindings win.
+
+    `own` tells that the stack brought its own list instead of matrices/indexes.toml, whose bindings are
+    `replaced` then: they rule nothing, and a lock warns where they would have led elsewhere.
+    """
+
+    indexes: Mapping[str, Index]
+    bindings: tuple[Binding, ...]
+    own: bool = False
+    replaced: tuple[Binding, ...] = ()
+
+    def binding(self, project: NormalizedName, platform: str) -> Binding:
+        """The one binding that rules a project on a platform; `pypi` where none names it."""
+        for wanted in (project, "*"):
+            for binding in self.bindings:
+                if wanted in binding.packages and (not binding.platforms or platform in binding.platforms):
+                    return binding
+        return Binding(packages=("*",), indexes=(PYPI,))
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     """What may be chosen at all. `exclude_newer` is a moment with a time zone, or None."""
 
     prereleases: Prereleases = "if-necessary"
     prereleases_of: Mapping[NormalizedName, Prereleases] = msgspec.field(default_factory=dict)
-    exclude_newer: datetime | None = None
+    exclude_newer: Cutoff | None = None
 
     def prereleases_for(self, project: NormalizedName) -> Prereleases:
         """The pre-release policy of one project."""

@@ -1,4 +1,4 @@
-"""What an index offers for a project: files, grouped by release; and what of it may be chosen for a package."""
+"""What an index offers for a project: files, grouped by release; and a release from a commit instead."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import msgspec
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.model.component import Value
-from resolver.model.fact import Builds
-from resolver.model.package import Package
-from resolver.model.source import Source
+from resolver.model import text
+from resolver.model.fact import Builds, Sources
+from resolver.model.message import Message
+from resolver.model.repository import Recipe
 
 
 class File(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -134,6 +134,43 @@ class Archive(msgspec.Struct, frozen=True, array_like=True, gc=False):
     why_dynamic: str = ""
 
 
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """A project's one release. `commit` is in full; `ref` is what people call it, and may be empty.
+
+    `fact` says what is known of it; without one it was read at the commit. `trust` tells why the
+    requirements rest on the fact's word alone; it is None where they were read at the commit.
+    """
+
+    name: NormalizedName
+    url: str
+    commit: str
+    ref: str = ""
+    subdirectory: str = ""
+    recipe: Recipe
+    fact: Sources | None
+    trust: Message | None = None
+
+    @property
+    def version(self) -> Version:
+        """What its build calls itself."""
+        return self.recipe.version
+
+    @property
+    def address(self) -> str:
+        """The repository and the commit, for people."""
+        return f"{self.url}@{self.commit[:12]}"
+
+    @property
+    def where(self) -> str:
+        """file:line of the fact, or the repository that says so itself."""
+        return self.fact.where if self.fact is not None else self.address
+
+    @property
+    def extras(self) -> tuple[str, ...]:
+        """The extras that its requirements name."""
+        return text.all_extras(self.recipe.requires)
+
+
 class Release(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A release of a project that the target can use.
 
@@ -152,27 +189,3 @@ class Release(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     yanked: bool
     position: int
     source: Source | None = None
-
-
-class Candidate(msgspec.Struct, frozen=True, eq=False):
-    """One choice for a package. There is one object per choice, so identity is equality.
-
-    `chosen` is a Release for a project, a component's value, or the owner of a module.
-    """
-
-    package: Package
-    chosen: Release | Value
-
-    @property
-    def release(self) -> Release:
-        """The release of a project's candidate; other candidates have none."""
-        assert isinstance(self.chosen, Release)  # noqa: S101  the solver asks projects only
-        return self.chosen
-
-    @property
-    def version(self) -> Version:
-        """The version of a project's candidate."""
-        return self.release.version
-
-    def __str__(self) -> str:
-        return f"{self.package} {self.chosen.version if isinstance(self.chosen, Release) else self.chosen}"

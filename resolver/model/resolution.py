@@ -1,17 +1,167 @@
-"""The answer to a problem: what is pinned, or what clashes."""
+"""The answer to a problem: what is pinned, or what clashes.
+
+What clashes are statements, each one a constraint with its origin. A statement holds data, no words: renderers make
+sentences of it, in English and in Chinese. There are five sorts: a line of the stack, a component of the target, a
+requirement (of a file's metadata, a fact or a build), a fact that forbids, and the absence of usable files.
+"""
 
 from __future__ import annotations
+
+from enum import Enum
 
 import msgspec
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.model.fact import Practice
+from resolver.model.dependency import Origin
+from resolver.model.fact import Absent, Collides, Excludes, Fact, Names, Practice
 from resolver.model.message import Message
-from resolver.model.origin import Origin
 from resolver.model.problem import Problem
-from resolver.model.release import Release
-from resolver.model.statement import Statement
+from resolver.model.release import Reason, Rejection, Release
+
+
+class Span(msgspec.Struct, frozen=True):
+    """Releases of a project that follow each other on the indexes, oldest to newest; `count` of them."""
+
+    oldest: str
+    newest: str
+    count: int
+
+
+class Asks(msgspec.Struct, frozen=True, kw_only=True):
+    """The stack asks for `text`. `where` is file:line, or an option (`--package`) that asks what if."""
+
+    text: str
+    where: str
+
+
+class Has(msgspec.Struct, frozen=True, kw_only=True):
+    """The target has a component in this version. `where` is file:line."""
+
+    component: str
+    value: str
+    where: str
+
+
+class Source(Enum):
+    """Who says that a release needs something."""
+
+    METADATA = "metadata"  # the metadata of its file
+    FACT = "fact"
+    BUILD = "build"  # build-system.requires of its archive, or a fact about the build
+
+    __hash__ = object.__hash__  # Enum's own is written in Python, and every look-up of a ground calls it
+
+
+class Needs(msgspec.Struct, frozen=True, kw_only=True):
+    """These releases of `subject` (a project, or one of its extras) need `needs`.
+
+    `where` is the file whose metadata says so (of the newest of the releases), or file:line of `fact`.
+    """
+
+    subject: str
+    versions: tuple[Span, ...]
+    needs: str
+    source: Source
+    where: str
+    fact: Fact | None = None
+
+
+class Forbids(msgspec.Struct, frozen=True, kw_only=True):
+    """A fact takes these releases of `subject` out."""
+
+    subject: str
+    versions: tuple[Span, ...]
+    fact: Excludes | Names
+
+    @property
+    def where(self) -> str:
+        """file:line of the fact."""
+        return self.fact.where
+
+
+class Shares(msgspec.Struct, frozen=True, kw_only=True):
+    """Two distributions own the same importable module, or must not meet: at most one of them can be installed."""
+
+    fact: Collides | Absent
+
+    @property
+    def where(self) -> str:
+        """file:line of the fact."""
+        return self.fact.where
+
+
+class Lack(Enum):
+    """Why there is nothing to take."""
+
+    PROJECT = "project"  # no index bound to the project has it
+    RELEASE = "release"  # no release is in what is wanted
+    FILE = "file"  # the releases have no file that the target can use
+    UNUSABLE = "unusable"  # a file proved unusable when it was opened
+    PRERELEASE = "prerelease"  # pre-releases, which the policy does not take
+    NEEDLESS = "needless"  # pre-releases, which the policy takes only where no final release fits what is asked
+    YANKED = "yanked"  # yanked, and pinned by neither the stack nor a fact
+    CUTOFF = "cutoff"  # uploaded after the cut-off
+    SOURCE = "source"  # the stack takes the project from a commit, whose version is another
+    UNREACHABLE = "unreachable"  # an index that might have one could not be reached
+
+    __hash__ = object.__hash__  # Enum's own is written in Python, and every look-up of a ground calls it
+
+
+class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+    """A release that cannot be used, and why each of its files was set aside, the nearest to the target first.
+
+    Of a file that proved unusable when it was opened, that is the first; wheels that the target cannot use follow.
+    """
+
+    version: str
+    files: tuple[Rejection, ...]
+
+
+class Unread(msgspec.Struct, frozen=True):
+    """Files of a page that are of no release, for one reason: how many, and the name of the first."""
+
+    reason: Reason
+    count: int
+    filename: str
+
+
+class Lacks(msgspec.Struct, frozen=True, kw_only=True):
+    """There is no usable release of `subject` in `wanted` (a specifier, empty for any).
+
+    `refusals` are the newest of the releases concerned, of which there are
+    `count`. `newest` is the newest release on the indexes, empty where there is none.
+    `nearest` are those just before and just after `wanted`, where a newer one exists than the newest before it.
+    `where` names the indexes that were asked, or the file. `unreachable` are indexes
+    that might have had one. With Lack.SOURCE `newest` is the version of the commit, and `where` the place that
+    says so. `meant` is a known project of a similar name, or a component, where no index has this one. Where wheels
+    were set aside
+    `machine` is what the target has of what wheels are built for (`machine_of`); with Lack.CUTOFF `cutoff` is the
+    cut-off: a day that counts to its end, or a moment. `unread` are the files of a project without any release,
+    the most frequent reason first.
+    """
+
+    subject: str
+    wanted: str
+    lack: Lack
+    where: str
+    count: int = 0
+    newest: str = ""
+    nearest: tuple[str, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    unreachable: tuple[str, ...] = ()
+    meant: str = ""
+    machine: tuple[tuple[str, str], ...] = ()
+    cutoff: str = ""
+    unread: tuple[Unread, ...] = ()
+
+
+Statement = Asks | Has | Needs | Forbids | Shares | Lacks
+
+
+def fact_of(statement: Statement) -> Fact | None:
+    """The fact that a statement rests on, if any."""
+    return getattr(statement, "fact", None)
 
 
 class Pin(msgspec.Struct, frozen=True, kw_only=True):

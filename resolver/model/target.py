@@ -1,4 +1,4 @@
-"""The machine that a lock is for: its marker environment and its tags.
+"""The machine that a lock is for: its marker environment, its tags, and what of those of a wheel it lacks.
 
 Everything comes from what the stack states; nothing from the interpreter or
 machine that runs the resolver.
@@ -7,27 +7,27 @@ machine that runs the resolver.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
-from typing import Literal, get_args
+from functools import cached_property, lru_cache, partial
+from typing import Annotated, Final, Literal, get_args
 
 import msgspec
 from packaging import tags as packaging_tags
 from packaging.version import Version
 
-from resolver.model.component import Value
+from resolver.model.annotations import Text, form
+from resolver.model.requirement import Value, parse_value
 
 # PEP 599, PEP 571, PEP 513: the glibc that the older names stand for.
-_LEGACY_MANYLINUX = {(2, 17): "manylinux2014", (2, 12): "manylinux2010", (2, 5): "manylinux1"}
-# The oldest glibc that a PEP 600 tag may name for a machine.
-_TITLES = {"cann": "CANN", "hdk": "HDK", "soc": "SoC"}
-_OLDEST_GLIBC = {"x86_64": 5, "i686": 5}
-_OLDEST_GLIBC_DEFAULT = 17
-
+_LEGACY: Final = {"manylinux2014": (2, 17), "manylinux2010": (2, 12), "manylinux1": (2, 5)}
+_OLDEST_GLIBC: Final = {"aarch64": 17, "x86_64": 5}  # that a tag of PEP 600 may name
+_TITLES: Final = {"cann": "CANN", "hdk": "HDK", "soc": "SoC"}
 _LAST_PATCH = 99  # of a line of Python: beyond any that there is
 
 Platform = Literal["linux-aarch64", "linux-x86_64"]
+Glibc = Annotated[str, form(r"2\.\d{1,3}", "a version of glibc", '"2.28"')]
+_IMAGE = form(r"[a-z0-9][A-Za-z0-9._/:@-]{0,254}", "the name of an image with its host and tag")
 PLATFORMS: tuple[Platform, ...] = get_args(Platform)
 
 
@@ -108,11 +108,9 @@ class Target:
 
     def _platforms(self) -> Iterator[str]:
         major, minor = self.glibc
-        oldest = _OLDEST_GLIBC.get(self.machine, _OLDEST_GLIBC_DEFAULT)
-        for number in range(minor, oldest - 1, -1):
+        for number in range(minor, _OLDEST_GLIBC[self.machine] - 1, -1):
             yield f"manylinux_{major}_{number}_{self.machine}"
-            if legacy := _LEGACY_MANYLINUX.get((major, number)):
-                yield f"{legacy}_{self.machine}"
+            yield from (f"{name}_{self.machine}" for name, glibc in _LEGACY.items() if glibc == (major, number))
         yield f"linux_{self.machine}"
 
     def __str__(self) -> str:
@@ -124,18 +122,24 @@ class Target:
         return ", ".join(parts)
 
 
+def spelt(component: str, text: str) -> str:
+    """A text that spells a value of a component; raises ValueError."""
+    parse_value(component, text)
+    return text
+
+
 class Image(msgspec.Struct, frozen=True, kw_only=True):
     """A container image that brings CANN and Python, and what a lock must ask for to be installed on it.
 
     `name` with registry and tag. `cann`, `soc` and `python` as targets state them, `glibc` as `2.35`.
     """
 
-    name: str
-    cann: str
-    soc: str
-    python: str
-    glibc: str
-    source: str
+    name: Annotated[str, _IMAGE]
+    cann: Annotated[str, partial(spelt, "cann")]
+    soc: Annotated[str, partial(spelt, "soc")]
+    python: Annotated[str, form(r"3\.\d{1,2}", "a version of Python without a patch number", '"3.11"')]
+    glibc: Glibc
+    source: Text
 
 
 @lru_cache
@@ -159,3 +163,87 @@ def default_name(python: str, platform: str, system: Mapping[str, Value]) -> str
     parts += [f"{key}{system[key]}" for key in ("cann", "hdk") if key in system]
     parts += [str(system["soc"])] if "soc" in system else []
     return re.sub(r"[^a-z0-9._-]", "-", "-".join(parts).lower())
+
+
+# --- what a wheel's tags ask of a machine that a target is not (PEP 425, 600, 656)
+
+_GLIBC = re.compile(r"manylinux_(\d+)_(\d+)_(.+)")
+_PYTHON = re.compile(r"(cp|py|pp)(\d)(\d*)")
+_SYSTEMS: Final = (("musllinux", "musl"), ("macosx", "macOS"), ("win", "Windows"))
+
+
+def machine_of(target: Target) -> Mapping[str, str]:
+    """What tags speak of, of a target: `processor`, `glibc` and `python`."""
+    python = ".".join(map(str, target.python_line))
+    return {"processor": target.machine, "glibc": ".".join(map(str, target.glibc)), "python": python}
+
+
+def lacking(filename: str, machine: Mapping[str, str]) -> Mapping[str, str]:
+    """What a wheel needs and the machine (of `machine_of`) does not have; empty where the name does not tell.
+
+    Beside the keys of the machine there may be `system`: another one than Linux with glibc.
+    """
+    parts = filename.removesuffix(".whl").split("-")
+    if not filename.endswith(".whl") or len(parts) not in (5, 6):
+        return {}
+    pythons, abis, platforms = (part.lower().split(".") for part in parts[-3:])
+    if not all(re.fullmatch(r"[a-z]+[a-z0-9_]*", platform) for platform in platforms):
+        return {}  # a label of PEP 825, or nothing that is known
+    return {**_platform(platforms, machine), **_python(pythons, abis, machine["python"])}
+
+
+def newer_glibc(filenames: Iterable[str], machine: Mapping[str, str]) -> str:
+    """The lowest glibc needed by a wheel that needs nothing else of the machine; empty if none is such."""
+    found = (lacking(filename, machine) for filename in filenames)
+    return min((one["glibc"] for one in found if one.keys() == {"glibc"}), key=_numbers, default="")
+
+
+def _platform(platforms: list[str], machine: Mapping[str, str]) -> dict[str, str]:
+    if "any" in platforms:
+        return {}
+    builds = [_build(platform) for platform in platforms]
+    linux = [(arch, glibc) for system, arch, glibc in builds if not system]
+    if not linux:
+        return {"system": builds[0][0]} if builds[0][0] else {}
+    ours = [glibc for arch, glibc in linux if arch == machine["processor"]]
+    if not ours:
+        return {"processor": linux[0][0]} if linux[0][0] else {}
+    oldest = min(ours, key=_numbers)
+    return {"glibc": oldest} if _numbers(oldest) > _numbers(machine["glibc"]) else {}
+
+
+def _build(platform: str) -> tuple[str, str, str]:
+    """System (empty for Linux with glibc), processor and glibc of a platform tag."""
+    for begin, system in _SYSTEMS:
+        if platform.startswith(begin):
+            return system, "", ""
+    if found := _GLIBC.fullmatch(platform):
+        return "", found[3], f"{found[1]}.{found[2]}"
+    name, _, arch = platform.partition("_")
+    return "", arch, ".".join(map(str, _LEGACY.get(name, ())))
+
+
+def _python(pythons: list[str], abis: list[str], line: str) -> dict[str, str]:
+    """The first Python that the tags name, where none of them is the line's."""
+    told = []
+    for tag in pythons:
+        found = _PYTHON.fullmatch(tag)
+        if found is None:
+            return {}
+        version = f"{found[2]}.{found[3]}" if found[3] else found[2]
+        same = version == line or (found[1] == "py" and version == line.partition(".")[0])
+        stable = "abi3" in abis or (found[1] == "py" and "none" in abis)
+        if found[1] != "pp" and (same or (stable and _same_line(version, line))):
+            free_threaded = f"{tag}t" in abis and tag not in abis and "abi3" not in abis
+            return {"python": f"{version} (free-threaded)"} if free_threaded else {}
+        told.append(f"PyPy {version}" if found[1] == "pp" else version)
+    return {"python": told[0]}
+
+
+def _same_line(version: str, line: str) -> bool:
+    wanted, own = _numbers(version), _numbers(line)
+    return wanted[0] == own[0] and wanted <= own
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in version.split(".") if part.isdigit()]

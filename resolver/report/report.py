@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from resolver.i18n import listed, translate
-from resolver.model.lock import Lock, LockedAbsent, LockedFact, LockedGit, LockedPin, LockedStep
+from resolver.model.lock import Lock, LockedAbsent, LockedFact, LockedGit, LockedPin
 from resolver.model.message import Message
+from resolver.model.repository import Step
 from resolver.model.text import Language
 from resolver.report.requirements import stage_title
 from resolver.report.text import markdown, one_line
@@ -153,7 +154,7 @@ def treatment(git: LockedGit, language: Language = "en") -> list[str]:
     return [*done, translate("report.rewrites", language, names=names)] if names else done
 
 
-def _step(step: LockedStep, language: Language) -> str:
+def _step(step: Step, language: Language) -> str:
     if step.move:
         return translate("report.moves", language, move=step.move, to=step.to)
     if step.comment:

@@ -11,7 +11,7 @@ from resolver.json_text import digest, json_text
 from resolver.lock.bundle import Served
 from resolver.model.fact import MachineNeed
 from resolver.model.lock import Lock, LockedGit, LockedPin, LockedStage, bundle_name
-from resolver.model.recipe import container
+from resolver.model.repository import container
 from resolver.model.text import Language
 from resolver.report.requirements import STAGES, build_file, files_by_index, pin_lines, stage_title
 from resolver.report.template import environment

@@ -15,8 +15,8 @@ from typing import Any
 
 from resolver.i18n import LANGUAGES, templates, translate
 from resolver.json_text import json_text
-from resolver.model.component import Clause, ComponentRequirement
 from resolver.model.lock import Lock, LockedDriver, LockedFact, LockedPin
+from resolver.model.requirement import Clause, ComponentRequirement
 from resolver.model.text import Language
 from resolver.report.text import one_line
 

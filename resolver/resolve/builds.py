@@ -19,7 +19,7 @@ from resolver.errors import InputError
 from resolver.index.protocol import Catalog
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.origin import BuildLine
+from resolver.model.dependency import BuildLine
 from resolver.model.problem import Ask, Checks, Problem
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Conflict, Resolution

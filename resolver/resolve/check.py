@@ -24,10 +24,9 @@ from packaging.version import Version
 from resolver.index.protocol import Catalog, UnusableFile
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.component import ComponentRequirement
 from resolver.model.problem import Problem
 from resolver.model.release import File, Page
-from resolver.model.requirement import Requirement
+from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.resolution import Pin, Resolution
 
 _MOST_TAGS = 1000

@@ -16,12 +16,11 @@ from typing import Final
 from packaging.specifiers import SpecifierSet
 
 from resolver.model import text
-from resolver.model.component import ComponentRequirement
-from resolver.model.edge import Allows, Edge
+from resolver.model.dependency import Allows, Candidate, Edge, Kind, Package
 from resolver.model.fact import Excludes, Names
-from resolver.model.package import Kind, Package
-from resolver.model.release import Candidate, Reason, Release
-from resolver.model.statement import Lack
+from resolver.model.release import Reason, Release
+from resolver.model.requirement import ComponentRequirement
+from resolver.model.resolution import Lack
 from resolver.resolve.grounded import Component, Ground, Grounded, Lacking, Line, Module, Taken, grounds
 from resolver.resolve.preference import pins, satisfies
 from resolver.resolve.prefetch import Prefetch

@@ -17,12 +17,9 @@ from typing import Final
 
 from resolver.errors import UndecidedError
 from resolver.model import fact as facts
-from resolver.model.edge import Edge
-from resolver.model.origin import SameRelease
-from resolver.model.package import Kind, Package
-from resolver.model.release import Candidate
+from resolver.model.dependency import Candidate, Edge, Kind, Package, SameRelease
 from resolver.model.requirement import Requirement
-from resolver.model.statement import Lack
+from resolver.model.resolution import Lack
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.gather import Reached
 from resolver.resolve.grounded import Ground, Lacking

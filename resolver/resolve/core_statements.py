@@ -14,14 +14,13 @@ from itertools import chain
 
 from packaging.specifiers import SpecifierSet
 
+from resolver.errors import closest
 from resolver.model import text
-from resolver.model.component import OTHER_NAMES
+from resolver.model.dependency import BuildLine, Kind, Package, StackLine, Unusable
 from resolver.model.fact import Absent, Collides, Excludes, Names, Need, Warns, needs_of
-from resolver.model.origin import BuildLine, StackLine, Unusable
-from resolver.model.package import Kind, Package
 from resolver.model.release import Reason, Rejection, Release
-from resolver.model.requirement import Requirement
-from resolver.model.statement import (
+from resolver.model.requirement import OTHER_NAMES, Requirement
+from resolver.model.resolution import (
     Asks,
     Forbids,
     Has,
@@ -35,13 +34,11 @@ from resolver.model.statement import (
     Statement,
     Unread,
 )
-from resolver.model.tags import lacking, machine_of, newer_glibc
-from resolver.model.target import Target
+from resolver.model.target import Target, lacking, machine_of, newer_glibc
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.grounded import Component, Ground, Lacking, Line, Module, Said, Taken
 from resolver.resolve.preference import names_prerelease
 from resolver.resolve.project import Project
-from resolver.suggestions import closest
 
 _SAID_BY_THE_REASON = frozenset({Reason.DYNAMIC, Reason.UNOPENED, Reason.UNREAD})
 _SIMILAR = 0.7  # from 0 to 1, as in difflib

@@ -14,13 +14,24 @@ from resolver.index.parse.compatibility import Compatibility
 from resolver.index.protocol import Catalog, UnusableFile
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.component import ComponentRequirement
-from resolver.model.edge import Edge, Exactly, Nothing, Owner
-from resolver.model.origin import BuildLine, FactLine, MetadataLine, Origin, SameRelease, Unusable
-from resolver.model.package import Kind, Package
+from resolver.model.dependency import (
+    BuildLine,
+    Candidate,
+    Edge,
+    Exactly,
+    FactLine,
+    Kind,
+    MetadataLine,
+    Nothing,
+    Origin,
+    Owner,
+    Package,
+    SameRelease,
+    Unusable,
+)
 from resolver.model.problem import Problem
-from resolver.model.release import Candidate, Reason, Release
-from resolver.model.requirement import Requirement
+from resolver.model.release import Reason, Release
+from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.resolution import LeftOut
 from resolver.resolve.needs import DYNAMIC, DynamicArchiveError, Lines, Relevance, is_built_here, requirement_lines
 from resolver.resolve.project import Project

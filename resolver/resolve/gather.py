@@ -10,10 +10,7 @@ from packaging.utils import NormalizedName
 
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.edge import Edge
-from resolver.model.origin import SameRelease
-from resolver.model.package import Kind, Package
-from resolver.model.release import Candidate
+from resolver.model.dependency import Candidate, Edge, Kind, Package, SameRelease
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin, Resolution
 from resolver.resolve.needs import requirement_lines

@@ -12,10 +12,18 @@ from typing import NamedTuple
 from pysat.card import CardEnc, EncType
 from pysat.solvers import Cadical153
 
-from resolver.model.edge import Edge, Owner
-from resolver.model.origin import BuildLine, FactLine, MetadataLine, SameRelease, StackLine, Unusable
-from resolver.model.package import Package
-from resolver.model.statement import Lack, Source
+from resolver.model.dependency import (
+    BuildLine,
+    Edge,
+    FactLine,
+    MetadataLine,
+    Owner,
+    Package,
+    SameRelease,
+    StackLine,
+    Unusable,
+)
+from resolver.model.resolution import Lack, Source
 
 
 class Line(NamedTuple):

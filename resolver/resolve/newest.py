@@ -19,8 +19,7 @@ from itertools import takewhile
 import networkx as nx
 
 from resolver.errors import UndecidedError
-from resolver.model.package import Kind, Package
-from resolver.model.release import Candidate
+from resolver.model.dependency import Candidate, Kind, Package
 from resolver.resolve.gather import InvalidChoiceError, Reached
 from resolver.resolve.preference import ANYTHING, Demand
 from resolver.resolve.provider import Tick

@@ -9,10 +9,9 @@ from typing import NamedTuple
 from packaging.specifiers import SpecifierSet
 
 from resolver.model import text
-from resolver.model.component import ComponentRequirement
-from resolver.model.edge import Allows, Edge, Exactly, Owner
-from resolver.model.origin import FactLine, StackLine
-from resolver.model.release import Candidate, Release
+from resolver.model.dependency import Allows, Candidate, Edge, Exactly, FactLine, Owner, StackLine
+from resolver.model.release import Release
+from resolver.model.requirement import ComponentRequirement
 from resolver.resolve.project import Project
 
 

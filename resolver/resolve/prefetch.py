@@ -16,10 +16,8 @@ from resolver.errors import ResolverError
 from resolver.index.protocol import Lookup
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.edge import Edge
-from resolver.model.origin import MetadataLine
-from resolver.model.package import Kind, Package
-from resolver.model.release import Candidate, File, Metadata, Release
+from resolver.model.dependency import Candidate, Edge, Kind, MetadataLine, Package
+from resolver.model.release import File, Metadata, Release
 from resolver.resolve.preference import ANYTHING, Demand
 from resolver.resolve.universe import Universe
 

@@ -21,11 +21,10 @@ from resolver.index.parse.compatibility import Compatibility
 from resolver.index.parse.simple import moment
 from resolver.index.protocol import Lookup
 from resolver.model import text
-from resolver.model.component import Value
-from resolver.model.edge import Allows, Among, Exactly
+from resolver.model.dependency import Allows, Among, Exactly
 from resolver.model.fact import Builds, Excludes, Fact, FactKind, Names, Warns
-from resolver.model.release import File, Page, Reason, Rejection, Release
-from resolver.model.source import Source
+from resolver.model.release import File, Page, Reason, Rejection, Release, Source
+from resolver.model.requirement import Value
 
 
 class Offer(NamedTuple):

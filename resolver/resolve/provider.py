@@ -17,9 +17,8 @@ from resolvelib import AbstractProvider, BaseReporter
 from resolvelib.resolvers import Criterion, RequirementInformation, Resolution, ResolutionTooDeep
 from resolvelib.structs import Matches, State
 
-from resolver.model.edge import Edge
-from resolver.model.package import Kind, Package
-from resolver.model.release import Candidate, Release
+from resolver.model.dependency import Candidate, Edge, Kind, Package
+from resolver.model.release import Release
 from resolver.resolve.preference import ANYTHING, Demand
 from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.universe import Universe

@@ -19,15 +19,11 @@ from packaging.version import Version
 from resolver.errors import ResolverError
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.component import ComponentRequirement
-from resolver.model.edge import Edge
-from resolver.model.origin import SameRelease, StackLine
-from resolver.model.package import Kind, Package
+from resolver.model.dependency import Candidate, Edge, Kind, Package, SameRelease, StackLine
 from resolver.model.problem import Ask
-from resolver.model.release import Candidate, Reason, Rejection, Release
-from resolver.model.requirement import Requirement
-from resolver.model.resolution import FellBack, LostExtra, PassedOver, Pin, Resolution
-from resolver.model.statement import Asks, Statement
+from resolver.model.release import Reason, Rejection, Release
+from resolver.model.requirement import ComponentRequirement, Requirement
+from resolver.model.resolution import Asks, FellBack, LostExtra, PassedOver, Pin, Resolution, Statement
 from resolver.resolve.grounded import Component, Ground, Line
 from resolver.resolve.needs import DynamicArchiveError
 from resolver.resolve.project import Project

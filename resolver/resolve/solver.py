@@ -13,7 +13,7 @@ from resolvelib.resolvers import ResolutionImpossible, ResolutionTooDeep
 
 from resolver.errors import ResolverError, UndecidedError
 from resolver.index.protocol import Catalog
-from resolver.model.origin import Unusable
+from resolver.model.dependency import Unusable
 from resolver.model.problem import Problem
 from resolver.model.release import Reason
 from resolver.model.resolution import Conflict, Resolution

@@ -19,12 +19,10 @@ from resolver.index.parse.compatibility import Compatibility
 from resolver.index.protocol import Catalog, Lookup
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.edge import Allows, Among, Edge
-from resolver.model.package import Kind, Package
+from resolver.model.dependency import Allows, Among, Candidate, Edge, Kind, Package
 from resolver.model.problem import Ask, Problem
-from resolver.model.release import Candidate, Release
+from resolver.model.release import Release, Source
 from resolver.model.requirement import Requirement
-from resolver.model.source import Source
 from resolver.resolve.edges import Edges
 from resolver.resolve.preference import ANYTHING, Demand, demand_of, every_release, releases, satisfies
 from resolver.resolve.project import Ordered, Project, of_source

@@ -656,7 +656,7 @@ def test_a_fact_that_a_stack_sets_aside_is_warned_of(clash: Workspace) -> None:
 @pytest.mark.parametrize(
     ("fact", "old", "new", "told"),
     [
-        ("", "0.13-needs-vllm", "0.13-need-vllm", "there is no fact `vllm-ascend-0.13-need-vllm` to relax"),
+        ("", "0.13-needs-vllm", "0.13-need-vllm", "there is no fact `vllm-ascend-0.13-need-vllm`"),
         ("", '"vllm==0.13.0"]', '"vllm==0.14.0"]', "the fact `vllm-ascend-0.13-needs-vllm` has no need `vllm==0.14.0`"),
         ('strength = "enforced"\n', "", "", "the fact `vllm-ascend-0.13-needs-vllm` cannot be relaxed"),
     ],
@@ -675,9 +675,9 @@ def test_a_fact_of_the_stack_must_name_its_project(clash: Workspace) -> None:
     run = clash.lock()
     assert (run.status, run.stdout) == (2, "")
     assert run.stderr == (
-        "error: a fact in a stack must name the project it is about\n"
+        "error: the key `package` is missing\n"
         f"  at matrices/stacks/demo.toml:{AT}: fact.excludes[0]\n"
-        'hint: add package = "…"\n'
+        "hint: it must have package, reason, strength, source, checked\n"
     )
 
 

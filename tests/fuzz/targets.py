@@ -32,8 +32,7 @@ from packaging.version import Version
 
 from resolver.config import schema
 from resolver.config.compile import compile_problems
-from resolver.config.document import Document, read_text
-from resolver.config.load import Inputs
+from resolver.config.load import Document, Inputs, read_text
 from resolver.errors import IndexFailure, InputError, WrongRelease
 from resolver.index import snapshot_file
 from resolver.index.net.failures import _seconds
@@ -55,10 +54,10 @@ from resolver.index.store.page_cache import Answer, PageCache, StoredPage, place
 from resolver.lock import bundle, folder
 from resolver.lock import file as lock_file
 from resolver.model import text
-from resolver.model.component import ComponentRequirement
-from resolver.model.direct import Direct
-from resolver.model.index import Binding, Indexes
+from resolver.model.problem import Binding, Indexes
 from resolver.model.release import File, Metadata
+from resolver.model.repository import Direct
+from resolver.model.requirement import ComponentRequirement
 from resolver.model.system import SystemVersion
 from resolver.model.target import Target as Machine
 from resolver.report.files import render
@@ -290,7 +289,7 @@ def toml(kind: str, content: bytes) -> None:
     try:
         read = read_text(content.decode().replace("\r\n", "\n"), _SHAPES[kind], name)
     except UnicodeDecodeError:
-        raise InputError(f"`{name}` is not UTF-8") from None  # as `document` has it
+        raise InputError(f"`{name}` is not UTF-8") from None  # as `load` has it
     problems = compile_problems(_inputs(kind, read))
     assert problems
     for problem in problems:

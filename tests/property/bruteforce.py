@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from resolver.model import fact as facts
-from resolver.model.component import ComponentRequirement
+from resolver.model.requirement import ComponentRequirement
 from tests.property.worlds import COMPONENT_NEEDS, World, fits
 
 # PEP 508, for linux-aarch64 with CPython

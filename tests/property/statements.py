@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from resolver.model import fact as facts
-from resolver.model.statement import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Source, Span, Statement
+from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Source, Span, Statement
 from tests.property.bruteforce import line_holds
 from tests.property.worlds import COMPONENT_NEEDS, World, fits
 

@@ -21,8 +21,7 @@ from resolver.explain.cores import cores, smallest, wish_of
 from resolver.explain.explain import draft, lettered
 from resolver.explain.trial import Clock
 from resolver.model.explanation import Branch, Change, ChangeKind, Contradiction, Explanation, Fix
-from resolver.model.resolution import Resolution
-from resolver.model.statement import Needs, Shares, Statement
+from resolver.model.resolution import Needs, Resolution, Shares, Statement
 from resolver.report.explanation.conflict import further_blocks
 from resolver.report.terminal import terminal_text
 from resolver.resolve.grounded import Ground

@@ -17,8 +17,7 @@ from msgspec.structs import replace
 
 from resolver.config import schema
 from resolver.config.compile import compile_problems
-from resolver.config.document import read_text
-from resolver.config.load import Inputs, with_stack
+from resolver.config.load import Inputs, read_text, with_stack
 from resolver.explain.explain import draft, lettered
 from resolver.explain.multi_target import Everywhere
 from resolver.explain.trial import Clock

@@ -14,8 +14,7 @@ from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 from packaging.version import Version
 
-from resolver.model.resolution import Conflict, Resolution
-from resolver.model.statement import Asks
+from resolver.model.resolution import Asks, Conflict, Resolution
 from resolver.resolve import solver
 from resolver.resolve.complete import CompleteEngine, Unsatisfiable
 from resolver.resolve.gather import gather

@@ -18,12 +18,12 @@ from packaging.version import Version as Pep440
 
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.origin import StackLine
+from resolver.model.dependency import StackLine
 from resolver.model.problem import Absence, Ask, Problem
-from resolver.model.recipe import Recipe
+from resolver.model.release import Source
+from resolver.model.repository import Recipe
 from resolver.model.requirement import Requirement as Need
 from resolver.model.resolution import Resolution
-from resolver.model.source import Source
 from resolver.resolve.check import check
 from resolver.resolve.complete import CompleteEngine, Unsatisfiable
 from resolver.resolve.gather import gather

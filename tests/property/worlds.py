@@ -15,8 +15,7 @@ import tomli_w
 from hypothesis import strategies as st
 
 from resolver.config import schema
-from resolver.config.document import read_text
-from resolver.config.load import Inputs
+from resolver.config.load import Inputs, read_text
 from resolver.model import fact as facts
 from resolver.model.problem import Prereleases, Problem
 from tests import problems

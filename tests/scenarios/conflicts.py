@@ -19,8 +19,7 @@ from msgspec.structs import replace
 
 from resolver.config import schema
 from resolver.config.compile import compile_problems
-from resolver.config.document import read_text
-from resolver.config.load import Inputs, load
+from resolver.config.load import Inputs, load, read_text
 from resolver.explain.contradictions import contradiction
 from resolver.explain.cores import cores
 from resolver.index import snapshot_file

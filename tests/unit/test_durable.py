@@ -129,21 +129,10 @@ def test_a_file_system_that_cannot_sync_folders(
     def refuse(path: Path) -> None:
         raise OSError(getattr(errno, number), "refused")
 
-    monkeypatch.setattr(files, "_sync", refuse)
+    monkeypatch.setattr(files, "sync", refuse)
     if raised:
         with pytest.raises(OSError, match="refused"):
             files.write(tmp_path / "a", b"1")
     else:
         files.write(tmp_path / "a", b"1")
     assert (tmp_path / "a").read_bytes() == b"1"
-
-
-def test_where_no_thread_can_be_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = Disk(monkeypatch)
-
-    def refuse(*_: object) -> None:
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr("threading.Thread.start", refuse)
-    folder.replace({tmp_path / "there": LOCK})
-    kept.require(tmp_path / "there", tmp_path / "there" / "lock.toml", tmp_path)

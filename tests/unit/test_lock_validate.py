@@ -100,7 +100,11 @@ to = "b"
         ('commit = "', 'commit = "x', "a commit is 40 hexadecimal digits, in lower case"),
         ('url = "https://', 'url = "https://u:p@', "the address contains credentials"),
         ('sha256 = "', 'sha256 = "$(x)', "is not the sha256 of"),
-        (TRUSTED, TRUSTED + SUBMODULE.format("../x", "https://h/x"), "it is not a path inside the repository"),
+        (
+            TRUSTED,
+            TRUSTED + SUBMODULE.format("../x", "https://h/x"),
+            "it is not a path inside the repository or archive",
+        ),
         (TRUSTED, TRUSTED + SUBMODULE.format("x", "ext::sh -c id"), "only https, ssh, file are supported"),
         ('{ name = "pypi" }', '{ name = "huawei" }', "`numpy` is from `pypi`, which is not an index of the lock"),
         ('{ name = "pypi" }', '{ name = "pypi" }, { name = "pypi" }', "`pypi` is an index 2 times"),
@@ -149,7 +153,7 @@ to = "b"
         ('    "torch",\n    "vllm",\n', '    "torch; x",\n    "vllm",\n', "`torch; x` is not the name of a module"),
         (TRUSTED, STEP.format("a\\nb", "true", "a"), "has characters that do not print"),
         (TRUSTED, STEP.format("a", "true\\nx", "a"), "has characters that do not print"),
-        (TRUSTED, STEP.format("a", "true", "../a"), "it is not a path inside the repository"),
+        (TRUSTED, STEP.format("a", "true", "../a"), "it is not a path inside the repository or archive"),
     ],
 )
 def test_an_edited_lock_says_what_is_wrong(tmp_path: Path, old: str, new: str, why: str) -> None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from msgspec.structs import replace
-from packaging.utils import canonicalize_name
 
 from resolver.i18n import translate
 from resolver.lock.warnings import warnings
 from resolver.model.fact import Fact
-from resolver.model.index import PYPI, Binding
 from resolver.model.message import message
-from resolver.model.problem import Problem, Recorded
+from resolver.model.problem import PYPI, Binding, Problem, Recorded
 from resolver.model.release import ProjectStatus
 from tests.datacatalog import DataCatalog
 from tests.problems import CHECKED, excludes, problem, solved
@@ -55,8 +53,6 @@ def test_only_the_wheel_that_a_row_is_about_is_taken_on_trust() -> None:
     catalog = DataCatalog({"a": {"2": []}})
     catalog.unreachable = (PYPI,)
     row = Recorded(
-        project=canonicalize_name("a"),
-        version="2",
         index=PYPI,
         filename="a-2-py3-none-any.whl",
         sha256="0" * 64,

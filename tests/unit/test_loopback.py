@@ -24,8 +24,8 @@ from resolver.index.protocol import Catalog, UnusableFile
 from resolver.index.recording import RecordingCatalog
 from resolver.index.snapshot import SnapshotCatalog
 from resolver.index.store.cache import Cache
-from resolver.model.index import Index, Indexes
 from resolver.model.message import Message
+from resolver.model.problem import Index, Indexes
 from resolver.model.release import Archive, File
 from resolver.model.target import Target
 from tests.builders import build_wheel

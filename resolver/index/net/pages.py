@@ -17,8 +17,8 @@ from resolver.index.parse.address import Root
 from resolver.index.parse.simple import ACCEPT
 from resolver.index.protocol import Lookup
 from resolver.index.store.page_cache import Answer, IndexAnswer, PageCache, mark_of
-from resolver.model.index import PYPI, Binding
 from resolver.model.message import Message, message
+from resolver.model.problem import PYPI, Binding
 
 _PAGE_LIMIT: Final = 32 << 20
 

@@ -15,7 +15,7 @@ from resolver.errors import IndexFailure, InputError, Unreachable
 from resolver.index.parse.address import Root, read_root
 from resolver.index.protocol import Lookup
 from resolver.index.store.cache import ODD, Cache
-from resolver.model.index import PYPI, Binding, Index, Indexes
+from resolver.model.problem import PYPI, Binding, Index, Indexes
 from resolver.model.release import File, Page, ProjectStatus, Rejection
 
 if sys.version_info >= (3, 14):

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from resolver.errors import shown
 from resolver.i18n import LANGUAGES, translate
 from resolver.json_text import json_text
-from resolver.model.component import ComponentRequirement
 from resolver.model.explanation import Awaited, Branch, Contradiction, Explanation, Fix, Why
 from resolver.model.fact import Fact, Warns
 from resolver.model.problem import Problem
-from resolver.model.statement import Forbids, Needs, Statement
+from resolver.model.requirement import ComponentRequirement
+from resolver.model.resolution import Forbids, Needs, Statement
 from resolver.model.text import Language
 from resolver.report.document import Block, Code, Details, Heading, Item, Items, Line, Paragraph, Span, line
 from resolver.report.explanation import changes, sentences

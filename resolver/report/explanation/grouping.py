@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 from packaging.version import Version
 
-from resolver.model.component import ComponentRequirement
 from resolver.model.explanation import Branch, Closing, Contradiction
-from resolver.model.statement import Lack, Lacks, Needs, Span, Statement
+from resolver.model.requirement import ComponentRequirement
+from resolver.model.resolution import Lack, Lacks, Needs, Span, Statement
 from resolver.model.text import requirement
 
 _SCREEN = 10  # statements that are shown one by one

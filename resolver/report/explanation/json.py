@@ -19,7 +19,7 @@ from resolver.model.explanation import (
     Why,
 )
 from resolver.model.fact import Fact, Warns
-from resolver.model.statement import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Source, Statement
+from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Source, Statement
 from resolver.model.text import Language
 from resolver.report.explanation import changes, sentences
 from resolver.report.explanation.places import cited, place_of, source_line

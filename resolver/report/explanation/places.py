@@ -10,7 +10,7 @@ import msgspec
 
 from resolver.i18n import translate
 from resolver.model.fact import Fact
-from resolver.model.statement import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Source, Statement, fact_of
+from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Source, Statement, fact_of
 from resolver.model.text import Language
 
 _FILE = re.compile(r".+(?::\d+|\.whl|\.zip|\.tar\.gz)")  # anything else is the name of an index

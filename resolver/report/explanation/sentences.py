@@ -12,7 +12,7 @@ from resolver.model.explanation import Awaited, Branch, Closing, Contradiction
 from resolver.model.fact import Absent, Fact, Names, Warns
 from resolver.model.problem import Problem
 from resolver.model.release import Reason, Rejection
-from resolver.model.statement import (
+from resolver.model.resolution import (
     Asks,
     Forbids,
     Has,
@@ -26,7 +26,7 @@ from resolver.model.statement import (
     Statement,
     Unread,
 )
-from resolver.model.tags import lacking, newer_glibc
+from resolver.model.target import lacking, newer_glibc
 from resolver.model.text import Language
 from resolver.report.explanation.grouping import grouped
 

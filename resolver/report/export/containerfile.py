@@ -9,8 +9,8 @@ from pathlib import PurePosixPath
 from packaging.version import Version
 
 from resolver.errors import InputError
-from resolver.model.component import ComponentRequirement, parse_value
 from resolver.model.lock import Lock
+from resolver.model.requirement import ComponentRequirement, parse_value
 from resolver.model.target import Image
 from resolver.report.template import environment
 

@@ -23,9 +23,9 @@ from resolver import __version__
 from resolver.i18n import translate
 from resolver.json_text import json_text
 from resolver.lock import file as lock_file
-from resolver.model.index import PYPI
 from resolver.model.lock import Lock, LockedFact, LockedPin
 from resolver.model.message import Message
+from resolver.model.problem import PYPI
 from resolver.report.report import treatment
 
 _NAMESPACE = UUID("0b7c1c52-5f0e-5f0c-9a53-6a3e7a8f4b10")  # for serial numbers derived from locks

@@ -25,8 +25,8 @@ from resolver.audit.compare import (
 from resolver.index.live import LiveCatalog, Pool
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.store.cache import Cache
-from resolver.model.index import Binding, Index, Indexes
 from resolver.model.lock import Lock, LockedFile, LockedGit, LockedIndex, LockedPin, LockedTarget
+from resolver.model.problem import Binding, Index, Indexes
 from resolver.report.upstream.changes import lines, sentence
 from tests.builders import Built
 from tests.loopback import LoopbackIndex

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from resolver.config.document import read
 from resolver.config.facts import compile_facts
+from resolver.config.load import read
 from resolver.config.schema import FactFile, StackFile
 from resolver.model.fact import Fact, Warns
 
 FOLDER = Path(__file__).parents[3] / "matrices" / "facts"
 FILES = sorted(FOLDER.glob("*.toml"))
 STACKS = sorted((FOLDER.parent / "stacks").glob("*.toml"))
-FACTS = compile_facts([read(path, FactFile, f"matrices/facts/{path.name}") for path in FILES], None)
+FACTS = compile_facts([read(path, FactFile, f"matrices/facts/{path.name}") for path in FILES])
 
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9A-Za-z]+)+")  # 2.8.0.post2, 8.3.RC1, 9.1.X

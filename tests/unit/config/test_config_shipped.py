@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from resolver.config.document import read
 from resolver.config.facts import compile_facts
+from resolver.config.load import read
 from resolver.config.schema import FactFile
 from resolver.lock.build import applied
 from resolver.model.fact import Warns

@@ -7,19 +7,14 @@ from pathlib import Path
 import pytest
 from packaging.version import Version
 
-from resolver.config.compile import compile_problems
-from resolver.config.load import load
-from resolver.errors import InputError
 from resolver.model import fact as facts
-from resolver.model.direct import Direct, same_repository
-from resolver.model.problem import Problem
-from resolver.model.recipe import Comment, Move, Recipe, Run, container
+from resolver.model.repository import Direct, Recipe, Step, container, same_repository
+from tests.unit.config.folders import HEAD, message, problem, requiring
 
 _CREDENTIALS = "the address contains credentials, which do not belong in a file; use a git credential helper"
 _CHARACTERS = "the address has characters that a repository address must not contain"
-_OUTSIDE = "it is not a path inside the repository"
+_OUTSIDE = "it is not a path inside the repository or archive"
 COMMIT = "ccd7d934" + "0" * 32
-HEAD = '[defaults]\nstrength = "documented"\nsource = "a guide"\nchecked = 2026-11-20\n\n'
 SOURCE = f"""\
 [[sources]]
 git = "https://example.org/verl.git"
@@ -31,26 +26,14 @@ reason = "the guide names it"
 """
 
 
-def problem(folder: Path, *requires: str, more: str = "", facts: str = "") -> Problem:
-    """A stack of these lines on one line (the fourth), with a file of facts about verl."""
-    (folder / "stacks").mkdir()
-    (folder / "facts").mkdir()
-    rows = ", ".join(f"'{line}'" for line in requires)
-    (folder / "stacks" / "s.toml").write_text(
-        f'[stack]\nname = "s"\nsummary = "a test"\nrequires = [{rows}]\n\n'
-        f'[target]\npython = "3.11"\nplatform = "linux-aarch64"\n\n{more}'
-    )
-    (folder / "facts" / "verl.toml").write_text(HEAD + facts)
-    return compile_problems(load("s", folder))[0]
-
-
-def message(folder: Path, *requires: str, more: str = "", facts: str = "") -> str:
-    with pytest.raises(InputError) as caught:
-        problem(folder, *requires, more=more, facts=facts)
-    return str(caught.value)
-
-
 # --- what they mean
+
+
+def recipe(folder: Path, *keys: str) -> Recipe:
+    """What a row with these keys besides says of building the project."""
+    (fact,) = problem(folder, facts=HEAD + SOURCE + "\n".join(keys)).facts
+    assert isinstance(fact, facts.Sources)
+    return fact.recipe
 
 
 def test_a_row_is_a_fact_about_one_commit(tmp_path: Path) -> None:
@@ -59,7 +42,7 @@ def test_a_row_is_a_fact_about_one_commit(tmp_path: Path) -> None:
         "env = { B = '{version}', A = '1' }\nrewrites = ['Verl_X']\n"
         "steps = [{ move = 'a.toml', to = 'python/pyproject.toml' }, { comment = '^torch', in = 'r.txt' }]\n"
     )
-    (fact,) = problem(tmp_path, "verl", facts=row).facts
+    (fact,) = problem(tmp_path, facts=HEAD + row).facts
     assert isinstance(fact, facts.Sources)
     assert (fact.git, fact.commit, fact.ref) == ("https://example.org/verl.git", COMMIT, "v0.5.0-716-gccd7d934")
     assert (fact.id, fact.where, fact.subdirectory) == ("verl-sources-1", "matrices/facts/verl.toml:6", "python")
@@ -72,33 +55,24 @@ def test_a_row_is_a_fact_about_one_commit(tmp_path: Path) -> None:
         isolation=False,
         editable=True,
         env=(("A", "1"), ("B", "{version}")),
-        steps=(Move("a.toml", "python/pyproject.toml"), Comment("^torch", "r.txt")),
+        steps=(Step(move="a.toml", to="python/pyproject.toml"), Step(comment="^torch", in_="r.txt")),
         rewrites=("verl-x",),
     )
 
 
-def test_a_script_that_builds_the_wheel_is_the_last_step(tmp_path: Path) -> None:
-    row = SOURCE + "steps = [{ run = ['bash', 'build.sh', '-a', 'memory-saver'], wheels = 'output/verl*.whl' }]\n"
-    (fact,) = problem(tmp_path, "verl", facts=row).facts
-    assert isinstance(fact, facts.Sources)
-    assert fact.recipe.script == Run(("bash", "build.sh", "-a", "memory-saver"), "output/verl*.whl")
-
-
-def test_a_command_without_wheels_is_a_step_like_others(tmp_path: Path) -> None:
-    row = SOURCE + "editable = true\nsteps = [{ run = ['python', 'patch.py'] }, { move = 'a', to = 'b' }]\n"
-    (fact,) = problem(tmp_path, "verl", facts=row).facts
-    assert isinstance(fact, facts.Sources)
-    assert fact.recipe.steps == (Run(("python", "patch.py")), Move("a", "b"))
-    assert fact.recipe.script is None
+def test_a_step_with_wheels_is_the_script_that_builds_the_wheel(tmp_path: Path) -> None:
+    built = recipe(tmp_path, "steps = [{ run = ['bash', 'build.sh'], wheels = 'output/verl*.whl' }]")
+    assert built.script == Step(run=("bash", "build.sh"), wheels="output/verl*.whl")
+    changed = recipe(tmp_path, "editable = true", "steps = [{ run = ['python', 'a.py'] }, { move = 'a', to = 'b' }]")
+    assert changed.steps == (Step(run=("python", "a.py")), Step(move="a", to="b"))
+    assert changed.script is None
 
 
 def test_submodules_are_sorted_so_that_one_follows_the_one_it_is_in(tmp_path: Path) -> None:
     rows = ", ".join(
         f"{{ path = '{path}', git = 'https://example.org/x', commit = '{COMMIT}' }}" for path in ("a/b/c", "a-b", "a/")
     )
-    (fact,) = problem(tmp_path, "verl", facts=f"{SOURCE}submodules = [{rows}]\n").facts
-    assert isinstance(fact, facts.Sources)
-    paths = [one.path for one in fact.recipe.submodules]
+    paths = [one.path for one in recipe(tmp_path, f"submodules = [{rows}]").submodules]
     assert paths == ["a", "a-b", "a/b/c"]
     assert [container(path, paths) for path in paths] == ["", "", "a"]
 
@@ -124,18 +98,17 @@ def test_a_submodule_that_is_refused(path: str, git: str, commit: str, why: str,
         f"{{ path = '{one}', git = '{two or 'https://example.org/x'}', commit = '{three or COMMIT}' }}"
         for one, two, three in (("b", "", ""), (path, git, commit))
     )
-    told = message(tmp_path, "verl", facts=f"{SOURCE}submodules = [{rows}]\n")
+    told = message(tmp_path, facts=f"{HEAD}{SOURCE}submodules = [{rows}]\n")
     assert why in told
     assert "matrices/facts/verl.toml:13: sources[0].submodules" in told
 
 
 def test_what_must_be_absent_is_a_row_of_the_stack_or_a_fact(tmp_path: Path) -> None:
     fact = '[[absent]]\nversions = "<1"\nwithout = "Timm"\nreason = "text only"\n'
-    found = problem(
-        tmp_path, "verl", more='[[absent]]\npackage = "Torch_Vision"\nreason = "no\\n pictures"\n', facts=fact
-    )
+    stack = requiring("verl") + '[[absent]]\npackage = "Torch_Vision"\nreason = "no\\n pictures"\n'
+    found = problem(tmp_path, stack, facts=HEAD + fact)
     assert [(row.package, row.reason, row.where) for row in found.stack.absent] == [
-        ("torch-vision", "no pictures", "matrices/stacks/s.toml:10")
+        ("torch-vision", "no pictures", "matrices/stacks/s.toml:13")
     ]
     (absent,) = found.facts
     assert isinstance(absent, facts.Absent)
@@ -191,13 +164,13 @@ _PLACE = "  at matrices/stacks/s.toml:4: stack.requires[0]\n"
     ],
 )
 def test_an_address_that_is_not_followed(line: str, why: str, tmp_path: Path) -> None:
-    told = message(tmp_path, line)
+    told = message(tmp_path, requiring(line))
     assert told == f"the address of `verl` is not supported\n{_PLACE}  {why}\n{_FORM}"
     assert "s3cret" not in told
 
 
 def test_a_line_that_cannot_be_read_shows_no_credentials(tmp_path: Path) -> None:
-    assert message(tmp_path, "verl @@ git+https://me:s3cret@h/verl.git@v1") == (
+    assert message(tmp_path, requiring("verl @@ git+https://me:s3cret@h/verl.git@v1")) == (
         f"this is not a requirement\n{_PLACE}  it may contain a password, so it is not shown\n"
         "hint: write `numpy<2`, `ray[default]==2.41.0`, `cann in 8.5.0 | 8.5.1` or, in a stack, "
         "`verl @ git+https://HOST/PATH@COMMIT`"
@@ -207,23 +180,9 @@ def test_a_line_that_cannot_be_read_shows_no_credentials(tmp_path: Path) -> None
 # --- what is wrong with a row
 
 
-def test_a_fact_cannot_keep_its_own_project_out(tmp_path: Path) -> None:
-    assert message(tmp_path, "verl", facts='[[absent]]\nwithout = "verl"\nreason = "x"\n') == (
-        "`verl` cannot be absent where it is installed\n  at matrices/facts/verl.toml:7: absent[0].without\n"
-        "hint: `without` names another project, which must not be installed beside this one"
-    )
-
-
 def test_a_stack_does_not_ask_for_what_it_keeps_out(tmp_path: Path) -> None:
-    assert message(tmp_path, "numpy", "Timm>=1", more='[[absent]]\npackage = "timm"\nreason = "text only"\n') == (
-        "the stack both asks for `timm` and lists it as absent\n  at matrices/stacks/s.toml:11: absent[0].package\n"
+    absent = '[[absent]]\npackage = "timm"\nreason = "text only"\n'
+    assert message(tmp_path, requiring("numpy", "Timm>=1") + absent) == (
+        "the stack both asks for `timm` and lists it as absent\n  at matrices/stacks/s.toml:14: absent[0].package\n"
         "  `Timm>=1` is asked for at matrices/stacks/s.toml:4\nhint: remove one of the two lines"
-    )
-
-
-def test_a_stack_keeps_a_project_out_once(tmp_path: Path) -> None:
-    row = '[[absent]]\npackage = "timm"\nreason = "text only"\n\n'
-    assert message(tmp_path, "numpy", more=row + row) == (
-        "`timm` is listed as absent twice\n  at matrices/stacks/s.toml:15: absent[1].package\n"
-        "  the other row is at matrices/stacks/s.toml:10"
     )

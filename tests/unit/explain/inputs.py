@@ -6,8 +6,7 @@ from datetime import datetime
 
 from resolver.config import schema
 from resolver.config.compile import compile_problems
-from resolver.config.document import read_text
-from resolver.config.load import Inputs
+from resolver.config.load import Inputs, read_text
 from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog

@@ -11,7 +11,7 @@ from resolver.explain.contradictions import contradiction
 from resolver.explain.cores import cores, smallest
 from resolver.model import fact as facts
 from resolver.model.explanation import Branch, Contradiction
-from resolver.model.statement import Lacks, Needs, Source
+from resolver.model.resolution import Lacks, Needs, Source
 from resolver.report.explanation.sentences import (
     branch_sentence,
     closing_sentence,

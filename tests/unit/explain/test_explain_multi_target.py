@@ -10,8 +10,7 @@ import pytest
 
 from resolver.config import schema
 from resolver.config.compile import compile_problems
-from resolver.config.document import read_text
-from resolver.config.load import with_stack
+from resolver.config.load import read_text, with_stack
 from resolver.errors import IndexFailure
 from resolver.explain.explain import draft, lettered
 from resolver.explain.multi_target import Everywhere

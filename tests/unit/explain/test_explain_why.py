@@ -7,8 +7,7 @@ from packaging.version import Version
 from resolver.explain.trial import Clock
 from resolver.explain.why import why
 from resolver.model import text
-from resolver.model.resolution import Resolution
-from resolver.model.statement import Needs
+from resolver.model.resolution import Needs, Resolution
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog

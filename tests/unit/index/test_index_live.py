@@ -28,8 +28,8 @@ from resolver.index.net.pipconfig import PipConfig
 from resolver.index.protocol import Lookup, UnusableFile
 from resolver.index.store.cache import Cache
 from resolver.model import text
-from resolver.model.index import Binding, Index, Indexes
 from resolver.model.message import Message, message
+from resolver.model.problem import Binding, Index, Indexes
 from resolver.model.release import Archive, File, Metadata
 from tests.builders import build_wheel, core_metadata
 from tests.cached import damage

@@ -16,7 +16,7 @@ from resolver.index import git
 from resolver.index.git import Repositories, UnreadRepository
 from resolver.index.sources import settled
 from resolver.model.message import Message, message
-from resolver.model.source import Source
+from resolver.model.release import Source
 from tests.repositories import Repository
 
 PROJECT = """\

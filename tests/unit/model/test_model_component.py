@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resolver.model.component import ComponentRequirement, parse_value
+from resolver.model.requirement import ComponentRequirement, parse_value
 from resolver.model.system import SystemVersion
 from tests.unit.model.test_model_system import versions
 
@@ -112,9 +112,8 @@ def test_a_requirement_is_told_as_it_was_written() -> None:
 
 
 def test_an_unknown_component_is_an_error() -> None:
-    with pytest.raises(ValueError, match=r".") as caught:
+    with pytest.raises(ValueError, match="`cuda` is not a component: known are cann, hdk, soc, glibc, python"):
         parse_value("cuda", "12")
-    assert str(caught.value) == "`cuda` is not a component: known are cann, hdk, soc, glibc, python"
 
 
 # --- laws

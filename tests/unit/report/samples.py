@@ -9,6 +9,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from resolver.model import fact as facts
+from resolver.model.dependency import StackLine
 from resolver.model.explanation import (
     Attempt,
     Branch,
@@ -23,10 +24,9 @@ from resolver.model.explanation import (
     PinOf,
     Why,
 )
-from resolver.model.origin import StackLine
 from resolver.model.problem import Ask, Policy, Problem, Stack
 from resolver.model.release import Reason, Rejection
-from resolver.model.statement import Asks, Forbids, Has, Lack, Lacks, Needs, Refusal, Shares, Source, Span
+from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Refusal, Shares, Source, Span
 from tests.problems import CHECKED, PYPI_ONLY, need, target
 
 MATRIX = "vllm-ascend docs/source/community/versioning_policy.md @98f2ce96"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from resolver.model.explanation import Branch, Closing, Contradiction
-from resolver.model.statement import Asks, Has, Lack, Lacks, Needs, Source, Span
+from resolver.model.resolution import Asks, Has, Lack, Lacks, Needs, Source, Span
 from resolver.report.explanation.grouping import grouped
 from resolver.report.explanation.sentences import branch_sentence, explanation_sentence
 

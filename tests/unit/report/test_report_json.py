@@ -13,7 +13,7 @@ from resolver.json_text import json_text
 from resolver.model.explanation import ChangeKind, Outcome
 from resolver.model.fact import Strength
 from resolver.model.release import Reason
-from resolver.model.statement import Lack, Source
+from resolver.model.resolution import Lack, Source
 from resolver.report.explanation.json import explanation_json, why_json
 from tests.unit.report import samples
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from resolver.model import fact as facts
 from resolver.model.explanation import Closing, Contradiction
 from resolver.model.release import Reason, Rejection
-from resolver.model.statement import (
+from resolver.model.resolution import (
     Asks,
     Forbids,
     Has,

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 
-from resolver.model.index import PYPI
+from resolver.model.problem import PYPI
 from resolver.model.release import File
 from resolver.resolve.builds import solve_builds
 from resolver.resolve.check import check

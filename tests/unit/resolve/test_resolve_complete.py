@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from packaging.version import Version
 
-from resolver.model.statement import Lack
+from resolver.model.resolution import Lack
 from resolver.resolve.complete import CompleteEngine, Unsatisfiable
 from resolver.resolve.grounded import Lacking
 from resolver.resolve.universe import Universe

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from resolver.model.package import Package
-from resolver.model.release import Candidate
+from resolver.model.dependency import Candidate, Package
 from resolver.resolve.gather import InvalidChoiceError, gather
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog

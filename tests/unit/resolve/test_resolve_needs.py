@@ -9,7 +9,7 @@ from resolver.index.protocol import UnusableFile
 from resolver.lock.build import build
 from resolver.model.message import message
 from resolver.model.release import Archive, Reason
-from resolver.model.statement import Lacks
+from resolver.model.resolution import Lacks
 from resolver.resolve.needs import build_lines, requirements_file
 from tests.datacatalog import DataCatalog
 from tests.problems import builds, metadata, pins, problem, refused, replaces, requires, solved, told

@@ -7,8 +7,8 @@ import datetime as dt
 import pytest
 
 from resolver.errors import FactError
-from resolver.model.index import PYPI, Index, Indexes
-from resolver.model.package import Package
+from resolver.model.dependency import Package
+from resolver.model.problem import PYPI, Index, Indexes
 from resolver.resolve.check import check
 from resolver.resolve.solver import solve
 from resolver.resolve.universe import Universe

@@ -9,9 +9,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.index.protocol import Follow, Lookup
-from resolver.model.edge import Edge
-from resolver.model.origin import MetadataLine
-from resolver.model.package import Package
+from resolver.model.dependency import Edge, MetadataLine, Package
 from resolver.model.release import File, Metadata
 from resolver.resolve.preference import ANYTHING, Demand
 from resolver.resolve.prefetch import Prefetch

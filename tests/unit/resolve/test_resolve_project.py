@@ -12,9 +12,9 @@ from packaging.version import Version
 
 from resolver.index.parse.compatibility import Compatibility
 from resolver.index.protocol import Lookup
-from resolver.model.edge import Exactly, Nothing, Owner
+from resolver.model.dependency import Exactly, Nothing, Owner
 from resolver.model.fact import Fact
-from resolver.model.index import PYPI
+from resolver.model.problem import PYPI
 from resolver.model.release import File, Page, Release
 from resolver.resolve.project import Ordered, Project
 from tests.datacatalog import DataCatalog

@@ -1,12 +1,19 @@
-"""A direct reference to a git repository (PEP 508, PEP 610): where a project comes from instead of an index."""
+"""A git repository that a project comes from instead of an index: references to it, and how a commit is built."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import PurePosixPath
+from typing import Annotated
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
+from packaging.utils import NormalizedName
+from packaging.version import Version
+
+from resolver.model import text as texts
+from resolver.model.annotations import RequirementLine, Variables, printable, some
 
 _SCHEMES = ("https", "ssh", "file")
 # Nothing that a shell, git or a terminal could take for more than an address.
@@ -72,7 +79,7 @@ def inside(path: str) -> str:
     """A relative path that stays inside the checkout, in its normal form; raises ValueError."""
     parts = PurePosixPath(path).parts
     if not parts or path.startswith(("/", "-")) or ".." in parts or ".git" in parts or not path.isprintable():
-        raise ValueError("it is not a path inside the repository")
+        raise ValueError("it is not a path inside the repository or archive")
     return PurePosixPath(path).as_posix()
 
 
@@ -100,3 +107,77 @@ def _subdirectory(fragment: str) -> str:
     if [key for key, _ in found] != ["subdirectory"]:
         raise ValueError("only subdirectory=PATH is allowed after #")
     return inside(found[0][1])
+
+
+def specifier(text: str) -> str:
+    """A specifier set in its normal form; raises ValueError."""
+    return str(texts.specifier_set(text))
+
+
+Inside = Annotated[str, inside]
+Address = Annotated[str, repository]
+Commit = Annotated[str, commit]
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_defaults=True, forbid_unknown_fields=True):
+    """What is done in a checkout before it is built, or the script that builds it.
+
+    A file takes the place of another (`move`, `to`); lines of the file `in_` that a regular expression (Python's)
+    finds are commented out, and one must be found (`comment`); a command is `run`. With `wheels`, a glob that matches
+    one file, that builds the wheel.
+    """
+
+    move: Inside = ""
+    to: Inside = ""
+    comment: Annotated[str, some, printable] = ""
+    in_: Inside = msgspec.field(name="in", default="")
+    run: tuple[Annotated[str, some, printable], ...] = ()
+    wheels: Inside = ""
+
+
+class Submodule(msgspec.Struct, frozen=True):
+    """A repository inside the checkout: its folder, its address, and the commit that the one around it names."""
+
+    path: Inside
+    git: Address
+    commit: Commit
+
+
+def _in_order(submodules: tuple[Submodule, ...]) -> tuple[Submodule, ...]:
+    """Sorted by path, so that one in another comes after it; raises ValueError if two are at one path."""
+    paths = [one.path for one in submodules]
+    if twice := next((path for path in paths if paths.count(path) > 1), None):
+        raise ValueError(f"two submodules are at `{twice}`")
+    return tuple(sorted(submodules, key=lambda one: one.path))
+
+
+def container(path: str, paths: Iterable[str]) -> str:
+    """Which of the submodules at `paths` the one at `path` is in, the innermost; nothing for the checkout itself."""
+    return max((one for one in paths if path.startswith(f"{one}/")), key=len, default="")
+
+
+class Recipe(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
+    """What is known of a project at one commit. `version` is what the build calls itself.
+
+    `requires` are PEP 508 lines as in core metadata, with `extra == "x"` in their markers. `drop` names what
+    the project's own metadata asks for and this leaves out on purpose.
+    `rewrites` are distributions whose installed files the project changes when it is built or installed.
+    `submodules` are in the checkout, each after the one that it is in.
+    """
+
+    version: Version
+    requires: tuple[RequirementLine, ...]
+    drop: tuple[NormalizedName, ...] = ()
+    requires_python: Annotated[str, specifier] = ""
+    build_requires: tuple[RequirementLine, ...]
+    isolation: bool = True
+    editable: bool = False
+    env: Variables = ()  # `{version}` stands for the version
+    steps: tuple[Step, ...] = ()
+    rewrites: tuple[NormalizedName, ...] = ()
+    submodules: Annotated[tuple[Submodule, ...], _in_order] = ()
+
+    @property
+    def script(self) -> Step | None:
+        """The step that builds the wheel, where a script does."""
+        return next((step for step in self.steps if step.wheels), None)

@@ -1,0 +1,208 @@
+"""What a search decides: packages, their candidates, and the edges between them, each with its origin.
+
+Every sentence of a report cites an origin.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+import msgspec
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from resolver.model.fact import Fact
+from resolver.model.release import Reason, Release
+from resolver.model.requirement import ComponentRequirement, Value
+
+
+class Kind(Enum):
+    """What sort of thing a package is; the order is the order of decisions."""
+
+    SYSTEM = 0  # a component of the target: cann, hdk, soc, glibc, python
+    MODULE = 1  # an importable module that several distributions want to own
+    PROJECT = 2  # a project on an index, with or without one of its extras
+    NONE = 3  # stands for what cannot be had; it has no candidates
+
+    def __lt__(self, other: Kind) -> bool:
+        return self.value < other.value
+
+    __hash__ = object.__hash__  # Enum's own is written in Python, and every look-up of a package calls it
+
+
+class Package(NamedTuple):
+    """The identity under which the solver decides.
+
+    `project[extra]` is a package of its own that needs exactly the same
+    release of `project`. A stack line with two extras is two packages.
+    """
+
+    name: str
+    extra: str = ""
+    kind: Kind = Kind.PROJECT
+
+    def __str__(self) -> str:
+        name = f"{self.name}[{self.extra}]" if self.extra else self.name
+        return f"module {self.name}" if self.kind is Kind.MODULE else name
+
+    @property
+    def base(self) -> Package:
+        """The package without its extra."""
+        return Package(self.name, "", self.kind) if self.extra else self
+
+
+class Candidate(msgspec.Struct, frozen=True, eq=False):
+    """One choice for a package. There is one object per choice, so identity is equality.
+
+    `chosen` is a Release for a project, a component's value, or the owner of a module.
+    """
+
+    package: Package
+    chosen: Release | Value
+
+    @property
+    def release(self) -> Release:
+        """The release of a project's candidate; other candidates have none."""
+        assert isinstance(self.chosen, Release)  # noqa: S101  the solver asks projects only
+        return self.chosen
+
+    @property
+    def version(self) -> Version:
+        """The version of a project's candidate."""
+        return self.release.version
+
+    def __str__(self) -> str:
+        return f"{self.package} {self.chosen.version if isinstance(self.chosen, Release) else self.chosen}"
+
+
+class StackLine(msgspec.Struct, frozen=True):
+    """A line of the stack. `where` is file:line."""
+
+    text: str
+    where: str
+
+    def __str__(self) -> str:
+        return f"the stack asks for {self.text}"
+
+
+class FactLine(msgspec.Struct, frozen=True):
+    """A need that a fact states."""
+
+    fact: Fact
+    parent: str
+    text: str
+
+    @property
+    def where(self) -> str:
+        """file:line of the fact."""
+        return self.fact.where
+
+    def __str__(self) -> str:
+        return f"{self.parent} needs {self.text}"
+
+
+class MetadataLine(msgspec.Struct, frozen=True):
+    """A line of a file's own metadata, or of the `metadata` fact about an archive without any."""
+
+    filename: str
+    parent: str
+    text: str
+    fact: Fact | None = None
+
+    @property
+    def where(self) -> str:
+        """file:line of the fact, or the file whose metadata it is."""
+        return self.fact.where if self.fact else f"metadata of {self.filename}"
+
+    def __str__(self) -> str:
+        return f"{self.parent} needs {self.text}"
+
+
+class BuildLine(msgspec.Struct, frozen=True):
+    """A requirement of a source build, in the target environment or an isolated one."""
+
+    filename: str
+    parent: str
+    text: str
+    fact: Fact | None
+
+    @property
+    def where(self) -> str:
+        """file:line of the fact, or the archive."""
+        return self.fact.where if self.fact else f"build-system.requires of {self.filename}"
+
+    def __str__(self) -> str:
+        return f"building {self.parent} needs {self.text}"
+
+
+class SameRelease(msgspec.Struct, frozen=True):
+    """An extra requires the same release of its project."""
+
+    parent: str
+    text: str
+
+    @property
+    def where(self) -> str:
+        """No place: this holds by the meaning of extras (PEP 508)."""
+        return ""
+
+    def __str__(self) -> str:
+        return f"{self.parent} is an extra of {self.text}"
+
+
+class Unusable(msgspec.Struct, frozen=True):
+    """A file that proved unusable when it was opened, or was not opened because similar ones had.
+
+    Files of the same `sort` are reported together, each with its reason. `text` gives the specifics.
+    """
+
+    filename: str
+    parent: str
+    text: str
+    sort: str
+    reason: Reason = Reason.METADATA
+
+    @property
+    def where(self) -> str:
+        """The file."""
+        return self.filename
+
+    def __str__(self) -> str:
+        return f"{self.parent} cannot be used: {self.text}"
+
+
+Origin = StackLine | FactLine | MetadataLine | BuildLine | SameRelease | Unusable
+
+
+class Exactly(msgspec.Struct, frozen=True):
+    """Exactly this version, including the local part: what an extra requires of its project."""
+
+    version: Version
+
+
+class Owner(msgspec.Struct, frozen=True):
+    """The module must belong to this distribution."""
+
+    name: str
+
+
+class Among(msgspec.Struct, frozen=True):
+    """One of the releases at these positions, as a mask (see `resolve/project.py`)."""
+
+    positions: int
+
+
+class Nothing(msgspec.Struct, frozen=True):
+    """No candidate is admitted: the parent cannot be used."""
+
+
+Allows = SpecifierSet | Exactly | Among | ComponentRequirement | Owner | Nothing
+
+
+class Edge(msgspec.Struct, frozen=True, eq=False):
+    """`origin` needs a candidate of `package` that `allows` admits."""
+
+    package: Package
+    allows: Allows
+    origin: Origin

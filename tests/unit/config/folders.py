@@ -1,0 +1,85 @@
+"""Folders of matrices with one stack `s` and facts about verl, which are right but for what a test changes in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from resolver.config.compile import compile_problems
+from resolver.config.load import load
+from resolver.errors import InputError
+from resolver.model.problem import Problem
+
+STACK = """\
+[stack]
+name = "s"
+summary = "a test"
+requires = [
+    "numpy<2",
+    "verl",
+]
+
+[target]
+python = "3.11"
+platform = "linux-aarch64"
+
+[target.system]
+cann = "8.5.0"
+soc = "A2"
+"""
+
+HEAD = """\
+[defaults]
+strength = "vendor"
+source = "a table of the vendor"
+checked = 2026-11-20
+
+"""
+FACTS = f"""{HEAD}\
+[[requires]]
+versions = "==0.13.0"
+needs = ["numpy<2", "cann in 8.5.0 | 8.5.1"]
+reason = "it says so"
+"""
+
+SYSTEMS = """\
+[component.soc]
+summary = "SoC family"
+known = ["310P", "A2", "A3"]
+"""
+
+
+def matrices(
+    folder: Path, stack: str | bytes = STACK, *, facts: str = FACTS, indexes: str = "", other_facts: str = ""
+) -> Path:
+    """A folder with these files."""
+    for name in ("stacks", "facts"):
+        (folder / name).mkdir(exist_ok=True)
+    (folder / "stacks" / "s.toml").write_bytes(stack.encode() if isinstance(stack, str) else stack)
+    (folder / "facts" / "verl.toml").write_text(facts)
+    (folder / "systems.toml").write_text(SYSTEMS)
+    if indexes:
+        (folder / "indexes.toml").write_text(indexes)
+    if other_facts:
+        (folder / "facts" / "vllm.toml").write_text(other_facts)
+    return folder
+
+
+def problem(folder: Path, stack: str = STACK, **files: str) -> Problem:
+    """The problem of a folder with these files, whose stack has one target."""
+    (found,) = compile_problems(load("s", matrices(folder, stack, **files)))
+    return found
+
+
+def message(folder: Path, stack: str | bytes = STACK, *, name: str = "s", **files: str) -> str:
+    """The error of a folder with these files."""
+    with pytest.raises(InputError) as caught:
+        compile_problems(load(name, matrices(folder, stack, **files)))
+    return str(caught.value)
+
+
+def requiring(*lines: str) -> str:
+    """The stack with these lines on one line, the fourth."""
+    rows = ", ".join(f"'{line}'" for line in lines)
+    return STACK[: STACK.index("requires")] + f"requires = [{rows}]\n" + STACK[STACK.index("\n[target]\n") :]
