@@ -8,6 +8,7 @@ from resolver.cli import progress
 from resolver.cli.progress import Progress
 from resolver.index.net.downloads import Copied
 from resolver.index.protocol import Traffic
+from resolver.model.message import message
 from resolver.report.text import width
 
 
@@ -64,9 +65,9 @@ def test_where_room_is_short_the_figures_stay(
     assert drawn(capsys).endswith("locking my-stack for linux-aarch64-py311-…: 1 request, 0 MB")
 
 
-def test_a_warning_is_chinese_where_it_can_be(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_warning_is_in_the_language_of_the_run(capsys: pytest.CaptureFixture[str]) -> None:
     line = Progress("zh", enabled=False)
-    line.warn("https://a.example/b.git could not be read: it is gone")
+    line.warn(message("index.repository-unread", url="https://a.example/b.git", why="it is gone"))
     line.warn("whatever else\nhint: this")
     assert capsys.readouterr().err == (
         "警告：无法读取 https://a.example/b.git：it is gone\n警告：whatever else\nhint: this\n"

@@ -206,7 +206,7 @@ def test_offline_imports_no_http_client(index: LoopbackIndex, opened: Opener, tm
     script = (
         "import sys; from pathlib import Path\n"
         "from resolver.index.live import LiveCatalog, Pool; from resolver.index.store.cache import Cache\n"
-        "from resolver.index.net.pipconfig import PipConfig; from resolver.model.index import Indexes\n"
+        "from resolver.index.net.pipconfig import PipConfig; from resolver.model.problem import Indexes\n"
         "pool = Pool(Cache(Path(sys.argv[1]), print), offline=True, pip=PipConfig(index_url=sys.argv[2]))\n"
         "c = LiveCatalog(Indexes(indexes={}, bindings=()), 'x', pool)\n"
         "assert c.lookup('demo').pages[0].releases['1.0'][0].filename == 'demo-1.0-py3-none-any.whl'\n"
