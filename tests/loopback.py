@@ -397,13 +397,12 @@ class LoopbackIndex:
 
         A wheel's metadata is regenerated from the recording; there are no files.
         """
-        for project, lookups in snapshot.lookups.items():
-            for lookup in lookups.values():
-                for page in lookup.pages:
-                    self._projects.setdefault((page.index, project), {})
-                    for files in page.releases.values():
-                        for file in files:
-                            self._add(page.index, project, _recorded(snapshot, page.index, file))
+        for project, recorded in snapshot.projects.items():
+            for page in recorded.pages:
+                self._projects.setdefault((page.index, project), {})
+                for files in page.releases.values():
+                    for file in files:
+                        self._add(page.index, project, _recorded(snapshot, page.index, file))
 
     def _add(self, index: str, project: str, row: _Row) -> None:
         with self._lock:

@@ -23,5 +23,5 @@ def seed_cache(snapshot: Snapshot, cache: Cache) -> None:
             stored.keep_metadata(File("", sha256=sha256(key)), Told.FILE, metadata)
     for key, archive in snapshot.archives.items():
         stored.keep_archive(File("", sha256=sha256(key)), archive)
-    for (key, path), member in snapshot.members.items():
+    for key, path, member in snapshot.members:
         stored.keep_member(File("", sha256=sha256(key)), path, member)

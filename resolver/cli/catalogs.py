@@ -169,9 +169,9 @@ class Catalogs:
     def _snapshot(self, path: Path) -> Snapshot:
         """The snapshot of a stack, read once for all its targets. Tells the user that it is used."""
         if self._last is None or self._last[0] != path:
-            from resolver.index import snapshot_file
+            from resolver.index import snapshot
 
-            self._last = path, snapshot_file.read(path)
+            self._last = path, snapshot.read(path)
             self._progress.clear()
             day = self._last[1].date.isoformat()
             sys.stderr.write(words.OFFLINE(self._progress.language, day=day, path=path) + "\n")

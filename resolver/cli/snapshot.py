@@ -21,9 +21,8 @@ from resolver.config.compile import compile_problems
 from resolver.config.load import find_stack, load
 from resolver.errors import InputError
 from resolver.explain.trial import Clock
-from resolver.index import snapshot_file
-from resolver.index.recording import RecordingCatalog
-from resolver.index.snapshot import Snapshot
+from resolver.index import snapshot
+from resolver.index.recording import Recording, RecordingCatalog
 from resolver.lock import file as lock_file
 from resolver.resolve.solver import Refutation
 from resolver.resolve.universe import Universe
@@ -50,16 +49,16 @@ def command(stacks: tuple[str, ...], matrices: Path | None, locks: Path) -> int:
 
 def _record(stack: str, matrices: Path, locks: Path) -> None:
     progress = Progress()
-    whole: Snapshot | None = None
     today = dt.datetime.now(tz=dt.timezone.utc).date()
     inputs = load(stack, matrices)
     _require_own_name(inputs.stack.content.stack.name, stack, matrices)
     problems = with_sources(compile_problems(inputs), offline=False, progress=progress)
+    recording = Recording(problem.target for problem in problems)
     with closing(Catalogs(matrices, progress)) as catalogs:
         for problem in problems:
             progress.label(f"{problem.stack.name} for {problem.target}")
             with closing(catalogs.asking(problem)) as asked:
-                catalog = RecordingCatalog(asked)
+                catalog = RecordingCatalog(asked, problem.target.platform, recording)
                 previous = lock_file.read_own(locks / problem.stack.name / problem.target.name)
                 for keep, keep_builds in [({}, {})] if previous is None else [({}, {}), _KEEP.keep(previous)]:
                     answer = solved(Universe(problem, catalog, keep), keep_builds, progress)
@@ -67,14 +66,12 @@ def _record(stack: str, matrices: Path, locks: Path) -> None:
                         clock = Clock(_SECONDS, progress.solving)
                         explanation_of(answer, inputs, None, clock, progress, Page(None, "en", progress))
                         break
-                recorded = catalog.snapshot(date=today, stack=problem.stack.name, target=problem.target)
-            whole = recorded if whole is None else whole.merged(recorded)
     progress.clear()
-    assert whole is not None  # noqa: S101  a stack has a target
     path = snapshot_path(problems[0].stack.name, matrices)
     path.parent.mkdir(parents=True, exist_ok=True)
-    snapshot_file.write(whole, path)
-    sys.stdout.write(f"Written to {path}: {path.stat().st_size / 1e6:.1f} MB, {len(whole.lookups)} projects\n")
+    whole = recording.snapshot(problems[0].stack.name, today)
+    snapshot.write(whole, path)
+    sys.stdout.write(f"Written to {path}: {path.stat().st_size / 1e6:.1f} MB, {len(whole.projects)} projects\n")
 
 
 def _require_own_name(name: str, stack: str, matrices: Path) -> None:

@@ -1,7 +1,6 @@
 """A catalog that remembers its answers, to make a snapshot of them.
 
-A snapshot is compact and has no addresses. So addresses, and whatever no target could use, are removed once, when
-the recording becomes a snapshot, not while it is written or read.
+A snapshot is compact and has no addresses. So addresses, and whatever no target could use, are removed here.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import datetime as dt
 import re
 from collections.abc import Callable, Iterable
 from itertools import product
-from typing import Final, Generic, TypeVar
+from typing import Final, TypeVar
 
 from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
@@ -20,106 +19,100 @@ from resolver.index.parse.address import NOWHERE
 from resolver.index.parse.filename import wheel_parts
 from resolver.index.parse.simple import moment
 from resolver.index.protocol import Catalog, CatalogOver, Follow, Lookup, UnusableFile
-from resolver.index.snapshot import Snapshot, key_of, sorted_page
-from resolver.model.release import Archive, File, Metadata, Page, Reason, Rejection
+from resolver.index.snapshot import Answer, RecordedPage, RecordedProject, Snapshot, key_of
+from resolver.model.release import Archive, File, Metadata, Page, Reason
 from resolver.model.target import PLATFORMS, Target
 
 PYTHONS: Final = ("3.10", "3.11", "3.12", "3.13")
 
-_K = TypeVar("_K")
-_T = TypeVar("_T")
+K = TypeVar("K")
+T = TypeVar("T")
+
+
+class Recording:
+    """What the indexes answer while a stack is locked for its targets, without addresses.
+
+    Files that no CPython 3.10 to 3.13 (and those of the targets) on any supported platform could use are left out,
+    except one if a release has no other.
+    """
+
+    def __init__(self, targets: Iterable[Target]) -> None:
+        pythons = {*PYTHONS, *(".".join(map(str, target.python_line)) for target in targets)}
+        every = (Target(name="", python=one, platform=other, glibc=(2, 99)) for one in pythons for other in PLATFORMS)
+        self._tags = frozenset(tag for one in every for tag in one.tags)
+        self.projects: dict[NormalizedName, RecordedProject] = {}
+        self.metadata: dict[str, Metadata | str] = {}
+        self.archives: dict[str, Archive | str] = {}
+        self.members: dict[tuple[str, str], tuple[str] | str] = {}
+        self.hashed: dict[str, tuple[str, int | None]] = {}
+
+    def add(self, project: NormalizedName, platform: str, lookup: Lookup) -> None:
+        """Record the first answer of a project for a platform."""
+        known = self.projects.setdefault(project, RecordedProject([], []))
+        if all(answer.platform != platform for answer in known.answers):
+            pages = [_trimmed(page, self._tags) for page in lookup.pages]
+            known.pages.extend(page for page in pages if page not in known.pages)
+            known.answers.append(Answer(platform, tuple(map(known.pages.index, pages)), lookup.unreachable))
+
+    def snapshot(self, stack: str, date: dt.date) -> Snapshot:
+        """Everything requested so far; `date` is the day of the recording."""
+        members = [(*key, self.members[key]) for key in sorted(self.members)]
+        return Snapshot(stack, date, self.projects, self.metadata, self.archives, members, self.hashed)
 
 
 class RecordingCatalog(CatalogOver):
-    """Remembers the answers of `inner`.
+    """Records the answers of `inner`, a catalog for `platform`.
 
     That a file is unusable is an answer too; a failure of an index is not.
     What `expect` fetches ahead counts only once it is requested.
     """
 
-    def __init__(self, inner: Catalog) -> None:
+    def __init__(self, inner: Catalog, platform: str, recording: Recording) -> None:
         super().__init__(inner)
-        self._lookups: dict[NormalizedName, Lookup] = {}
-        self._metadata = _Answers[str, Metadata]()
-        self._archives = _Answers[str, Archive]()
-        self._members = _Answers[tuple[str, str], tuple[str]]()
-        self._hashed: dict[str, tuple[str, int | None]] = {}
+        self._platform = platform
+        self._recording = recording
 
     def lookup(self, project: NormalizedName) -> Lookup:
-        answer = self._lookups[project] = self.inner.lookup(project)
+        answer = self.inner.lookup(project)
+        self._recording.add(project, self._platform, answer)
         return answer
 
     def metadata(self, file: File) -> Metadata:
-        return self._metadata.ask(key_of(file), lambda: self.inner.metadata(file))
+        return _asked(self._recording.metadata, key_of(file), lambda: self.inner.metadata(file), _clean_metadata)
 
     def archive(self, file: File) -> Archive:
-        return self._archives.ask(key_of(file), lambda: self.inner.archive(file))
+        return _asked(self._recording.archives, key_of(file), lambda: self.inner.archive(file), _clean_archive)
 
     def member(self, file: File, path: str) -> str:
-        return self._members.ask((key_of(file), path), lambda: (self.inner.member(file, path),))[0]
+        key = key_of(file), path
+        return _asked(self._recording.members, key, lambda: (self.inner.member(file, path),), _clean_member)[0]
 
     def sha256(self, file: File) -> File:
         answer = self.inner.sha256(file)
-        if (answer.sha256, answer.size) != (file.sha256, file.size):
-            self._hashed[key_of(file)] = (answer.sha256, answer.size)
+        if not file.sha256:
+            self._recording.hashed[file.filename] = answer.sha256, answer.size
         return answer
 
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:  # noqa: ARG002
         """See `Catalog`. Nothing is followed, as the answers of a look-ahead would not be recorded."""
         self.inner.expect(wanted, None)
 
-    def snapshot(self, *, stack: str, date: dt.date, target: Target) -> Snapshot:
-        """Everything requested so far, as a snapshot of a stack for the platform of one target.
 
-        `date` is the day of the recording. Files that no CPython 3.10 to 3.13 (and that of the target) on any supported
-        platform could use are left out, except one if a release has no other.
-        """
-        pythons = {*PYTHONS, ".".join(map(str, target.python_line))}
-        targets = (Target(name="", python=one, platform=other, glibc=(2, 99)) for one in pythons for other in PLATFORMS)
-        tags = frozenset(tag for one in targets for tag in one.tags)
-        return Snapshot(
-            stack=stack,
-            date=date,
-            lookups={
-                project: {
-                    target.platform: Lookup(tuple(_trimmed(page, tags) for page in lookup.pages), lookup.unreachable)
-                }
-                for project, lookup in self._lookups.items()
-            },
-            metadata=self._metadata.cleaned(_clean_metadata),
-            archives=self._archives.cleaned(_clean_archive),
-            members=self._members.cleaned(_clean_member),
-            hashed=dict(self._hashed),
-        )
-
-
-class _Answers(Generic[_K, _T]):
-    """Answers about files; a text is the reason why one cannot be used."""
-
-    def __init__(self) -> None:
-        self._given: dict[_K, _T | str] = {}
-
-    def ask(self, key: _K, ask: Callable[[], _T]) -> _T:
-        """Ask, and remember the answer under `key`."""
-        try:
-            answer = self._given[key] = ask()
-        except UnusableFile as refusal:
-            self._given[key] = str(refusal)
-            raise
-        return answer
-
-    def cleaned(self, clean: Callable[[_T], _T]) -> dict[_K, _T | str]:
-        """All answers without addresses."""
-        return {
-            key: without_addresses(value) if isinstance(value, str) else clean(value)
-            for key, value in self._given.items()
-        }
+def _asked(answers: dict[K, T | str], key: K, ask: Callable[[], T], clean: Callable[[T], T]) -> T:
+    """The answer to a question about a file, which is recorded under its key without addresses."""
+    try:
+        answer = ask()
+    except UnusableFile as refusal:
+        answers[key] = without_addresses(str(refusal))
+        raise
+    answers[key] = clean(answer)
+    return answer
 
 
 # What a target could use
 
 
-def _trimmed(page: Page, tags: frozenset[str]) -> Page:
+def _trimmed(page: Page, tags: frozenset[str]) -> RecordedPage:
     """The page without addresses, and without rows that cannot affect a choice.
 
     A release that no target could use keeps one row, so that the reason for setting it aside stays visible; so does
@@ -130,12 +123,12 @@ def _trimmed(page: Page, tags: frozenset[str]) -> Page:
         rows = sorted((_bare(file) for file in files if file.url != NOWHERE), key=lambda file: file.filename)
         releases[version] = tuple(file for file in rows if _fits(file.filename, tags)) or tuple(rows[:1])
     heads = {f"{_head(file.filename, version)}{version}" for version, files in releases.items() for file in files}
-    rejections = (
-        Rejection(row.filename, row.reason, without_addresses(row.detail))
+    rejections = {
+        (row.filename, row.reason.name, without_addresses(row.detail))
         for row in page.rejections
         if row.reason is not Reason.FORMAT or not any(_continues(row.filename, head) for head in heads)
-    )
-    return sorted_page(page.project, page.index, releases, rejections)
+    }
+    return RecordedPage(page.index, releases, tuple(sorted(rejections)))
 
 
 def _head(filename: str, version: str) -> str:

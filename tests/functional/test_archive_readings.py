@@ -202,7 +202,7 @@ def test_a_hash_that_the_archive_does_not_have_is_still_met(workspace: Workspace
 
 def test_the_readings_of_the_project_are_what_was_recorded() -> None:
     """Of each archive that a snapshot knows, both say the same; the snapshots were made from the archives."""
-    from resolver.index.snapshot_file import read
+    from resolver.index.snapshot import read
     from resolver.index.store.readings import Readings
     from resolver.model.release import File
 
@@ -215,7 +215,7 @@ def test_the_readings_of_the_project_are_what_was_recorded() -> None:
             if sha256 in names and not isinstance(archive, str):
                 assert readings.archive(File(names[sha256], sha256=sha256)) == archive
                 compared += 1
-        for (sha256, member), content in snapshot.members.items():
+        for sha256, member, content in snapshot.members:
             if sha256 in names and not isinstance(content, str):
                 recorded = readings.member(File(names[sha256], sha256=sha256), member)
                 assert recorded in (*content, None)  # None: read only to explain a conflict

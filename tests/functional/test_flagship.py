@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import tomli
 
-from resolver.index import snapshot_file
+from resolver.index import snapshot as snapshot_file
 from resolver.index.snapshot import Snapshot
 from resolver.index.store.cache import Cache
 from tests.functional.workspace import REPOSITORY, Run, Tree, Workspace, tree

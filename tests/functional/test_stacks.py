@@ -14,7 +14,7 @@ import tomli
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from resolver.index import snapshot_file
+from resolver.index import snapshot as snapshot_file
 from tests.functional.workspace import REPOSITORY, Workspace, tree
 
 CONFLICTS = ("trl-guide", "trl-vllm-train")

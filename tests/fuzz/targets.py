@@ -34,7 +34,7 @@ from resolver.config import schema
 from resolver.config.compile import compile_problems
 from resolver.config.load import Document, Inputs, read_text
 from resolver.errors import IndexFailure, InputError, WrongRelease
-from resolver.index import snapshot_file
+from resolver.index import snapshot as snapshot_file
 from resolver.index.net.failures import _seconds
 from resolver.index.net.files import MissingSpanError, RangeFile
 from resolver.index.net.pipconfig import read_pip_config
@@ -457,7 +457,7 @@ def _read_snapshot(content: bytes) -> None:
     path.write_bytes(content)
     found = snapshot_file.read(path)
     catalog = SnapshotCatalog(found, "linux-aarch64")
-    for name in [*found.lookups][:20]:
+    for name in [*found.projects][:20]:
         with contextlib.suppress(IndexFailure):
             for one in catalog.lookup(name).pages:
                 for files in one.releases.values():
@@ -468,7 +468,7 @@ def _read_snapshot(content: bytes) -> None:
                             catalog.metadata(file)
                         with contextlib.suppress(IndexFailure, UnusableFile):
                             catalog.sha256(file)
-    for answers in (found.metadata, found.archives, found.members):
+    for answers in (found.metadata, found.archives):
         for key in [*answers][:20]:  # type: ignore[attr-defined]
             answers[key]  # type: ignore[index]
 

@@ -22,10 +22,10 @@ from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs, load, read_text
 from resolver.explain.contradictions import contradiction
 from resolver.explain.cores import cores
-from resolver.index import snapshot_file
+from resolver.index import snapshot as snapshot_file
 from resolver.index.live import LiveCatalog, Pool
 from resolver.index.protocol import Catalog
-from resolver.index.recording import RecordingCatalog
+from resolver.index.recording import Recording, RecordingCatalog
 from resolver.index.snapshot import Snapshot, SnapshotCatalog
 from resolver.index.store.cache import Cache, default_folder
 from resolver.model.explanation import Contradiction
@@ -96,25 +96,22 @@ def contradictions(problem: Problem, catalog: Catalog) -> list[Contradiction]:
 
 def record() -> None:
     """Ask the real indexes all that the tests ask, and write it down."""
-    whole: dict[Path, Snapshot] = {}
+    recordings: dict[Path, Recording] = {}
     for scenario in scenarios():
+        recording = recordings.setdefault(scenario.recording, Recording([scenario.problem.target]))
         asked = [scenario.problem, *(scenario.fixed(fix) for fix in scenario.fixes)]
         for number, problem in enumerate(asked):
-            live = LiveCatalog(
-                problem.indexes, problem.target.platform, Pool(Cache(default_folder(), print), warn=print)
-            )
+            platform = problem.target.platform
+            live = LiveCatalog(problem.indexes, platform, Pool(Cache(default_folder(), print), warn=print))
             with closing(live):
-                catalog = RecordingCatalog(live)
+                catalog = RecordingCatalog(live, platform, recording)
                 if number:
                     assert isinstance(decide(Universe(problem, catalog)), Resolution), (scenario.name, number)
                 else:
                     contradictions(problem, catalog)
-                recorded = catalog.snapshot(date=DAY, stack="conflicts", target=problem.target)
-            path = scenario.recording
-            whole[path] = whole[path].merged(recorded) if path in whole else recorded
         print(scenario.name)
-    for path, snapshot in whole.items():
-        snapshot_file.write(snapshot, path)
+    for path, recording in recordings.items():
+        snapshot_file.write(recording.snapshot("conflicts", DAY), path)
 
 
 def replayed(scenario: Scenario, problem: Problem, snapshots: dict[Path, Snapshot]) -> SnapshotCatalog:

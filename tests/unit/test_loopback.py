@@ -16,12 +16,12 @@ import pytest
 from packaging.metadata import parse_email
 from packaging.utils import NormalizedName, parse_wheel_filename
 
-from resolver.index import snapshot_file
+from resolver.index import snapshot as snapshot_file
 from resolver.index.live import LiveCatalog, Pool
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.parse import simple
 from resolver.index.protocol import Catalog, UnusableFile
-from resolver.index.recording import RecordingCatalog
+from resolver.index.recording import Recording, RecordingCatalog
 from resolver.index.snapshot import SnapshotCatalog
 from resolver.index.store.cache import Cache
 from resolver.model.message import Message
@@ -190,17 +190,17 @@ def test_a_live_catalog_over_a_snapshot_answers_as_the_index_that_was_recorded(
         index.add_archive("demo", "3", static=False)
         index.add_wheel("demo", "4", requires=["not a requirement"])
         index.add_archive("demo", "5", sha256=False)
-        recording = RecordingCatalog(live(index, Cache(tmp_path / "first", warnings.append), warnings))
-        with contextlib.closing(recording):
-            expected = ask(recording)
+        recording = Recording([target])
+        first = live(index, Cache(tmp_path / "first", warnings.append), warnings)
+        with contextlib.closing(RecordingCatalog(first, target.platform, recording)) as recorded:
+            expected = ask(recorded)
     dynamic = expected["demo-3.tar.gz"]
     assert isinstance(dynamic, Archive)
     assert dynamic.metadata is None
     assert "not a requirement" in str(expected["demo-4-py3-none-any.whl"])
     assert [(one.code, one.values["file"]) for one in warnings] == [("index.unhashed", "demo-5.tar.gz")]
 
-    recorded = recording.snapshot(stack="demo", date=dt.date(2026, 11, 20), target=target)
-    snapshot_file.write(recorded, tmp_path / "demo.snapshot")
+    snapshot_file.write(recording.snapshot("demo", dt.date(2026, 11, 20)), tmp_path / "demo.snapshot")
     snapshot = snapshot_file.read(tmp_path / "demo.snapshot")
     assert ask(SnapshotCatalog(snapshot, target.platform)) == expected
 

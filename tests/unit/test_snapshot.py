@@ -18,10 +18,10 @@ import pytest
 from packaging.utils import NormalizedName, canonicalize_name
 
 from resolver.errors import IndexFailure, InputError
-from resolver.index import snapshot_file
+from resolver.index import snapshot as snapshot_file
 from resolver.index.protocol import Catalog, Lookup, UnusableFile
-from resolver.index.recording import RecordingCatalog, in_whole_seconds, without_addresses
-from resolver.index.snapshot import Snapshot, SnapshotCatalog
+from resolver.index.recording import Recording, RecordingCatalog, in_whole_seconds, without_addresses
+from resolver.index.snapshot import RecordedPage, Snapshot, SnapshotCatalog
 from resolver.model.release import Archive, File, Metadata, Page, Reason, Rejection
 from resolver.model.target import Target
 
@@ -88,7 +88,15 @@ class Plain(Catalog):
         self.closed = True
 
 
-def demo() -> tuple[RecordingCatalog, dict[str, File]]:
+class Taped(RecordingCatalog):
+    """A catalog with its own recording."""
+
+    def __init__(self, inner: Catalog) -> None:
+        self.recording = Recording([ARM])
+        super().__init__(inner, ARM.platform, self.recording)
+
+
+def demo() -> tuple[Taped, dict[str, File]]:
     """A recording of a bit of everything, and its files."""
     files = {
         file.filename: file
@@ -104,7 +112,7 @@ def demo() -> tuple[RecordingCatalog, dict[str, File]]:
     for file in files.values():
         releases.setdefault(file.filename.split("-")[1].removesuffix(".tar.gz").removesuffix(".zip"), []).append(file)
     aside = [Rejection("demo-old.tar.gz", Reason.VERSION, "old")]
-    recording = RecordingCatalog(
+    recording = Taped(
         Plain(
             lookups={
                 "demo": Lookup((a_page("demo", releases, rejections=aside),), ("vendor",)),
@@ -143,9 +151,9 @@ def ask_everything(catalog: Catalog, files: Mapping[str, File]) -> list[object]:
     ]
 
 
-def taken(recording: RecordingCatalog, target: Target = ARM) -> Snapshot:
-    """What the recording of a target has so far."""
-    return recording.snapshot(stack="demo", date=TODAY, target=target)
+def taken(recording: Taped) -> Snapshot:
+    """What a recording has so far."""
+    return recording.recording.snapshot("demo", TODAY)
 
 
 def refusal(catalog: Catalog, file: File, path: str = "") -> str:
@@ -161,17 +169,16 @@ def flipped(position: int, content: bytes) -> bytes:
     return bytes(changed)
 
 
-def recorded_page(page: Page, target: Target = ARM) -> Page:
+def recorded_page(page: Page) -> RecordedPage:
     """What becomes of a page in a recording."""
-    recording = RecordingCatalog(Plain({page.project: Lookup((page,))}))
+    recording = Taped(Plain({page.project: Lookup((page,))}))
     recording.lookup(page.project)
-    snapshot = taken(recording, target)
-    return snapshot.lookups[page.project][target.platform].pages[0]
+    return taken(recording).projects[page.project].pages[0]
 
 
-def kept(*filenames: str, target: Target = ARM) -> list[str]:
+def kept(*filenames: str) -> list[str]:
     """Which files of one release a recording keeps."""
-    page = recorded_page(a_page("demo", {"1.0": map(a_file, filenames)}), target)
+    page = recorded_page(a_page("demo", {"1.0": map(a_file, filenames)}))
     return [file.filename for file in page.releases["1.0"]]
 
 
@@ -206,26 +213,15 @@ def test_files_come_back_without_address_and_in_order() -> None:
     (page,) = lookup.pages
     assert (page.project, page.index) == ("demo", "pypi")
     assert page.rejections == (Rejection("demo-old.tar.gz", Reason.VERSION, "old"),)
-    assert list(page.releases) == ["1.0", "1.9", "1.10", "2.0"]
+    assert sorted(page.releases) == ["1.0", "1.10", "1.9", "2.0"]
     wheel = "demo-1.9-cp311-cp311-manylinux_2_28_aarch64.whl"
-    assert [file for files in page.releases.values() for file in files] == [
+    assert [file for version in ("1.0", "1.9", "1.10", "2.0") for file in page.releases[version]] == [
         File("demo-1.0-py3-none-any.whl", "", sha("demo-1.0-py3-none-any.whl"), 1025, ">=3.9", None, SECOND),
         File("demo-1.0.tar.gz", "", sha("demo-1.0.tar.gz"), 1015, "", "", "2025-01-02T03:04:09Z"),
         File(wheel, "", "", 1047),
         File("Demo-1.10.zip", "", sha("Demo-1.10.zip"), None, "", "broken"),
         File("demo-2.0-py3-none-any.whl", "", sha("demo-2.0-py3-none-any.whl"), 1025, uploaded="2025-12-31T16:00:00Z"),
     ]
-
-
-def test_a_file_is_known_before_and_after_its_hash_was_found_out() -> None:
-    recording, files = demo()
-    catalog = SnapshotCatalog(taken(recording), "linux-aarch64")
-    wheel = msgspec.structs.replace(files["demo-1.9-cp311-cp311-manylinux_2_28_aarch64.whl"], url="", metadata=None)
-    hashed = catalog.sha256(wheel)
-    assert (hashed.sha256, hashed.size) == (sha("found out"), 77)
-    assert catalog.metadata(wheel) == catalog.metadata(hashed) == Metadata("demo", "1.9")
-    with pytest.raises(IndexFailure):  # another file of the same name
-        catalog.metadata(msgspec.structs.replace(wheel, sha256=sha("another")))
 
 
 def test_what_was_not_recorded_is_a_failure_and_not_an_answer() -> None:
@@ -285,7 +281,7 @@ def test_no_address_is_recorded(tmp_path: Path) -> None:
     archive = a_file("demo-1.0.tar.gz", url=url)
     other = a_file("demo-2.0.tar.gz", url=url)
     aside = Rejection("demo-x.tar.gz", Reason.VERSION, f"from {REGISTRY}")
-    recording = RecordingCatalog(
+    recording = Taped(
         Plain(
             lookups={"demo": Lookup((a_page("demo", {"1.0": [wheel, archive], "2.0": [other]}, rejections=[aside]),))},
             answers={
@@ -308,17 +304,7 @@ def test_no_address_is_recorded(tmp_path: Path) -> None:
     snapshot_file.write(taken(recording), tmp_path / "demo.snapshot")
 
     snapshot = snapshot_file.read(tmp_path / "demo.snapshot")
-    everything = msgspec.json.encode(
-        [
-            [
-                lookup.pages[0].releases["1.0"] + lookup.pages[0].rejections
-                for lookup in snapshot.lookups[NormalizedName("demo")].values()
-            ],
-            *snapshot.metadata.values(),
-            *snapshot.archives.values(),
-            *snapshot.members.values(),
-        ]
-    ).decode()
+    everything = msgspec.json.encode(snapshot).decode()
     assert REGISTRY not in everything
     assert "secret" not in everything
     catalog = SnapshotCatalog(snapshot, "linux-aarch64")
@@ -386,7 +372,7 @@ def test_trims_what_was_set_aside_for_its_format_only() -> None:
         Rejection("demo-1.0-x.whl", Reason.NAME),
     ]
     page = recorded_page(a_page("demo", {"1.0": [a_file("demo-1.0.tar.gz")]}, rejections=aside))
-    assert [row.filename for row in page.rejections] == [
+    assert [filename for filename, _, _ in page.rejections] == [
         "demo-1.0-1.noarch.rpm",
         "demo-1.0-x.whl",
         "demo-1.0.1.win32.exe",
@@ -394,83 +380,37 @@ def test_trims_what_was_set_aside_for_its_format_only() -> None:
     ]
 
 
-# Merging
+# Several platforms
 
 
-def test_merges_the_recordings_of_two_platforms(tmp_path: Path) -> None:
-    arm = RecordingCatalog(
-        Plain(
-            {
-                "both": Lookup((a_page("both", {"1": [a_file("both-1.tar.gz")]}),)),
-                "torch": Lookup((a_page("torch", {"2": [a_file("torch-2-cp311-cp311-linux_aarch64.whl")]}),)),
-            },
-            {"torch-2-cp311-cp311-linux_aarch64.whl": Metadata("torch", "2")},
-        )
+def test_one_recording_has_the_answers_for_several_platforms() -> None:
+    both = a_page("both", {"1": [a_file("both-1.tar.gz")]})
+    arm = Plain(
+        {
+            "both": Lookup((both,)),
+            "torch": Lookup((a_page("torch", {"2": [a_file("torch-2-cp311-cp311-linux_aarch64.whl")]}),)),
+        },
+        {"torch-2-cp311-cp311-linux_aarch64.whl": Metadata("torch", "2")},
     )
-    x86 = RecordingCatalog(
-        Plain(
-            {
-                "both": Lookup((a_page("both", {"1": [a_file("both-1.tar.gz")], "2": [a_file("both-2.tar.gz")]}),)),
-                "torch": Lookup(
-                    (a_page("torch", {"2+cpu": [a_file("torch-2+cpu-cp311-cp311-linux_x86_64.whl")]}, "cpu"),), ("far",)
-                ),
-            },
-            {"torch-2+cpu-cp311-cp311-linux_x86_64.whl": Metadata("torch", "2+cpu")},
-        )
+    cpu = a_page("torch", {"2+cpu": [a_file("torch-2+cpu-cp311-cp311-linux_x86_64.whl")]}, "cpu")
+    x86 = Plain(
+        {"both": Lookup((both,)), "torch": Lookup((cpu,), ("far",))},
+        {"torch-2+cpu-cp311-cp311-linux_x86_64.whl": Metadata("torch", "2+cpu")},
     )
-    for recording in (arm, x86):
+    recording = Recording([ARM, X86])
+    for target, inner in ((ARM, arm), (X86, x86)):
+        catalog = RecordingCatalog(inner, target.platform, recording)
         for project in ("both", "torch"):
-            page = recording.lookup(NormalizedName(project)).pages[0]
-        recording.metadata(next(iter(page.releases.values()))[0])
-    first = taken(arm)
-    second = taken(x86, X86)
-    merged = first.merged(second)
-    assert merged == second.merged(first)
-    assert merged.merged(first) == merged
-    snapshot_file.write(merged, tmp_path / "demo.snapshot")
-
-    snapshot = snapshot_file.read(tmp_path / "demo.snapshot")
-    assert snapshot == merged
+            page = catalog.lookup(NormalizedName(project)).pages[0]
+        catalog.metadata(next(iter(page.releases.values()))[0])
+    snapshot = recording.snapshot("demo", TODAY)
+    assert len(snapshot.projects[NormalizedName("both")].pages) == 1
     for target, index, unreachable in ((ARM, "pypi", ()), (X86, "cpu", ("far",))):
-        catalog = SnapshotCatalog(snapshot, target.platform)
-        lookup = catalog.lookup(NormalizedName("torch"))
+        replayed = SnapshotCatalog(snapshot, target.platform)
+        lookup = replayed.lookup(NormalizedName("torch"))
         assert ([page.index for page in lookup.pages], lookup.unreachable) == ([index], unreachable)
         ((version, (file,)),) = lookup.pages[0].releases.items()
-        assert catalog.metadata(file) == Metadata("torch", version)
-        assert list(catalog.lookup(NormalizedName("both")).pages[0].releases) == ["1", "2"]
-
-
-def test_merges_two_spellings_of_one_version() -> None:
-    aside = [Rejection("demo-x.zip", Reason.VERSION, "x")]
-    pages = (
-        a_page("demo", {"1.0": [a_file("demo-1.0.tar.gz")]}, rejections=aside),
-        a_page("demo", {"1": [a_file("demo-1-py3-none-any.whl")]}, rejections=aside),
-    )
-    one, other = (
-        Snapshot(
-            stack="demo",
-            date=TODAY,
-            lookups={NormalizedName("demo"): {target.platform: Lookup((page,))}},
-            metadata={},
-            archives={},
-            members={},
-            hashed={},
-        )
-        for target, page in zip((ARM, X86), pages, strict=True)
-    )
-    (page,) = one.merged(other).lookups[NormalizedName("demo")]["linux-aarch64"].pages
-    assert page.rejections == tuple(aside)
-    assert {version: [file.filename for file in files] for version, files in page.releases.items()} == {
-        "1.0": ["demo-1-py3-none-any.whl", "demo-1.0.tar.gz"]
-    }
-
-
-def test_recordings_of_two_days_do_not_merge() -> None:
-    recording, _ = demo()
-    first = taken(recording)
-    second = recording.snapshot(stack="demo", date=dt.date(2026, 11, 21), target=ARM)
-    with pytest.raises(ValueError, match="demo of 2026-11-20 and demo of 2026-11-21 do not match"):
-        first.merged(second)
+        assert replayed.metadata(file) == Metadata("torch", version)
 
 
 # The file
@@ -483,7 +423,7 @@ def test_order_of_asking_and_hash_seed_change_nothing() -> None:
 import sys; sys.path[:0] = [{str(Path(__file__).parent)!r}]
 from test_snapshot import *
 recording, files = demo()
-again = RecordingCatalog(recording.inner)
+again = Taped(recording.inner)
 again.lookup("demo")
 for filename in set(files):
     file = files[filename]
