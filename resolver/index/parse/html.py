@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import unquote
 
 import msgspec
@@ -47,24 +47,32 @@ _MOST_TAGS = 200_000  # the longest pages of the public indexes have some 30,000
 _LONGEST_TAG = 64 << 10  # bytes; a link has some 200
 _AT_ONCE = 256 << 10  # bytes of tags that are parsed together
 Said = dict[str | None, str]
+LONGEST: Final = 1 << 16  # characters of a value
+Text = Annotated[str, msgspec.Meta(max_length=LONGEST)]
 
 
 class PageError(Exception):
     """The page as a whole cannot be used; the text is the reason, a sentence."""
 
 
+class Hashes(msgspec.Struct, gc=False):
+    """The hash of a file that counts, "" without one."""
+
+    sha256: Text = ""
+
+
 class Row(msgspec.Struct, rename="kebab", gc=False):
-    """What a page says of a file, as PEP 691 names it; values may be of any type."""
+    """What a page says of a file, as PEP 691 names it."""
 
     filename: str
-    url: Any = None
-    hashes: Any = None
-    size: Any = None
-    requires_python: Any = None
-    yanked: Any = None
-    upload_time: Any = None
-    core_metadata: Any = None
-    dist_info_metadata: Any = None
+    url: Text | None = None
+    hashes: Hashes | None = None
+    size: Annotated[int, msgspec.Meta(ge=0, le=1 << 60)] | None = None
+    requires_python: Text | None = None
+    yanked: Text | bool | None = None
+    upload_time: Text | None = None
+    core_metadata: Hashes | bool | None = None
+    dist_info_metadata: Hashes | bool | None = None
 
 
 def read(body: bytes, url: str) -> tuple[list[Row], ProjectStatus, str]:
@@ -161,14 +169,14 @@ def _row(attributes: dict[str, str | None]) -> Row | None:
     for key in ("data-dist-info-metadata", "data-core-metadata"):
         if key in attributes:
             value = (attributes[key] or "").strip()
-            row.core_metadata = value.lower() != "false" and (_hashes(value) or True)
+            row.core_metadata = value.lower() != "false" and _hashes(value)
     return row
 
 
-def _hashes(written: str) -> dict[str, str]:
+def _hashes(written: str) -> Hashes:
     """The sha256 of `sha256=…` among the parts of a fragment, or of an attribute."""
     for part in written.split("&"):
         algorithm, _, digest = part.partition("=")
         if algorithm == "sha256":
-            return {algorithm: digest}
-    return {}
+            return Hashes(digest)
+    return Hashes()

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from packaging.utils import NormalizedName
@@ -26,7 +26,7 @@ from resolver.index.parse.filename import (
     starts_with_project,
     wheel_parts,
 )
-from resolver.index.parse.html import PageError, Row
+from resolver.index.parse.html import LONGEST, Hashes, PageError, Row
 from resolver.model import text
 from resolver.model.release import ACTIVE, File, Page, ProjectStatus, Reason, Rejection
 
@@ -39,10 +39,7 @@ _JSON_TYPES: Final = (
 )
 _MOST_OBJECTS: Final = 600_000  # three for each file, as `html` has it
 _LEAST: Final = 18  # bytes of each of the three
-_LONGEST: Final = 1 << 16  # bytes of a value
 _LONGEST_REASON: Final = 500  # characters of the reason for yanking, which a lock repeats
-_LARGEST: Final = 1 << 60  # bytes: a size beyond it is none
-_SHA256: Final = re.compile(r"[0-9a-f]{64}")
 # What follows the version in the name of a wheel without build number.
 _TAGS: Final = re.compile(r"[\w.]{1,60}-[\w.]{1,60}-[\w.]{1,100}\.whl", re.ASCII)
 
@@ -51,18 +48,27 @@ class _Meta(msgspec.Struct, rename="kebab"):
     api_version: str
 
 
-class _Json(msgspec.Struct, rename="kebab"):
+class _Page(msgspec.Struct, rename="kebab"):
     """A page. What is not needed leaves nothing behind, however large it is."""
 
     meta: _Meta
     name: str
     files: list[msgspec.Raw]
-    project_status: msgspec.Raw = msgspec.Raw()  # may be of any type
+    project_status: msgspec.Raw = msgspec.Raw(b"null")  # may be of any type
 
 
-_decode_page = msgspec.json.Decoder(_Json).decode
+class _Status(msgspec.Struct):
+    status: str = ""
+    reason: str = ""
+
+
+_ODD: Final = (msgspec.DecodeError, UnicodeDecodeError)
+_decode_page = msgspec.json.Decoder(_Page).decode
 _decode_row = msgspec.json.Decoder(Row).decode
 _decode_values = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_FIELDS: Final = [
+    (field.name, field.encode_name, msgspec.json.Decoder(field.type).decode) for field in msgspec.structs.fields(Row)
+]
 
 
 def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str, url: str) -> Page:
@@ -84,7 +90,7 @@ def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str
         releases, rejections = _grouped(rows, project, url)
     except PageError as error:
         why = str(error)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except _ODD as error:
         why = f"It is not a JSON page of PEP 691: {error}."
     except RecursionError:
         why = "It is not a JSON page of PEP 691: its values are nested too deeply."
@@ -105,7 +111,7 @@ def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str
     )
 
 
-def _read_json(body: bytes, project: NormalizedName) -> tuple[Iterator[Row], ProjectStatus]:
+def _read_json(body: bytes, project: NormalizedName) -> tuple[Iterable[Row], ProjectStatus]:
     if len(body) > _LEAST * _MOST_OBJECTS and body.count(b"{") > _MOST_OBJECTS:
         raise PageError(f"It has more than {_MOST_OBJECTS} objects.")
     page = _decode_page(body)
@@ -118,35 +124,31 @@ def _read_json(body: bytes, project: NormalizedName) -> tuple[Iterator[Row], Pro
 
 def _project_status(given: msgspec.Raw) -> ProjectStatus:
     """PEP 792: "If no status is explicitly noted, then the project is considered to be in the active state."."""
-    value = _value(given)
-    found = value if isinstance(value, dict) else {}
-    status, reason = found.get("status"), found.get("reason")
-    if not isinstance(status, str) or not status:
+    try:
+        found = msgspec.json.decode(given, type=_Status) if len(given) <= LONGEST else _Status()
+    except _ODD:
         return ACTIVE
-    return ProjectStatus(status, reason if isinstance(reason, str) else "")
+    return ProjectStatus(found.status, found.reason) if found.status else ACTIVE
 
 
 def _row(raw: msgspec.Raw) -> Row:
-    """A row, of which values that are too long or cannot be decoded count as none; but it must have a file name."""
-    if len(raw) <= _LONGEST:
-        try:
-            return _decode_row(raw)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            pass
-    values = _decode_values(raw)
-    decoded = {key: _value(value, too_long=key == "yanked") for key, value in values.items() if key != "filename"}
-    filename = msgspec.json.decode(values.get("filename", b"null"), type=str)
-    return msgspec.convert({**decoded, "filename": filename}, Row)
+    """A row, of which values that are of another type or too long count as none; but it must have a file name.
 
-
-def _value(raw: msgspec.Raw, *, too_long: object = None) -> Any:
-    """A decoded value; None if there is none or it cannot be decoded, and `too_long`, undecoded, beyond the limit."""
-    if len(raw) > _LONGEST:
-        return too_long
+    Whatever `yanked` holds then, it is not `false`.
+    """
     try:
-        return msgspec.json.decode(raw) if raw else None
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
+        return _decode_row(raw)
+    except _ODD:
+        pass
+    values = _decode_values(raw)
+    row = Row(msgspec.json.decode(values.get("filename", b"null"), type=str))
+    for name, key, decode in _FIELDS[1:]:
+        try:
+            if key in values:
+                setattr(row, name, decode(values[key]))
+        except _ODD:
+            row.yanked = row.yanked or name == "yanked"
+    return row
 
 
 def _grouped(
@@ -212,40 +214,36 @@ def _is_foreign(rejection: Rejection, project: NormalizedName) -> bool:
 
 
 def _file(row: Row, base: str) -> File:
-    """A file as PEP 691 and 700 have it. A value of another type is ignored, as in pip."""
-    python, yanked, size = row.requires_python, row.yanked, row.size
+    """A file as PEP 691 and 700 have it."""
     # PEP 714: core-metadata wins over its older name where both are there.
     offered = row.dist_info_metadata if row.core_metadata is None else row.core_metadata
     return File(
         row.filename,
         _followed(row.url, base),
-        _sha256(row.hashes) or "",
-        size if type(size) is int and 0 <= size <= _LARGEST else None,
-        "" if python is None or python is False else str(python),
-        None if not yanked else yanked[:_LONGEST_REASON] if isinstance(yanked, str) else "",
-        row.upload_time if isinstance(row.upload_time, str) else "",
-        "" if offered is True else _sha256(offered),
+        _sha256(row.hashes) if row.hashes is not None else "",
+        row.size,
+        row.requires_python or "",
+        None if not row.yanked else "" if row.yanked is True else row.yanked[:_LONGEST_REASON],
+        row.upload_time or "",
+        None if not offered else "" if offered is True else _sha256(offered),
     )
 
 
-def _followed(address: object, base: str) -> str:
+def _followed(address: str | None, base: str) -> str:
     """Where a link leads, without credentials; NOWHERE if it must not be followed."""
     try:
         # Line breaks are looked for here, as urllib takes them out.
-        if isinstance(address, str) and address.isprintable():
+        if address is not None and address.isprintable():
             return resolve(base, address.partition("#")[0])
     except ValueError:
         pass
     return NOWHERE
 
 
-def _sha256(hashes: object) -> str | None:
-    """The sha256 among hashes, empty without a valid one; None if these are no hashes."""
-    digest = hashes.get("sha256", "") if isinstance(hashes, dict) else None
-    if not isinstance(digest, str):
-        return None
-    digest = digest.strip().lower()
-    return digest if _SHA256.fullmatch(digest) is not None else ""
+def _sha256(hashes: Hashes) -> str:
+    """The sha256 among hashes, empty without a valid one."""
+    digest = hashes.sha256.strip().lower()
+    return digest if len(digest) == 64 and not digest.strip("0123456789abcdef") else ""
 
 
 _RFC3339 = re.compile(
