@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 
+from packaging.requirements import InvalidRequirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.audit.archives import built_from, stated
 from resolver.audit.offers import Offers, Unreadable, some
 from resolver.audit.verdict import Judged, Remark, Saying, Verdict
 from resolver.errors import IndexFailure, ResolverError
 from resolver.index.git import Repositories
+from resolver.index.parse.noted import noted_in
+from resolver.index.protocol import UnusableFile
 from resolver.index.sources import trust_in
 from resolver.model import fact as model
 from resolver.model import text
 from resolver.model.fact import Fact, Need
+from resolver.model.release import File
 from resolver.model.requirement import ComponentRequirement, Requirement
 
 _PYTHONS = tuple(Version(f"3.{minor}") for minor in range(6, 21))
@@ -44,9 +48,9 @@ def projects_of(fact: Fact) -> Iterator[NormalizedName]:
             yield fact.other
         case model.After():
             yield from fact.others
-        case model.Metadata() | model.Builds() | model.Excludes() | model.Names() | model.Sources():
+        case model.Metadata() | model.Builds() | model.Excludes() | model.Names() | model.Sources() | model.Exports():
             pass
-        case model.Exports() | model.External():
+        case model.External():
             pass
 
 
@@ -69,7 +73,7 @@ def _remarks(fact: Fact, offers: Offers, repositories: Repositories) -> Iterator
 
 def _sample(fact: Fact, offers: Offers) -> tuple[list[Version], list[Remark]]:
     """The newest and the oldest release of each set of versions; and a remark on sets that no index has."""
-    lookup = offers.lookup(fact.package)
+    lookup = offers.catalog.lookup(fact.package)
     found: dict[Version, None] = {}
     at_commits: dict[Version, None] = {}
     lost: list[SpecifierSet] = []
@@ -83,13 +87,10 @@ def _sample(fact: Fact, offers: Offers) -> tuple[list[Version], list[Remark]]:
     remarks = []
     if at_commits:
         remarks.append(Remark(Saying.AT_COMMIT, {"releases": f"{fact.package} {some(list(at_commits))}"}))
-    if lost and lookup.unreachable:
-        what = f"{fact.package} {', '.join(map(str, lost))}" if lookup.pages else fact.package
-        remarks.append(Remark(Saying.PASSED_OVER, {"index": ", ".join(lookup.unreachable), "what": what}))
-    elif lost and not lookup.pages:
-        remarks.append(Remark(Saying.NO_PROJECT, {"project": fact.package}))
-    elif lost:
-        remarks.append(Remark(Saying.NO_RELEASE, {"what": f"{fact.package} {', '.join(map(str, lost))}"}))
+    if lost:
+        what = f"{fact.package} {', '.join(map(str, lost))}"
+        absent = _absent(fact.package, offers, what if lookup.pages else fact.package)
+        remarks.append(absent or Remark(Saying.NO_RELEASE, {"what": what}))
     return list(found), remarks
 
 
@@ -102,22 +103,24 @@ def _of_kind(fact: Fact, found: Sequence[Version], offers: Offers) -> Iterator[R
             yield from _needs(fact, fact.add, found, offers)
         case model.Metadata():
             for version in found:
-                yield from stated(fact, version, offers)
+                yield from _stated(fact, version, offers)
         case model.Builds():
-            yield from built_from(fact, offers)
+            yield from _built_from(fact, offers)
         case model.Collides() | model.Absent():
             yield from _kept_apart(fact, found, offers)
         case model.After():
             yield from _there(fact.others, offers)
             yield Remark(Saying.ORDER)
         case model.Warns():
-            yield from _there(list(_names((*fact.beside, *fact.unless))), offers)
+            yield from _there(_names((*fact.beside, *fact.unless)), offers)
             yield from _extra(fact, found, offers)
             yield Remark(Saying.WARNING)
-        case model.Excludes():
-            yield Remark(Saying.THERE, {"releases": some(_all(fact, offers))})
-        case model.Names():
-            yield from _named(fact, offers)
+        case model.Excludes() | model.Names():
+            versions = offers.versions(fact.package)
+            yield Remark(Saying.THERE, {"releases": some([one for one in versions if fact.speaks_of(one)])})
+            beyond = [one for one in versions if not fact.speaks_of(one)]
+            if beyond and isinstance(fact, model.Names):
+                yield Remark(Saying.BEYOND, {"releases": some(beyond)})
         case model.Exports():
             yield Remark(Saying.VARIABLES)
         case model.External():
@@ -180,14 +183,10 @@ def _python(fact: Fact, need: ComponentRequirement, version: Version, offers: Of
 
 
 def _need(fact: Fact, need: Requirement, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
-    lookup = offers.lookup(need.name)
     fitting = offers.matching(need.name, need.specifier)
-    if not fitting and lookup.unreachable:
-        yield Remark(Saying.PASSED_OVER, {"index": ", ".join(lookup.unreachable), "what": str(need)})
-    elif not lookup.pages:
-        yield Remark(Saying.NO_PROJECT, {"project": need.name})
-    elif not fitting:
-        yield Remark(Saying.NOTHING_FITS, {"need": str(need), "project": fact.package})
+    if not fitting:
+        unmet = Remark(Saying.NOTHING_FITS, {"need": str(need), "project": fact.package})
+        yield _absent(need.name, offers, str(need)) or unmet
     elif not (isinstance(fact, model.Replaces) and need.name in fact.drop):  # the fact overrides it
         yield from _each(fact, found, lambda version: _held_against(fact, need, fitting, version, offers))
 
@@ -256,40 +255,114 @@ def _kept_apart(fact: model.Collides | model.Absent, found: Sequence[Version], o
 
 
 def _extra(fact: model.Warns, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
-    for version in found if fact.extra else ():
-        try:
-            said = offers.said(fact.package, version)
-        except Unreadable as error:
-            yield Remark(Saying.UNREADABLE, {"release": f"{fact.package} {version}", "why": str(error)})
-            continue
-        if fact.extra not in said.lines.extras:
-            yield Remark(Saying.NO_EXTRA, {"file": said.where, "extra": fact.extra})
+    """Findings for releases that lack the extra of a warning."""
+
+    def look(version: Version) -> Remark:
+        said = offers.said(fact.package, version)
+        saying = Saying.WARNING if fact.extra in said.lines.extras else Saying.NO_EXTRA
+        return Remark(saying, {"file": said.where, "extra": fact.extra})
+
+    remarks = [_looked(fact, version, look) for version in found] if fact.extra else []
+    yield from (remark for remark in remarks if remark.saying is not Saying.WARNING)
+
+
+# --- what an archive has
+
+
+def _built_from(fact: model.Builds, offers: Offers) -> Iterator[Remark]:
+    """Check that every release that a fact builds has an archive, and open the newest of each set."""
+    without: list[Version] = []
+    newest: dict[File, None] = {}
+    for versions in fact.versions:
+        found = offers.matching(fact.package, versions)
+        archives = [[file for file in offers.files(fact.package, one) if not file.is_wheel] for one in found]
+        without += [version for version, files in zip(found, archives, strict=True) if not files]
+        newest |= dict.fromkeys([files[0] for files in archives if files][:1])
+    if without:
+        yield Remark(Saying.NO_ARCHIVE, {"releases": f"{fact.package} {some(without)}"})
+    for file in newest:
+        yield from _opened(fact, file, offers)
+
+
+def _opened(fact: model.Builds, file: File, offers: Offers) -> Iterator[Remark]:
+    told = {"file": file.filename, "member": fact.requires_from}
+    try:
+        archive = offers.catalog.archive(file)
+    except UnusableFile as error:
+        yield Remark(Saying.UNREADABLE, {"release": file.filename, "why": str(error)})
+        return
+    try:
+        offers.catalog.member(file, fact.requires_from)
+    except UnusableFile:
+        yield Remark(Saying.NO_MEMBER, told)
+        return
+    own = {need.name for need in _readable(archive.build_requires or ())}
+    if idle := [name for name in fact.build_drop if name not in own]:
+        yield Remark(Saying.IDLE, {"file": file.filename, "names": ", ".join(idle), "line": ""})
+    else:
+        yield Remark(Saying.ARCHIVE, told)
+
+
+def _stated(fact: model.Metadata, version: Version, offers: Offers) -> Iterator[Remark]:
+    """What a fact says an archive requires, compared with whatever the archive says statically."""
+    release = f"{fact.package} {version}"
+    wheels = [file for file in offers.files(fact.package, version) if file.is_wheel]
+    file = wheels[0] if wheels else offers.release(fact.package, version).file
+    try:
+        where, lines = _lines(file, offers)
+    except UnusableFile as error:
+        yield Remark(Saying.UNREADABLE, {"release": release, "why": str(error)})
+        return
+    if lines is None:
+        yield Remark(Saying.NOT_STATIC, {"file": file.filename})
+        return
+    own, theirs = _always(map(str, fact.requires)), _always(lines)
+    if own == theirs:
+        yield Remark(Saying.SAME, {"where": where})
+        return
+    less, more = (", ".join(sorted(lines)) or "-" for lines in (theirs - own, own - theirs))
+    yield Remark(Saying.DIFFERS, {"where": where, "theirs": less, "own": more})
+
+
+def _lines(file: File, offers: Offers) -> tuple[str, tuple[str, ...] | None]:
+    """The requirements of a file, and where it says them: of an archive static ones, otherwise those that it notes."""
+    if file.is_wheel:
+        return file.filename, offers.catalog.metadata(file).requires_dist
+    archive = offers.catalog.archive(file)
+    if archive.metadata is not None:
+        return file.filename, archive.metadata.requires_dist
+    noted = noted_in(file, offers.catalog)
+    return (file.filename, None) if noted is None else (noted.where, noted.lines)
+
+
+def _always(lines: Iterable[str]) -> frozenset[str]:
+    """The requirements without those of extras, normalized."""
+    return frozenset(str(need) for need in _readable(lines) if "extra" not in text.marker_text(need.marker))
+
+
+def _readable(lines: Iterable[str]) -> Iterator[Requirement]:
+    for line in lines:
+        with suppress(InvalidRequirement):
+            yield text.requirement(line)
 
 
 # --- what exists
 
 
-def _there(names: Sequence[NormalizedName], offers: Offers) -> Iterator[Remark]:
+def _there(names: Iterable[NormalizedName], offers: Offers) -> Iterator[Remark]:
     """Findings for those of these projects that no index has."""
     for name in names:
-        lookup = offers.lookup(name)
-        if lookup.pages:
-            continue
-        if lookup.unreachable:
-            yield Remark(Saying.PASSED_OVER, {"index": ", ".join(lookup.unreachable), "what": name})
-        else:
-            yield Remark(Saying.NO_PROJECT, {"project": name})
+        absent = None if offers.catalog.lookup(name).pages else _absent(name, offers, name)
+        if absent is not None:
+            yield absent
 
 
-def _named(fact: model.Names, offers: Offers) -> Iterator[Remark]:
-    yield Remark(Saying.THERE, {"releases": some(_all(fact, offers))})
-    beyond = [version for version in offers.versions(fact.package) if not fact.speaks_of(version)]
-    if beyond:
-        yield Remark(Saying.BEYOND, {"releases": some(beyond)})
-
-
-def _all(fact: Fact, offers: Offers) -> list[Version]:
-    return [version for version in offers.versions(fact.package) if fact.speaks_of(version)]
+def _absent(name: NormalizedName, offers: Offers, what: str) -> Remark | None:
+    """That an index that may have a project was passed over, or that none has it."""
+    lookup = offers.catalog.lookup(name)
+    if lookup.unreachable:
+        return Remark(Saying.PASSED_OVER, {"index": ", ".join(lookup.unreachable), "what": what})
+    return None if lookup.pages else Remark(Saying.NO_PROJECT, {"project": name})
 
 
 def _of_commit(fact: model.Sources, repositories: Repositories) -> Remark:
@@ -298,8 +371,6 @@ def _of_commit(fact: model.Sources, repositories: Repositories) -> Remark:
         trust = trust_in(fact, repositories)
     except ResolverError as error:
         return Remark(Saying.GIT_DIFFERS, {"address": address, "why": error.why or error.message})
-    return (
-        Remark(Saying.GIT, {"address": address, "why": trust})
-        if trust
-        else Remark(Saying.GIT_AGREES, {"address": address})
-    )
+    if trust:
+        return Remark(Saying.GIT, {"address": address, "why": trust})
+    return Remark(Saying.GIT_AGREES, {"address": address})

@@ -1,8 +1,8 @@
-"""What the indexes offer today of projects, for one target: releases, files and their metadata."""
+"""What the indexes offer today of projects, for one target: releases, files, their metadata, and archives to read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
@@ -14,9 +14,10 @@ from packaging.version import Version
 from resolver.errors import IndexFailure, InputError
 from resolver.index.parse.compatibility import Compatibility
 from resolver.index.parse.noted import noted_in
-from resolver.index.protocol import Catalog, Lookup, UnusableFile
+from resolver.index.protocol import Catalog, UnusableFile
+from resolver.index.store.readings import Reading, reading
 from resolver.model import text
-from resolver.model.fact import Builds, Fact, Replaces, Requires, Sources, kept_of
+from resolver.model.fact import Builds, Fact, Metadata, Replaces, Requires, Sources, kept_of
 from resolver.model.problem import Problem
 from resolver.model.release import File, Release
 from resolver.model.requirement import Requirement
@@ -65,10 +66,6 @@ class Offers:
                 self._commits.setdefault(fact.package, []).append(fact.recipe.version)
         self._projects: dict[NormalizedName, Project] = {}
 
-    def lookup(self, name: NormalizedName) -> Lookup:
-        """The answer of the indexes bound to a project. Raises IndexFailure."""
-        return self.catalog.lookup(name)
-
     def versions(self, name: NormalizedName) -> Sequence[Version]:
         """All releases, newest first."""
         return self._project(name).versions
@@ -85,20 +82,15 @@ class Offers:
         """All files of a release, usable on the target or not."""
         return [
             file
-            for page in self.lookup(name).pages
+            for page in self.catalog.lookup(name).pages
             for spelling, files in page.releases.items()
             if text.version(spelling) == version
             for file in files
         ]
 
-    def file(self, name: NormalizedName, version: Version) -> File:
-        """The file for the target, otherwise any wheel, otherwise an archive."""
-        release = self._release(name, version)
-        return release.file
-
     def said(self, name: NormalizedName, version: Version) -> Said:
         """What a release says it needs. Raises Unreadable and IndexFailure."""
-        release = self._release(name, version)
+        release = self.release(name, version)
         try:
             where = f"{release.file.filename}: METADATA" if release.file.is_wheel else release.file.filename
             return Said(where, where, requirement_lines(self.catalog, release, ()))
@@ -133,18 +125,14 @@ class Offers:
             if isinstance(need, Requirement) and need not in kept_of(fact, [practice])
         ]
 
-    def expect(self, names: Sequence[NormalizedName]) -> None:
-        """A hint that these projects will be needed."""
-        self.catalog.expect((name, SpecifierSet()) for name in names)
-
     def _project(self, name: NormalizedName) -> Project:
         if name not in self._projects:
             builds = tuple(self._builds.get(name, ()))
-            self._projects[name] = Project(name, Ordered(self.lookup(name)), self._screen, builds)
+            self._projects[name] = Project(name, Ordered(self.catalog.lookup(name)), self._screen, builds)
         return self._projects[name]
 
-    def _release(self, name: NormalizedName, version: Version) -> Release:
-        """The release as usable on the target, otherwise as it is."""
+    def release(self, name: NormalizedName, version: Version) -> Release:
+        """The release as usable on the target, otherwise as it is, with a wheel if it has one. Raises IndexFailure."""
         project = self._project(name)
         position = project.position(version)
         found = project.release(position) if position is not None else ()
@@ -156,3 +144,46 @@ class Offers:
         return Release(
             version=version, file=files[-1], others=(), index="", builds=None, yanked=False, position=position or 0
         )
+
+
+def archives_of(project: NormalizedName, facts: Sequence[Fact], offers: Offers) -> Iterator[tuple[File, list[str]]]:
+    """The archives that locking reads because of these facts, newest first, each with the members that it reads.
+
+    These are the archives of releases that a `builds` or `metadata` fact is about; for any other fact only if all
+    its releases are archives. Raises IndexFailure.
+    """
+    paths: dict[Version, list[str]] = {}
+    for fact in facts:
+        if fact.package != project or isinstance(fact, Sources):
+            continue
+        found = {version for versions in fact.versions for version in offers.matching(project, versions)}
+        wheels = any(file.is_wheel for version in found for file in offers.files(project, version))
+        if isinstance(fact, Builds | Metadata) or not wheels:
+            for version in found:
+                paths.setdefault(version, []).extend([fact.requires_from] if isinstance(fact, Builds) else [])
+    for version in sorted(paths, reverse=True):
+        for file in offers.files(project, version):
+            if not file.is_wheel and file.sha256:
+                yield file, paths[version]
+
+
+def read_all(
+    found: Sequence[tuple[File, list[str]]], known: Iterable[Reading], offers: Offers, tell: Callable[[str], None]
+) -> Iterator[Reading]:
+    """The contents of each archive. Those `known` are not read again; unreadable ones are left out.
+
+    `tell` is called for each one that is read. Raises IndexFailure.
+    """
+    rows = {row.sha256: row for row in known}
+    for file, paths in found:
+        row = rows.get(file.sha256)
+        if row is not None and row.file == file.filename and set(paths) <= row.texts.keys():
+            yield row
+            continue
+        tell(file.filename)
+        try:
+            archive = offers.catalog.archive(file)
+            texts = {path: offers.catalog.member(file, path) for path in paths}
+        except UnusableFile:
+            continue  # reported when locking
+        yield reading(file, archive, texts)

@@ -10,12 +10,12 @@ from contextlib import closing
 from pathlib import Path
 
 import click
+from packaging.specifiers import SpecifierSet
 
 from resolver import files
-from resolver.audit.archives import archives_of, read_all
 from resolver.audit.compare import DAYS, is_to_come
 from resolver.audit.facts import judge, projects_of
-from resolver.audit.offers import Offers
+from resolver.audit.offers import Offers, archives_of, read_all
 from resolver.audit.verdict import Judged, Saying, Verdict
 from resolver.cli import options
 from resolver.cli.called import as_called
@@ -88,7 +88,8 @@ def check(
         for problem, facts in _wanted(names, matrices):
             with closing(catalogs.live(problem)) as catalog:
                 offers = Offers(problem, catalog, problem.facts)
-                offers.expect(list(dict.fromkeys(name for fact in facts for name in projects_of(fact))))
+                looked_up = dict.fromkeys(name for fact in facts for name in projects_of(fact))
+                catalog.expect((name, SpecifierSet()) for name in looked_up)
                 found = []
                 for fact in facts:
                     progress.label(words.LOOKING_AT(tongue, fact=fact.id))
