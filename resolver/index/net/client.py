@@ -16,7 +16,7 @@ import httpx
 from resolver.errors import IndexFailure, Unreachable
 from resolver.index.net import access
 from resolver.index.net.access import Credentials
-from resolver.index.net.failures import BRIEF, BUSY, ERRORS, Host, NoAnswerError, Patience, no_answer
+from resolver.index.net.failures import BRIEF, BUSY, ERRORS, NoAnswerError, Patience, no_answer
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.net.transport import Transport
 from resolver.index.parse.address import Origin, Root, origin, without_credentials
@@ -36,6 +36,7 @@ FILES: Final = 8  # whole files, which take long and must not hold up pages
 _SLOWEST: Final = 100  # bytes a second; a proxy that scans a file before passing it on sends little for a while
 _WINDOW: Final = 4  # in read time limits: the window over which pace is measured, and the time for a head
 _WHOLE: Final = 40  # in read time limits: when an answer held in memory must be complete
+_DEAD: Final = 30.0  # seconds during which a host that never answered is not asked again
 _PIECE: Final = 256 << 10  # bytes unpacked at once
 _PACKED: Final = "gzip"
 PLAIN: Final = {"Accept-Encoding": "identity"}  # a file's bytes unchanged; packing would hide ranges and lengths
@@ -64,7 +65,8 @@ class Client:
         self.patience = patience or Patience()
         self._timeout = pip.timeout
         self._meter = meter
-        self._hosts: dict[Origin, Host] = {}
+        self._answered: set[Origin] = set()
+        self._dead: dict[Origin, tuple[int, float, Unreachable]] = {}  # tried how often, left alone until when
         self._credentials = Credentials()
         self._transport = transport or Transport(pip, PAGES + FILES)
         self._http = httpx.AsyncClient(
@@ -108,13 +110,12 @@ class Client:
         Raises Unreachable after the last try, and what `consume` raises.
         """
         patience = patience or self.patience
-        host = self._hosts.setdefault(access.allowed([url])[1], Host())
-        await host.begin(patience)
-        try:
-            async with self._few[long]:
-                return await self._tries(url, consume, headers, patience, host)
-        finally:
-            host.end()
+        where = access.allowed([url])[1]
+        async with self._few[long]:
+            tries, until, failure = self._dead.get(where, (0, 0.0, None))
+            if failure is not None and tries >= patience.tries and asyncio.get_running_loop().time() < until:
+                raise failure
+            return await self._tries(url, consume, headers, patience, where)
 
     async def body(self, response: httpx.Response, limit: int) -> bytes:
         """The body of an answer. Raises IndexFailure if it is longer than `limit` bytes or takes for ever."""
@@ -201,13 +202,15 @@ class Client:
         consume: Callable[[httpx.Response], Awaitable[T]],
         headers: Headers,
         patience: Patience,
-        host: Host,
+        where: Origin,
     ) -> T:
         for number in range(1, patience.tries + 1):
             hops = [url]
             wait = patience.wait(number)
             try:
-                response = await self._send(hops, headers() if callable(headers) else headers, patience, host)
+                response = await self._send(hops, headers() if callable(headers) else headers, patience)
+                self._answered.add(where)
+                self._dead.pop(where, None)
                 try:
                     if response.status_code not in BUSY:
                         return await consume(response)
@@ -222,12 +225,11 @@ class Client:
                     break
             if number < patience.tries:
                 await asyncio.sleep(wait)
-        host.give_up(patience, failure)
+        if where not in self._answered:
+            self._dead[where] = patience.tries, asyncio.get_running_loop().time() + _DEAD, failure
         raise failure
 
-    async def _send(
-        self, hops: list[str], headers: Mapping[str, str], patience: Patience, host: Host
-    ) -> httpx.Response:
+    async def _send(self, hops: list[str], headers: Mapping[str, str], patience: Patience) -> httpx.Response:
         """One request with its redirects, which are added to `hops`. The caller must close the answer."""
         times = httpx.Timeout(self._timeout, connect=patience.connect, pool=patience.connect)
         time = patience.connect + _WINDOW * self._timeout
@@ -246,7 +248,6 @@ class Client:
             if response.status_code < 200:
                 await response.aclose()
                 raise NoAnswerError(f"It sent the unexpected answer {response.status_code}")
-            host.answered()
             location = response.headers.get("location")
             if response.status_code not in access.STATUSES or not location:
                 return response

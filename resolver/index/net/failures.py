@@ -1,4 +1,4 @@
-"""Why there is no answer, in words for people; how often a host is asked again, and when it is left alone."""
+"""Why there is no answer, in words for people; how often a host is asked again."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from typing import Final, NamedTuple
 
 import aiohttp
 import httpx
-
-from resolver.errors import Unreachable
 
 _NOTHING: Final = "It closed the connection without an answer"
 _PART: Final = "It broke off its answer"
@@ -82,7 +80,6 @@ def _causes(error: BaseException, *, of_aiohttp: bool = False) -> Iterator[BaseE
 
 BUSY: Final = frozenset({408, 429, 500, 502, 503, 504})
 _LONGEST_WAIT: Final = 20.0  # seconds that a Retry-After may ask for
-_DEAD: Final = 30.0  # seconds during which a host that never answered is not asked again
 
 
 class Patience(NamedTuple):
@@ -99,43 +96,6 @@ class Patience(NamedTuple):
 
 
 BRIEF: Final = Patience(tries=2, connect=3.0)
-
-
-class Host:
-    """What is known about an origin. The first request goes alone, or 150 at once would each wait for a dead host."""
-
-    def __init__(self) -> None:
-        self.has_answered = False
-        self._first: asyncio.Future[None] | None = None
-        self._dead: dict[Patience, tuple[float, Unreachable]] = {}
-
-    async def begin(self, patience: Patience) -> None:
-        """Wait for the first request, or be it. Raises Unreachable if one with as much patience just gave up."""
-        while self._first is not None:
-            await asyncio.shield(self._first)
-        if self.has_answered:
-            return
-        now = asyncio.get_running_loop().time()
-        for known, (until, failure) in self._dead.items():
-            if known.tries >= patience.tries and now < until:
-                raise failure
-        self._first = asyncio.get_running_loop().create_future()
-
-    def answered(self) -> None:
-        """There is an answer: the others need not wait for its body."""
-        self.has_answered = True
-        self.end()
-
-    def end(self) -> None:
-        """Release those who wait for the first request."""
-        if self._first is not None:
-            self._first.set_result(None)
-            self._first = None
-
-    def give_up(self, patience: Patience, failure: Unreachable) -> None:
-        """Do not ask it for a while, if it never answered within that patience."""
-        if not self.has_answered:
-            self._dead[patience] = asyncio.get_running_loop().time() + _DEAD, failure
 
 
 def _seconds(value: str) -> float:
