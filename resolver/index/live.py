@@ -79,11 +79,11 @@ class Pool:
             return self._connection
 
     def save(self, files: Sequence[File], folder: Path, tell: Callable[[Copied], None]) -> None:
-        """Download files into a folder under their names, each checked by its hash; see `downloads.save`."""
-        from resolver.index.net.downloads import save
+        """Download files into a folder under their names, each checked by its hash; see `Transfer`."""
+        from resolver.index.net.downloads import Transfer
 
         connection = self.connection()
-        connection.worker.wait(lambda: save(connection.client, files, folder, tell))
+        connection.worker.wait(lambda: Transfer(connection.client, folder, tell).save(files))
 
     def close(self) -> None:
         """Release connections and threads."""

@@ -93,6 +93,15 @@ class Part:
 
         await client.into(response, take)
 
+    def wrong(self, listed: str, by: str, packed: str) -> WrongFile:
+        """The failure of a complete file whose hash is not that `by` which it is `listed`."""
+        return WrongFile(
+            f"{self.file.filename} is not the file {listed}.",
+            where=self.file.url,
+            why=f"Its sha256 is {self.sha256}; {by} says {self.file.sha256}{packed}.",
+            hint=_ALTERED,
+        )
+
     def restart(self) -> None:
         """Discard what was received."""
         self._handle.seek(0)
@@ -162,12 +171,7 @@ class Downloads:
             part = Part(file, Path(mkdtemp(dir=self._folder.name)))
             await part.receive(self._client, response)
             if file.sha256 and part.sha256 != file.sha256:
-                raise WrongFile(
-                    f"{file.filename} is not the file listed on its index page.",
-                    where=file.url,
-                    why=f"Its sha256 is {part.sha256}; the page says {file.sha256}{packing(response)}.",
-                    hint=_ALTERED,
-                )
+                raise part.wrong("listed on its index page", "the page", packing(response))
             part.close()
         except BaseException as error:
             if part is not None:
@@ -195,15 +199,9 @@ class Copied(NamedTuple):
     total: int | None
 
 
-async def save(client: Client, files: Sequence[File], folder: Path, tell: Callable[[Copied], None]) -> None:
-    """Save all files that can be saved in a folder. `tell` is called for each piece.
+class Transfer:
+    """Saves files in a folder. `tell` is called for each piece."""
 
-    Raises IndexFailure for the others, InputError if the disk refuses.
-    """
-    await _Transfer(client, folder, tell).save(files)
-
-
-class _Transfer:
     def __init__(self, client: Client, folder: Path, tell: Callable[[Copied], None]) -> None:
         self._client = client
         self._folder = folder
@@ -213,6 +211,7 @@ class _Transfer:
         self._few = asyncio.Semaphore(FILES)
 
     async def save(self, files: Sequence[File]) -> None:
+        """Save all that can be saved. Raises IndexFailure for the others, InputError if the disk refuses."""
         sizes = [file.size for file in files]
         known = sum(size for size in sizes if size is not None)
         self._require_room(known - sum(path.stat().st_size for path in self._folder.glob(f"*{ENDING}")))
@@ -255,12 +254,7 @@ class _Transfer:
                 self._restart(part, ranges=False)
                 packed = await self._receive(part)
             if part.sha256 != file.sha256:
-                raise WrongFile(
-                    f"{file.filename} is not the file in the lock; it was removed.",
-                    where=file.url,
-                    why=f"Its sha256 is {part.sha256}; the lock says {file.sha256}{packed}.",
-                    hint=_ALTERED,
-                )
+                raise part.wrong("in the lock; it was removed", "the lock", packed)
             await asyncio.to_thread(part.finish)
         except WrongFile:
             part.remove()

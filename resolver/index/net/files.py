@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from hashlib import sha256
-from typing import Final, NamedTuple
+from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
 import httpx
 
@@ -19,6 +19,9 @@ from resolver.index.protocol import UnusableFile
 from resolver.index.store.file_cache import FileCache, Hashed, Told
 from resolver.model.message import Message, message
 from resolver.model.release import Archive, File, Metadata
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 # Contains the list of members and METADATA of nine wheels in ten, as METADATA comes last before the list.
 _TAIL: Final = 64 << 10
@@ -83,6 +86,18 @@ class _DistrustError(Exception):
     """The server's answers to ranges contradict each other."""
 
 
+_Method = Callable[Concatenate["Files", P], Coroutine[Any, Any, T]]
+
+
+def _once(work: _Method[P, T]) -> _Method[P, T]:
+    """Done once for the same arguments, however many wait for it."""
+
+    def wait(files: Files, /, *arguments: P.args, **named: P.kwargs) -> Coroutine[Any, Any, T]:
+        return files.once.do((work.__name__, *arguments), lambda: work(files, *arguments, **named))
+
+    return wait
+
+
 class Files:
     """Reads files on servers. Lives on an event loop; each file is read once."""
 
@@ -91,29 +106,15 @@ class Files:
         self._client = client
         self._downloads = downloads
         self._warn = warn
-        self._once = Once()
-
-    async def metadata(self, file: File, release: Release) -> Metadata:
-        """A wheel's metadata. Raises UnusableFile and IndexFailure."""
-        return await self._once.do(("metadata", file.url, file.sha256), lambda: self._metadata(file, release))
-
-    async def archive(self, file: File, release: Release) -> Archive:
-        """The static contents of a source archive. Raises UnusableFile and IndexFailure."""
-        return await self._once.do(("archive", file.url, file.sha256), lambda: self._archive(file, release))
-
-    async def member(self, file: File, release: Release, path: str) -> str:
-        """The text of a file in a source archive. Raises UnusableFile and IndexFailure."""
-        return await self._once.do(("member", file.url, file.sha256, path), lambda: self._member(file, release, path))
-
-    async def sha256(self, file: File) -> File:
-        """The file with its sha256 and size; raises IndexFailure."""
-        return await self._once.do(("sha256", file.url), lambda: self._sha256(file))
+        self.once = Once()
 
     def cancel(self) -> None:
         """Cancel what is still being read."""
-        self._once.cancel()
+        self.once.cancel()
 
-    async def _metadata(self, file: File, release: Release) -> Metadata:
+    @_once
+    async def metadata(self, file: File, release: Release) -> Metadata:
+        """A wheel's metadata. Raises UnusableFile and IndexFailure."""
         if (known := self._cache.metadata(file, release)) is not None:
             return known
         told = Told.BESIDE if file.metadata else Told.SERVER
@@ -217,7 +218,9 @@ class Files:
 
         return await self._client.request(file.url, consume, headers={**PLAIN, "Range": span})
 
-    async def _archive(self, file: File, release: Release) -> Archive:
+    @_once
+    async def archive(self, file: File, release: Release) -> Archive:
+        """The static contents of a source archive. Raises UnusableFile and IndexFailure."""
         if (known := self._cache.archive(file)) is not None:
             return known
         download = await self._download(file)
@@ -231,7 +234,9 @@ class Files:
         self._cache.keep_archive(file, found.archive)
         return found.archive
 
-    async def _member(self, file: File, release: Release, path: str) -> str:
+    @_once
+    async def member(self, file: File, release: Release, path: str) -> str:
+        """The text of a file in a source archive. Raises UnusableFile and IndexFailure."""
         if (known := self._cache.member(file, path)) is not None:
             return known
         download = await self._download(file)
@@ -243,11 +248,14 @@ class Files:
         self._cache.keep_member(file, path, (found,))
         return found
 
+    @_once
     async def _download(self, file: File) -> Download:
         """Download the archive. It is kept for the run, since `member` is usually called right after `archive`."""
-        return await self._once.do(("download", file.url, file.sha256), lambda: self._downloads.fetch(file))
+        return await self._downloads.fetch(file)
 
-    async def _sha256(self, file: File) -> File:
+    @_once
+    async def sha256(self, file: File) -> File:
+        """The file with its sha256 and size; raises IndexFailure."""
         known = self._cache.hashed(file)
         conditions = {"If-None-Match": known.etag, "If-Modified-Since": known.modified} if known else {}
         headers = PLAIN | {field: value for field, value in conditions.items() if value}

@@ -67,26 +67,23 @@ def config_files(environ: Mapping[str, str]) -> list[str]:
     own = environ.get("PIP_CONFIG_FILE")
     if own == os.devnull:
         return []
-    basename = "pip.ini" if os.name == "nt" else "pip.conf"
-    for_all, for_user = _folders(environ)
-    files = [os.path.join(folder, basename) for folder in for_all]  # noqa: PTH118
+    folders, for_user = _folders(environ)
     if not (own and Path(own).exists()):
-        legacy = "~/pip" if os.name == "nt" else "~/.pip"
-        files += [os.path.join(os.path.expanduser(folder), basename) for folder in (legacy, for_user)]  # noqa: PTH111, PTH118
-    files.append(os.path.join(sys.prefix, basename))  # noqa: PTH118
+        folders += ["~/.pip", for_user]
+    files = [f"{os.path.expanduser(folder)}/pip.conf" for folder in (*folders, sys.prefix)]  # noqa: PTH111
     return [*files, own] if own else files
 
 
 def _folders(environ: Mapping[str, str]) -> tuple[list[str], str]:
     """The folders of pip's settings for all users and for this user."""
-    if os.name == "nt" or sys.platform == "darwin":
+    if sys.platform == "darwin":
         from pip._internal.utils import appdirs
 
         return appdirs.site_config_dirs("pip"), appdirs.user_config_dir("pip")
     # Like pip's appdirs on other systems, whose import takes 10 ms.
     for_all = environ.get("XDG_CONFIG_DIRS", "").strip() or "/etc/xdg"
     for_user = environ.get("XDG_CONFIG_HOME", "").strip() or "~/.config"
-    return [os.path.expanduser(f"{one.rstrip('/')}/pip") for one in for_all.split(":")] + ["/etc"], f"{for_user}/pip"  # noqa: PTH111
+    return [*(f"{one.rstrip('/')}/pip" for one in for_all.split(":")), "/etc"], f"{for_user}/pip"
 
 
 def _settings(files: Iterable[str]) -> dict[str, dict[str, str]]:

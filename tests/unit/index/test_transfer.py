@@ -40,7 +40,7 @@ def file_of(index: LoopbackIndex, *, size: int | None = None) -> File:
 def save(file: File, folder: Path, told: list[Copied] | None = None) -> None:
     tell = ([] if told is None else told).append
     with_client(
-        lambda client: downloads.save(client, [file], folder, tell),
+        lambda client: downloads.Transfer(client, folder, tell).save([file]),
         PipConfig(index_url="", timeout=5),
         patience=Patience(tries=3, pause=0.01),
     )
