@@ -14,7 +14,7 @@ from resolver.audit.offers import Offers, Unreadable, some
 from resolver.audit.verdict import Judged, Remark, Saying, Verdict
 from resolver.errors import IndexFailure, ResolverError
 from resolver.index.git import Repositories
-from resolver.index.parse.noted import noted_in
+from resolver.index.parse.metadata import noted_in
 from resolver.index.protocol import UnusableFile
 from resolver.index.sources import trust_in
 from resolver.model import fact as model

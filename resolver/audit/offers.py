@@ -13,7 +13,7 @@ from packaging.version import Version
 
 from resolver.errors import IndexFailure, InputError
 from resolver.index.parse.compatibility import Compatibility
-from resolver.index.parse.noted import noted_in
+from resolver.index.parse.metadata import noted_in
 from resolver.index.protocol import Catalog, UnusableFile
 from resolver.index.store.readings import Reading, reading
 from resolver.model import text

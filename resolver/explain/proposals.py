@@ -23,7 +23,7 @@ from resolver.explain.changes import Changed, Changes, practices_on, proposed
 from resolver.explain.costs import ADD, NOTE, OVERRIDE, PRACTICE, RENAME, named
 from resolver.explain.edit import StackText
 from resolver.explain.trial import Trials
-from resolver.index.parse.noted import Noted
+from resolver.index.parse.metadata import Noted
 from resolver.index.parse.simple import moment
 from resolver.index.protocol import UnusableFile
 from resolver.model import text

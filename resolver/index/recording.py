@@ -115,29 +115,19 @@ def _asked(answers: dict[K, T | str], key: K, ask: Callable[[], T], clean: Calla
 def _trimmed(page: Page, tags: frozenset[str]) -> RecordedPage:
     """The page without addresses, and without rows that cannot affect a choice.
 
-    A release that no target could use keeps one row, so that the reason for setting it aside stays visible; so does
-    a file that was set aside, unless its format is the reason and its release has other rows.
+    A release that no target could use keeps one row, so that the reason for setting it aside stays visible. Files of
+    another format are of no interest where there are releases.
     """
     releases = {}
     for version, files in page.releases.items():
         rows = sorted((_bare(file) for file in files if file.url != NOWHERE), key=lambda file: file.filename)
         releases[version] = tuple(file for file in rows if _fits(file.filename, tags)) or tuple(rows[:1])
-    heads = {f"{_head(file.filename, version)}{version}" for version, files in releases.items() for file in files}
     rejections = {
         (row.filename, row.reason.name, without_addresses(row.detail))
         for row in page.rejections
-        if row.reason is not Reason.FORMAT or not any(_continues(row.filename, head) for head in heads)
+        if row.reason is not Reason.FORMAT or not releases
     }
     return RecordedPage(page.index, releases, tuple(sorted(rejections)))
-
-
-def _head(filename: str, version: str) -> str:
-    return filename.partition(f"-{version}")[0] + "-"
-
-
-def _continues(filename: str, head: str) -> bool:
-    # `1.2` must not match `x-1.20.exe` or `x-1.2.1.exe`
-    return filename.startswith(head) and re.match(r"[.-](?!\d)", filename[len(head) :]) is not None
 
 
 def _bare(file: File) -> File:

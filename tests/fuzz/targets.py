@@ -43,8 +43,7 @@ from resolver.index.parse.address import NOWHERE, origin, read_root
 from resolver.index.parse.archive import read_archive, wheel_metadata
 from resolver.index.parse.compatibility import Compatibility
 from resolver.index.parse.filename import is_readable, wheel_parts
-from resolver.index.parse.metadata import Release, check_texts, read_pyproject
-from resolver.index.parse.noted import noted_in
+from resolver.index.parse.metadata import Release, check_texts, noted_in, read_pyproject
 from resolver.index.protocol import UnusableFile
 from resolver.index.snapshot import SnapshotCatalog
 from resolver.index.store import cache as cache_module

@@ -15,7 +15,7 @@ from typing import Any
 from unittest import mock
 
 from resolver.cli.commands import status
-from resolver.index.net import pages
+from resolver.index.net import network
 from resolver.index.net.client import Client
 from resolver.index.net.failures import BRIEF, Patience
 from tests.cached import require_sound_cache
@@ -46,7 +46,7 @@ class Scene:
             mock.patch.dict(os.environ, variables, clear=True),
             mock.patch("sys.argv", ["ascend-lock", *arguments]),
             mock.patch.object(Client.__init__, "__kwdefaults__", {"patience": self.patience, "transport": None}),
-            mock.patch.object(pages, "BRIEF", BRIEF._replace(pause=0.01)),
+            mock.patch.object(network, "BRIEF", BRIEF._replace(pause=0.01)),
         ):
             os.chdir(self.workspace.root)
             try:

@@ -154,39 +154,31 @@ def _before_query(url: str) -> str:
 
 def read_root(url: str, index: str) -> Root:
     """The root of an index as configured. Raises InputError if it must not be requested."""
+
+    def refused(shown: str, why: str, hint: str = "", message: str = "cannot be read") -> InputError:
+        where = f"index `{index}`: {shown}"
+        return InputError(f"The address of index `{index}` {message}.", where=where, why=why, hint=hint)
+
     try:
         secret, clean = split_written(url.strip())
     except WrittenError as error:
-        where = f"index `{index}`: {error.shown}"
-        message = f"The address of index `{index}` cannot be read."
-        raise InputError(message, where=where, why=str(error), hint=error.hint) from None
-    where = f"index `{index}`: {_before_query(clean)}"
+        raise refused(error.shown, str(error), error.hint) from None
+    shown = _before_query(clean)
     if " " in clean or not clean.isprintable():
-        raise InputError(
-            f"The address of index `{index}` cannot be read.",
-            where=where,
-            why="It has a space or a character that does not print.",
-            hint="percent-encode what belongs to it (a space is %20) and leave out the rest",
-        )
+        hint = "percent-encode what belongs to it (a space is %20) and leave out the rest"
+        raise refused(shown, "It has a space or a character that does not print.", hint)
     try:
         parts = urlsplit(clean)
         asked = origin(clean) if parts.scheme in _PORTS else None
     except ValueError as error:
-        raise InputError(f"The address of index `{index}` cannot be read.", where=where, why=str(error)) from None
+        raise refused(shown, str(error)) from None
     if asked is None:
-        raise InputError(
-            f"The address of index `{index}` has the scheme `{parts.scheme}`.",
-            where=where,
-            why="Only https is allowed, and plain http only to this machine.",
-            hint="serve a folder with `python -m http.server --bind 127.0.0.1` and use that address",
-        )
+        hint = "serve a folder with `python -m http.server --bind 127.0.0.1` and use that address"
+        why = "Only https is allowed, and plain http only to this machine."
+        raise refused(shown, why, hint, f"has the scheme `{parts.scheme}`")
     if not is_allowed(asked):
-        raise InputError(
-            f"The address of index `{index}` is plain http.",
-            where=where,
-            why="Anyone on the network path could change pages and hashes alike.",
-            hint="use https; pip's trusted-host setting is ignored",
-        )
+        why = "Anyone on the network path could change pages and hashes alike."
+        raise refused(shown, why, "use https; pip's trusted-host setting is ignored", "is plain http")
     user, _, password = secret.partition(":")
     bare = urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))
     return Root(bare.rstrip("/") + "/", unquote(user), unquote(password))

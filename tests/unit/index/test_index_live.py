@@ -20,7 +20,7 @@ from packaging.utils import NormalizedName
 from resolver.errors import IndexFailure, InputError
 from resolver.i18n import translate
 from resolver.index.live import LiveCatalog, Pool
-from resolver.index.net import pages
+from resolver.index.net import network
 from resolver.index.net.client import Client
 from resolver.index.net.failures import BRIEF, Patience
 from resolver.index.net.network import AHEAD
@@ -43,7 +43,7 @@ Opener = Callable[..., LiveCatalog]
 @pytest.fixture(autouse=True)
 def _no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Client.__init__, "__kwdefaults__", {"patience": Patience(pause=0.01), "transport": None})
-    monkeypatch.setattr(pages, "BRIEF", BRIEF._replace(pause=0.01))
+    monkeypatch.setattr(network, "BRIEF", BRIEF._replace(pause=0.01))
 
 
 @pytest.fixture
