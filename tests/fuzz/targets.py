@@ -124,7 +124,7 @@ def _is_sha256(digest: str) -> bool:
 
 def core_metadata(content: bytes) -> None:
     """METADATA, and what a solver does with it."""
-    found = metadata.read(content, WHEEL, FILE.url)
+    found = metadata.read(content, WHEEL, FILE.url).metadata
     assert (canonicalize_name(found.name), Version(found.version)) == (DEMO, Version("1.0"))
     for line in found.requires_dist:
         need = text.requirement(line)

@@ -124,7 +124,7 @@ class Files:
                 told = Told.SERVER
                 content, is_whole = await self._of_wheel(file, release)
                 told = Told.FILE if is_whole and file.sha256 else Told.SERVER
-                metadata = read(content, release, file.url)
+                metadata = read(content, release, file.url).metadata
         except UnusableFile as error:
             self._cache.keep_metadata(file, told, str(error))
             raise
@@ -147,7 +147,7 @@ class Files:
                 hint="a mirror or proxy may serve an altered or incomplete file; try again or use another index",
             )
         try:
-            return read(reply.body, release, f"{path}.metadata")
+            return read(reply.body, release, f"{path}.metadata").metadata
         except UnusableFile:
             if file.metadata:
                 raise

@@ -16,7 +16,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple, Protocol, TypeVar
 
-from resolver.index.parse.metadata import Release, read_header, read_pyproject
+from resolver.index.parse.metadata import Release, read, read_pyproject
 from resolver.index.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.release import Archive
@@ -220,7 +220,7 @@ def _read_static(found: Mapping[str, bytes], release: Release, where: str) -> Ar
         why = "it has no PKG-INFO"
     else:
         try:
-            header = read_header(found["PKG-INFO"], release, where)
+            header = read(found["PKG-INFO"], release, where)
         except UnusableFile as error:
             why = str(error)
         else:

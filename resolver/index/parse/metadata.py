@@ -43,16 +43,11 @@ class Header(NamedTuple):
     dynamic: frozenset[str]
 
 
-def read(content: bytes, release: Release, where: str) -> Metadata:
-    """The metadata of a wheel, checked to be of its release.
+def read(content: bytes, release: Release, where: str) -> Header:
+    """The metadata of a file, checked to be of its release; `where` is the address to name in a failure.
 
     Raises UnusableFile if it is invalid, WrongRelease if it is of another release.
     """
-    return read_header(content, release, where).metadata
-
-
-def read_header(content: bytes, release: Release, where: str) -> Header:
-    """Like `read`, with what PEP 643 needs; `where` is the address to name in a failure."""
     if len(content) > _LIMIT:
         raise UnusableFile(f"the metadata of {release.filename} is larger than 16 MiB")
     # The description may be a megabyte in any encoding and is never needed.

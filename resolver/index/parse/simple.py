@@ -246,21 +246,13 @@ def _sha256(hashes: Hashes) -> str:
     return digest if len(digest) == 64 and not digest.strip("0123456789abcdef") else ""
 
 
-_RFC3339 = re.compile(
-    r"(?P<moment>\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:\.(?P<fraction>\d+))?(?P<zone>[Zz]|[+-]\d\d:\d\d)?", re.ASCII
-)
-
-
 @lru_cache(1 << 16)
 def moment(uploaded: str) -> dt.datetime | None:
     """An upload time as a page gives it, in UTC; None if it is not RFC 3339, or UTC has no such year."""
-    match = _RFC3339.fullmatch(uploaded)
-    if match is None:
-        return None
-    # Python 3.10 reads microseconds and nothing longer
-    fraction = f".{match['fraction'][:6]:0<6}" if match["fraction"] else ""
-    zone = match["zone"] if match["zone"] not in (None, "", "Z", "z") else "+00:00"
     try:
-        return dt.datetime.fromisoformat(f"{match['moment']}{fraction}{zone}").astimezone(dt.timezone.utc)
-    except (ValueError, OverflowError):
+        found = msgspec.convert(uploaded, dt.datetime)
+        return (found if found.tzinfo is not None else found.replace(tzinfo=dt.timezone.utc)).astimezone(
+            dt.timezone.utc
+        )
+    except (msgspec.ValidationError, OverflowError):
         return None

@@ -8,7 +8,7 @@ import pytest
 from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure
-from resolver.index.parse.metadata import Release, check_texts, read, read_header
+from resolver.index.parse.metadata import Release, check_texts, read
 from resolver.index.protocol import UnusableFile
 from resolver.model.release import Metadata
 
@@ -29,18 +29,18 @@ def test_what_is_read() -> None:
         "",
         "Requires-Dist: nothing-from-the-description",
     )
-    assert read(content, DEMO, URL) == Metadata(
+    assert read(content, DEMO, URL).metadata == Metadata(
         "Demo.X", "1", ("numpy (>=1.20)", "pytest>=8; extra == 'Test_All'"), ">=3.9", ("Test_All",)
     )
 
 
 def test_the_description_is_not_looked_at() -> None:
-    assert read(text("", "") + b"\xff\xfe" * (1 << 20), DEMO, URL).requires_dist == ()
-    assert read(text("").replace(b"\n", b"\r\n") + b"\r\nRequires-Dist: x\r\n", DEMO, URL).requires_dist == ()
+    assert read(text("", "") + b"\xff\xfe" * (1 << 20), DEMO, URL).metadata.requires_dist == ()
+    assert read(text("").replace(b"\n", b"\r\n") + b"\r\nRequires-Dist: x\r\n", DEMO, URL).metadata.requires_dist == ()
 
 
 def test_dynamic_fields() -> None:
-    header = read_header(text("Dynamic: Requires-Dist", "Dynamic: version ", form="2.2"), DEMO, URL)
+    header = read(text("Dynamic: Requires-Dist", "Dynamic: version ", form="2.2"), DEMO, URL)
     assert header.version == (2, 2)
     assert header.dynamic == {"requires-dist", "version"}
 
