@@ -49,7 +49,7 @@ from resolver.index.snapshot import SnapshotCatalog
 from resolver.index.store import cache as cache_module
 from resolver.index.store.cache import Cache
 from resolver.index.store.file_cache import FileCache, release_of
-from resolver.index.store.page_cache import Answer, PageCache, StoredPage, place_of
+from resolver.index.store.page_cache import PageCache, StoredPage, place_of
 from resolver.lock import bundle, folder
 from resolver.lock import file as lock_file
 from resolver.model import text
@@ -107,7 +107,7 @@ def page(content: bytes) -> None:
             screened = Compatibility(HERE, cutoff)(files)
             names = {file.filename for file in files}  # one that is listed with several hashes is set aside once
             assert len(screened.wheels) + len(screened.archives) + len(screened.rejections) == len(names)
-    stored = msgspec.msgpack.decode(msgspec.msgpack.encode(StoredPage.of("key", read)), type=StoredPage)
+    stored = msgspec.msgpack.decode(msgspec.msgpack.encode(StoredPage("").with_page("key", read)), type=StoredPage)
     assert stored.page(DEMO, "pypi") == read, "a page that comes back otherwise from the cache"
     assert list(map(_key, read.releases)) == sorted(map(_key, read.releases), reverse=True), "not the newest first"
 
@@ -410,11 +410,7 @@ def cache_entry(content: bytes) -> None:
     root = read_root("https://index.example/simple/", "pypi")
     pages = PageCache(_INDEXES, "linux-aarch64", store, lambda: root.url)
     place = place_of(root, DEMO)
-    store.put("answer", place, content)
-    with contextlib.suppress(IndexFailure):
-        pages.lookup(DEMO)
-    pages.keep(root, DEMO, Answer(root.page(DEMO), key="key"))
-    for form in (content, msgspec.msgpack.encode(("key", msgspec.Raw(content or b"\xc0")))):
+    for form in (content, msgspec.msgpack.encode((root.page(DEMO), "", "", "key", msgspec.Raw(content or b"\xc0")))):
         store.put("page", place, form)
         with contextlib.suppress(IndexFailure):
             for found_page in pages.lookup(DEMO).pages:

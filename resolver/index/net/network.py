@@ -27,7 +27,7 @@ from resolver.index.parse.metadata import Release
 from resolver.index.parse.simple import ACCEPT
 from resolver.index.protocol import NOBODY, Follow, Lookup, Meter
 from resolver.index.store.file_cache import FileCache
-from resolver.index.store.page_cache import Answer, IndexAnswer, PageCache, mark_of
+from resolver.index.store.page_cache import IndexAnswer, PageCache, StoredPage, mark_of
 from resolver.model.message import Message, message
 from resolver.model.problem import PYPI, Binding
 from resolver.model.release import File, Metadata
@@ -170,7 +170,7 @@ class Pages:
 
     async def lookup(self, project: NormalizedName) -> Lookup:
         """Ask the indexes bound to a project. Raises IndexFailure and InputError."""
-        return self._cache.lookup_of(project, *await self._answers(project))
+        return self._cache.lookup_of(*await self._answers(project))
 
     async def mark(self, project: NormalizedName) -> str:
         """The mark of what `lookup` would answer. Makes the same requests."""
@@ -216,9 +216,7 @@ class Pages:
 
     async def _ask_root(self, root: Root, name: str, project: NormalizedName, patience: Patience | None) -> str:
         """The key of the current page, "" for none; the page is read."""
-        stored = self._cache.answer(root, project)
-        if stored is not None and self._cache.page(IndexAnswer(name, root, stored.key), project) is None:
-            stored = None
+        stored = self._cache.answer(root, project, name)
         self._client.remember(root)
         reply = await self._get(root, project, patience, stored)
         if reply.status == 304 and stored is not None and reply.url != stored.url:
@@ -227,19 +225,19 @@ class Pages:
         if reply.status == 304 and stored is not None:
             return stored.key
         if reply.status in (404, 410):
-            self._cache.keep(root, project, Answer(reply.url))
+            self._cache.keep(root, project, StoredPage(reply.url))
             return ""
         if reply.status != 200:
             raise _bad_status(reply.status, name, project, reply.url)
         headers = reply.headers
-        answer = Answer(reply.url, headers.get("etag", ""), headers.get("last-modified", ""))
+        answer = StoredPage(reply.url, headers.get("etag", ""), headers.get("last-modified", ""))
         kind = headers.get("content-type", "")
         async with self._reading:
             keep = self._cache.keep_page
             return await asyncio.to_thread(keep, root, project, name, answer, reply.body, kind, stored)
 
     async def _get(
-        self, root: Root, project: NormalizedName, patience: Patience | None, stored: Answer | None
+        self, root: Root, project: NormalizedName, patience: Patience | None, stored: StoredPage | None
     ) -> Reply:
         given = {"If-None-Match": stored.etag, "If-Modified-Since": stored.modified} if stored is not None else {}
         headers = {"Accept": ACCEPT} | {field: value for field, value in given.items() if value}

@@ -16,49 +16,43 @@ from resolver.index.parse.address import Root, read_root
 from resolver.index.protocol import Lookup
 from resolver.index.store.cache import ODD, Cache
 from resolver.model.problem import PYPI, Binding, Index, Indexes
-from resolver.model.release import File, Page, ProjectStatus, Rejection
+from resolver.model.release import ACTIVE, File, Page, ProjectStatus, Rejection
 
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
 
-_PARSER: Final = "9"  # part of every key: with another number, all pages are read anew
+_PARSER: Final = "10"  # part of every key: with another number, all pages are read anew
 _TOGETHER: Final = 8  # releases: fewer compress worse, of more most is read for nothing
 _LEVEL: Final = 1
 
 
-class Answer(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """An index's last answer for a project: from where, validators, and the key of the page, "" if it had none."""
-
-    url: str
-    etag: str = ""
-    modified: str = ""
-    key: str = ""
-
-
 class StoredPage(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """A page with its key, as an answer may be newer than the page beside it.
+    """An index's last answer for a project: from where, validators, and its page with a key, "" if it had none.
 
     A piece is the versions of a few releases with their files, compressed: 219 pages have 200,000 files, of which a
     lock looks at a few thousand.
     """
 
-    key: str
-    project_status: ProjectStatus
-    rejections: tuple[Rejection, ...]
-    pieces: tuple[tuple[tuple[str, ...], bytes], ...]
+    url: str
+    etag: str = ""
+    modified: str = ""
+    key: str = ""
+    project_status: ProjectStatus = ACTIVE
+    rejections: tuple[Rejection, ...] = ()
+    pieces: tuple[tuple[tuple[str, ...], bytes], ...] = ()
 
-    @classmethod
-    def of(cls, key: str, page: Page) -> StoredPage:
-        """The stored form of a page."""
+    def with_page(self, key: str, page: Page) -> StoredPage:
+        """The answer with a page."""
         rows = list(page.releases.items())
         groups = [dict(rows[at : at + _TOGETHER]) for at in range(0, len(rows), _TOGETHER)]
         pieces = tuple((tuple(group), zstd.compress(_encode(group), _LEVEL)) for group in groups)
-        return cls(key, page.project_status, page.rejections, pieces)
+        status, rejections = page.project_status, page.rejections
+        return replace(self, key=key, project_status=status, rejections=rejections, pieces=pieces)
 
     def page(self, project: NormalizedName, index: str) -> Page:
-        """It as the page of a project on an index."""
+        """Its page, as that of a project on an index."""
         return Page(
             project=project,
             index=index,
@@ -96,7 +90,6 @@ class _Releases(Mapping[str, tuple[File, ...]]):
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 _RELEASES: Final = msgspec.msgpack.Decoder(dict[str, tuple[File, ...]])
-_ANSWER: Final = msgspec.msgpack.Decoder(Answer)
 _STORED: Final = msgspec.msgpack.Decoder(StoredPage)
 
 
@@ -181,13 +174,11 @@ class PageCache:
 
     def lookup(self, project: NormalizedName) -> Lookup:
         """What the cache has for a project. Raises IndexFailure if no bound index was ever asked for it."""
-        return self.lookup_of(project, *self._cached_answers(project))
+        return self.lookup_of(*self._cached_answers(project))
 
-    def lookup_of(
-        self, project: NormalizedName, answers: Sequence[IndexAnswer], unreachable: tuple[str, ...]
-    ) -> Lookup:
+    def lookup_of(self, answers: Sequence[IndexAnswer], unreachable: tuple[str, ...]) -> Lookup:
         """The answers with their pages."""
-        pages = tuple(page for one in answers if (page := self.page(one, project)) is not None)
+        pages = tuple(self._pages[one.key, one.name] for one in answers if one.key)
         return Lookup(pages, unreachable, mark_of(answers, unreachable))
 
     def mark(self, project: NormalizedName) -> str:
@@ -199,16 +190,15 @@ class PageCache:
             known = [
                 IndexAnswer(name, root, answer.key)
                 for root in self.roots(name)
-                if (answer := self.answer(root, project)) is not None
+                if (answer := self.answer(root, project, name)) is not None
             ]
-            usable = [one for one in known if not one.key or self.page(one, project) is not None]
-            if not usable:
+            if not known:
                 raise NotCached(
                     f"{project} is not in the cache, and --offline does not use the network.",
                     where=f"index `{name}`",
                     hint="lock once without --offline to fill the cache",
                 )
-            return next((one for one in usable if one.key), usable[0])
+            return next((one for one in known if one.key), known[0])
 
         try:
             self.answers(project, ask).send(None)  # which never waits
@@ -216,23 +206,26 @@ class PageCache:
             found: tuple[list[IndexAnswer], tuple[str, ...]] = done.value
         return found
 
-    def answer(self, root: Root, project: NormalizedName) -> Answer | None:
-        """An index's last answer; None if it was never asked."""
-        return self._cache.load("answer", place_of(root, project), _ANSWER)
+    def answer(self, root: Root, project: NormalizedName, name: str) -> StoredPage | None:
+        """The last answer of an index, by its name, whose page is then at hand; None if it was never asked."""
+        stored = self._cache.load("page", place_of(root, project), _STORED)
+        if stored is not None and stored.key and (stored.key, name) not in self._pages:
+            self._pages[stored.key, name] = stored.page(project, name)
+        return stored
 
-    def keep(self, root: Root, project: NormalizedName, answer: Answer) -> None:
+    def keep(self, root: Root, project: NormalizedName, answer: StoredPage) -> None:
         """Store an index's answer."""
-        self._cache.save("answer", place_of(root, project), answer)
+        self._cache.save("page", place_of(root, project), answer)
 
     def keep_page(
         self,
         root: Root,
         project: NormalizedName,
         name: str,
-        answer: Answer,
+        answer: StoredPage,
         body: bytes,
         content_type: str,
-        last: Answer | None = None,
+        last: StoredPage | None = None,
     ) -> str:
         """Read and store the page that the index `name` sent, and return its key. Raises IndexFailure.
 
@@ -243,23 +236,13 @@ class PageCache:
         digest = sha256(body)
         digest.update("\0".join(("", _PARSER, content_type, project, answer.url)).encode())
         key = digest.hexdigest()[:40]
-        if last is None or last.key != key:
-            read = parse(body, content_type, project=project, index=name, url=answer.url)
-            stored = StoredPage.of(key, read)
-            self._pages[key, name] = stored.page(project, name)
-            self._cache.save("page", place_of(root, project), stored)
-        self.keep(root, project, replace(answer, key=key))
+        if last is not None and last.key == key:
+            answer = replace(last, etag=answer.etag, modified=answer.modified)
+        else:
+            answer = answer.with_page(key, parse(body, content_type, project=project, index=name, url=answer.url))
+            self._pages[key, name] = answer.page(project, name)
+        self.keep(root, project, answer)
         return key
-
-    def page(self, answer: IndexAnswer, project: NormalizedName) -> Page | None:
-        """The page of an answer, if it has one that is the last of its root and intact."""
-        name, root, key = answer
-        page = self._pages.get((key, name))
-        if page is None and key:
-            stored = self._cache.load("page", place_of(root, project), _STORED)
-            if stored is not None and stored.key == key:
-                page = self._pages[key, name] = stored.page(project, name)
-        return page
 
 
 def mark_of(answers: Iterable[IndexAnswer], unreachable: Iterable[str]) -> str:

@@ -542,7 +542,7 @@ def test_how_a_project_stands(body: str, project_status: ProjectStatus) -> None:
 
 def test_a_page_comes_back_from_its_stored_form() -> None:
     parsed = parse(html(*(f"<a href=demo-{n}.zip data-yanked='no'>" for n in range(100)), "<a href=demo-3.egg>"))
-    stored = msgspec.msgpack.decode(msgspec.msgpack.encode(StoredPage.of("key", parsed)), type=StoredPage)
+    stored = msgspec.msgpack.decode(msgspec.msgpack.encode(StoredPage("").with_page("key", parsed)), type=StoredPage)
     back = stored.page(DEMO, "elsewhere")
     assert back == msgspec.structs.replace(parsed, index="elsewhere")
     assert list(back.releases) == [str(n) for n in reversed(range(100))]
