@@ -158,21 +158,22 @@ def _static(ask: Ask, need: Requirement, direct: Direct, commit: str, repositori
     """A project that its own pyproject.toml tells enough of."""
     path = f"{direct.subdirectory}/{_FILE}".lstrip("/")
     name = f"{path} of {direct.url}@{commit[:12]}"
+    found = None
     try:
         content = repositories.read(direct.url, commit, path)
         found = read_pyproject(content, Release(name, need.name, "")) if content is not None else None
+        why = f"it has no {path}"
     except NoSuchCommit as error:
         raise NoSuchCommit(error.url, error.commit, ask.origin.where) from None
     except UnreadRepository as error:
-        raise _unknown(ask, need, direct, commit, f"the repository could not be read: {error}") from None
+        why = f"the repository could not be read: {error}"
     except UnusableFile as error:
-        raise _unknown(ask, need, direct, commit, str(error)) from None
-    if found is None:
-        raise _unknown(ask, need, direct, commit, f"it has no {path}")
-    metadata = found.metadata
+        why = str(error)
+    metadata = found.metadata if found is not None else None
     version = text.version(metadata.version) if metadata is not None else None
-    if metadata is None or version is None:
-        why = found.why_dynamic or f"its {path} has no version"
+    if found is None or metadata is None or version is None:
+        if found is not None:
+            why = found.why_dynamic or f"its {path} has no version"
         raise _unknown(ask, need, direct, commit, why)
     build = found.build_requires if found.build_requires is not None else LEGACY_BUILD
     return Source(

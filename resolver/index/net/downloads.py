@@ -31,7 +31,6 @@ _CHUNK: Final = 1 << 20
 _ARCHIVE_LIMIT: Final = 2 << 30
 _WHEEL_LIMIT: Final = 8 << 30
 _PROGRESS: Final = 16 << 10  # bytes that a round of tries must bring for there to be another one
-_LONGEST: Final = 40  # characters
 _CONTENT_RANGE: Final = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
 _ALTERED: Final = "a mirror or proxy may serve an altered or incomplete file; try again or use another index"
 
@@ -82,7 +81,7 @@ class Part:
                 raise WrongFile(
                     f"{file.filename} is larger than it should be.",
                     where=file.url,
-                    why=f"The download was stopped after {limit} bytes{packing(response)}.",
+                    why=f"The download was stopped after {limit} bytes.",
                     hint="a mirror or proxy may serve another file; try again or use another index",
                 )
             self._handle.write(piece)
@@ -93,12 +92,12 @@ class Part:
 
         await client.into(response, take)
 
-    def wrong(self, listed: str, by: str, packed: str) -> WrongFile:
+    def wrong(self, listed: str, by: str) -> WrongFile:
         """The failure of a complete file whose hash is not that `by` which it is `listed`."""
         return WrongFile(
             f"{self.file.filename} is not the file {listed}.",
             where=self.file.url,
-            why=f"Its sha256 is {self.sha256}; {by} says {self.file.sha256}{packed}.",
+            why=f"Its sha256 is {self.sha256}; {by} says {self.file.sha256}.",
             hint=_ALTERED,
         )
 
@@ -171,7 +170,7 @@ class Downloads:
             part = Part(file, Path(mkdtemp(dir=self._folder.name)))
             await part.receive(self._client, response)
             if file.sha256 and part.sha256 != file.sha256:
-                raise part.wrong("listed on its index page", "the page", packing(response))
+                raise part.wrong("listed on its index page", "the page")
             part.close()
         except BaseException as error:
             if part is not None:
@@ -249,12 +248,12 @@ class Transfer:
         part = Part(file, self._folder)
         self._count(part.size)
         try:
-            packed = await self._receive(part)
+            await self._receive(part)
             if part.sha256 != file.sha256 and part.mixed:
                 self._restart(part, ranges=False)
-                packed = await self._receive(part)
+                await self._receive(part)
             if part.sha256 != file.sha256:
-                raise part.wrong("in the lock; it was removed", "the lock", packed)
+                raise part.wrong("in the lock; it was removed", "the lock")
             await asyncio.to_thread(part.finish)
         except WrongFile:
             part.remove()
@@ -262,14 +261,14 @@ class Transfer:
         finally:
             part.close()
 
-    async def _receive(self, part: Part) -> str:
-        """Receive what is missing of a file, and return how it was packed. It is not given up while it gets further."""
+    async def _receive(self, part: Part) -> None:
+        """Receive what is missing of a file. It is not given up while it gets further."""
         file = part.file
 
         def headers() -> Mapping[str, str]:
             return PLAIN | ({"Range": f"bytes={part.size}-"} if part.ranges and part.size else {})
 
-        async def consume(response: httpx.Response) -> str:
+        async def consume(response: httpx.Response) -> None:
             has_range = "range" in response.request.headers
             if has_range and response.status_code in (206, 416):
                 first, last, total = content_range(response) or (-1, 0, 0)
@@ -288,13 +287,13 @@ class Transfer:
                 self._restart(part, ranges=False)
                 raise NoAnswerError("It sends more than the file has") from None
             if file.size is not None and part.size < file.size:
-                raise NoAnswerError(f"It ends before the announced {file.size} bytes{packing(response)}")
-            return packing(response)
+                raise NoAnswerError(f"It ends before the announced {file.size} bytes")
 
         while part.size != file.size:
             before = part.size
             try:
-                return await self._client.request(file.url, consume, headers=headers, long=True)
+                await self._client.request(file.url, consume, headers=headers, long=True)
+                return
             except Unreachable as failure:
                 if part.size < before + _PROGRESS:
                     if not part.size:
@@ -305,7 +304,6 @@ class Transfer:
                         why=failure.why,
                         hint="run the command again: it resumes where it stopped",
                     ) from None
-        return ""
 
     def _restart(self, part: Part, *, ranges: bool) -> None:
         """Discard what was received of a file, and tell whether to resume it later."""
@@ -343,15 +341,6 @@ def _all_of(failures: Sequence[IndexFailure], of: int) -> IndexFailure:
 
 
 # What answers say of files
-
-
-def packing(response: httpx.Response) -> str:
-    """For the message about a file with a wrong hash: that it arrived compressed; empty if it did not.
-
-    Content-Encoding alone is no error: some servers declare it for every .tar.gz, and send the file as it is.
-    """
-    name = response.headers.get("content-encoding", "identity").strip()
-    return "" if name in ("", "identity") else f" (it came packed by `{name[:_LONGEST]}`, which was not asked for)"
 
 
 def content_range(response: httpx.Response) -> tuple[int, int, int] | None:

@@ -8,8 +8,6 @@ import random
 import socket
 import ssl
 from collections.abc import Iterator
-from datetime import datetime, timezone
-from email.utils import parsedate_to_datetime
 from typing import Final, NamedTuple
 
 import aiohttp
@@ -99,11 +97,9 @@ BRIEF: Final = Patience(tries=2, connect=3.0)
 
 
 def _seconds(value: str) -> float:
+    """What a Retry-After of seconds asks for; 0 for a date, which few servers send."""
     try:
         seconds = float(value)
     except ValueError:
-        try:
-            seconds = (parsedate_to_datetime(value) - datetime.now(timezone.utc)).total_seconds()
-        except (TypeError, ValueError, OverflowError):
-            return 0.0
+        return 0.0
     return min(max(seconds, 0.0), _LONGEST_WAIT) if seconds == seconds else 0.0

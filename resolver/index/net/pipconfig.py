@@ -89,27 +89,23 @@ def _folders(environ: Mapping[str, str]) -> tuple[list[str], str]:
 def _settings(files: Iterable[str]) -> dict[str, dict[str, str]]:
     settings: dict[str, dict[str, str]] = {}
     for file in files:
-        if is_special(Path(file)):
-            raise _unreadable(file, "It is not a regular file.", "move it out of the way; pip reads the same file")
-        encoding = locale.getpreferredencoding(False)
         parser = configparser.RawConfigParser()
+        encoding = locale.getpreferredencoding(False)
+        why = "It is not a regular file." if is_special(Path(file)) else ""
         try:
-            parser.read(file, encoding)  # which passes over one that cannot be opened, as pip does
+            if not why:
+                parser.read(file, encoding)  # which passes over one that cannot be opened, as pip does
         except UnicodeDecodeError:
-            hint = "save it in that encoding, or choose a locale that has the encoding of the file"
-            raise _unreadable(file, f"It is not {encoding}, the encoding of the locale.", hint) from None
+            why = f"It is not {encoding}, the encoding of the locale."
         except configparser.Error as error:
             line = getattr(error, "lineno", None) or next(iter(getattr(error, "errors", ())), ("?",))[0]
-            raise _unreadable(file, f"Line {line} cannot stand there.", _FORM) from None
+            why = f"Line {line} cannot stand there."
+        if why:  # which quotes nothing, as there may be a password
+            raise InputError("A configuration file of pip cannot be read.", where=file, why=why, hint=_FORM)
         for section in parser.sections():
             values = settings.setdefault(section, {})
             values.update({_key(key): value for key, value in parser.items(section)})
     return settings
-
-
-def _unreadable(file: str, why: str, hint: str) -> InputError:
-    """The failure of a file, which quotes nothing, as there may be a password."""
-    return InputError("A configuration file of pip cannot be read.", where=file, why=why, hint=hint)
 
 
 def _key(name: str) -> str:

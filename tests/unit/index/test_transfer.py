@@ -202,15 +202,6 @@ def test_a_busy_server_is_tried_again(index: LoopbackIndex, tmp_path: Path) -> N
     assert (tmp_path / NAME).read_bytes() == CONTENT
 
 
-@pytest.mark.parametrize("size", [None, len(CONTENT) * 2])
-def test_a_file_that_came_packed_is_told_as_that(index: LoopbackIndex, tmp_path: Path, size: int | None) -> None:
-    """The longer one is cut short by the packing, the other is of other bytes."""
-    index.fault(WHEEL, lambda answer: replace(answer, body=b"packed", headers={"Content-Encoding": "gzip"}))
-    with pytest.raises(IndexFailure) as caught:
-        save(file_of(index, size=size), tmp_path)
-    assert "(it came packed by `gzip`, which was not asked for)" in str(caught.value)
-
-
 def test_what_a_server_calls_packed_by_mistake_is_taken(index: LoopbackIndex, tmp_path: Path) -> None:
     """As some do with each .tar.gz."""
     index.fault(WHEEL, lambda answer: replace(answer, headers={**answer.headers, "Content-Encoding": "x-gzip"}))
