@@ -1,4 +1,4 @@
-"""Whole files, hashed while they arrive: in a temporary folder, to be read, or for good in a folder of somebody's.
+"""Whole files, hashed while they arrive: for good in a folder of somebody's, or in a temporary one, to be read.
 
 A file that stays is written with the ending `.part` and gets its name once its sha256 is that of the lock. What an
 interrupted run leaves is continued with a range request (RFC 9110, 14). The hash shows whether a server handles
@@ -60,6 +60,7 @@ class Part:
             self.size += len(chunk)
         self.mixed = self.size > 0
         self.ranges = True
+        self.validators = ("", "")  # of the answer
 
     @property
     def sha256(self) -> str:
@@ -92,14 +93,10 @@ class Part:
 
         await client.into(response, take)
 
-    def wrong(self, listed: str, by: str) -> WrongFile:
-        """The failure of a complete file whose hash is not that `by` which it is `listed`."""
-        return WrongFile(
-            f"{self.file.filename} is not the file {listed}.",
-            where=self.file.url,
-            why=f"Its sha256 is {self.sha256}; {by} says {self.file.sha256}.",
-            hint=_ALTERED,
-        )
+    @property
+    def is_wrong(self) -> bool:
+        """Whether it has another digest than the file, as far as that is known."""
+        return self.file.sha256 not in ("", self.sha256)
 
     def restart(self) -> None:
         """Discard what was received."""
@@ -113,7 +110,7 @@ class Part:
         """It is complete: give it its name."""
         os.fsync(self._handle.fileno())
         self._handle.close()
-        self.path.replace(self.path.with_name(self.file.filename))
+        self.path = self.path.replace(self.path.with_name(self.file.filename))
 
     def remove(self) -> None:
         """It is useless: remove it."""
@@ -127,66 +124,6 @@ class Part:
             self._handle.close()
             if not self.size:
                 self.path.unlink(missing_ok=True)
-
-
-# Files to be read
-
-
-class Download(NamedTuple):
-    """A downloaded file; `path` is removed with the folder when the run ends."""
-
-    path: Path
-    sha256: str
-    size: int
-
-
-class Downloads:
-    """The folder of downloaded files, in TMPDIR. `close` removes it."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-        self._folder: TemporaryDirectory[str] | None = None
-
-    def close(self) -> None:
-        """Remove all files."""
-        if self._folder is not None:
-            self._folder.cleanup()
-
-    async def fetch(self, file: File) -> Download:
-        """Download a file and check it against its page. Raises IndexFailure."""
-
-        async def consume(response: httpx.Response) -> Download:
-            check_status(response.status_code, file)
-            return await self.keep(response, file)
-
-        return await self._client.request(file.url, consume, headers=PLAIN, long=True)
-
-    async def keep(self, response: httpx.Response, file: File) -> Download:
-        """Write an answer's body to a file and check it against the page. Raises IndexFailure."""
-        part = None
-        try:
-            if self._folder is None:
-                self._folder = TemporaryDirectory(prefix=".ascend-lock-", ignore_cleanup_errors=True)
-            part = Part(file, Path(mkdtemp(dir=self._folder.name)))
-            await part.receive(self._client, response)
-            if file.sha256 and part.sha256 != file.sha256:
-                raise part.wrong("listed on its index page", "the page")
-            part.close()
-        except BaseException as error:
-            if part is not None:
-                part.remove()
-            if not isinstance(error, OSError):
-                raise
-            raise InputError(
-                f"{file.filename} could not be stored for reading.",
-                where=str(part.path.parent if part is not None else error.filename or ""),
-                why=error.strerror or str(error),
-                hint=disk.advice(error.errno, "set TMPDIR to another folder"),
-            ) from None
-        return Download(part.path, part.sha256, part.size)
-
-
-# Files that stay
 
 
 class Copied(NamedTuple):
@@ -229,7 +166,7 @@ class Transfer:
     async def _attempt(self, file: File) -> IndexFailure | None:
         try:
             async with self._few:
-                await self._save(file)
+                await self.fetch(file)
         except IndexFailure as failure:
             return failure
         except OSError as error:
@@ -244,22 +181,29 @@ class Transfer:
         self._count(0)
         return None
 
-    async def _save(self, file: File) -> None:
+    async def fetch(self, file: File) -> Part:
+        """Save one file. Raises IndexFailure and OSError."""
         part = Part(file, self._folder)
         self._count(part.size)
         try:
             await self._receive(part)
-            if part.sha256 != file.sha256 and part.mixed:
+            if part.is_wrong and part.mixed:
                 self._restart(part, ranges=False)
                 await self._receive(part)
-            if part.sha256 != file.sha256:
-                raise part.wrong("in the lock; it was removed", "the lock")
+            if part.is_wrong:
+                raise WrongFile(
+                    f"{file.filename} is not the file listed on its index page.",
+                    where=file.url,
+                    why=f"Its sha256 is {part.sha256}; the page says {file.sha256}.",
+                    hint=_ALTERED,
+                )
             await asyncio.to_thread(part.finish)
         except WrongFile:
             part.remove()
             raise
         finally:
             part.close()
+        return part
 
     async def _receive(self, part: Part) -> None:
         """Receive what is missing of a file. It is not given up while it gets further."""
@@ -286,7 +230,8 @@ class Transfer:
                     raise
                 self._restart(part, ranges=False)
                 raise NoAnswerError("It sends more than the file has") from None
-            if file.size is not None and part.size < file.size:
+            part.validators = response.headers.get("etag", ""), response.headers.get("last-modified", "")
+            if file.size is not None and part.size < file.size and part.is_wrong:
                 raise NoAnswerError(f"It ends before the announced {file.size} bytes")
 
         while part.size != file.size:
@@ -324,6 +269,32 @@ class Transfer:
                 why=f"{needed / 1e6:.1f} MB are still needed, {free / 1e6:.1f} MB are free.",
                 hint="free some space or choose another folder",
             )
+
+
+class Downloads:
+    """Files to be read, in a folder in TMPDIR that `close` removes."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._folder: TemporaryDirectory[str] | None = None
+
+    def close(self) -> None:
+        """Remove all files."""
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    async def fetch(self, file: File) -> Part:
+        """Download a file and check it against its page. Raises IndexFailure."""
+        folder = ""
+        try:
+            if self._folder is None:
+                self._folder = TemporaryDirectory(prefix=".ascend-lock-", ignore_cleanup_errors=True)
+            folder = mkdtemp(dir=self._folder.name)
+            return await Transfer(self._client, Path(folder), lambda _: None).fetch(file)
+        except OSError as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            message, hint = f"{file.filename} could not be stored for reading.", "set TMPDIR to another folder"
+            raise disk.refusal(error, message, folder or error.filename or "", hint) from None
 
 
 def _all_of(failures: Sequence[IndexFailure], of: int) -> IndexFailure:

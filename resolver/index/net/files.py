@@ -11,7 +11,7 @@ import httpx
 
 from resolver.errors import IndexFailure
 from resolver.index.net.client import PLAIN, Client
-from resolver.index.net.downloads import Download, Downloads, check_status, content_range
+from resolver.index.net.downloads import Downloads, Part, check_status, content_range
 from resolver.index.net.worker import Once
 from resolver.index.parse.archive import DIRECTORY_LIMIT, METADATA_LIMIT, read_archive, read_member, wheel_metadata
 from resolver.index.parse.metadata import Release, read
@@ -75,7 +75,7 @@ class RangeFile:
         return self._position
 
 
-class _Part(NamedTuple):
+class _Span(NamedTuple):
     start: int
     content: bytes
     total: int
@@ -156,21 +156,18 @@ class Files:
     async def _of_wheel(self, file: File, release: Release) -> tuple[bytes, bool]:
         """METADATA, read in parts if the server has ranges, and whether the whole wheel was compared with its hash."""
         try:
-            answer: _Part | bytes | Download = await self._part(file, f"bytes=-{_TAIL}")
-            if isinstance(answer, _Part):
-                answer = await self._of_parts(file, release, answer)
+            return await self._of_parts(file, release), False
         except _DistrustError:
-            answer = await self._downloads.fetch(file)
-        if isinstance(answer, bytes):
-            return answer, False
+            whole = await self._downloads.fetch(file)
         try:
-            with answer.path.open("rb") as wheel:
+            with whole.path.open("rb") as wheel:
                 return wheel_metadata(wheel, release), True
         finally:
-            answer.path.unlink()
+            whole.path.unlink()
 
-    async def _of_parts(self, file: File, release: Release, tail: _Part) -> bytes | Download:
-        """METADATA, or the whole file after all. Raises _DistrustError."""
+    async def _of_parts(self, file: File, release: Release) -> bytes:
+        """METADATA. Raises _DistrustError."""
+        tail = await self._part(file, f"bytes=-{_TAIL}")
         if tail.start == 0 and file.sha256 and sha256(tail.content).hexdigest() != file.sha256:
             raise _DistrustError
         content = RangeFile(tail.total)
@@ -184,20 +181,16 @@ class Files:
                 # The server may mix up ranges; a whole file can be compared with its hash.
                 raise _DistrustError from None
             part = await self._part(file, f"bytes={start}-{end - 1}")
-            if not isinstance(part, _Part):
-                return part
             answered = part.start, len(part.content), part.total, part.etag
             if answered != (start, end - start, tail.total, tail.etag):
                 raise _DistrustError
             content.add(part.start, part.content)
         raise _DistrustError
 
-    async def _part(self, file: File, span: str) -> _Part | Download:
-        """A part, or the whole file from a server without ranges. Raises _DistrustError if it is neither."""
+    async def _part(self, file: File, span: str) -> _Span:
+        """A part. Raises _DistrustError if the answer is none."""
 
-        async def consume(response: httpx.Response) -> _Part | Download:
-            if response.status_code == 200:
-                return await self._downloads.keep(response, file)
+        async def consume(response: httpx.Response) -> _Span:
             if response.status_code != 206:
                 if response.status_code in (401, 403, 404, 410):
                     check_status(response.status_code, file)
@@ -214,7 +207,7 @@ class Files:
                 raise _DistrustError
             if span.startswith("bytes=-") and (last != total - 1 or len(content) != min(int(span[7:]), total)):
                 raise _DistrustError
-            return _Part(start, content, total, response.headers.get("etag", ""))
+            return _Span(start, content, total, response.headers.get("etag", ""))
 
         return await self._client.request(file.url, consume, headers={**PLAIN, "Range": span})
 
@@ -249,7 +242,7 @@ class Files:
         return found
 
     @_once
-    async def _download(self, file: File) -> Download:
+    async def _download(self, file: File) -> Part:
         """Download the archive. It is kept for the run, since `member` is usually called right after `archive`."""
         return await self._downloads.fetch(file)
 
@@ -257,21 +250,21 @@ class Files:
     async def sha256(self, file: File) -> File:
         """The file with its sha256 and size; raises IndexFailure."""
         known = self._cache.hashed(file)
-        conditions = {"If-None-Match": known.etag, "If-Modified-Since": known.modified} if known else {}
+        if known is not None and await self._is_unchanged(file, known):
+            return known.fill(file)
+        download = await self._download(file)
+        hashed = Hashed(download.sha256, download.size, *download.validators)
+        self._cache.keep_hashed(file, hashed)
+        told = {"file": file.filename, "size": hashed.size, "sha256": hashed.sha256}
+        self._warn(message("index.unhashed", **told))
+        return hashed.fill(file)
+
+    async def _is_unchanged(self, file: File, known: Hashed) -> bool:
+        """Whether a file on a server is still the one that was downloaded."""
+        conditions = {"If-None-Match": known.etag, "If-Modified-Since": known.modified}
         headers = PLAIN | {field: value for field, value in conditions.items() if value}
 
-        async def consume(response: httpx.Response) -> Hashed:
-            if response.status_code == 304 and known is not None:
-                return known
-            check_status(response.status_code, file)
-            download = await self._downloads.keep(response, file)
-            download.path.unlink()
-            validators = response.headers.get("etag", ""), response.headers.get("last-modified", "")
-            return Hashed(download.sha256, download.size, *validators)
+        async def consume(response: httpx.Response) -> bool:
+            return response.status_code == 304
 
-        hashed = await self._client.request(file.url, consume, headers=headers, long=True)
-        if hashed is not known:
-            self._cache.keep_hashed(file, hashed)
-            told = {"file": file.filename, "size": hashed.size, "sha256": hashed.sha256}
-            self._warn(message("index.unhashed", **told))
-        return hashed.fill(file)
+        return headers != PLAIN and await self._client.request(file.url, consume, headers=headers, long=True)
