@@ -10,7 +10,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.audit.offers import Offers, Unreadable, some
+from resolver.audit.offers import Offers, some
 from resolver.audit.verdict import Judged, Remark, Saying, Verdict
 from resolver.errors import IndexFailure, ResolverError
 from resolver.index.git import Repositories
@@ -103,7 +103,7 @@ def _of_kind(fact: Fact, found: Sequence[Version], offers: Offers) -> Iterator[R
             yield from _needs(fact, fact.add, found, offers)
         case model.Metadata():
             for version in found:
-                yield from _stated(fact, version, offers)
+                yield _looked(fact, version, lambda one: _stated(fact, one, offers))
         case model.Builds():
             yield from _built_from(fact, offers)
         case model.Collides() | model.Absent():
@@ -162,7 +162,7 @@ def _each(fact: Fact, found: Sequence[Version], look: Callable[[Version], Remark
 def _looked(fact: Fact, version: Version, look: Callable[[Version], Remark]) -> Remark:
     try:
         return look(version)
-    except Unreadable as error:
+    except UnusableFile as error:
         return Remark(Saying.UNREADABLE, {"release": f"{fact.package} {version}", "why": str(error)})
 
 
@@ -171,7 +171,7 @@ def _python(fact: Fact, need: ComponentRequirement, version: Version, offers: Of
     said = offers.said(fact.package, version)
     stated = text.pythons(said.lines.requires_python)
     if stated is None:
-        raise Unreadable(f"{said.python} has an invalid Requires-Python")
+        raise UnusableFile(f"{said.python} has an invalid Requires-Python")
     told = {"need": str(need), "file": said.python, "line": f"Python {stated}"}
     if not stated:
         return Remark(Saying.SILENT, told)
@@ -303,36 +303,22 @@ def _opened(fact: model.Builds, file: File, offers: Offers) -> Iterator[Remark]:
         yield Remark(Saying.ARCHIVE, told)
 
 
-def _stated(fact: model.Metadata, version: Version, offers: Offers) -> Iterator[Remark]:
-    """What a fact says an archive requires, compared with whatever the archive says statically."""
-    release = f"{fact.package} {version}"
+def _stated(fact: model.Metadata, version: Version, offers: Offers) -> Remark:
+    """What a fact says a release requires, compared with what a wheel says, or the archive statically or in a note."""
     wheels = [file for file in offers.files(fact.package, version) if file.is_wheel]
     file = wheels[0] if wheels else offers.release(fact.package, version).file
-    try:
-        where, lines = _lines(file, offers)
-    except UnusableFile as error:
-        yield Remark(Saying.UNREADABLE, {"release": release, "why": str(error)})
-        return
+    where = file.filename
+    metadata = offers.catalog.metadata(file) if file.is_wheel else offers.catalog.archive(file).metadata
+    lines = None if metadata is None else metadata.requires_dist
+    if lines is None and (noted := noted_in(file, offers.catalog)) is not None:
+        where, lines = noted.where, noted.lines
     if lines is None:
-        yield Remark(Saying.NOT_STATIC, {"file": file.filename})
-        return
+        return Remark(Saying.NOT_STATIC, {"file": file.filename})
     own, theirs = _always(map(str, fact.requires)), _always(lines)
     if own == theirs:
-        yield Remark(Saying.SAME, {"where": where})
-        return
+        return Remark(Saying.SAME, {"where": where})
     less, more = (", ".join(sorted(lines)) or "-" for lines in (theirs - own, own - theirs))
-    yield Remark(Saying.DIFFERS, {"where": where, "theirs": less, "own": more})
-
-
-def _lines(file: File, offers: Offers) -> tuple[str, tuple[str, ...] | None]:
-    """The requirements of a file, and where it says them: of an archive static ones, otherwise those that it notes."""
-    if file.is_wheel:
-        return file.filename, offers.catalog.metadata(file).requires_dist
-    archive = offers.catalog.archive(file)
-    if archive.metadata is not None:
-        return file.filename, archive.metadata.requires_dist
-    noted = noted_in(file, offers.catalog)
-    return (file.filename, None) if noted is None else (noted.where, noted.lines)
+    return Remark(Saying.DIFFERS, {"where": where, "theirs": less, "own": more})
 
 
 def _always(lines: Iterable[str]) -> frozenset[str]:

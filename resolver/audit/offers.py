@@ -32,10 +32,6 @@ def some(versions: Sequence[Version]) -> str:
     return ", ".join(map(str, versions[:_FEW])) + (", …" if len(versions) > _FEW else "")
 
 
-class Unreadable(Exception):
-    """The metadata of a release cannot be read; the text is the reason."""
-
-
 class Said(msgspec.Struct, frozen=True):
     """What a release says it needs; `where` is the file that says so, `python` the one with its Requires-Python."""
 
@@ -89,17 +85,15 @@ class Offers:
         ]
 
     def said(self, name: NormalizedName, version: Version) -> Said:
-        """What a release says it needs. Raises Unreadable and IndexFailure."""
+        """What a release says it needs. Raises UnusableFile and IndexFailure."""
         release = self.release(name, version)
         try:
             where = f"{release.file.filename}: METADATA" if release.file.is_wheel else release.file.filename
             return Said(where, where, requirement_lines(self.catalog, release, ()))
-        except UnusableFile as error:
-            raise Unreadable(str(error)) from None
         except InputError as error:  # an archive without static metadata
             noted = noted_in(release.file, self.catalog)
             if noted is None:
-                raise Unreadable(error.why or error.message) from None
+                raise UnusableFile(error.why or error.message) from None
             return Said(noted.where, release.file.filename, Lines(noted.lines, release.file.requires_python, (), ()))
 
     def counting(self, said: Said, names: Iterable[NormalizedName]) -> list[Requirement]:
@@ -112,7 +106,7 @@ class Offers:
                 if need.name in wanted and (need.marker is None or need.marker.evaluate(self._problem.target.markers)):
                     found.append(need)
             except (InvalidRequirement, UndefinedComparison, UndefinedEnvironmentName):
-                raise Unreadable(f"{said.where} has the invalid requirement `{line}`") from None
+                raise UnusableFile(f"{said.where} has the invalid requirement `{line}`") from None
         return found
 
     def stated(self, practice: Replaces, version: Version) -> list[Requirement]:

@@ -223,6 +223,7 @@ class Transfer:
             else:
                 check_status(response.status_code, file)
                 self._restart(part, ranges=part.ranges and not has_range)
+                part.mixed = has_range  # some servers call the rest of a file the whole
             try:
                 await part.receive(self._client, response, self._count)
             except WrongFile:
@@ -231,7 +232,7 @@ class Transfer:
                 self._restart(part, ranges=False)
                 raise NoAnswerError("It sends more than the file has") from None
             part.validators = response.headers.get("etag", ""), response.headers.get("last-modified", "")
-            if file.size is not None and part.size < file.size and part.is_wrong:
+            if part.is_wrong and part.size < (file.size or 0) and "content-length" not in response.headers:
                 raise NoAnswerError(f"It ends before the announced {file.size} bytes")
 
         while part.size != file.size:
