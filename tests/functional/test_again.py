@@ -142,13 +142,6 @@ def test_a_file_with_other_bytes_under_the_same_version_is_told_with_its_hash(
     )
 
 
-def test_files_of_other_people_in_the_folder_stay(locked: Workspace) -> None:
-    note = locked.folder() / "NOTES.md"
-    note.write_text("keep me")
-    locked.locked("--upgrade")
-    assert note.read_text() == "keep me"
-
-
 def test_what_the_new_lock_does_not_need_goes(locked: Workspace, index: LoopbackIndex) -> None:
     index.add_wheel("setuptools", "80.0")
     index.add_archive("c", "1.0")

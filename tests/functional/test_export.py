@@ -218,16 +218,6 @@ def test_what_cannot_be_exported_is_told(locked: Workspace, index: LoopbackIndex
         "hint: name another file with --output\n"
     )
     assert run.status == 2
-    run = export(locked, "pylock", "--output", "locks/demo/here/pylock.toml")
-    assert (run.status, run.stderr) == (
-        2,
-        (
-            "error: an export cannot be written into the locks folder\n"
-            "  at locks/demo/here/pylock.toml\n"
-            "  the files next to a lock are rendered from it and compared with it\n"
-            "hint: choose another folder\n"
-        ),
-    )
     run = export(locked, "sbom", "--target", "there")
     assert (run.status, run.stderr) == (2, "error: demo has no target `there`\nhint: its targets are here\n")
     locked.stack("base", name="other", target=HERE.replace("[target]", "[[target]]") * 2)
@@ -391,16 +381,6 @@ def test_what_would_break_the_containerfile_is_refused(locked: Workspace, argume
     run = export(locked, "containerfile", *base, *arguments)
     assert (run.status, run.stdout) == (2, "")
     assert run.stderr.startswith(message)
-
-
-@pytest.mark.parametrize("option", ["--base-image", "--wheelhouse"])
-def test_an_option_of_another_format_is_refused(locked: Workspace, option: str) -> None:
-    run = export(locked, "sbom", option, "x")
-    assert (run.status, run.stdout, run.stderr) == (
-        2,
-        "",
-        f"error: {option} has no effect with --format sbom\n  at {option}\nhint: it is for --format containerfile\n",
-    )
 
 
 def test_a_target_without_a_known_image_needs_one_by_name(workspace: Workspace, index: LoopbackIndex) -> None:

@@ -115,7 +115,7 @@ def test_a_bundle_for_which_there_is_no_room_is_told_and_made_by_the_next_run(
         "error: the bundle could not be written\n"
         "  at out\n"
         "  File too large\n"
-        "hint: free some space or choose another folder; files that are there already are not downloaded again\n"
+        "hint: choose another folder; files that are there already are not downloaded again\n"
     )
     assert (run.status, run.stdout, run.stderr) == (2, "", told)
     assert not [name for name in tree(workspace.root / "out") if "partial" in name]

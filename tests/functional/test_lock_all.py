@@ -109,15 +109,6 @@ def test_a_project_to_upgrade_may_be_in_one_of_the_stacks_only(four: Workspace, 
     assert (run.status, run.stderr.splitlines()[-1]) == (2, "hint: did you mean `first`?")
 
 
-def test_no_stack_can_be_called_all(workspace: Workspace) -> None:
-    workspace.stack("demo", name="all")
-    run = workspace.lock(stack="all")
-    assert (run.status, run.stderr.splitlines()[0]) == (
-        2,
-        "error: `all` stands for every stack, so no stack can have that name",
-    )
-
-
 def test_one_target_alone(workspace: Workspace, index: LoopbackIndex) -> None:
     index.add_wheel("demo", "1.0")
     rows = (f"[[target]]\nname = '{one}'\npython = '3.11'\nplatform = 'linux-{one}'\n" for one in MACHINES)

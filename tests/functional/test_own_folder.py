@@ -50,7 +50,7 @@ def test_where_nothing_can_be_checked_it_fails(workspace: Workspace, own: Path) 
     run = workspace.run("check", "--locks", "none/locks")
     assert run.status == 2
     assert run.stderr == (
-        "error: there are no locks to check\n  at none/locks\n"
+        "error: there is nothing to check\n  at none/locks\n"
         "hint: lock a stack first, or give the folder of locks by --locks DIR\n"
     )
 
@@ -92,16 +92,6 @@ def test_a_bundle_of_all_takes_what_has_a_lock(workspace: Workspace, own: Path) 
         2,
         "error: there are no locks to bundle\n  at none/locks\nhint: ascend-lock lock STACK --locks none/locks\n",
     )
-
-
-@pytest.mark.parametrize("command", ["explain", "export", "verify"])
-def test_what_is_about_one_stack_says_so(workspace: Workspace, own: Path, command: str) -> None:
-    needed = ("--format", "pylock") if command == "export" else ()
-    told = f"error: `ascend-lock {command}` takes one stack at a time\nhint: "
-    run = workspace.run(command, "demo", "mine", *needed)
-    assert (run.status, run.stderr) == (2, f"{told}ascend-lock {command} demo\n")
-    run = workspace.run(command, "all", *needed)
-    assert (run.status, run.stderr) == (2, f"{told}see `ascend-lock stacks` for their names\n")
 
 
 def test_a_file_here_with_that_name_is_what_was_meant(workspace: Workspace, own: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from resolver.cli.called import COMMANDS
+from resolver.cli import COMMANDS
 from tests.functional.warm import WarmCommand
 from tests.functional.workspace import COMMAND, HERE, Run, Tree, Workspace, tree
 from tests.loopback import LoopbackIndex

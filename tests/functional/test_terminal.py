@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from resolver.cli.progress import columns
+from resolver.cli.console import columns
 from tests.functional.workspace import COMMAND, Workspace
 from tests.loopback import LoopbackIndex
 

@@ -495,14 +495,14 @@ def test_wrong_commands_have_status_2(machine: Machine) -> None:
         assert (run.status, run.stdout, run.stderr) == (2, "", told)
     machine.workspace.stack("demo", name="other")
     for arguments, told in (
-        ("demo --python /bin/true", "no working Python was found at /bin/true\n  at --python"),
+        ("demo --python /bin/true", "/bin/true cannot be run: it does not run as Python"),
         (
             "demo --target there",
             "demo has no lock for `there` with a verify.py\n  at locks/demo\nhint: the targets are: here",
         ),
         ("other", "other has no lock with a verify.py\n  at locks/other\nhint: ascend-lock lock other"),
         ("dmo", "dmo has no lock with a verify.py\n  at locks/dmo\nhint: did you mean `demo`?"),
-        ("zzz", "zzz has no lock with a verify.py\n  at locks/zzz\nhint: locked are demo"),
+        ("zzz", "zzz has no lock with a verify.py\n  at locks/zzz\nhint: stacks are demo, other"),
     ):
         run = machine.workspace.run("verify", *arguments.split())
         assert (run.status, run.stdout) == (2, "")
