@@ -8,6 +8,7 @@ from resolver.cli import console
 from resolver.cli.console import Progress
 from resolver.index.net.downloads import Copied
 from resolver.index.protocol import Traffic
+from resolver.model.message import message
 from resolver.report.text import width
 
 
@@ -57,7 +58,7 @@ def test_in_chinese_no_line_is_wider_than_the_terminal(
 
 def test_a_warning_is_chinese_where_it_can_be(capsys: pytest.CaptureFixture[str]) -> None:
     line = Progress("zh", enabled=False)
-    line.warn("https://a.example/b.git could not be read: it is gone")
+    line.warn(message("index.repository-unread", url="https://a.example/b.git", why="it is gone"))
     line.warn("whatever else\nhint: this")
     assert capsys.readouterr().err == (
         "警告：无法读取 https://a.example/b.git：it is gone\n警告：whatever else\nhint: this\n"
