@@ -77,7 +77,7 @@ def test_data_for_other_programs_is_harmless_on_a_terminal(workspace: Workspace,
         "check demo --json": 0,
         "explain demo --package demo --json": 0,
         "verify demo --json": 1,
-        "bundle demo bundle --json": 0,
+        "bundle demo bundle": 0,
         "export demo --format sbom": 0,
         "export demo --format pylock": 0,
     }.items():
