@@ -24,7 +24,6 @@ from resolver.model.lock import Lock
 from resolver.model.message import Message, text
 from resolver.model.problem import Problem
 from resolver.model.resolution import Conflict, Resolution, Statement
-from resolver.report import words
 from resolver.report.explanation.changes import changes_sentence
 from resolver.report.explanation.grouping import grouped
 from resolver.report.explanation.sentences import explanation_sentence
@@ -106,9 +105,9 @@ def drafted(refutation: Refutation, inputs: Inputs, session: Session) -> Draft:
 
     def tell_way(changed: Changed) -> None:
         way = changes_sentence(changed.changes, progress.language)
-        progress.label(words.FIRST_WAY_OUT(progress.language, way=way, **of))
+        progress.label(translate("cli.first-way-out", progress.language, way=way, **of))
 
-    progress.label(words.WAYS_OUT(progress.language, **of))
+    progress.label(translate("cli.ways-out", progress.language, **of))
     clock = own = Clock(run.seconds, progress.solving)
     if len(compile_problems(inputs, exclude_newer=cutoff)) > 1:
         own = clock.within(run.seconds * _OWN_SHARE)

@@ -32,7 +32,6 @@ from resolver.model.lock import Lock, LockedPin
 from resolver.model.problem import Problem
 from resolver.model.release import File
 from resolver.model.text import Language
-from resolver.report import words
 from resolver.report.files import render
 from resolver.report.script import bundle_script
 
@@ -149,7 +148,7 @@ def _gather(parts: Sequence[_Part], old: Manifest | None, folder: Path, run: Set
     `prune`, which might remove what that lock needs.
     """
     progress = run.progress
-    progress.label(words.COMPARING(run.language, folder=folder))
+    progress.label(translate("cli.comparing", run.language, folder=folder))
     names = {pin.file[0].name for part in parts for pin in part.pins}
     names.update(row.path for row in (bundle.rows_of(old) if old else ()))
     with ThreadPoolExecutor(os.cpu_count()) as threads:
@@ -191,7 +190,7 @@ def _gather(parts: Sequence[_Part], old: Manifest | None, folder: Path, run: Set
                     hint="name its stack as well, or drop it with --prune",
                 )
         if found:
-            progress.label(words.BUNDLING(run.language, folder=folder))
+            progress.label(translate("cli.bundling", run.language, folder=folder))
             catalogs.pool.save([found[name] for name in sorted(found)], folder, progress.copying)
     texts = {row.path: (folder / row.path).read_text(encoding="utf-8") for row in texts_kept}
     for part in ready:
@@ -215,16 +214,18 @@ def _check(folder: Path, run: Settings) -> int:
     for fault in faults:
         tell(shown(translate(fault, language)))
     for name in left:
-        tell(words.STRAY(language, name=shown(name)))
+        tell(translate("cli.stray", language, name=shown(name)))
     if not faults:
-        count = words.FILES(language, len(manifest.files))
-        tell(words.WHOLE(language, folder=folder, files=count, size=_size(manifest), manifest=bundle.MANIFEST))
+        count = translate("cli.files", language, len(manifest.files))
+        tell(
+            translate("cli.whole", language, folder=folder, files=count, size=_size(manifest), manifest=bundle.MANIFEST)
+        )
         return 0
-    tell(words.DAMAGED(language, folder=folder, faults=words.FAULTS(language, len(faults))))
+    tell(translate("cli.damaged", language, folder=folder, faults=translate("cli.faults", language, len(faults))))
     known = stack_names(run.matrices)
     names = dict.fromkeys(lock.stack for lock in manifest.locks)
     stacks = " ".join(name if name in known else f"path/to/{name}.toml" for name in names)
-    tell(words.BUNDLE_AGAIN(language, command=f"ascend-lock bundle {stacks} {folder}"))
+    tell(translate("cli.bundle-again", language, command=f"ascend-lock bundle {stacks} {folder}"))
     return StaleLock.exit_status
 
 
@@ -235,22 +236,23 @@ def _size(manifest: Manifest) -> str:
 def _report(
     folder: Path, manifest: Manifest, got: _Gathered, left: Sequence[str], language: Language, *, pruned: bool
 ) -> None:
-    locks = [words.SERVED(language, stack=lock.stack, target=lock.target) for lock in manifest.locks]
+    locks = [translate("cli.served", language, stack=lock.stack, target=lock.target) for lock in manifest.locks]
     tell(
-        words.BUNDLED(
+        translate(
+            "cli.bundled",
             language,
             folder=folder,
-            files=words.FILES(language, len(manifest.files)),
+            files=translate("cli.files", language, len(manifest.files)),
             size=_size(manifest),
-            served=words.COMMA(language).join(locks),
-            fetched=words.FILES(language, len(got.fetched)),
+            served=translate("comma", language).join(locks),
+            fetched=translate("cli.files", language, len(got.fetched)),
         )
     )
     for name in left:
-        tell((words.PRUNED if pruned else words.LEFT)(language, name=name))
+        tell(translate("cli.pruned" if pruned else "cli.left", language, name=name))
     for lock, error in got.failed.items():
         _, stack, target = lock.split("/")
-        complain(f"{words.FAILURE_OF(language, stack=stack, target=target)}: error: {error}")
+        complain(f"{translate('cli.failure-of', language, stack=stack, target=target)}: error: {error}")
     if got.failed:
-        tell(words.NOT_BUNDLED(language, locks=words.LOCKS(language, len(got.failed))))
-    tell(words.COPY(language, folder=folder, name=folder.name))
+        tell(translate("cli.not-bundled", language, locks=translate("cli.locks", language, len(got.failed))))
+    tell(translate("cli.copy", language, folder=folder, name=folder.name))

@@ -10,9 +10,9 @@ import click
 from resolver.cli.commands import list_commands
 from resolver.cli.console import tell
 from resolver.cli.options import Settings, settings
+from resolver.i18n import translate
 from resolver.index.git import Repositories
 from resolver.index.store.cache import Cache, default_folder
-from resolver.report import words
 
 
 @click.group("cache", invoke_without_command=True)
@@ -47,7 +47,7 @@ def clear(run: Settings) -> int:
             cache.clear()
         Repositories(place, offline=True, warn=run.progress.warn).clear()
     size = f"{max(0, before - _size(place)) / 1e6:.1f} MB"
-    tell(words.CACHE_CLEARED(run.language, size=size, folder=place))
+    tell(translate("cli.cache-cleared", run.language, size=size, folder=place))
     return 0
 
 

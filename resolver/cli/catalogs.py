@@ -14,6 +14,7 @@ from packaging.utils import NormalizedName
 from resolver.cli.options import Settings
 from resolver.config.load import readings_folder
 from resolver.errors import IndexFailure, without_secrets
+from resolver.i18n import translate
 from resolver.index.git import Repositories
 from resolver.index.live import LiveCatalog, Pool
 from resolver.index.parse.address import has_password
@@ -25,7 +26,6 @@ from resolver.model.dependency import Kind
 from resolver.model.message import message
 from resolver.model.problem import PYPI, Problem
 from resolver.model.requirement import Requirement
-from resolver.report import words
 
 if TYPE_CHECKING:
     from resolver.index.snapshot import Snapshot
@@ -150,5 +150,5 @@ class Catalogs:
             self._last = path, snapshot_file.read(path)
             self._settings.progress.clear()
             day = self._last[1].date.isoformat()
-            sys.stderr.write(words.OFFLINE(self._settings.progress.language, day=day, path=path) + "\n")
+            sys.stderr.write(translate("cli.offline", self._settings.progress.language, day=day, path=path) + "\n")
         return self._last[1]

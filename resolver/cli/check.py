@@ -22,13 +22,14 @@ from resolver.cli.stacks import chosen, locked, unknown
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs, load
 from resolver.errors import ChangedUpstream, IndexFailure, InputError, StaleLock, shown
+from resolver.i18n import translate
 from resolver.json_text import json_text
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
 from resolver.model.lock import Lock
+from resolver.model.message import Message, message, text
 from resolver.model.problem import Problem
 from resolver.model.text import Language
-from resolver.report import words
 from resolver.report.files import render
 from resolver.report.upstream import changes
 
@@ -83,7 +84,7 @@ def command(run: Settings, stacks: tuple[str, ...], upstream: bool, facts_days: 
                 told = failure(error)
                 complain(f"{shown(name)}: error: {told}")
                 row = {"stack": name, "target": "", "stale": "", "state": told.message, **told.parts()}
-                seen = [_Found(name, row, told.exit_status)]
+                seen = [_Found(name, row, text(told.message), told.exit_status)]
             if not run.as_json:
                 _say(seen, run.language, together=len(names) > 1 and days is None)
             found += seen
@@ -104,11 +105,13 @@ def command(run: Settings, stacks: tuple[str, ...], upstream: bool, facts_days: 
 class _Found:
     """The result for one target of a stack, as named on the command line; for a whole stack if it cannot be read.
 
-    `row` is for --json. An `unreadable` lock has to be made from nothing; `mend` is to be done before locking again.
+    `row` is for --json, `state` for people.
+    An `unreadable` lock has to be made from nothing; `mend` is to be done before locking again.
     """
 
     stack: str
     row: dict[str, Any]
+    state: Message
     status: int
     lines: Sequence[str] = ()
     unreadable: bool = False
@@ -121,33 +124,36 @@ def _found(
     """What is found of one target: whether its lock matches its inputs, and with `days` or `catalogs`, what is old."""
     target = problem.target.name
     folder = run.locks / problem.stack.name / target
-    stale, mend, lock = "", "", None
+    stale: Message | None = None
+    mend, lock = "", None
     try:
         lock = lock_file.read_own(folder)
     except InputError as error:
-        stale = f"{error.message}: {error.why}" if error.why else error.message
-        if error.message == lock_file.MERGED:
+        stale = text(f"{error.message}: {error.why}" if error.why else error.message)
+        if isinstance(error, lock_file.Merged):
+            stale = message("state.merge-conflict")
             mend = lock_file.take_ours(folder)
         elif isinstance(error, lock_file.Withheld):
             mend = f"{error.where}: {error.hint}"
-    unreadable = bool(stale) and not mend
+    unreadable = stale is not None and not mend
     reported, cutoff = lock_folder.reported(folder) if lock is None else ("", lock.exclude_newer)
     if cutoff and problem.policy.exclude_newer is None:  # it was given on the command line
         again = compile_problems(inputs, exclude_newer=dt.datetime.fromisoformat(cutoff))
         (problem,) = chosen(again, (target,))
-    state = "current"
+    state = message("state.current")
     if lock is None and not stale and reported:
-        state = "no lock, as its report says"
+        state = message("state.conflict-current")
         if reported != problem.digest:
-            stale = "the stack or the facts have changed since the conflict was reported"
+            stale = message("state.conflict-stale")
     elif lock is None:
-        stale = stale or "there is no lock"
+        stale = stale or message("state.missing")
     elif lock.inputs != problem.digest:
-        stale = "the stack or the facts have changed since the lock was made"
+        stale = message("state.stale")
     elif not lock_folder.current(render(lock), folder):
-        stale = "files next to lock.toml do not match it"
-    row = {"stack": problem.stack.name, "target": target, "stale": stale, "state": stale or state}
-    found = _Found(stack, row, StaleLock.exit_status if stale else 0, (), unreadable, mend)
+        stale = message("state.altered")
+    told = translate(stale, "en") if stale else ""
+    row = {"stack": problem.stack.name, "target": target, "stale": told, "state": told or translate(state, "en")}
+    found = _Found(stack, row, stale or state, StaleLock.exit_status if stale else 0, (), unreadable, mend)
     return found if lock is None or days is None else _with_upstream(found, problem, lock, days, catalogs, run)
 
 
@@ -161,7 +167,7 @@ def _with_upstream(
     if catalogs is None:
         lines = [changes.old_facts(old, days, run.language)] if old else []
         return replace(found, row=row, lines=lines)
-    run.progress.label(words.ASKING_INDEXES(run.language, stack=lock.stack, target=lock.target.name))
+    run.progress.label(translate("cli.asking-indexes", run.language, stack=lock.stack, target=lock.target.name))
     with closing(catalogs.live(structs.replace(problem, indexes=as_locked(lock, problem.indexes)))) as catalog:
         compared = compare(lock, catalog)
     run.progress.clear()
@@ -178,20 +184,31 @@ def _with_upstream(
 
 def _say(seen: Sequence[_Found], language: Language, *, together: bool) -> None:
     """Print a line for each target of a stack, or one for all where they are alike; or that it cannot be read."""
-
-    def told(state: str) -> str:  # a message about an unreadable lock stays English
-        return next((known(language) for known in words.STATES if known.en == state), shown(state))
-
-    if together and len(seen) > 1 and len({one.row["state"] for one in seen}) == 1:
+    if together and len(seen) > 1 and len({one.state for one in seen}) == 1:
         row = seen[0].row
-        tell(words.CHECKED_ALIKE(language, stack=row["stack"], count=len(seen), state=told(row["state"])))
+        tell(
+            translate(
+                "cli.checked-alike",
+                language,
+                stack=row["stack"],
+                count=len(seen),
+                state=shown(translate(seen[0].state, language)),
+            )
+        )
         return
     for one in seen:
-        stack, state = shown(one.row["stack"]), told(one.row["state"])
+        stack, state = shown(one.row["stack"]), shown(translate(one.state, language))
         if one.row["target"]:
-            tell(words.CHECKED(language, stack=stack, target=one.row["target"], state=state))
+            tell(translate("cli.checked", language, stack=stack, target=one.row["target"], state=state))
         else:
-            tell(words.CHECKED_NOT(language, stack=stack, failed=words.ROW_FAILED(language, message=state)))
+            tell(
+                translate(
+                    "cli.checked-not",
+                    language,
+                    stack=stack,
+                    failed=translate("cli.row-failed", language, message=state),
+                )
+            )
         for line in one.lines:
             tell(f"  {line}")
 
@@ -206,4 +223,4 @@ def _tell_hints(found: Sequence[_Found], run: Settings) -> None:
     if names := [name for name in stale if name in lost]:
         commands.append(run.command("lock", *names, "--upgrade"))
     for command in commands:
-        tell(words.HINT(run.language, command=command))
+        tell(translate("cli.hint", run.language, command=command))

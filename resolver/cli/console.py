@@ -19,10 +19,9 @@ from resolver.cli import COMMANDS
 from resolver.errors import shown
 from resolver.i18n import translate
 from resolver.index.protocol import Traffic
-from resolver.model.message import Message
+from resolver.model.message import Message, message
 from resolver.model.problem import Problem
 from resolver.model.text import Language
-from resolver.report import words
 from resolver.report.document import Document
 from resolver.report.terminal import WIDTH, terminal_text
 from resolver.report.text import cut, width
@@ -94,13 +93,13 @@ class Progress:
 
     def solving(self, rounds: int, packages: int) -> None:
         """Called by the solver, once per round and before each further release tried in it."""
-        told = words.PACKAGES(self.language, packages), words.STEPS(self.language, rounds)
-        self._counters = words.ALSO(self.language).join(told)
+        told = translate("cli.packages", self.language, packages), translate("cli.steps", self.language, rounds)
+        self._counters = translate("cli.also", self.language).join(told)
         self._draw()
 
     def fetching(self, traffic: Traffic) -> None:
         """Called by the catalog, from its thread."""
-        self._transfers = words.REQUESTS(self.language, traffic.requests, size=f"{traffic.bytes / 1e6:.0f}")
+        self._transfers = translate("cli.requests", self.language, traffic.requests, size=f"{traffic.bytes / 1e6:.0f}")
         self._draw()
 
     def copying(self, copied: Copied) -> None:
@@ -110,20 +109,22 @@ class Progress:
         rate = (copied.bytes - self._first[1]) / max(now - self._first[0], _EVERY)
         size = f"{copied.bytes / 1e6:.0f}"
         if copied.total is not None:
-            size = words.OF(self.language, part=size, whole=f"{copied.total / 1e6:.0f}")
-        files = words.FILES(self.language, copied.of_files)
-        self._counters = words.OF(self.language, part=copied.files, whole=files)
-        self._transfers = words.TRANSFER(self.language, size=size, rate=f"{max(rate, 0) / 1e6:.1f}")
+            size = translate("cli.of", self.language, part=size, whole=f"{copied.total / 1e6:.0f}")
+        files = translate("cli.files", self.language, copied.of_files)
+        self._counters = translate("cli.of", self.language, part=copied.files, whole=files)
+        self._transfers = translate("cli.transfer", self.language, size=size, rate=f"{max(rate, 0) / 1e6:.1f}")
         self._draw()
 
-    def warn(self, warning: Message | str) -> None:
+    def warn(self, warning: Message) -> None:
         """Print a warning on a line of its own, terminal or not, once each."""
-        text = warning if isinstance(warning, str) else translate(warning, self.language)
+        text = translate(warning, self.language)
         if text in self._warned:
             return
         self._warned.add(text)
         self.clear()
-        sys.stderr.write(words.WARNING(self.language, message="\n".join(map(shown, text.split("\n")))) + "\n")
+        sys.stderr.write(
+            translate("cli.warning", self.language, message="\n".join(map(shown, text.split("\n")))) + "\n"
+        )
         sys.stderr.flush()
 
     def clear(self) -> None:
@@ -145,14 +146,14 @@ class Progress:
     def _line(self, columns: int) -> str:
         """The label and the figures. Where they are too wide, the label gives way."""
         label = self._label
-        figures = words.SEMICOLON(self.language).join(filter(None, (self._counters, self._transfers)))
+        figures = translate("semicolon", self.language).join(filter(None, (self._counters, self._transfers)))
         if not (label and figures):
             return label + figures
-        excess = width(words.GOING_ON(self.language, label=label, done=figures)) - columns
+        excess = width(translate("cli.going-on", self.language, label=label, done=figures)) - columns
         room = max(width(label) - excess - 1, _SHORTEST)
         if excess > 0 and room < width(label):
             label = cut(label, room) + "…"
-        return words.GOING_ON(self.language, label=label, done=figures)
+        return translate("cli.going-on", self.language, label=label, done=figures)
 
 
 @dataclass
@@ -202,12 +203,11 @@ class Page:
         from resolver.index.net.pipconfig import read_pip_config
         from resolver.model.resolution import Lack, Lacks
 
-        language = self.progress.language
         every = (one for each in contradictions for one in each.statements)
         missing = [f"`{one.subject}`" for one in every if isinstance(one, Lacks) and one.lack is Lack.PROJECT]
         if missing and self.out is not None and (beside := read_pip_config().beside):
-            names, options = words.COMMA(language).join(dict.fromkeys(missing)), words.AND(language).join(beside)
-            self.progress.warn(words.NOT_FOLLOWED(language, options=options, names=names))
+            names, options = tuple(dict.fromkeys(missing)), tuple(beside)
+            self.progress.warn(message("cli.not-followed", options=options, names=names))
 
     def write(self, text: str) -> None:
         """Write text between the pages, or of another result."""

@@ -35,7 +35,6 @@ from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.model.text import Language
-from resolver.report import words
 from resolver.report.explanation.conflict import why_blocks
 from resolver.report.explanation.json import explanation_json, why_json
 from resolver.report.explanation.sentences import target_line
@@ -121,7 +120,7 @@ def _answer(job: Job, wanted: Requirement | None, session: Session) -> Explanati
             None if wanted is None else why(answer, universe, wanted, Clock(session.settings.seconds, progress.solving))
         )
 
-    progress.label(words.SOLVING(language, stack=problem.stack.name, target=problem.target.name))
+    progress.label(translate("cli.solving", language, stack=problem.stack.name, target=problem.target.name))
     answer = session.catalogs.ask(problem, solve)
     match answer:
         case Draft():

@@ -19,11 +19,12 @@ from resolver.cli.stacks import chosen
 from resolver.config.compile import compile_problems
 from resolver.config.load import load, load_images
 from resolver.errors import InputError, StaleLock
+from resolver.i18n import translate
 from resolver.index.locked_files import offered
 from resolver.lock import file as lock_file
 from resolver.model.lock import Lock
+from resolver.model.message import message
 from resolver.model.problem import Problem
-from resolver.report import words
 from resolver.report.export import containerfile as containers
 from resolver.report.export import pylock as pylocks
 from resolver.report.requirements import by_hash, by_script
@@ -64,7 +65,7 @@ def command(
     if lock is None:
         raise StaleLock(f"{stack} has no lock for {problem.target.name}", hint=run.command("lock", stack))
     if lock.inputs != problem.digest and not lock.exclude_newer:
-        run.progress.warn(words.EXPORTED_OLD(run.language, stack=stack))
+        run.progress.warn(message("cli.exported-old", stack=stack))
     match form:
         case "pylock":
             text = _pylock(problem, lock, run)
@@ -82,33 +83,33 @@ def command(
         return 0
     is_device = output.exists() and not output.is_file()
     if form == "pylock" and not (is_device or is_valid_pylock_path(output)):
-        run.progress.warn(words.NOT_A_PYLOCK(run.language, name=output.name))
+        run.progress.warn(message("cli.not-a-pylock", name=output.name))
     try:
         output.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         instead = "name another file with --output"
         raise files.refusal(error, "the export could not be written", output, instead) from None
-    tell(words.WRITTEN_TO(run.language, path=output))
+    tell(translate("cli.written-to", run.language, path=output))
     return 0
 
 
 def _pylock(problem: Problem, lock: Lock, run: Settings) -> str:
-    run.progress.label(words.ASKING(run.language, stack=lock.stack))
+    run.progress.label(translate("cli.asking", run.language, stack=lock.stack))
     with (
         closing(Catalogs(run)) as catalogs,
         closing(catalogs.live(problem)) as live,
     ):
         text = pylocks.pylock(lock, offered(by_hash(lock), live))
     for told, pins in (
-        (words.LEFT_OUT_BUILT, [pin for pin in by_script(lock) if pin.git is None]),
-        (words.LEFT_OUT_GIT, [pin for pin in by_script(lock) if pin.git is not None]),
-        (words.BUILT_UNPINNED, [pin for pin in by_hash(lock) if pin.mode == "built-apart"]),
+        ("cli.left-out-built", [pin for pin in by_script(lock) if pin.git is None]),
+        ("cli.left-out-git", [pin for pin in by_script(lock) if pin.git is not None]),
+        ("cli.built-unpinned", [pin for pin in by_hash(lock) if pin.mode == "built-apart"]),
     ):
         if pins:
-            names = words.COMMA(run.language).join(f"{pin.name} {pin.version}" for pin in pins)
-            run.progress.warn(told(run.language, names=names))
+            names = tuple(f"{pin.name} {pin.version}" for pin in pins)
+            run.progress.warn(message(told, names=names))
     if lock.override:
-        run.progress.warn(words.TAKEN_OUT(run.language))
+        run.progress.warn(message("cli.taken-out"))
     return text
 
 

@@ -25,6 +25,7 @@ from resolver.cli.options import ALL, Settings, settings
 from resolver.config.compile import compile_problems
 from resolver.config.load import load, readings_folder, stack_names
 from resolver.errors import ChangedUpstream, IndexFailure, InputError, did_you_mean
+from resolver.i18n import translate
 from resolver.index.git import Repositories
 from resolver.index.store import readings
 from resolver.index.store.cache import default_folder
@@ -32,7 +33,6 @@ from resolver.json_text import json_text
 from resolver.model import text
 from resolver.model.fact import Fact, Sources
 from resolver.model.problem import Problem
-from resolver.report import words
 from resolver.report.upstream import facts as report
 
 _STATUS = {0: "held", IndexFailure.exit_status: "out-of-reach", ChangedUpstream.exit_status: "contradicted"}
@@ -75,7 +75,7 @@ def check(run: Settings, names: tuple[str, ...], every_line: bool, facts_days: i
                 offers = Offers(problem, catalog, problem.facts)
                 offers.expect(list(dict.fromkeys(name for fact in facts for name in projects_of(fact))))
                 for fact in facts:
-                    progress.label(words.LOOKING_AT(language, fact=fact.id))
+                    progress.label(translate("cli.looking-at", language, fact=fact.id))
                     judged = judge(fact, offers, repositories)
                     found.append(judged)
                     old, ahead = (today - fact.checked).days > days, is_to_come(fact.checked, today)
@@ -97,7 +97,7 @@ def check(run: Settings, names: tuple[str, ...], every_line: bool, facts_days: i
         tell(report.summary(every, "", language))
     if quiet := len(every) - printed:
         arguments = shlex.join(["--all", *names, *run.folders])
-        tell(words.FACTS_LEFT_OUT(language, quiet, arguments=arguments))
+        tell(translate("cli.facts-left-out", language, quiet, arguments=arguments))
     return status
 
 

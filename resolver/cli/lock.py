@@ -25,7 +25,6 @@ from resolver.lock.upgrade import UpgradePolicy
 from resolver.model.lock import Lock
 from resolver.model.message import Message
 from resolver.model.text import Language
-from resolver.report import words
 from resolver.report.summary import Row, closing_line, lock_json, summary, table
 from resolver.report.text import COLUMNS
 
@@ -141,7 +140,7 @@ def _tell_failures(outcomes: Sequence[Outcome], language: Language) -> None:
             case ResolverError() as error:
                 who = outcome.stack
                 if outcome.target:
-                    who = words.FAILURE_OF(language, stack=outcome.stack, target=outcome.target)
+                    who = translate("cli.failure-of", language, stack=outcome.stack, target=outcome.target)
                 complain(f"{who}: error: {error}" if len(outcomes) > 1 else f"error: {error}")
             case Lock():
                 pass
@@ -153,19 +152,27 @@ def _row(outcome: Outcome, language: Language) -> Row:
     stack, target, seconds = outcome.stack, outcome.target, outcome.seconds
     match outcome.found:
         case Lock() as lock:
-            told = words.ROW_LOCKED(language, pins=words.PINS(language, len(lock.pin)))
+            told = translate("cli.row-locked", language, pins=translate("cli.pins", language, len(lock.pin)))
             if lock.all_warnings:
-                told += words.ROW_WARNED(language, warnings=words.WARNINGS(language, len(lock.all_warnings)))
-            changes = words.NO_CHANGE(language)
+                told += translate(
+                    "cli.row-warned", language, warnings=translate("cli.warnings", language, len(lock.all_warnings))
+                )
+            changes = translate("cli.no-change", language)
             if outcome.moved and (lock.first or lock.change):
-                changes = words.FIRST_LOCK(language) if lock.first else words.PINS(language, len(lock.change))
+                changes = (
+                    translate("cli.first-lock", language)
+                    if lock.first
+                    else translate("cli.pins", language, len(lock.change))
+                )
             return Row(stack, target, seconds, changes, told, "locked")
         case ResolverError() as error:
-            return Row(stack, target, seconds, "-", words.ROW_FAILED(language, message=error.message), "failed")
+            return Row(
+                stack, target, seconds, "-", translate("cli.row-failed", language, message=error.message), "failed"
+            )
         case explanation if explanation.awaited:
             indexes = dict.fromkeys(name for one in explanation.awaited for name in one.indexes)
-            told = words.ROW_UNDECIDED(language, names=words.COMMA(language).join(indexes))
+            told = translate("cli.row-undecided", language, names=translate("comma", language).join(indexes))
             return Row(stack, target, seconds, "-", told, "undecided")
         case _:
-            conflict = words.ROW_CONFLICT_BEFORE if outcome.is_known else words.ROW_CONFLICT
-            return Row(stack, target, seconds, "-", conflict(language), "without-a-solution")
+            conflict = "cli.row-conflict-before" if outcome.is_known else "cli.row-conflict"
+            return Row(stack, target, seconds, "-", translate(conflict, language), "without-a-solution")

@@ -31,7 +31,6 @@ from resolver.model.lock import Lock
 from resolver.model.message import message
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
-from resolver.report import words
 
 if TYPE_CHECKING:  # a remembered lock needs no explaining
     from resolver.cli.answers import Draft
@@ -141,7 +140,7 @@ class Session:
     def _outcome(self, job: Job) -> Outcome:
         stack, target = job.problem.stack.name, job.problem.target.name
         progress = self.settings.progress
-        progress.label(words.LOCKING(progress.language, stack=stack, target=target))
+        progress.label(translate("cli.locking", progress.language, stack=stack, target=target))
         began = time.monotonic()
         found = attempt(partial(self._answer, job))
         return Outcome(
@@ -162,13 +161,13 @@ class Session:
         if not answer.pin:
             notes = [translate(note, language) for note in answer.notes]
             raise NothingToLock(
-                words.NOTHING_APPLIES(language, stack=answer.stack, target=answer.target.name),
+                translate("cli.nothing-applies", language, stack=answer.stack, target=answer.target.name),
                 where=job.problem.stack.where,
-                why="; ".join(notes) or words.NOTHING_APPLIES_WHY(language),
-                hint=words.NOTHING_APPLIES_HINT(language),
+                why="; ".join(notes) or translate("cli.nothing-applies-why", language),
+                hint=translate("cli.nothing-applies-hint", language),
             )
         for was, now in diff.replaced(job.previous, answer) if job.previous is not None else ():
-            progress.warn(words.REPLACED(language, file=now.name, was=was.sha256, now=now.sha256))
+            progress.warn(message("cli.replaced", file=now.name, was=was.sha256, now=now.sha256))
         return diff.after(job.previous, answer)
 
     def _lock_or_draft(self, job: Job, catalog: Catalog) -> Lock | Draft:

@@ -22,7 +22,6 @@ NAME = "lock.toml"
 _ASKS = "the stack asks for "  # began the reason for a pin that a line of the stack names, in format 1
 _LARGEST = 64 * files.MIB
 
-MERGED = "the lock has the conflict markers of a merge"
 _MARKER = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
 
 # What TOML allows unescaped although terminals act on it or do not show it: C1, directional marks, and so on
@@ -36,6 +35,10 @@ _HEADER = """\
 # made from it. Change the stack or the facts instead of this file.
 
 """
+
+
+class Merged(InputError):
+    """The lock has the conflict markers of a merge."""
 
 
 class Withheld(InputError):
@@ -88,7 +91,7 @@ def read(folder: Path) -> Lock | None:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:  # also of TOML and msgspec
         if isinstance(error, tomli.TOMLDecodeError) and _MARKER.search(text):
             hint = f"{take_ours(folder)}, then lock again: pins that still fit are kept"
-            raise InputError(MERGED, where=str(folder / NAME), hint=hint) from None
+            raise Merged("the lock has the conflict markers of a merge", where=str(folder / NAME), hint=hint) from None
         raise _unreadable(folder, str(error)) from None
 
 

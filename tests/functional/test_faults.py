@@ -92,7 +92,7 @@ def test_an_interrupt_of_which_nothing_can_be_told(demo: Workspace, number: sign
     assert tree(demo.temporary) == {}
 
 
-LISTEN = "import signal\nfrom resolver.cli.failures import listen\n"
+LISTEN = "import signal\nfrom resolver.cli.commands import listen\n"
 IGNORED = (
     LISTEN + "signal.signal(signal.{0}, signal.SIG_IGN)\nlisten()\nsignal.raise_signal(signal.{0})\nprint('ended')"
 )
@@ -203,7 +203,7 @@ def test_a_cache_that_cannot_be_written_is_a_warning(demo: Workspace) -> None:
 MEMORY = """
 import resource, threading
 from pathlib import Path
-from resolver.cli.failures import failure
+from resolver.cli.commands import failure
 pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
 resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (1 << 20),) * 2)
 try:

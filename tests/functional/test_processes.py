@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from resolver.cli.called import COMMANDS
-from resolver.cli.progress import columns
 
+from resolver.cli import COMMANDS
+from resolver.cli.console import columns
 from tests.functional.warm import WarmCommand
 from tests.functional.workspace import COMMAND, HERE, Run, Tree, Workspace, tree
 from tests.loopback import LoopbackIndex
