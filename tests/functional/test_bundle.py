@@ -159,7 +159,7 @@ def test_a_manifest_that_no_bundle_has_is_refused_before_a_script_is_made_of_it(
     for code, arguments in ((2, ["another", "out"]), (4, ["--check", "out"])):
         run = workspace.run("bundle", *arguments)
         assert (run.status, run.stdout) == (code, "")
-        assert run.error == "the bundle's manifest does not belong to locks"
+        assert run.error == "the bundle's manifest cannot be read"
         assert why in run.stderr
         assert "\x1b" not in run.stderr
     assert tree(workspace.root / "out") == before
@@ -250,8 +250,6 @@ def test_a_lock_whose_files_cannot_be_had_leaves_the_others_alone(workspace: Wor
     assert "1 lock of this run could not be bundled, see the errors; the same command tries again.\n" in run.stdout
     assert distributions(workspace) == FILES
     assert workspace.run("bundle", "--check", "out").status == 0
-    told = json.loads(workspace.run(*both, "--json").stdout)
-    assert (told["status"], [row["lock"] for row in told["failed"]]) == ("incomplete", ["other/here"])
     workspace.serve("lost 1.0")
     run = workspace.run(*both)
     assert (run.status, run.stderr) == (0, "")

@@ -209,15 +209,15 @@ resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (1 << 2
 try:
     {}
 except Exception as error:
-    told, code = failure(error)
-    print(code, told.why)
+    told = failure(error)
+    print(told.exit_status, told.why)
 """
 
 
 @pytest.mark.parametrize(
     ("work", "why"),
     [
-        ("threading.Thread(target=print).start()", "another thread could not be started"),
+        ("threading.Thread(target=print).start()", "can't start new thread"),
         # word for word the loader's
         (
             "raise ImportError('libssl.so.3: failed to map segment from shared object')",

@@ -248,7 +248,7 @@ def test_a_project_to_upgrade_may_be_in_one_of_the_stacks_only(four: Workspace) 
     assert (run.status, run.stderr.splitlines()[-1]) == (2, "hint: did you mean `first`?")
 
 
-def test_two_stacks_cannot_have_one_name_and_none_is_called_all(locked: Workspace) -> None:
+def test_two_stacks_cannot_have_one_name(locked: Workspace) -> None:
     """A copy whose name was forgotten would take turns with the first one's lock."""
     before = tree(locked.locks)
     stacks = locked.matrices / "stacks"
@@ -257,8 +257,6 @@ def test_two_stacks_cannot_have_one_name_and_none_is_called_all(locked: Workspac
     assert (run.status, run.error) == (2, "two stacks have the name `demo`")
     assert run.stderr.endswith('hint: name = "twin"\n')
     assert tree(locked.locks) == before
-    locked.stack("a", name="all")
-    assert locked.lock(stack="all").error == "`all` stands for every stack, so no stack can have that name"
 
 
 # --- several targets

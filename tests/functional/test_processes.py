@@ -202,7 +202,7 @@ def test_the_cache_is_told_and_emptied(workspace: Workspace) -> None:
         workspace.index.add_wheel("demo", f"{number}.0", requires=needs)
     workspace.stack("demo")
     workspace.locked()
-    assert size(workspace) > 0.2
+    assert size(workspace) > 0.1
     (workspace.cache / "notes").write_text("of somebody")
     run = workspace.run("cache", "clear", "--lang", "zh")
     assert (run.status, run.stdout.startswith("已从 <root>/cache 清除 "), run.stderr) == (0, True, "")

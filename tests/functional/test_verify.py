@@ -355,11 +355,11 @@ def test_wrong_commands_have_status_2(machine: Machine) -> None:
         assert (run.status, run.stdout, run.error) == (2, "", f"{python} cannot be run: {why}")
     machine.workspace.stack("demo", name="other")
     for arguments, error, hint in (
-        ("demo --python /bin/true", "no working Python was found at /bin/true", ""),
+        ("demo --python /bin/true", "/bin/true cannot be run: it does not run as Python", ""),
         ("demo --target there", "demo has no lock for `there` with a verify.py", "the targets are: here"),
         ("other", "other has no lock with a verify.py", "ascend-lock lock other"),
         ("dmo", "dmo has no lock with a verify.py", "did you mean `demo`?"),
-        ("zzz", "zzz has no lock with a verify.py", "locked are demo"),
+        ("zzz", "zzz has no lock with a verify.py", "stacks are demo"),
     ):
         run = machine.workspace.run("verify", *arguments.split())
         assert (run.status, run.stdout, run.error) == (2, "", error)
