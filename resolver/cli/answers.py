@@ -21,7 +21,7 @@ from resolver.lock.build import build
 from resolver.lock.upgrade import Preferences
 from resolver.model.explanation import Contradiction, Explanation
 from resolver.model.lock import Lock
-from resolver.model.message import Message, text
+from resolver.model.message import TEXT, Message, message
 from resolver.model.problem import Problem
 from resolver.model.resolution import Conflict, Resolution, Statement
 from resolver.report.explanation.changes import changes_sentence
@@ -61,11 +61,11 @@ def solved(universe: Universe, kept: Preferences, tick: Tick) -> Lock | Refutati
 def _sentences(statements: Sequence[Statement]) -> Message:
     """Statements in one line, those with one cause together."""
     together = grouped(Contradiction(statements=tuple(statements), closing=None)).statements
-    english, chinese = (
-        translate("semicolon", language).join(explanation_sentence(one, language) for one in together)
+    told = {
+        language: translate("semicolon", language).join(explanation_sentence(one, language) for one in together)
         for language in LANGUAGES
-    )
-    return text(english, chinese)
+    }
+    return message(TEXT, **told)
 
 
 @dataclass(frozen=True)

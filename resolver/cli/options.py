@@ -16,6 +16,7 @@ import msgspec
 
 from resolver.cli.console import Progress
 from resolver.config.load import stack_names
+from resolver.i18n import LANGUAGES
 from resolver.model.text import Language
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def _language(wanted: str | None) -> Language:
             "中".encode(getattr(sys.stdout, "encoding", None) or "utf-8")
         except (UnicodeEncodeError, LookupError):
             return "en"
-    return "zh" if wanted == "zh" else "en"
+    return wanted if wanted in LANGUAGES else LANGUAGES[0]
 
 
 def _completed(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
@@ -128,7 +129,7 @@ def stacks(name: str, metavar: str, *, required: bool = True) -> Callable[[Comma
 stack = click.argument("stack", shell_complete=_completed)
 _SHARED: Final[Mapping[str, Callable[[Command], Command]]] = {
     "language": click.option(
-        "--lang", "language", type=click.Choice(["en", "zh"]), help="Language of the output (default: by locale)."
+        "--lang", "language", type=click.Choice(LANGUAGES), help="Language of the output (default: by locale)."
     ),
     "own_matrices": click.option(
         "--matrices",
