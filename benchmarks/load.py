@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from resolver.index import snapshot_file
 from resolver.index.snapshot import Snapshot
 from resolver.index.store.cache import Cache
-from tests.functional.test_flagship import COMMITTED, STACK, lock, without_history
+from tests.functional.test_shipped import COMMITTED, STACK, lock, without_history
 from tests.functional.workspace import REPOSITORY, Workspace
 from tests.loopback import Fault, LoopbackIndex, Response, delayed, reset, status
 from tests.seeded import seed_cache

@@ -19,7 +19,11 @@ import polib
 from resolver.model.message import TEXT, Message, Value
 from resolver.model.text import Language
 
-LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
+_LOCALE: Final = files("resolver") / "locale"
+LANGUAGES: Final[tuple[Language, ...]] = (
+    "en",
+    *sorted(name[:-3] for one in _LOCALE.iterdir() if (name := one.name).endswith(".po") and name != "en.po"),
+)
 
 # Chinese has no space after full-width punctuation or between two characters, whatever values begin and end with.
 _NO_SPACE = re.compile("(?<=[）：，。；、]) +|(?<=[\u4e00-\u9fff]) +(?=[\u4e00-\u9fff])")
@@ -71,4 +75,4 @@ def _catalogue(language: Language) -> GNUTranslations:
 
 
 def _written(language: Language) -> polib.POFile:
-    return polib.pofile(files("resolver").joinpath(f"locale/{language}.po").read_text(encoding="utf-8"))
+    return polib.pofile((_LOCALE / f"{language}.po").read_text(encoding="utf-8"))

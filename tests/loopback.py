@@ -119,11 +119,6 @@ def wrong_hashes() -> Fault:
     return altered(lambda body: re.sub(rb"\b[0-9a-f]{64}\b", lambda match: match[0][::-1], body))
 
 
-def other_version(version: str) -> Fault:
-    """Let a `.metadata` file name another version. See also `add_wheel(stated_version=...)`."""
-    return altered(lambda body: re.sub(rb"(?m)^Version: .*$", b"Version: " + version.encode(), body))
-
-
 @dataclass
 class _Row:
     """A file on a page. `content` is None if only the metadata is known."""
@@ -217,6 +212,14 @@ class LoopbackIndex:
             else:
                 del self._projects[index, canonicalize_name(name)]
 
+    def serve(self, *rows: str) -> None:
+        """List plain wheels; a row is `name version …` or `name version …: requirement, …`."""
+        for row in rows:
+            head, _, requires = row.partition(": ")
+            name, *versions = head.split()
+            for version in versions:
+                self.add_wheel(name, version, requires=requires.split(", ") if requires else ())
+
     def add_wheel(
         self,
         name: str,
@@ -294,10 +297,6 @@ class LoopbackIndex:
         """
         with self._lock:
             self._rules.append(_Rule(pattern, fault, times))
-
-    def page_of(self, project: str, *, index: str = PYPI) -> Fault:
-        """Answer with the page of another project."""
-        return lambda response: self._page(index, project, response.headers.get("Content-Type", JSON)) or response
 
     def clear(self) -> None:
         """Clear the log of requests."""

@@ -45,7 +45,7 @@ def main() -> None:
         index.add_wheel("app", "1.0", requires=["lib>=1"])
         index.add_wheel("lib", "1.0")
         index.add_wheel("lib", "2.0")
-        workspace = Workspace(Path(folder) / "walk", index.url)
+        workspace = Workspace(Path(folder) / "walk", index)
         workspace.stack("app")
         locking = _entered(workspace, "lock", "demo")
         workspace.stack("app", "lib<1", name="conflict")

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import signal
+from typing import Final
 
-__all__ = ["main"]
+__all__ = ["COMMANDS", "main"]
+
+# In the order of --help. Each is the module of this name beside this one, and its `command`.
+COMMANDS: Final = ("lock", "explain", "check", "facts", "verify", "bundle", "export", "snapshot", "stacks", "cache")
 
 
 def main() -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shlex
-import sys
 from collections.abc import Sequence
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from pathlib import Path
 
 import click
@@ -13,48 +14,34 @@ import msgspec
 
 from resolver import files
 from resolver.cli import options
-from resolver.cli.bundling import Gathered, gather, kept_texts, parts_of, refuse_unknown
-from resolver.cli.called import as_called, command_line
-from resolver.cli.named import ALL, locked, named
-from resolver.cli.options import language_of
-from resolver.cli.progress import Progress
+from resolver.cli.catalogs import Catalogs
+from resolver.cli.console import complain, tell
+from resolver.cli.options import ALL, Settings, settings
+from resolver.cli.stacks import locked, named
 from resolver.config.compile import compile_problems
 from resolver.config.load import load, stack_names
-from resolver.errors import InputError, StaleLock, shown
+from resolver.errors import IndexFailure, InputError, ResolverError, StaleLock, shown
 from resolver.i18n import translate
-from resolver.json_text import json_text
+from resolver.index.git import NoSuchCommit, Repositories
+from resolver.index.locked_files import offered, save_sources
+from resolver.index.store.cache import default_folder
 from resolver.lock import bundle
-from resolver.lock.bundle import Manifest
-from resolver.lock.file import NAME
+from resolver.lock import file as lock_file
+from resolver.lock.bundle import Entry, Manifest, Served
+from resolver.model.lock import Lock, LockedPin
+from resolver.model.problem import Problem
+from resolver.model.release import File
 from resolver.model.text import Language
-from resolver.report import words
 from resolver.report.files import render
 from resolver.report.script import bundle_script
 
 
 @click.command("bundle", short_help="Download every file of locks into one folder.")
-@click.argument("names", metavar="[STACK...] DIR", nargs=-1, required=True, shell_complete=options.completed)
-@click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this target; may be repeated.")
+@options.stacks("names", "[STACK...] DIR")
 @click.option("--check", "only_check", is_flag=True, help="Only compare DIR with its manifest; no network.")
-@click.option(
-    "--prune",
-    is_flag=True,
-    help="Remove what no STACK of this run needs, such as files of an earlier lock.",
-)
-@options.language
-@options.matrices
-@options.locks
-@options.as_json
-def command(
-    names: tuple[str, ...],
-    targets: tuple[str, ...],
-    only_check: bool,
-    prune: bool,
-    language: str | None,
-    matrices: Path | None,
-    locks: Path,
-    as_json: bool,
-) -> int:
+@click.option("--prune", is_flag=True, help="Remove what no STACK of this run needs, such as files of an earlier lock.")
+@settings("targets", "language", "own_matrices", "locks")
+def command(run: Settings, names: tuple[str, ...], only_check: bool, prune: bool) -> int:
     """Download every file that the locks of each STACK, or of `all`, need into DIR.
 
     Each file is checked by its hash. Files already there are kept, and interrupted downloads are resumed.
@@ -63,25 +50,19 @@ def command(
     *stacks, last = names
     folder = Path(last)
     if only_check:
-        if stacks or targets or prune:
-            raise InputError(
-                "--check takes only the folder of a bundle",
-                where="--check",
-                hint=f"ascend-lock bundle --check {shlex.quote(last)}",
-            )
-        return _check(folder, language_of(language), as_json=as_json)
+        return _check(folder, run)
     if not stacks:
-        is_stack = last in stack_names(matrices or options.default_matrices())
-        example = f"{last} DIR" if is_stack else f"STACK {shlex.quote(last)}"
+        example = f"{last} DIR" if last in stack_names(run.matrices) else f"STACK {shlex.quote(last)}"
         raise InputError("a stack and a folder are needed", hint=f"ascend-lock bundle {example}")
-    given = options.elsewhere(matrices, locks)
-    matrices = matrices or options.default_matrices()
-    problems = {stack: compile_problems(load(stack, matrices)) for stack in _locked(stacks, matrices, locks, given)}
-    refuse_unknown(targets, (problem for several in problems.values() for problem in several))
-    parts = [part for stack, several in problems.items() for part in parts_of(stack, several, locks, targets, given)]
-    tongue = language_of(language)
-    progress = Progress(tongue, enabled=False if as_json else None)
-    _refuse_locks(folder, locks)
+    parts = _parts(stacks, run)
+    here, theirs = folder.resolve(), run.locks.resolve()
+    if here.is_relative_to(theirs) or theirs.is_relative_to(here):  # a bundle has a folder `locks` of its own
+        raise InputError(
+            "a bundle needs its own folder",
+            where=str(folder),
+            why=f"the locks are in {theirs}",
+            hint="choose a folder that neither contains the locks folder nor is inside it",
+        )
     try:
         files.make_folder(folder)
     except OSError as error:
@@ -89,63 +70,138 @@ def command(
     busy = InputError("another run is writing this bundle", where=str(folder), hint="wait until it has finished")
     with files.alone(folder, busy):
         old = bundle.read(folder)
-        got = gather(parts, old, folder, matrices, progress, prune=prune)
-        served = got.served
-        entries = [msgspec.structs.replace(row, size=(folder / row.path).stat().st_size) for row in got.entries]
-        texts = {
-            f"{part.served.folder}/{name}": text for part in got.parts for name, text in render(part.lock).items()
-        } | bundle_script(served)
-        texts |= kept_texts(folder, old, {lock.folder for lock in served} - {part.served.folder for part in got.parts})
-        needed = {*(row.path for row in entries), *texts, *bundle.temporary(texts)}
+        got = _gather(parts, old, folder, run, prune=prune)
+        needed = {*(row.path for row in got.entries), *got.texts, *bundle.temporary(got.texts)}
         left = bundle.left_over(folder, old, needed)
-        manifest = bundle.write(folder, served, entries, texts, left)
+        manifest = bundle.write(folder, got.served, got.entries, got.texts, left)
         if prune and left:  # in the manifest until they are removed, so that a killed run leaves none for good
-            _remove(left, folder)
-            manifest = bundle.write(folder, served, entries, texts, ())
-    progress.clear()
-    if as_json:
-        _tell_json(folder, manifest, got, left, pruned=prune)
-    else:
-        _tell(folder, manifest, got, left, tongue, pruned=prune)
+            for name in left:
+                (folder / name).unlink(missing_ok=True)
+                with suppress(OSError):  # not empty
+                    os.removedirs((folder / name).parent)
+            manifest = bundle.write(folder, got.served, got.entries, got.texts, ())
+    run.progress.clear()
+    _report(folder, manifest, got, left, run.language, pruned=prune)
     return max((error.exit_status for error in got.failed.values()), default=0)
 
 
-def _locked(stacks: Sequence[str], matrices: Path, locks: Path, given: Sequence[str]) -> list[str]:
-    """The stacks, each once. `all` stands for those that have a lock: a conflict report has nothing to bundle."""
-    if ALL not in stacks:
-        return named(stacks, matrices)
-    every = (name for name in locked((ALL,), matrices, locks) if any(locks.glob(f"{Path(name).stem}/*/{NAME}")))
-    names = list(dict.fromkeys([*every, *(stack for stack in stacks if stack != ALL)]))
+class _Part(msgspec.Struct, frozen=True):
+    """A lock that goes into the bundle, and the pins of it that indexes serve: pip uses the first file of each."""
+
+    problem: Problem
+    lock: Lock
+    served: Served
+    pins: Sequence[LockedPin]
+
+    def entry(self, pin: LockedPin, path: str, sha256: str) -> Entry:
+        """The row of a file of a pin."""
+        pins = (f"{pin.name}=={pin.version}",)
+        return Entry(path=path, sha256=sha256, size=0, index=pin.index, pins=pins, locks=(self.served.folder,))
+
+
+class _Gathered(msgspec.Struct, frozen=True):
+    """All locks, rows and texts of the manifest, and the names of files `fetched` now.
+
+    `failed`: why locks of this run are not in the bundle, by the folder of each.
+    """
+
+    served: Sequence[Served]
+    entries: Sequence[Entry]
+    texts: dict[str, str]
+    fetched: Sequence[str]
+    failed: dict[str, ResolverError]
+
+
+def _parts(stacks: Sequence[str], run: Settings) -> list[_Part]:
+    """The wanted targets of the stacks, with their locks. `all` stands for the stacks that have one."""
+    every = locked((ALL,), run.matrices, run.locks) if ALL in stacks else []
+    every = [name for name in every if any(run.locks.glob(f"{Path(name).stem}/*/{lock_file.NAME}"))]
+    names = [*every, *named([stack for stack in stacks if stack != ALL], run.matrices)]
     if not names:
-        raise InputError("there are no locks to bundle", where=str(locks), hint=command_line("lock", "STACK", *given))
-    return names
+        hint = run.command("lock", "STACK")
+        raise InputError("there are no locks to bundle", where=str(run.locks), hint=hint)
+    problems = [
+        (name, problem) for name in dict.fromkeys(names) for problem in compile_problems(load(name, run.matrices))
+    ]
+    known = list(dict.fromkeys(problem.target.name for _, problem in problems))
+    for target in run.targets:
+        if target not in known:
+            hint = f"the targets are: {', '.join(known)}"
+            raise InputError(f"no stack named here has a target `{target}`", where="--target", hint=hint)
+    parts = []
+    for name, problem in problems:
+        if run.targets and problem.target.name not in run.targets:
+            continue
+        lock = lock_file.read_own(run.locks / problem.stack.name / problem.target.name)
+        if lock is None:
+            hint = f"{run.command('lock', name)}; or name the targets to bundle with --target"
+            raise StaleLock(f"{name} has no lock for {problem.target.name}", hint=hint)
+        pins = [pin for pin in (*lock.pin, *lock.build_pin) if pin.git is None]
+        parts.append(_Part(problem, lock, Served.of(lock), pins))
+    return parts
 
 
-def _refuse_locks(folder: Path, locks: Path) -> None:
-    """A bundle has a folder `locks`, which must not be the one that its locks are copied from."""
-    here, theirs = folder.resolve(), locks.resolve()
-    if here.is_relative_to(theirs) or theirs.is_relative_to(here):
-        raise InputError(
-            "a bundle needs its own folder",
-            where=str(folder),
-            why=f"the locks are in {theirs}",
-            hint="choose a folder that neither contains the locks folder nor is inside it",
-        )
+def _gather(parts: Sequence[_Part], old: Manifest | None, folder: Path, run: Settings, *, prune: bool) -> _Gathered:
+    """Download what the folder lacks of these locks; the others in the `old` manifest stay, unless it is pruned.
+
+    A lock of which something cannot be had leaves the others alone. Its failure is raised if no lock is left, or with
+    `prune`, which might remove what that lock needs.
+    """
+    progress = run.progress
+    progress.label(translate("cli.comparing", run.language, folder=folder))
+    names = {pin.file[0].name for part in parts for pin in part.pins}
+    names.update(row.path for row in (bundle.rows_of(old) if old else ()))
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        digests = dict(zip(names, threads.map(lambda name: bundle.sha256_of(folder / name), names), strict=True))
+    repositories = Repositories(default_folder(), warn=progress.warn)
+    failed: dict[str, ResolverError] = {}
+    ready: list[_Part] = []
+    entries: list[Entry] = []
+    found: dict[str, File] = {}
+    with closing(Catalogs(run)) as catalogs:
+        for part in parts:
+            missing = [pin for pin in part.pins if digests[pin.file[0].name] != pin.file[0].sha256]
+            missing = [pin for pin in missing if pin.file[0].name not in found]
+            try:
+                sources = save_sources(part.lock, folder, repositories)
+                if missing:
+                    with closing(catalogs.live(part.problem)) as catalog:
+                        offers = offered(missing, catalog)
+                    found |= {pin.file[0].name: offers[pin.file[0].name] for pin in missing}
+            except (IndexFailure, NoSuchCommit) as error:
+                failed[part.served.folder] = error
+                continue
+            ready.append(part)
+            entries += [part.entry(pin, pin.file[0].name, pin.file[0].sha256) for pin in part.pins]
+            for path, pin in sources.items():
+                name = path.relative_to(folder).as_posix()
+                digests[name] = bundle.sha256_of(path)
+                entries.append(part.entry(pin, name, digests[name]))
+        if failed and (prune or not ready):
+            raise next(iter(failed.values()))
+        served, rows = bundle.merged(None if prune else old, [part.served for part in ready], entries)
+        kept = tuple(f"{one.folder}/" for one in served if all(one != part.served for part in ready))
+        texts_kept = [row for row in (old.texts if old else ()) if row.path.startswith(kept)]
+        for row in (*rows, *texts_kept):
+            if row.path not in found and digests[row.path] != row.sha256:
+                raise InputError(
+                    f"`{row.path}` was changed after it was bundled",
+                    where=str(folder),
+                    hint="name its stack as well, or drop it with --prune",
+                )
+        if found:
+            progress.label(translate("cli.bundling", run.language, folder=folder))
+            catalogs.pool.save([found[name] for name in sorted(found)], folder, progress.copying)
+    texts = {row.path: (folder / row.path).read_text(encoding="utf-8") for row in texts_kept}
+    for part in ready:
+        texts |= {f"{part.served.folder}/{name}": text for name, text in render(part.lock).items()}
+    rows = [msgspec.structs.replace(row, size=(folder / row.path).stat().st_size) for row in rows]
+    return _Gathered(served, rows, texts | bundle_script(tuple(served)), sorted(found), failed)
 
 
-def _remove(names: Sequence[str], folder: Path) -> None:
-    for name in names:
-        path = folder / name
-        path.unlink(missing_ok=True)
-        for parent in path.parents:
-            if parent == folder:
-                break
-            with suppress(OSError):  # not empty
-                parent.rmdir()
-
-
-def _check(folder: Path, language: Language, *, as_json: bool) -> int:
+def _check(folder: Path, run: Settings) -> int:
     """Report where a bundle differs from its manifest."""
+    language = run.language
     try:
         manifest = bundle.read(folder)
     except InputError as error:  # the manifest itself may be damaged
@@ -153,77 +209,50 @@ def _check(folder: Path, language: Language, *, as_json: bool) -> int:
     if manifest is None:
         hint = "make one with: ascend-lock bundle STACK DIR"
         raise InputError("there is no bundle", where=str(folder / bundle.MANIFEST), hint=hint)
-    found = bundle.faults(folder, manifest)
+    faults = bundle.faults(folder, manifest)
     left = bundle.left_over(folder, manifest, {row.path for row in bundle.rows_of(manifest)})
-    if as_json:
-        told = {
-            "status": "damaged" if found else "whole",
-            "faults": [translate(fault, "en") for fault in found],
-            "not_in_manifest": left,
-        }
-        sys.stdout.write(json_text(told) + "\n")
-    else:
-        for fault in found:
-            sys.stdout.write(shown(translate(fault, language)) + "\n")
-        for name in left:
-            sys.stdout.write(words.STRAY(language, name=shown(name)) + "\n")
-        _tell_whole(folder, manifest, len(found), language)
-    return StaleLock.exit_status if found else 0
-
-
-def _tell_whole(folder: Path, manifest: Manifest, faults: int, language: Language) -> None:
+    for fault in faults:
+        tell(shown(translate(fault, language)))
+    for name in left:
+        tell(translate("cli.stray", language, name=shown(name)))
     if not faults:
-        files = words.FILES(language, len(manifest.files))
-        told = words.WHOLE(language, folder=folder, files=files, size=_size(manifest), manifest=bundle.MANIFEST)
-        sys.stdout.write(told + "\n")
-        return
-    sys.stdout.write(words.DAMAGED(language, folder=folder, faults=words.FAULTS(language, faults)) + "\n")
-    known = stack_names(options.default_matrices())
+        count = translate("cli.files", language, len(manifest.files))
+        tell(
+            translate("cli.whole", language, folder=folder, files=count, size=_size(manifest), manifest=bundle.MANIFEST)
+        )
+        return 0
+    tell(translate("cli.damaged", language, folder=folder, faults=translate("cli.faults", language, len(faults))))
+    known = stack_names(run.matrices)
     names = dict.fromkeys(lock.stack for lock in manifest.locks)
     stacks = " ".join(name if name in known else f"path/to/{name}.toml" for name in names)
-    sys.stdout.write(as_called(words.BUNDLE_AGAIN(language, command=f"ascend-lock bundle {stacks} {folder}") + "\n"))
+    tell(translate("cli.bundle-again", language, command=f"ascend-lock bundle {stacks} {folder}"))
+    return StaleLock.exit_status
 
 
 def _size(manifest: Manifest) -> str:
-    size = sum(row.size for row in manifest.files)
-    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.1f} kB"
+    return f"{sum(row.size for row in manifest.files) / 1e6:.1f} MB"
 
 
-def _tell_json(folder: Path, manifest: Manifest, got: Gathered, left: Sequence[str], *, pruned: bool) -> None:
-    told = {
-        "status": "incomplete" if got.failed else "bundled",
-        "folder": str(folder),
-        "locks": [f"{lock.stack}/{lock.target}" for lock in manifest.locks],
-        "files": len(manifest.files),
-        "bytes": sum(row.size for row in manifest.files),
-        "downloaded": list(got.fetched),
-        "failed": [{"lock": name.removeprefix("locks/"), **error.parts()} for name, error in got.failed.items()],
-        "pruned" if pruned else "left": list(left),
-    }
-    sys.stdout.write(json_text(told) + "\n")
-
-
-def _tell(
-    folder: Path, manifest: Manifest, got: Gathered, left: Sequence[str], language: Language, *, pruned: bool
+def _report(
+    folder: Path, manifest: Manifest, got: _Gathered, left: Sequence[str], language: Language, *, pruned: bool
 ) -> None:
-    locks = [words.SERVED(language, stack=lock.stack, target=lock.target) for lock in manifest.locks]
-    lines = [
-        words.BUNDLED(
+    locks = [translate("cli.served", language, stack=lock.stack, target=lock.target) for lock in manifest.locks]
+    tell(
+        translate(
+            "cli.bundled",
             language,
             folder=folder,
-            files=words.FILES(language, len(manifest.files)),
+            files=translate("cli.files", language, len(manifest.files)),
             size=_size(manifest),
-            served=words.COMMA(language).join(locks),
-            fetched=words.FILES(language, len(got.fetched)),
+            served=translate("comma", language).join(locks),
+            fetched=translate("cli.files", language, len(got.fetched)),
         )
-    ]
-    lines += [(words.PRUNED if pruned else words.LEFT)(language, name=name) for name in left]
-    for name, error in got.failed.items():
-        _, stack, target = name.split("/")
-        who = words.FAILURE_OF(language, stack=stack, target=target)
-        sys.stderr.write(as_called(f"{who}: error: {error}\n"))
-    sys.stderr.flush()
+    )
+    for name in left:
+        tell(translate("cli.pruned" if pruned else "cli.left", language, name=name))
+    for lock, error in got.failed.items():
+        _, stack, target = lock.split("/")
+        complain(f"{translate('cli.failure-of', language, stack=stack, target=target)}: error: {error}")
     if got.failed:
-        lines.append(words.NOT_BUNDLED(language, locks=words.LOCKS(language, len(got.failed))))
-    lines.append(words.COPY(language, folder=folder, name=folder.name))
-    sys.stdout.write("".join(f"{line}\n" for line in lines))
+        tell(translate("cli.not-bundled", language, locks=translate("cli.locks", language, len(got.failed))))
+    tell(translate("cli.copy", language, folder=folder, name=folder.name))

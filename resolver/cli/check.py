@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Any
 
 import click
-import msgspec
+from msgspec import structs
 
+from resolver.audit.compare import DAYS, as_locked, compare, is_grave, older
 from resolver.cli import options
-from resolver.cli.called import as_called, command_line
-from resolver.cli.failures import failure
-from resolver.cli.named import ALL, locked, unknown
-from resolver.cli.options import language_of
-from resolver.cli.state import states
+from resolver.cli.catalogs import Catalogs
+from resolver.cli.commands import failure
+from resolver.cli.console import complain, tell
+from resolver.cli.options import ALL, Settings, settings
+from resolver.cli.stacks import chosen, locked, unknown
+from resolver.config.compile import compile_problems
+from resolver.config.load import Inputs, load
 from resolver.errors import ChangedUpstream, IndexFailure, InputError, StaleLock, shown
+from resolver.i18n import translate
 from resolver.json_text import json_text
+from resolver.lock import file as lock_file
+from resolver.lock import folder as lock_folder
+from resolver.model.lock import Lock
+from resolver.model.message import Message, message, text
+from resolver.model.problem import Problem
 from resolver.model.text import Language
-from resolver.report import words
-
-if TYPE_CHECKING:
-    from resolver.cli.upstream import Since
+from resolver.report.files import render
+from resolver.report.upstream import changes
 
 # The outcome in --json, by exit status.
 _STATUS = {
@@ -35,24 +43,11 @@ _STATUS = {
 
 
 @click.command("check", short_help="Check whether locks still match their inputs.")
-@click.argument("stacks", metavar="[STACK...]", nargs=-1, shell_complete=options.completed)
-@click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this target; may be repeated.")
-@options.matrices
-@options.locks
+@options.stacks("stacks", "[STACK...]", required=False)
 @click.option("--upstream", is_flag=True, help="Also ask the indexes what has happened to each file since.")
 @options.facts_days
-@options.language
-@options.as_json
-def command(
-    stacks: tuple[str, ...],
-    targets: tuple[str, ...],
-    matrices: Path | None,
-    locks: Path,
-    upstream: bool,
-    facts_days: int | None,
-    language: str | None,
-    as_json: bool,
-) -> int:
+@settings("targets", "own_matrices", "locks", "language", "as_json")
+def command(run: Settings, stacks: tuple[str, ...], upstream: bool, facts_days: int | None) -> int:
     """Check whether the locks of each STACK, or of all, still match their inputs.
 
     Without STACK, or with `all`, that is every stack of the checkout; in another folder, every stack that has a lock
@@ -62,140 +57,170 @@ def command(
     network. Changes nothing. A stack that cannot be read does not stop the others; the exit status is the highest
     of all.
     """
-    given = options.elsewhere(matrices, locks)
-    matrices = matrices or options.default_matrices()
-    if targets and not stacks:
-        raise InputError("--target needs a stack", where="--target", hint="name the stack as well")
-    every = not stacks or ALL in stacks
-    names = locked(stacks or (ALL,), matrices, locks)
+    names = locked(stacks or (ALL,), run.matrices, run.locks)
+    elsewhere = unknown(run.matrices, run.locks)
     if not names:
-        raise _nothing(matrices, locks, given)
-    tongue = language_of(language)
-    asked = upstream or facts_days is not None
-    found: list[_Seen] = []
-    with ExitStack() as open_until_the_end:
-        since = None
-        if asked:
-            from resolver.cli.upstream import Since  # not loaded if only files are compared
-
-            since = Since(matrices, facts_days, language, ask=upstream, quiet=as_json)
-            open_until_the_end.enter_context(closing(since))
-        short = len(names) > 1 and since is None
+        here = f"The stack of {', '.join(elsewhere)} is neither in {run.matrices} nor beside the folder."
+        raise InputError(
+            "there is nothing to check",
+            where=str(run.locks),
+            why=here if elsewhere else "",
+            hint=run.command("check", f"path/to/{elsewhere[0]}.toml")
+            if elsewhere
+            else "lock a stack first, or give the folder of locks by --locks DIR",
+        )
+    days = facts_days if facts_days is not None or not upstream else DAYS
+    found: list[_Found] = []
+    with closing(Catalogs(run)) as catalogs:
+        asked = catalogs if upstream else None
         for name in names:
-            seen = []
-            for one in _look(name, frozenset(targets), matrices, locks, since, alone=len(names) == 1):
-                seen.append(one)
-                if not (as_json or short):
-                    _say(one.row, one.lines, tongue)
-            if short and not as_json:
-                _say_shortly(seen, tongue)
+            try:
+                inputs = load(name, run.matrices)
+                problems = chosen(compile_problems(inputs), run.targets)
+                seen = [_found(name, inputs, problem, days, asked, run) for problem in problems]
+            except Exception as error:
+                if len(names) == 1:
+                    raise
+                told = failure(error)
+                complain(f"{shown(name)}: error: {told}")
+                row = {"stack": name, "target": "", "stale": "", "state": told.message, **told.parts()}
+                seen = [_Found(name, row, text(told.message), told.exit_status)]
+            if not run.as_json:
+                _say(seen, run.language, together=len(names) > 1 and days is None)
             found += seen
     status = max((one.status for one in found), default=0)
-    if as_json:
-        told = {"status": _STATUS.get(status, "error"), "locks": [one.row for one in found]}
-        sys.stdout.write(json_text(told) + "\n")
-    else:
-        _tell_hints(found, given, tongue)
-        if every:
-            _tell_others(matrices, locks, given)
+    if run.as_json:
+        outcome = {"status": _STATUS.get(status, "error"), "locks": [one.row for one in found]}
+        sys.stdout.write(json_text(outcome) + "\n")
+        return status
+    _tell_hints(found, run)
+    for name in elsewhere if not stacks or ALL in stacks else ():
+        belongs = f"{run.locks / name} belongs to a stack that is not in {run.matrices}"
+        again = run.command("check", f"path/to/{name}.toml")
+        complain(f"hint: {belongs}; give the path of its file: {again}")
     return status
 
 
-class _Seen(msgspec.Struct, frozen=True):
-    """The result for one target; for a whole stack, without a target, if its files could not be read.
+@dataclass(frozen=True)
+class _Found:
+    """The result for one target of a stack, as named on the command line; for a whole stack if it cannot be read.
 
-    `again` is the stack as given on the command line, if it has to be locked again; `mend` is to be done before.
+    `row` is for --json, `state` for people.
+    An `unreadable` lock has to be made from nothing; `mend` is to be done before locking again.
     """
 
+    stack: str
     row: dict[str, Any]
+    state: Message
+    status: int
     lines: Sequence[str] = ()
-    status: int = 0
-    again: str = ""
     unreadable: bool = False
     mend: str = ""
 
 
-def _look(
-    name: str, targets: frozenset[str], matrices: Path, locks: Path, since: Since | None, *, alone: bool
-) -> Iterator[_Seen]:
-    """The results of a stack's targets. An error is raised if the stack is `alone`, otherwise reported."""
+def _found(
+    stack: str, inputs: Inputs, problem: Problem, days: int | None, catalogs: Catalogs | None, run: Settings
+) -> _Found:
+    """What is found of one target: whether its lock matches its inputs, and with `days` or `catalogs`, what is old."""
+    target = problem.target.name
+    folder = run.locks / problem.stack.name / target
+    stale: Message | None = None
+    mend, lock = "", None
     try:
-        for checked in states(name, targets, matrices, locks):
-            row = _row(checked.problem.stack.name, checked.problem.target.name, checked.text, checked.stale)
-            lines: list[str] = []
-            status = StaleLock.exit_status if checked.stale else 0
-            if since is not None and checked.lock is not None:
-                seen = since.seen(checked.problem, checked.lock)
-                lines, row, status = seen.lines, {**row, **seen.json}, max(status, seen.status)
-            yield _Seen(row, lines, status, name if checked.stale else "", checked.unreadable, checked.mend)
-    except Exception as error:
-        if alone:
-            raise
-        told, status = failure(error)
-        sys.stderr.write(as_called(f"{shown(name)}: error: {told}\n"))
-        yield _Seen({**_row(name, "", told.message), **told.parts()}, status=status)
+        lock = lock_file.read_own(folder)
+    except InputError as error:
+        stale = text(f"{error.message}: {error.why}" if error.why else error.message)
+        if isinstance(error, lock_file.Merged):
+            stale = message("state.merge-conflict")
+            mend = lock_file.take_ours(folder)
+        elif isinstance(error, lock_file.Withheld):
+            mend = f"{error.where}: {error.hint}"
+    unreadable = stale is not None and not mend
+    reported, cutoff = lock_folder.reported(folder) if lock is None else ("", lock.exclude_newer)
+    if cutoff and problem.policy.exclude_newer is None:  # it was given on the command line
+        again = compile_problems(inputs, exclude_newer=dt.datetime.fromisoformat(cutoff))
+        (problem,) = chosen(again, (target,))
+    state = message("state.current")
+    if lock is None and not stale and reported:
+        state = message("state.conflict-current")
+        if reported != problem.digest:
+            stale = message("state.conflict-stale")
+    elif lock is None:
+        stale = stale or message("state.missing")
+    elif lock.inputs != problem.digest:
+        stale = message("state.stale")
+    elif not lock_folder.current(render(lock), folder):
+        stale = message("state.altered")
+    told = translate(stale, "en") if stale else ""
+    row = {"stack": problem.stack.name, "target": target, "stale": told, "state": told or translate(state, "en")}
+    found = _Found(stack, row, stale or state, StaleLock.exit_status if stale else 0, (), unreadable, mend)
+    return found if lock is None or days is None else _with_upstream(found, problem, lock, days, catalogs, run)
 
 
-def _nothing(matrices: Path, locks: Path, given: Sequence[str]) -> InputError:
-    names = unknown(matrices, locks)
-    if not names:
-        hint = "lock a stack first, or give the folder of locks by --locks DIR"
-        return InputError("there are no locks to check", where=str(locks), hint=hint)
-    return InputError(
-        "there is nothing to check",
-        where=str(locks),
-        why=f"The stack of {', '.join(names)} is neither in {matrices} nor beside the folder.",
-        hint=command_line("check", f"path/to/{names[0]}.toml", *given),
+def _with_upstream(
+    found: _Found, problem: Problem, lock: Lock, days: int, catalogs: Catalogs | None, run: Settings
+) -> _Found:
+    """The same with facts that were checked more than so many days ago, and what the indexes say of the lock."""
+    today = dt.datetime.now(tz=dt.timezone.utc).date()
+    old = older(((fact.id, dt.date.fromisoformat(fact.checked)) for fact in lock.fact), today, days)
+    row = {**found.row, "old_facts": [{"id": one.id, "checked": one.checked.isoformat()} for one in old]}
+    if catalogs is None:
+        lines = [changes.old_facts(old, days, run.language)] if old else []
+        return replace(found, row=row, lines=lines)
+    run.progress.label(translate("cli.asking-indexes", run.language, stack=lock.stack, target=lock.target.name))
+    with closing(catalogs.live(structs.replace(problem, indexes=as_locked(lock, problem.indexes)))) as catalog:
+        compared = compare(lock, catalog)
+    run.progress.clear()
+    status = IndexFailure.exit_status if compared.out_of_reach else 0
+    if any(map(is_grave, compared.changes)):
+        status = ChangedUpstream.exit_status
+    return replace(
+        found,
+        row={**row, "upstream": changes.compared_json(compared)},
+        status=max(found.status, status),
+        lines=list(changes.lines(compared, old, days, run.language)),
     )
 
 
-def _tell_others(matrices: Path, locks: Path, given: Sequence[str]) -> None:
-    """After a check of all: report locks whose stacks were not found."""
-    for name in unknown(matrices, locks):
-        hint = f"{locks / name} belongs to a stack that is not in {matrices}; give the path of its file:"
-        command = command_line("check", f"path/to/{name}.toml", *given)
-        sys.stderr.write(as_called(f"hint: {hint} {command}\n"))
-
-
-def _row(stack: str, target: str, state: str, stale: str = "") -> dict[str, Any]:
-    return {"stack": stack, "target": target, "stale": stale, "state": state}
-
-
-def _say(row: dict[str, Any], lines: Iterable[str], language: Language) -> None:
-    """Print the result of a target and its indexes; or of a stack that could not be read."""
-    stack, target, state = shown(row["stack"]), row["target"], _state(row["state"], language)
-    if target:
-        line = words.CHECKED(language, stack=stack, target=target, state=state)
-    else:
-        line = words.CHECKED_NOT(language, stack=stack, failed=words.ROW_FAILED(language, message=state))
-    sys.stdout.write("".join(f"{told}\n" for told in (line, *lines)))
-
-
-def _say_shortly(seen: Sequence[_Seen], language: Language) -> None:
-    """Print one line for a stack, or one for each target if they differ."""
-    states = {one.row["state"] for one in seen}
-    if len(seen) == 1 or len(states) > 1:
-        for one in seen:
-            _say(one.row, (), language)
+def _say(seen: Sequence[_Found], language: Language, *, together: bool) -> None:
+    """Print a line for each target of a stack, or one for all where they are alike; or that it cannot be read."""
+    if together and len(seen) > 1 and len({one.state for one in seen}) == 1:
+        row = seen[0].row
+        tell(
+            translate(
+                "cli.checked-alike",
+                language,
+                stack=row["stack"],
+                count=len(seen),
+                state=shown(translate(seen[0].state, language)),
+            )
+        )
         return
-    state = _state(states.pop(), language)
-    stack = seen[0].row["stack"]
-    sys.stdout.write(words.CHECKED_ALIKE(language, stack=stack, count=len(seen), state=state) + "\n")
+    for one in seen:
+        stack, state = shown(one.row["stack"]), shown(translate(one.state, language))
+        if one.row["target"]:
+            tell(translate("cli.checked", language, stack=stack, target=one.row["target"], state=state))
+        else:
+            tell(
+                translate(
+                    "cli.checked-not",
+                    language,
+                    stack=stack,
+                    failed=translate("cli.row-failed", language, message=state),
+                )
+            )
+        for line in one.lines:
+            tell(f"  {line}")
 
 
-def _state(state: str, language: Language) -> str:
-    """The result in the language; a message about an unreadable lock stays English."""
-    return next((known(language) for known in words.STATES if known.en == state), shown(state))
-
-
-def _tell_hints(found: Sequence[_Seen], given: Sequence[str], language: Language) -> None:
+def _tell_hints(found: Sequence[_Found], run: Settings) -> None:
     """Print the commands that lock stale stacks again; those with an unreadable lock have to be locked from scratch."""
-    for one in found:
-        if one.mend:
-            sys.stdout.write(words.HINT(language, command=one.mend) + "\n")
-    lost = {one.again for one in found if one.unreadable}
-    stale = dict.fromkeys(one.again for one in found if one.again)
-    for names, option in (([n for n in stale if n not in lost], ()), ([n for n in stale if n in lost], ("--upgrade",))):
-        if names:
-            command = as_called(command_line("lock", *names, *option, *given))
-            sys.stdout.write(words.HINT(language, command=command) + "\n")
+    commands = [one.mend for one in found if one.mend]
+    lost = {one.stack for one in found if one.unreadable}
+    stale = dict.fromkeys(one.stack for one in found if one.row["stale"])
+    if names := [name for name in stale if name not in lost]:
+        commands.append(run.command("lock", *names))
+    if names := [name for name in stale if name in lost]:
+        commands.append(run.command("lock", *names, "--upgrade"))
+    for command in commands:
+        tell(translate("cli.hint", run.language, command=command))

@@ -1,4 +1,4 @@
-"""The command group, and the one place where failures become messages and exit statuses.
+"""The command group, and the one place where failures and signals become messages and exit statuses.
 
 0 done; 1 no solution, or nothing to lock; 2 wrong input; 3 an index failed; 4 a lock is stale or a bundle incomplete;
 5 the indexes disagree with a lock or a fact; 70 a bug; 130 interrupted.
@@ -10,18 +10,38 @@ from __future__ import annotations
 import gc
 import io
 import os
+import re
+import signal
 import sys
+import time
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from resolver import __version__
-from resolver.cli.called import COMMANDS, as_called
-from resolver.cli.failures import MESSAGE, STATUS, failure, listen
+from resolver.cli import COMMANDS
+from resolver.cli.console import as_called
 from resolver.errors import InputError, ResolverError, did_you_mean
+from resolver.files import advice, is_limit
 from resolver.json_text import json_text
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
+_INTERRUPTED: Final = 130  # 128 plus the number of SIGINT, as in shells
+_MESSAGE: Final = "interrupted; no lock was left half-written\n"
+_DEAF: Final = 1.0  # seconds after an interrupt in which another one is ignored; ending the run takes a tenth of it
+_LIMIT: Final = re.compile("failed to map segment|can't start new thread")  # messages of the loader and of Python
+_EXAMPLES: Final = """\b
+Examples:
+  ascend-lock lock verl-qwen3.5            write locks/verl-qwen3.5/<target>/
+  ascend-lock explain trl-guide --apply A  write a changed stack that has a solution
+"""
+
+_last = -_DEAF
 
 
 class _Group(click.Group):
@@ -30,27 +50,12 @@ class _Group(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:  # noqa: ARG002
         if cmd_name not in COMMANDS:
-            return None
-        from importlib import import_module
-
+            hint = did_you_mean(cmd_name, COMMANDS, f"commands are {', '.join(COMMANDS)}")
+            raise InputError(f"there is no command `{cmd_name}`", hint=hint)
         command: click.Command = import_module(f"resolver.cli.{cmd_name}").command
         return command
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Suggest the command that was meant."""
-        if args and args[0] not in COMMANDS:
-            hint = did_you_mean(args[0], COMMANDS, f"commands are {', '.join(COMMANDS)}")
-            raise InputError(f"there is no command `{args[0]}`", hint=hint)
-        return super().resolve_command(ctx, args)
-
-
-_EXAMPLES = """\b
-Examples:
-  ascend-lock lock verl-qwen3.5            write locks/verl-qwen3.5/<target>/
-  ascend-lock explain trl-guide --apply A  write a changed stack that has a solution
-"""
 
 
 @click.command(
@@ -63,6 +68,11 @@ Examples:
 @click.pass_context
 def _commands(context: click.Context) -> int:
     """Lock software stacks for Ascend NPUs: every file by hash, in an order that works."""
+    return list_commands(context)
+
+
+def list_commands(context: click.Context) -> int:
+    """What a group does by itself: without a command, print which ones there are. Returns the exit status."""
     if context.invoked_subcommand is not None:
         return 0
     sys.stderr.write(f"{context.get_help()}\n")
@@ -78,10 +88,111 @@ def main() -> None:
         code = status()
     except KeyboardInterrupt:
         with suppress(OSError):  # the terminal may be gone
-            sys.stderr.write(MESSAGE)
-        code = STATUS
-    code = max(code, _flushed())
+            sys.stderr.write(_MESSAGE)
+        code = _INTERRUPTED
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):
+            stream.flush()
     os._exit(code)  # without waiting for threads of a look-ahead
+
+
+def status() -> int:
+    """Run the command in `sys.argv`. Returns its exit status; errors are reported on stderr."""
+    try:
+        code = _commands(standalone_mode=False) or 0
+        sys.stdout.flush()
+        return code
+    except click.Abort:
+        raise KeyboardInterrupt from None
+    except (BrokenPipeError, SystemExit):  # click exits if a pipe was closed
+        return _INTERRUPTED
+    except Exception as error:
+        if _of_an_interrupt(error):
+            with suppress(OSError):
+                sys.stderr.write("\n")  # as click does: the line of ^C ends here
+            raise KeyboardInterrupt from None
+        told = failure(error)
+        with suppress(OSError):  # writing may be the very failure being reported
+            sys.stderr.write(as_called(f"error: {told}\n"))
+        if "--json" in sys.argv[1:]:
+            with suppress(OSError):
+                sys.stdout.write(json_text({"status": "error", **told.parts()}) + "\n")
+        return told.exit_status
+
+
+class BugError(ResolverError):
+    """A mistake in this program."""
+
+    exit_status = 70  # EX_SOFTWARE of sysexits.h
+
+
+def failure(error: Exception) -> ResolverError:
+    """What to tell of an exception. Raises KeyboardInterrupt if it stands for one.
+
+    With ASCEND_LOCK_DEBUG a bug is raised unchanged.
+    """
+    text = str(error)
+    refused = "the operating system refused"
+    match error:
+        case ResolverError():
+            return error
+        case click.ClickException():
+            command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "ascend-lock"
+            message = " ".join(error.format_message().split())  # choices are on lines of their own
+            return InputError(message, hint=f"see `{command} --help`")
+        case OSError():
+            where = "" if is_limit(error.errno) else str(error.filename or "")
+            return InputError(refused, where=where, why=error.strerror or text, hint=advice(error.errno))
+        case MemoryError() | ImportError() | RuntimeError() if isinstance(error, MemoryError) or _LIMIT.search(text):
+            hint = "check `ulimit -v` and `-u`, a container's limits, and whether programs may run from there (noexec)"
+            return InputError(refused, why=text or "out of memory", hint=hint)
+        case _:
+            pass
+    if "keyboard interrupt" in text.lower():  # PySAT's way of reporting it
+        raise KeyboardInterrupt from None
+    if os.environ.get("ASCEND_LOCK_DEBUG"):
+        raise error
+    hint = "nothing was changed; set ASCEND_LOCK_DEBUG=1 for a traceback, and report it with the stack file"
+    return BugError(f"internal error in ascend-lock: {type(error).__name__}: {error}", hint=hint)
+
+
+def listen() -> None:
+    """Raise KeyboardInterrupt on SIGINT, SIGTERM and SIGHUP; ignored signals stay ignored, like SIGHUP under nohup.
+
+    Where nothing can be raised, as in finalizers, the run ends immediately: otherwise the interrupt would be lost, and
+    an import lock held in such a call would never be released.
+    """
+    sys.unraisablehook = _end
+    signal.signal(signal.SIGTERM, _interrupt)
+    for number in (signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(_signal: int, _frame: object) -> None:
+    """Raise, unless that was just done: a second Ctrl-C would interrupt the cleanup after the first."""
+    global _last
+    now = time.monotonic()
+    if now - _last >= _DEAF:
+        _last = now
+        raise KeyboardInterrupt
+
+
+def _end(lost: UnraisableHookArgs) -> None:
+    if not isinstance(lost.exc_value, KeyboardInterrupt):
+        sys.__unraisablehook__(lost)
+        return
+    try:
+        os.write(2, f"\n{_MESSAGE}".encode())
+    finally:
+        os._exit(_INTERRUPTED)
+
+
+def _of_an_interrupt(error: BaseException | None) -> bool:
+    """Whether something failed because an interrupt ended the run, such as writing to a terminal that is gone."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 def _open_streams() -> None:
@@ -92,53 +203,3 @@ def _open_streams() -> None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  to the end
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-
-
-def _flushed() -> int:
-    """Write what is still buffered. Returns the exit status of that: 0 if it succeeded."""
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        return STATUS
-    except OSError as error:
-        told, code = failure(error)
-        with suppress(OSError):
-            sys.stderr.write(f"error: {told}\n")
-        return code
-    finally:
-        with suppress(OSError):
-            sys.stderr.flush()
-    return 0
-
-
-def status() -> int:
-    """Run the command in `sys.argv`. Returns its exit status; errors are reported on stderr."""
-    try:
-        return _commands(standalone_mode=False) or 0
-    except click.Abort:
-        raise KeyboardInterrupt from None
-    except (BrokenPipeError, SystemExit):  # click exits if a pipe was closed
-        return STATUS
-    except Exception as error:
-        if _of_an_interrupt(error):
-            with suppress(OSError):
-                sys.stderr.write("\n")  # as click does: the line of ^C ends here
-            raise KeyboardInterrupt from None
-        told, code = failure(error)
-        _say(told)
-        return code
-
-
-def _of_an_interrupt(error: BaseException | None) -> bool:
-    """Whether something failed because an interrupt ended the run, such as writing to a terminal that is gone."""
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__context__
-    return error is not None
-
-
-def _say(error: ResolverError) -> None:
-    with suppress(OSError):  # writing may be the very failure being reported
-        sys.stderr.write(as_called(f"error: {error}\n"))
-    if "--json" in sys.argv[1:]:
-        with suppress(OSError):
-            sys.stdout.write(json_text({"status": "error", **error.parts()}) + "\n")

@@ -2,164 +2,111 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import gc
 import sys
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
 from packaging.utils import canonicalize_name
 
 from resolver.cli import options
-from resolver.cli.called import as_called
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.locking import Failure, Job, Order, Outcome, attempt, jobs_of, lock_stack
-from resolver.cli.named import ALL, named
-from resolver.cli.options import language_of
-from resolver.cli.page import Page
-from resolver.cli.progress import Progress, columns
-from resolver.cli.upgrade_policy import UpgradePolicy
+from resolver.cli.console import Page, columns, complain
+from resolver.cli.options import ALL, Settings, settings
+from resolver.cli.session import Outcome, Session, attempt
+from resolver.cli.stacks import named
+from resolver.errors import ResolverError
 from resolver.i18n import translate
 from resolver.json_text import json_text
-from resolver.lock import diff
+from resolver.lock.upgrade import UpgradePolicy
 from resolver.model.lock import Lock
 from resolver.model.message import Message
 from resolver.model.text import Language
-from resolver.report import words
 from resolver.report.summary import Row, closing_line, lock_json, summary, table
 from resolver.report.text import COLUMNS
 
-_CONFLICT = 1
-_UNDECIDED = 3  # as for a failure of an index, since it depends on one
-_STATUSES = {0: "locked", _CONFLICT: "conflict", _UNDECIDED: "undecided"}
+CONFLICT = 1
+UNDECIDED = 3  # as for a failure of an index, since it depends on one
+_STATUS = {"locked": 0, "without-a-solution": CONFLICT, "undecided": UNDECIDED}  # of each kind of row
+_TOLD_AS = {0: "locked", CONFLICT: "conflict", UNDECIDED: "undecided"}  # in --json, by exit status
 
 
 @click.command("lock")
-@click.argument("stacks", metavar="STACK...", nargs=-1, required=True, shell_complete=options.completed)
-@options.offline
+@options.stacks("stacks", "STACK...")
 @click.option("--upgrade", is_flag=True, help="Ignore the pins of the existing lock.")
 @click.option(
-    "--upgrade-package",
-    "upgrade_packages",
-    multiple=True,
-    metavar="NAME",
-    help="Ignore this one pin; may be repeated.",
+    "--upgrade-package", "packages", multiple=True, metavar="NAME", help="Ignore this one pin; may be repeated."
 )
-@options.exclude_newer
-@click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this target; may be repeated.")
 @click.option("--anew", is_flag=True, help="Solve even if the result for the same inputs and pages is remembered.")
-@options.explain_seconds
-@options.language
-@options.matrices
-@options.locks
-@options.as_json
-def command(
-    stacks: tuple[str, ...],
-    offline: bool,
-    upgrade: bool,
-    upgrade_packages: tuple[str, ...],
-    exclude_newer: dt.datetime | None,
-    targets: tuple[str, ...],
-    anew: bool,
-    explain_seconds: float,
-    language: str | None,
-    matrices: Path | None,
-    locks: Path,
-    as_json: bool,
-) -> int:
+@settings("offline", "targets", "cutoff", "seconds", "language", "own_matrices", "locks", "as_json")
+def command(run: Settings, stacks: tuple[str, ...], upgrade: bool, packages: tuple[str, ...], anew: bool) -> int:
     """Lock each STACK for all of its targets.
 
     STACK is a name in matrices/stacks, the path of a .toml file, or `all`. A stack or target that fails does not keep
     the others from being locked. The exit status is the highest of them; with `all`, a target that so far has a
     conflict report instead of a lock, and still has no solution, counts as done.
     """
-    given = options.again(matrices, locks, offline=offline)
-    matrices = matrices or options.default_matrices()
-    every = ALL in stacks
-    names = named(stacks, matrices)
-    tongue = language_of(language)
-    progress = Progress(tongue, enabled=False if as_json else None)
-    order = Order(
-        matrices=matrices,
-        locks=locks,
-        cutoff=exclude_newer,
-        targets=frozenset(targets),
-        upgrade_policy=UpgradePolicy(upgrade, frozenset(map(canonicalize_name, upgrade_packages))),
-        anew=anew,
-        seconds=explain_seconds,
-        language=tongue,
-    )
+    names = named(stacks, run.matrices)
     # for a single stack contradictions are printed as they become known; for several there is a table
-    page = Page(sys.stderr if len(names) == 1 and not as_json else None, order.language, progress, given)
-    outcomes = _lock_all(names, order, progress, page, offline=offline)
-    progress.clear()
-    if len(outcomes) == 1 and isinstance(only := outcomes[0].found, Failure):
-        if not as_json:
-            raise only.cause
-        sys.stderr.write(as_called(f"error: {only.told}\n"))
-    status = max(map(_status, (outcome for outcome in outcomes if not (every and _is_known(outcome)))), default=0)
-    if as_json:
-        sys.stdout.write(json_text(_json(outcomes, status, order.language)) + "\n")
-    elif len(names) == 1:
-        _tell(outcomes, order.language)
-    else:
-        _tell_many(outcomes, order.language)
+    out = sys.stderr if len(names) == 1 and not run.as_json else None
+    with closing(Catalogs(run)) as catalogs:
+        policy = UpgradePolicy(upgrade, frozenset(map(canonicalize_name, packages)))
+        session = Session(run, catalogs, Page(out, run.progress, run.again), policy, anew)
+        outcomes = _lock_all(names, session)
+    run.progress.clear()
+    rows = [_row(outcome, run.language) for outcome in outcomes]
+    status = 0
+    for outcome, row in zip(outcomes, rows, strict=True):
+        if not (ALL in stacks and outcome.is_known):
+            found = outcome.found
+            status = max(status, found.exit_status if isinstance(found, ResolverError) else _STATUS[row.kind])
+    if run.as_json:
+        if len(outcomes) == 1 and isinstance(outcomes[0].found, ResolverError):
+            _tell_failures(outcomes, run.language)
+        failed = any(isinstance(outcome.found, ResolverError) for outcome in outcomes)
+        told = [_json(outcome, run.language) for outcome in outcomes]
+        print_json("error" if failed else _TOLD_AS[status], told)
+        return status
+    if len(names) == 1:
+        _tell(outcomes, run.language)
+    _tell_failures(outcomes, run.language)
+    if len(names) > 1:
+        sys.stdout.write(table(rows, run.language) + closing_line(rows, run.language))
+    elif len(rows) > 1:
+        sys.stdout.write("\n" + table(rows, run.language))
     return status
 
 
-def _lock_all(names: Sequence[str], order: Order, progress: Progress, page: Page, *, offline: bool) -> list[Outcome]:
+def _lock_all(names: Sequence[str], session: Session) -> list[Outcome]:
     """The outcome for each target of each stack, in order. A failure does not keep others from being locked."""
-    prepared = [(name, attempt(partial(jobs_of, name, order, progress, offline=offline))) for name in names]
-    jobs = [job for _, found in prepared if not isinstance(found, Failure) for job in found]
-    order.upgrade_policy.check([job.previous for job in jobs if job.previous is not None])
+    prepared = [(name, attempt(partial(session.jobs, name))) for name in names]
+    jobs = [job for _, found in prepared if not isinstance(found, ResolverError) for job in found]
+    session.policy.check([job.previous for job in jobs if job.previous is not None])
     outcomes: list[Outcome] = []
-    with closing(Catalogs(order.matrices, progress, offline=offline)) as catalogs:
-        for number, (name, found) in enumerate(prepared, 1):
-            progress.place(f"{number}/{len(names)} " if len(names) > 1 else "")
-            if isinstance(found, Failure):
-                outcomes.append(Outcome(stack=name, found=found))
-                continue
-            done = attempt(partial(lock_stack, found, order, catalogs, progress, page))
-            outcomes += [Outcome(stack=name, found=done)] if isinstance(done, Failure) else done
-            if number < len(prepared):
-                gc.collect()  # a solved stack leaves reference cycles, and collection is disabled
+    for number, (name, found) in enumerate(prepared, 1):
+        session.settings.progress.place(f"{number}/{len(names)} " if len(names) > 1 else "")
+        done = found if isinstance(found, ResolverError) else attempt(partial(session.lock, found))
+        outcomes += [Outcome(stack=name, found=done)] if isinstance(done, ResolverError) else done
+        if number < len(prepared):
+            gc.collect()  # a solved stack leaves reference cycles, and collection is disabled
     return outcomes
 
 
-def _status(outcome: Outcome) -> int:
-    match outcome.found:
-        case Lock():
-            return 0
-        case Failure(status=status):
-            return status
-        case explanation:
-            return _UNDECIDED if explanation.awaited else _CONFLICT
+def print_json(status: str, targets: Sequence[dict[str, Any]]) -> None:
+    """Print one shape, described in docs/lock.md; the keys of an only target are also at the top."""
+    only = targets[0] if len(targets) == 1 else {}
+    sys.stdout.write(json_text({**only, "status": status, "targets": targets}) + "\n")
 
 
-def _is_known(outcome: Outcome) -> bool:
-    """Whether a target has no solution, and its conflict report said so before."""
-    return not isinstance(outcome.found, (Lock, Failure)) and outcome.job is not None and outcome.job.known
-
-
-def _json(outcomes: Sequence[Outcome], status: int, language: Language) -> dict[str, Any]:
-    """One shape, described in docs/lock.md: `status` and `targets`; the keys of an only target are also at the top."""
-    told = [_one_json(outcome, language) for outcome in outcomes]
-    only = told[0] if len(told) == 1 else {}
-    failed = any(isinstance(outcome.found, Failure) for outcome in outcomes)
-    return {**only, "status": "error" if failed else _STATUSES[status], "targets": told}
-
-
-def _one_json(outcome: Outcome, language: Language) -> dict[str, Any]:
+def _json(outcome: Outcome, language: Language) -> dict[str, Any]:
     match outcome.found:
         case Lock() as lock:
-            return lock_json(lock, _job(outcome).folder, moved=_moved(outcome, lock))
-        case Failure(told=told):
-            who = {"stack": outcome.stack, "target": outcome.target}
-            return {"status": "error", **who, **told.parts()}
+            return lock_json(lock, outcome.folder, moved=outcome.moved)
+        case ResolverError() as error:
+            return {"status": "error", "stack": outcome.stack, "target": outcome.target, **error.parts()}
         case explanation:
             from resolver.report.explanation.json import explanation_json  # loaded where there is a conflict
 
@@ -167,73 +114,65 @@ def _one_json(outcome: Outcome, language: Language) -> dict[str, Any]:
 
 
 def _tell(outcomes: Sequence[Outcome], language: Language) -> None:
-    """Print everything about one stack, each warning once; for several targets, a table at the end."""
-    told: set[Message] = set()
-    room = columns(sys.stdout, COLUMNS)
+    """Print everything about the locks of one stack, each warning once."""
+    warned: set[Message] = set()
     for outcome in outcomes:
-        if isinstance(lock := outcome.found, Lock):  # others are printed already, or below
-            job, moved, written = _job(outcome), _moved(outcome, lock), outcome.written
+        if isinstance(lock := outcome.found, Lock) and outcome.job is not None:
             sys.stdout.write(
-                summary(lock, job.problem, job.folder, language, written=written, moved=moved, told=told, columns=room)
+                summary(
+                    lock,
+                    outcome.job.problem,
+                    outcome.folder,
+                    language,
+                    written=outcome.written,
+                    moved=outcome.moved,
+                    told=warned,
+                    columns=columns(sys.stdout, COLUMNS),
+                )
             )
-            told.update(lock.all_warnings)
-    _tell_failures(outcomes, language)
-    if len(outcomes) > 1:
-        sys.stdout.write("\n" + table([_row(outcome, language) for outcome in outcomes], language))
-
-
-def _tell_many(outcomes: Sequence[Outcome], language: Language) -> None:
-    """Print one table for several stacks, and the failures."""
-    _tell_failures(outcomes, language)
-    rows = [_row(outcome, language) for outcome in outcomes]
-    sys.stdout.write(table(rows, language) + closing_line(rows, language))
+            warned.update(lock.all_warnings)
 
 
 def _tell_failures(outcomes: Sequence[Outcome], language: Language) -> None:
+    """Print what failed, and where the reports of conflicts are."""
     for outcome in outcomes:
-        if isinstance(outcome.found, Failure):
-            who = outcome.stack
-            if outcome.target:
-                who = words.FAILURE_OF(language, stack=outcome.stack, target=outcome.target)
-            sys.stderr.write(as_called(f"{who}: error: {outcome.found.told}\n"))
-        elif not isinstance(outcome.found, Lock):
-            sys.stderr.write(translate("conflict.report-in", language, folder=_job(outcome).folder) + "\n")
-    sys.stderr.flush()
+        match outcome.found:
+            case ResolverError() as error:
+                who = outcome.stack
+                if outcome.target:
+                    who = translate("cli.failure-of", language, stack=outcome.stack, target=outcome.target)
+                complain(f"{who}: error: {error}" if len(outcomes) > 1 else f"error: {error}")
+            case Lock():
+                pass
+            case _:
+                complain(translate("conflict.report-in", language, folder=outcome.folder))
 
 
 def _row(outcome: Outcome, language: Language) -> Row:
     stack, target, seconds = outcome.stack, outcome.target, outcome.seconds
     match outcome.found:
         case Lock() as lock:
-            told = words.ROW_LOCKED(language, pins=words.PINS(language, len(lock.pin)))
+            told = translate("cli.row-locked", language, pins=translate("cli.pins", language, len(lock.pin)))
             if lock.all_warnings:
-                told += words.ROW_WARNED(language, warnings=words.WARNINGS(language, len(lock.all_warnings)))
-            return Row(stack, target, seconds, _changes(outcome, lock, language), told, "locked")
-        case Failure(told=error):
-            told = words.ROW_FAILED(language, message=error.message)
-            return Row(stack, target, seconds, "-", told, "failed")
-        case explanation if explanation.awaited:
-            names = words.COMMA(language).join(
-                dict.fromkeys(name for one in explanation.awaited for name in one.indexes)
+                told += translate(
+                    "cli.row-warned", language, warnings=translate("cli.warnings", language, len(lock.all_warnings))
+                )
+            changes = translate("cli.no-change", language)
+            if outcome.moved and (lock.first or lock.change):
+                changes = (
+                    translate("cli.first-lock", language)
+                    if lock.first
+                    else translate("cli.pins", language, len(lock.change))
+                )
+            return Row(stack, target, seconds, changes, told, "locked")
+        case ResolverError() as error:
+            return Row(
+                stack, target, seconds, "-", translate("cli.row-failed", language, message=error.message), "failed"
             )
-            return Row(stack, target, seconds, "-", words.ROW_UNDECIDED(language, names=names), "undecided")
+        case explanation if explanation.awaited:
+            indexes = dict.fromkeys(name for one in explanation.awaited for name in one.indexes)
+            told = translate("cli.row-undecided", language, names=translate("comma", language).join(indexes))
+            return Row(stack, target, seconds, "-", told, "undecided")
         case _:
-            conflict = words.ROW_CONFLICT_BEFORE if _is_known(outcome) else words.ROW_CONFLICT
-            return Row(stack, target, seconds, "-", conflict(language), "without-a-solution")
-
-
-def _changes(outcome: Outcome, lock: Lock, language: Language) -> str:
-    if not _moved(outcome, lock) or (not lock.first and not lock.change):
-        return words.NO_CHANGE(language)
-    return words.FIRST_LOCK(language) if lock.first else words.PINS(language, len(lock.change))
-
-
-def _moved(outcome: Outcome, lock: Lock) -> bool:
-    """Whether any decision changed."""
-    previous = _job(outcome).previous
-    return previous is None or not diff.same(previous, lock)
-
-
-def _job(outcome: Outcome) -> Job:
-    assert outcome.job is not None, "only what failed has none"  # noqa: S101
-    return outcome.job
+            conflict = "cli.row-conflict-before" if outcome.is_known else "cli.row-conflict"
+            return Row(stack, target, seconds, "-", translate(conflict, language), "without-a-solution")

@@ -1,27 +1,89 @@
-"""Options shared by several commands, default locations, and the language of a run."""
+"""Options that several commands share, and the `Settings` they come to."""
 
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import os
+import shlex
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
+import msgspec
 
-from resolver.cli.named import ALL
+from resolver.cli.console import Progress
 from resolver.config.load import stack_names
-from resolver.errors import InputError
+from resolver.i18n import LANGUAGES
 from resolver.model.text import Language
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+ALL: Final = "all"  # every stack
 _LOCKS: Final = Path("locks")
 
+Command = Callable[..., int]
 
-def default_matrices() -> Path:
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run was told: where facts and locks are, how to talk, and what to do with each stack.
+
+    No `targets` means all; `cutoff` replaces that of a stack; a conflict is explained within so many `seconds`.
+    """
+
+    progress: Progress
+    language: Language
+    own_matrices: Path | None = None
+    locks: Path = _LOCKS
+    as_json: bool = False
+    offline: bool = False
+    targets: tuple[str, ...] = ()
+    cutoff: dt.datetime | None = None
+    seconds: float = 900.0
+
+    @property
+    def matrices(self) -> Path:
+        """The folder of facts, indexes and stacks."""
+        return self.own_matrices or _default_matrices()
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The options by which another command uses the same folders."""
+        facts = () if self.own_matrices is None else ("--matrices", str(self.own_matrices))
+        return facts if self.locks == _LOCKS else (*facts, "--locks", str(self.locks))
+
+    @property
+    def again(self) -> tuple[str, ...]:
+        """The options for a similar command to have the same result."""
+        return ("--offline", *self.folders) if self.offline else self.folders
+
+    def command(self, *words: str) -> str:
+        """A command about the same folders as it is written in a message, quoted for a shell."""
+        return shlex.join(("ascend-lock", *words, *self.folders))
+
+
+def settings(*names: str) -> Callable[[Command], Command]:
+    """Gives a command these of the options below, and passes it what they come to as `Settings`."""
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def called(**values: Any) -> int:
+            shared = {name: values.pop(name) for name in names}
+            tongue = _language(shared.pop("language", None))
+            progress = Progress(tongue, enabled=False if shared.get("as_json") else None)
+            return command(Settings(progress=progress, language=tongue, **shared), **values)
+
+        for name in reversed(names):
+            _SHARED[name](called)  # notes the option at the function
+        return called
+
+    return decorate
+
+
+def _default_matrices() -> Path:
     """`./matrices`, otherwise the folder beside the installed package."""
     if named := os.environ.get("ASCEND_LOCK_MATRICES"):
         return Path(named)
@@ -30,99 +92,86 @@ def default_matrices() -> Path:
     return here if here.is_dir() or not beside.is_dir() else beside
 
 
-def completed(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+def _language(wanted: str | None) -> Language:
+    """As wanted; otherwise Chinese if the locale is and the encoding of stdout has the characters, or English."""
+    if wanted is None:
+        locale = next(filter(None, map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG"))), "")
+        wanted = locale[:2].lower()
+        try:
+            "中".encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+        except (UnicodeEncodeError, LookupError):
+            return "en"
+    return wanted if wanted in LANGUAGES else LANGUAGES[0]
+
+
+def _completed(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """The stacks whose names begin so, for completion in a shell; otherwise, files."""
     from click.shell_completion import CompletionItem  # only while completing
 
-    names = [name for name in (*stack_names(default_matrices()), ALL) if name.startswith(begun)]
+    names = [name for name in (*stack_names(_default_matrices()), ALL) if name.startswith(begun)]
     return [CompletionItem(name) for name in names] or [CompletionItem(begun, type="file")]
 
 
-def _only(context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]) -> str:
-    if (len(value) == 1 and value[0] != ALL) or context.resilient_parsing:
-        return "".join(value[:1])
-    command = f"ascend-lock {context.info_name}"
-    hint = "see `ascend-lock stacks` for their names" if ALL in value else f"{command} {value[0]}"
-    raise InputError(f"`{command}` takes one stack at a time", hint=hint)
+def _read_moment(_context: click.Context, _parameter: click.Parameter, value: dt.datetime | None) -> dt.datetime | None:
+    from resolver.config.decode import cutoff as moment  # most runs have none
 
-
-stack = click.argument("stack", nargs=-1, required=True, metavar="STACK", callback=_only, shell_complete=completed)
-matrices = click.option(
-    "--matrices",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder of facts, indexes and stacks, in place of ./matrices or, without that, the one that ships.",
-)
-
-
-def elsewhere(matrices: Path | None, locks: Path = _LOCKS) -> tuple[str, ...]:
-    """The options for another command to use the folders that this one was given."""
-    facts = () if matrices is None else ("--matrices", str(matrices))
-    return facts if locks == _LOCKS else (*facts, "--locks", str(locks))
-
-
-def again(matrices: Path | None, locks: Path, *, offline: bool) -> tuple[str, ...]:
-    """The options for the same or a similar command to have the same result."""
-    return (*(("--offline",) if offline else ()), *elsewhere(matrices, locks))
-
-
-def _read_moment(_context: click.Context, _parameter: click.Parameter, value: str | None) -> dt.datetime | None:
-    from resolver.config.decode import cutoff  # most runs have none
-
-    if value is None:
-        return None
     try:
-        if len(value) == len("2026-01-31"):
-            return cutoff(dt.date.fromisoformat(value))
-        return cutoff(dt.datetime.fromisoformat(value.replace("Z", "+00:00")))
-    except ValueError:
-        raise click.BadParameter(f"`{value}` is not a date such as 2026-01-31") from None
+        return value and moment(value if value.tzinfo else value.date())
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
-locks = click.option(
-    "--locks",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=_LOCKS,
-    help="Folder of locks (default: ./locks).",
-)
-explain_seconds = click.option(
-    "--explain-seconds",
-    type=click.FloatRange(min=0.1),
-    default=60.0,
-    metavar="N",
-    help="Time limit for explaining a conflict; what was found by then is reported (default: 60).",
-)
+def stacks(name: str, metavar: str, *, required: bool = True) -> Callable[[Command], Command]:
+    """An argument of any number of stacks."""
+    return click.argument(name, metavar=metavar, nargs=-1, required=required, shell_complete=_completed)
+
+
+stack = click.argument("stack", shell_complete=_completed)
+_SHARED: Final[Mapping[str, Callable[[Command], Command]]] = {
+    "language": click.option(
+        "--lang", "language", type=click.Choice(LANGUAGES), help="Language of the output (default: by locale)."
+    ),
+    "own_matrices": click.option(
+        "--matrices",
+        "own_matrices",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="Folder of facts, indexes and stacks, in place of ./matrices or, without that, the one that ships.",
+    ),
+    "locks": click.option(
+        "--locks",
+        type=click.Path(path_type=Path, file_okay=False),
+        default=_LOCKS,
+        help="Folder of locks (default: ./locks).",
+    ),
+    "as_json": click.option(
+        "--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else."
+    ),
+    "offline": click.option(
+        "--offline", is_flag=True, help="Use only the cache, or the snapshot that ships with the stack; no network."
+    ),
+    "targets": click.option(
+        "--target", "targets", multiple=True, metavar="NAME", help="Only this target; may be repeated."
+    ),
+    "cutoff": click.option(  # a day (to its end) or a moment
+        "--exclude-newer",
+        "cutoff",
+        type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S%z"]),
+        callback=_read_moment,
+        metavar="DATE",
+        help="Ignore anything uploaded after this day.",
+    ),
+    "seconds": click.option(
+        "--explain-seconds",
+        "seconds",
+        type=click.FloatRange(min=0.1),
+        default=60.0,
+        metavar="N",
+        help="Time limit for explaining a conflict; what was found by then is reported (default: 60).",
+    ),
+}
 facts_days = click.option(
     "--facts-days",
     type=click.IntRange(min=0),
     metavar="N",
     help="Report facts checked more than N days ago (default: 180 when asking the indexes, else none).",
 )
-language = click.option(
-    "--lang", "language", type=click.Choice(["en", "zh"]), help="Language of the output (default: by locale)."
-)
-as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
-offline = click.option(
-    "--offline", is_flag=True, help="Use only the cache, or the snapshot that ships with the stack; no network."
-)
-exclude_newer = click.option(  # a day (to its end) or a moment: 2026-01-31 or 2026-01-31T12:00:00Z
-    "--exclude-newer", callback=_read_moment, metavar="DATE", help="Ignore anything uploaded after this day."
-)
-
-
-def language_of(wanted: str | None) -> Language:
-    """The language of reports: as wanted, otherwise Chinese if the locale is and stdout can show it, or English."""
-    if wanted in ("en", "zh"):
-        return "zh" if wanted == "zh" else "en"
-    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
-        if value := os.environ.get(name):
-            return "zh" if value.lower().startswith("zh") and _shows_chinese() else "en"
-    return "en"
-
-
-def _shows_chinese() -> bool:
-    """Whether the encoding of stdout has the characters, which would otherwise all be escaped."""
-    try:
-        "中".encode(getattr(sys.stdout, "encoding", None) or "utf-8")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True

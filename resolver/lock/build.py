@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 
 from msgspec.structs import asdict
 from packaging.requirements import InvalidRequirement
@@ -61,7 +63,8 @@ def build(
         "built-apart": {pin.name for pin in tools},
         "built-here": {pin.name for pin in resolution.pins},
     }
-    lines = _required((*(one for pin in resolution.pins for one in pin.because), *_for_builds(tools)))
+    of_builds = (one for pin in tools for one in pin.because if isinstance(one, BuildLine))
+    lines = _required((*(one for pin in resolution.pins for one in pin.because), *of_builds))
     pins = tuple(
         _pin(pin, lines, catalog, external=_external(pin, about, there[_mode(pin.release)])) for pin in resolution.pins
     )
@@ -77,7 +80,7 @@ def build(
         target=_target(problem.target),
         index=tuple(_indexes((*pins, *build_pins), problem.indexes)),
         stage=stages(
-            {pin.name: pin.mode for pin in pins},
+            pins,
             [fact for fact in about if isinstance(fact, facts.After)],
             [pin.release.source for pin in resolution.pins if pin.release.source is not None],
             {
@@ -86,7 +89,6 @@ def build(
                 for pin in pins
                 if isinstance(one, Resolution) and pin.mode == "built-apart" and pin.name in (archives or (pin.name,))
             },
-            {pin.name: pin.env for pin in pins},
         ),
         pin=pins,
         build_pin=build_pins,
@@ -97,7 +99,7 @@ def build(
             LockedPassedOver(**{key: str(value) for key, value in asdict(row).items()})
             for row in resolution.passed_over
         ),
-        export=_exports(fact for fact in about if isinstance(fact, facts.Exports)),
+        export=tuple(_exports(fact for fact in about if isinstance(fact, facts.Exports))),
         absent=tuple(_absent(resolution, about)),
         departs=problem.stack.departures,
         warnings=(
@@ -184,10 +186,6 @@ def _environments(
             yield from (_pin(pin, lines, catalog, archives) for pin in one.pins)
 
 
-def _for_builds(tools: Iterable[Pin]) -> Iterator[Origin]:
-    return (origin for pin in tools for origin in pin.because if isinstance(origin, BuildLine))
-
-
 def _required(origins: Iterable[Origin]) -> dict[str, list[Origin]]:
     """The lines of metadata, builds and facts, by the project whose they are."""
     found: dict[str, list[Origin]] = {}
@@ -254,43 +252,37 @@ def _alike(pin: Pin, catalog: Catalog) -> Iterator[File]:
 
 def applied(resolution: Resolution) -> Iterator[facts.Fact]:
     """The facts that count as used, in the order of the files: about a pinned release, with their conditions met."""
-    for fact in resolution.problem.facts:
-        pin = resolution.pin(fact.package)
-        match fact:
-            case facts.Excludes() | facts.Names():
-                used = pin is not None
-            case facts.After():
-                used = pin is not None and fact.speaks_of(pin.version) and any(map(resolution.pin, fact.others))
-            case facts.Collides():
-                other = resolution.pin(fact.other)
-                used = other is not None or (pin is not None and fact.speaks_of(pin.version))
-            case facts.Warns():
-                used = pin is not None and _is_about(fact, pin) and _is_so(fact, resolution)
-                used = used and pin is not None and (not fact.extra or fact.extra in pin.extras)
-            case facts.Metadata() | facts.Builds():
-                used = pin is not None and fact.speaks_of(pin.version) and not pin.release.file.is_wheel
-                used = used and pin is not None and pin.release.source is None
-            case facts.External():
-                used = pin is not None and fact.speaks_of(pin.version) and _mode(pin.release) != "wheels"
-            case facts.Sources():
-                used = pin is not None and pin.release.source is not None and pin.release.source.fact == fact
-            case facts.Requires():
-                used = pin is not None and _is_about(fact, pin)
-            case facts.Replaces() | facts.Absent() | facts.Exports():
-                used = pin is not None and fact.speaks_of(pin.version)
-        if used:
-            yield fact
+    return (fact for fact in resolution.problem.facts if _is_used(fact, resolution))
 
 
-def _is_about(fact: facts.Requires | facts.Warns, pin: Pin) -> bool:
-    """Whether a fact is about the pinned release; one with `wheels` is about wheels only."""
-    return fact.speaks_of(pin.version) and (pin.release.file.is_wheel or not fact.wheels)
-
-
-def _is_so(fact: facts.Warns, resolution: Resolution) -> bool:
-    """Whether everything in a warning's `beside` is locked, and nothing in its `unless` holds."""
-    beside = all(_is_met(need, resolution) for need in fact.beside)
-    return beside and not any(_is_met(need, resolution) for need in fact.unless)
+def _is_used(fact: facts.Fact, resolution: Resolution) -> bool:
+    pin = resolution.pin(fact.package)
+    if isinstance(fact, facts.Collides) and resolution.pin(fact.other) is not None:
+        return True
+    if pin is None:
+        return False
+    release = pin.release
+    if isinstance(fact, facts.Sources):
+        return release.source is not None and release.source.fact == fact
+    if isinstance(fact, (facts.Excludes, facts.Names)):
+        return True
+    if not fact.speaks_of(pin.version):
+        return False
+    match fact:
+        case facts.After():
+            return any(map(resolution.pin, fact.others))
+        case facts.Warns():
+            concerns = (release.file.is_wheel or not fact.wheels) and (not fact.extra or fact.extra in pin.extras)
+            so = concerns and all(_is_met(need, resolution) for need in fact.beside)
+            return so and not any(_is_met(need, resolution) for need in fact.unless)
+        case facts.Requires():
+            return release.file.is_wheel or not fact.wheels
+        case facts.Metadata() | facts.Builds():
+            return not release.file.is_wheel and release.source is None
+        case facts.External():
+            return _mode(release) != "wheels"
+        case facts.Collides() | facts.Replaces() | facts.Absent() | facts.Exports():
+            return True
 
 
 def _is_met(need: facts.Need, resolution: Resolution) -> bool:
@@ -316,31 +308,26 @@ def _absent(resolution: Resolution, about: Sequence[facts.Fact]) -> Iterator[Loc
         yield LockedAbsent(name=name, reason=reason, reason_zh=reason_zh, because=because)
 
 
-def _exports(about: Iterable[facts.Exports]) -> tuple[LockedExport, ...]:
+def _exports(about: Iterable[facts.Exports]) -> Iterator[LockedExport]:
     """A row for each variable, by name. It is optional if all facts that name it say so.
 
     Raises InputError if two facts give it different values.
     """
-    said: dict[str, list[tuple[facts.Exports, str]]] = {}
-    for fact in about:
-        for name, value in fact.env:
-            said.setdefault(name, []).append((fact, value))
-    return tuple(_export(name, rows) for name, rows in sorted(said.items()))
-
-
-def _export(name: str, rows: list[tuple[facts.Exports, str]]) -> LockedExport:
-    first, value = rows[0]
-    for other, another in rows[1:]:
-        if another != value:
-            raise InputError(
-                f"the facts `{first.id}` and `{other.id}` give {name} different values",
-                where=f"{first.where}, {other.where}",
-                why=f"{name} is `{value}` in the first and `{another}` in the second",
-                hint=f'set one of them aside in the stack: [[relax]] fact = "{first.id}" or "{other.id}", with a '
-                f"reason",
-            )
-    optional = all(fact.optional for fact, _ in rows)
-    return LockedExport(name=name, value=value, optional=optional, facts=tuple(fact.id for fact, _ in rows))
+    stated = sorted((name, number, value, fact) for number, fact in enumerate(about) for name, value in fact.env)
+    for name, group in groupby(stated, itemgetter(0)):
+        (_, _, value, first), *others = group
+        for _, _, another, other in others:
+            if another != value:
+                raise InputError(
+                    f"the facts `{first.id}` and `{other.id}` give {name} different values",
+                    where=f"{first.where}, {other.where}",
+                    why=f"{name} is `{value}` in the first and `{another}` in the second",
+                    hint=f'set one of them aside in the stack: [[relax]] fact = "{first.id}" or "{other.id}", with a '
+                    f"reason",
+                )
+        all_facts = (first, *(fact for _, _, _, fact in others))
+        optional = all(fact.optional for fact in all_facts)
+        yield LockedExport(name=name, value=value, optional=optional, facts=tuple(fact.id for fact in all_facts))
 
 
 def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:

@@ -20,6 +20,7 @@ from resolver import files
 from resolver.errors import InputError
 from resolver.json_text import json_text
 from resolver.lock.validate import require_names
+from resolver.model.lock import Lock
 from resolver.model.message import Message, message
 
 MANIFEST = "bundle.json"
@@ -28,7 +29,6 @@ FORMAT = 1
 
 _CHUNK = 1 << 20
 _LARGEST = 64 * files.MIB
-_AGAIN = "remove it and bundle again; existing files are not downloaded again"
 _LONGEST_NAME = 255  # bytes, the limit of file systems
 _LONGEST_PATH = 1000  # characters
 _PART = re.compile(r"\.[0-9a-f]{16}\.part$|\.partial$")
@@ -42,6 +42,14 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     platform: str
     python: str
     folder: str
+
+    @classmethod
+    def of(cls, lock: Lock) -> Served:
+        """The row of a lock."""
+        target = lock.target
+        python = ".".join(target.python.split(".")[:2])
+        folder = f"locks/{lock.stack}/{target.name}"
+        return cls(stack=lock.stack, target=target.name, platform=target.platform, python=python, folder=folder)
 
 
 class Text(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,27 +86,23 @@ def read(folder: Path) -> Manifest | None:
     path = folder / MANIFEST
     try:
         manifest = msgspec.json.decode(files.read(path, _LARGEST), type=Manifest)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        hint = files.advice(getattr(error, "errno", None)) or _AGAIN
-        raise InputError("the bundle's manifest cannot be read", where=str(path), why=why, hint=hint) from None
-    if manifest.format != FORMAT:
-        told = f"the bundle has format {manifest.format}, but this program reads {FORMAT}"
-        raise InputError(told, where=str(path), hint=_AGAIN)
-    for name in (*(row.path for row in rows_of(manifest)), *manifest.left):
-        if not is_inside(name):
-            raise InputError("the bundle's manifest names a file outside of it", where=str(path), why=name, hint=_AGAIN)
-    for lock in manifest.locks:  # they go into install.sh
-        try:
+        if manifest.format != FORMAT:
+            raise ValueError(f"it has format {manifest.format}, but this program reads {FORMAT}")
+        for name in (*(row.path for row in rows_of(manifest)), *manifest.left):
+            if not is_inside(name):
+                raise ValueError(f"it names a file outside of the bundle: {name}")
+        for lock in manifest.locks:  # they go into install.sh
             require_names(lock.stack, lock.target, lock.platform, lock.python)
             if lock.folder != f"locks/{lock.stack}/{lock.target}":
                 raise ValueError(f"`{lock.folder}` is not the folder of its lock")
-        except ValueError as error:
-            told = "the bundle's manifest does not belong to locks"
-            raise InputError(told, where=str(path), why=str(error), hint=_AGAIN) from None
-    return manifest
+        return manifest
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        again = "remove it and bundle again; existing files are not downloaded again"
+        hint = files.advice(getattr(error, "errno", None)) or again
+        raise InputError("the bundle's manifest cannot be read", where=str(path), why=why, hint=hint) from None
 
 
 def is_inside(path: str) -> bool:
@@ -114,28 +118,25 @@ def merged(old: Manifest | None, locks: Iterable[Served], files: Iterable[Entry]
 
     Raises InputError if two locks need different files with the same name.
     """
-    new = list({lock.folder: lock for lock in locks}.values())
-    ours = {lock.folder for lock in new}
-    kept = [lock for lock in old.locks if lock.folder not in ours] if old else []
-    stays = {lock.folder for lock in kept}
-    limited = (
-        msgspec.structs.replace(row, locks=tuple(sorted(stays.intersection(row.locks))))
+    ours = {lock.folder: lock for lock in locks}
+    kept = {lock.folder: lock for lock in (old.locks if old else ()) if lock.folder not in ours}
+    stay = (
+        msgspec.structs.replace(row, locks=tuple(sorted(kept.keys() & {*row.locks})))
         for row in (old.files if old else ())
     )
     rows: dict[str, Entry] = {}
-    for row in (*files, *(row for row in limited if row.locks)):
-        other = rows.get(row.path)
-        if other is not None and other.sha256 != row.sha256:
+    for row in (*files, *(row for row in stay if row.locks)):
+        other = rows.get(row.path, row)
+        if other.sha256 != row.sha256:
             raise InputError(
                 f"two locks need different files named {row.path}",
                 why=f"{other.locks[0]} has sha256 {other.sha256}, {row.locks[0]} has {row.sha256}.",
                 hint="bundle them into separate folders",
             )
-        if other is not None:
-            pins, needed = {*other.pins, *row.pins}, {*other.locks, *row.locks}
-            row = msgspec.structs.replace(other, pins=tuple(sorted(pins)), locks=tuple(sorted(needed)))
-        rows[row.path] = row
-    return sorted([*new, *kept], key=lambda lock: lock.folder), [rows[path] for path in sorted(rows)]
+        pins, needed = sorted({*other.pins, *row.pins}), sorted({*other.locks, *row.locks})
+        rows[row.path] = msgspec.structs.replace(other, pins=tuple(pins), locks=tuple(needed))
+    every = ours | kept
+    return [every[folder] for folder in sorted(every)], [rows[path] for path in sorted(rows)]
 
 
 def rows_of(manifest: Manifest) -> tuple[Text, ...]:
@@ -166,12 +167,8 @@ def write(
         _write(folder / SUMS, _sums(manifest, hashlib.sha256(content.encode()).hexdigest()))
         files.sync_folder(folder)
     except OSError as error:
-        raise InputError(
-            "the bundle could not be written",
-            where=str(folder),
-            why=error.strerror or str(error),
-            hint="free some space or choose another folder; files that are there already are not downloaded again",
-        ) from None
+        instead = "choose another folder; files that are there already are not downloaded again"
+        raise files.refusal(error, "the bundle could not be written", folder, instead) from None
     return manifest
 
 

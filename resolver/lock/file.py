@@ -19,11 +19,9 @@ from resolver.model.message import TEXT
 
 NAME = "lock.toml"
 
-_HINT = "restore it from version control, or lock with --upgrade, which ignores it"
 _ASKS = "the stack asks for "  # began the reason for a pin that a line of the stack names, in format 1
 _LARGEST = 64 * files.MIB
 
-MERGED = "the lock has the conflict markers of a merge"
 _MARKER = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
 
 # What TOML allows unescaped although terminals act on it or do not show it: C1, directional marks, and so on
@@ -37,6 +35,10 @@ _HEADER = """\
 # made from it. Change the stack or the facts instead of this file.
 
 """
+
+
+class Merged(InputError):
+    """The lock has the conflict markers of a merge."""
 
 
 class Withheld(InputError):
@@ -56,12 +58,7 @@ def read_own(folder: Path) -> Lock | None:
     """
     lock = read(folder)
     if lock is not None and (lock.stack, lock.target.name) != (folder.parent.name, folder.name):
-        raise InputError(
-            "the lock cannot be read",
-            where=str(folder / NAME),
-            why=f"it is the lock of {lock.stack} for {lock.target.name}",
-            hint=_HINT,
-        )
+        raise _unreadable(folder, f"it is the lock of {lock.stack} for {lock.target.name}")
     return lock
 
 
@@ -72,37 +69,35 @@ def take_ours(folder: Path) -> str:
 
 def read(folder: Path) -> Lock | None:
     """The lock in a folder; None if there is none. Raises InputError if it cannot be read, `Withheld` if not at all."""
-    path, text = folder / NAME, ""
+    text = ""
     try:
-        text = files.read_text(path, _LARGEST)
+        text = files.read_text(folder / NAME, _LARGEST)
         raw = tomli.loads(text)
         version = raw.get("format")
         if version == 1:
             raw = _of_format_1(raw)
         elif version != FORMAT:
-            raise InputError(
-                f"the lock has format {version}, but this program reads {FORMAT}", where=str(path), hint=_HINT
-            )
+            raise ValueError(f"it has format {version}, but this program reads {FORMAT}")
         lock = msgspec.convert(raw, Lock, strict=True)
         require_sound(lock)
         return lock
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise Withheld(
-            "the lock cannot be read",
-            where=str(path),
-            why=error.strerror or str(error),
-            hint=files.advice(error.errno)
-            or "move what is there out of the way, or choose another folder with --locks DIR",
-        ) from None
-    except tomli.TOMLDecodeError as error:
-        if _MARKER.search(text):
+        instead = "move what is there out of the way, or choose another folder with --locks DIR"
+        hint = files.advice(error.errno) or instead
+        why = error.strerror or str(error)
+        raise Withheld("the lock cannot be read", where=str(folder / NAME), why=why, hint=hint) from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:  # also of TOML and msgspec
+        if isinstance(error, tomli.TOMLDecodeError) and _MARKER.search(text):
             hint = f"{take_ours(folder)}, then lock again: pins that still fit are kept"
-            raise InputError(MERGED, where=str(path), hint=hint) from None
-        raise InputError("the lock cannot be read", where=str(path), why=str(error), hint=_HINT) from None
-    except (ValueError, KeyError, TypeError, AttributeError, msgspec.ValidationError, RecursionError) as error:
-        raise InputError("the lock cannot be read", where=str(path), why=str(error), hint=_HINT) from None
+            raise Merged("the lock has the conflict markers of a merge", where=str(folder / NAME), hint=hint) from None
+        raise _unreadable(folder, str(error)) from None
+
+
+def _unreadable(folder: Path, why: str) -> InputError:
+    hint = "restore it from version control, or lock with --upgrade, which ignores it"
+    return InputError("the lock cannot be read", where=str(folder / NAME), why=why, hint=hint)
 
 
 def _of_format_1(raw: dict[str, Any]) -> dict[str, Any]:

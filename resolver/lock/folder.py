@@ -28,7 +28,7 @@ _ELSEWHERE = "choose another folder with --locks DIR"
 _EXECUTABLE = (".sh", ".py")
 # Files of a lock that not every lock has: those of an earlier one must go.
 _SOMETIMES = re.compile(r"(requirements-no-deps|build-requirements(-\d+)?)\.txt\Z")
-_REPORT = ("conflict.md", "conflict.zh.md", "conflict.html", "conflict.zh.html", "conflict.json")
+_REPORT = re.compile(r"conflict(\.[a-z]+)?\.(md|html|json)")
 
 
 def replace(folders: Mapping[Path, Mapping[str, str]], require: Callable[[Path], None] = lambda _: None) -> None:
@@ -90,7 +90,7 @@ def current(contents: Mapping[str, str], folder: Path) -> bool:
 
 def has_report(folder: Path) -> bool:
     """Whether there is a conflict report beside the lock; the next successful lock removes it."""
-    return any((folder / name).exists() for name in _REPORT)
+    return folder.is_dir() and any(_REPORT.fullmatch(path.name) for path in folder.iterdir())
 
 
 def reported(folder: Path) -> tuple[str, str]:
@@ -143,9 +143,10 @@ def _keep_others(folder: Path, fresh: Path, contents: Mapping[str, str]) -> None
     """Carry over what somebody else put beside the lock, but not what earlier locks wrote."""
     if not folder.is_dir():
         return
-    ours = {name.split("/")[0] for name in contents} | {"stages", *_REPORT, *(f".{name}.partial" for name in _REPORT)}
+    ours = {name.split("/")[0] for name in contents} | {"stages"}
     for path in folder.iterdir():
-        if path.name not in ours and not _SOMETIMES.match(path.name):
+        name = path.name.removeprefix(".").removesuffix(".partial")
+        if path.name not in ours and not _SOMETIMES.match(path.name) and not _REPORT.fullmatch(name):
             if path.is_dir() and not path.is_symlink():
                 shutil.copytree(path, fresh / path.name, symlinks=True)
             else:

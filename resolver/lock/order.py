@@ -9,52 +9,55 @@ of the environment: what the machine lacks for them shows in the first minutes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain
+from itertools import chain, groupby
+from typing import get_args
 
 import networkx as nx
 
 from resolver.errors import InputError
 from resolver.model import fact as facts
-from resolver.model.lock import LockedStage, Mode
+from resolver.model.lock import LockedPin, LockedStage, Mode
 from resolver.model.message import Message, message, text
 from resolver.model.release import Source
 
 _REST = ""  # stands for all pins that no fact orders
 _INSTALLER = frozenset(("pip", "setuptools"))
+_MODES: tuple[Mode, ...] = get_args(Mode)  # in the order in which the pins of a generation are installed
 
 
 def stages(
-    modes: Mapping[str, Mode],
+    pins: Sequence[LockedPin],
     afters: Sequence[facts.After],
     sources: Sequence[Source] = (),
     environments: Mapping[str, int] | None = None,
-    variables: Mapping[str, Mapping[str, str]] | None = None,
 ) -> tuple[LockedStage, ...]:
-    """Stages for the pins of `modes` (name -> how it is installed), by the facts about them.
+    """Stages for the pins, by the facts about them and the sources that they are built from.
 
-    Pins that no fact orders are installed together, before any build that uses the
-    environment and any plugin that rewrites it. Those built in isolated `environments` (name -> which) come before
-    them. Pins built in different ones, or with different `variables` (name -> its own), are in different stages.
-    Raises InputError if the facts form a cycle.
+    Pins that no fact orders are installed together, before any build that uses the environment and any plugin that
+    rewrites it. Those built in isolated `environments` (name -> which) come before them. Pins built in different ones,
+    or with different variables, are in different stages. Raises InputError if the facts form a cycle.
     """
+    by_name = {pin.name: pin for pin in pins}
+    environments = environments or {}
     graph = nx.DiGraph()  # from each node to what comes after it
     graph.add_node(_REST)
-    because: dict[str, list[Message]] = {}
+    because = defaultdict[str, list[Message]](list)
+
+    def put_after(package: str, others: Iterable[str], code: str, **values: object) -> bool:
+        locked = [other for other in others if package in by_name and other in by_name and other != package]
+        graph.add_edges_from((other, package) for other in locked)
+        if locked:
+            because[package].append(message(code, package=package, others=locked, **values))
+        return bool(locked)
+
     for fact in afters:
-        others = [other for other in fact.others if fact.package in modes and other in modes]
-        if others:
-            graph.add_edges_from((other, fact.package) for other in others)
-            reason = text(fact.reason, fact.reason_zh)
-            why = message("order.after", package=fact.package, others=others, reason=reason, where=fact.where)
-            because.setdefault(fact.package, []).append(why)
-    for source in sources:
-        others = [other for other in source.recipe.rewrites if other in modes and other != source.name]
-        if others:
-            graph.add_edges_from((other, source.name) for other in others)
-            why = message("order.rewrites", package=source.name, others=others, where=source.where)
-            because.setdefault(source.name, []).append(why)
+        put_after(fact.package, fact.others, "order.after", reason=text(fact.reason, fact.reason_zh), where=fact.where)
+    rewriting = [
+        one.name for one in sources if put_after(one.name, one.recipe.rewrites, "order.rewrites", where=one.where)
+    ]
     with suppress(nx.NetworkXNoCycle):
         cycle = [name for name, _ in nx.find_cycle(graph)]
         orders = [*afters, *(source.fact for source in sources if source.fact is not None)]
@@ -63,42 +66,30 @@ def stages(
             where=", ".join(sorted({fact.where for fact in orders if fact.package in cycle})),
             hint="remove or correct one of these facts",
         )
-    from_git = {source.name for source in sources}
-    rewriting = [source.name for source in sources if source.name in because and source.recipe.rewrites]
-    here = {name for name, mode in modes.items() if mode == "built-here" or name in rewriting}
+    here = {pin.name for pin in pins if pin.mode == "built-here" or pin.name in rewriting}
     graph.add_nodes_from(here)
     later = here.union(*(nx.descendants(graph, name) for name in here))
     graph.add_edges_from([(name, _REST) for name in graph if name and name not in later])
     graph.add_edges_from([(_REST, name) for name in here])
-    free = sorted(name for name in modes if name not in graph)
-    installer = [name for name in free if name in _INSTALLER and modes[name] == modes.get("pip") == "wheels"]
-    alone = [name for name in free if name in (environments or {})]
+    free = sorted(name for name in by_name if name not in graph)
+    pip = by_name.get("pip")
+    installer = [name for name in free if name in _INSTALLER and pip and by_name[name].mode == pip.mode == "wheels"]
+    alone = [name for name in free if name in environments]
     because |= {name: [message("order.pip-first")] for name in installer}
     because |= {name: [message("order.alone-first")] for name in alone}
     rest = [name for name in free if name not in installer and name not in alone]
     generations = ((rest if node == _REST else [node] for node in nodes) for nodes in nx.topological_generations(graph))
+
+    def together(pin: LockedPin) -> tuple[object, ...]:
+        """What is equal for pins that are installed together: all that indexes serve and one environment builds."""
+        of_git = (True, pin.name) if pin.git is not None else (False, environments.get(pin.name, -1))
+        return _MODES.index(pin.mode), *of_git, sorted(pin.env.items())
+
     found: list[LockedStage] = []
-    for names in (installer, alone, *(sorted(chain(*generation)) for generation in generations)):
-        for mode in ("wheels", "built-apart", "built-here"):
-            alike = [name for name in names if modes[name] == mode]
-            for group in _groups(alike, from_git, environments or {}, variables or {}):
-                reasons = dict.fromkeys(why for name in group for why in because.get(name, ()))
-                found.append(LockedStage(mode=mode, pins=group, because=tuple(reasons)))
+    for names in (installer, alone, *(chain(*generation) for generation in generations)):
+        for _, group in groupby(sorted((by_name[name] for name in sorted(names)), key=together), together):
+            members = tuple(group)
+            reasons = dict.fromkeys(why for pin in members for why in because[pin.name])
+            pins_of_stage = tuple(pin.name for pin in members)
+            found.append(LockedStage(mode=members[0].mode, pins=pins_of_stage, because=tuple(reasons)))
     return tuple(found)
-
-
-def _groups(
-    names: Sequence[str],
-    from_git: Collection[str],
-    environments: Mapping[str, int],
-    variables: Mapping[str, Mapping[str, str]],
-) -> Iterator[tuple[str, ...]]:
-    """What is installed together: all that indexes serve and one environment builds, then each git source by itself."""
-    served: dict[tuple[int, tuple[tuple[str, str], ...]], list[str]] = {}
-    for name in names:
-        if name not in from_git:
-            own = tuple(sorted(variables.get(name, {}).items()))
-            served.setdefault((environments.get(name, -1), own), []).append(name)
-    for _, group in sorted(served.items()):
-        yield tuple(group)
-    yield from ((name,) for name in names if name in from_git)

@@ -1,34 +1,31 @@
 """Locks made earlier from the same inputs: a hit replaces solving, checking and building.
 
-The key covers what a lock follows from: the input files, the wishes, the program itself. The entry holds what indexes
-answered, as the mark of each look-up. It counts only if every page is byte for byte what it was, for which the indexes
-(or offline, the cache) are asked each time. Metadata and archives of files with a hash need no marks, as a hash vouches
-for them. A lock that rests on anything else is not remembered.
+The key covers what a lock follows from: the input files, what is kept of the lock before, the program itself. The
+entry holds what indexes answered, as the mark of each look-up. It counts only if every page is byte for byte what it
+was, for which the indexes (or offline, the cache) are asked each time. Metadata and archives of files with a hash need
+no marks, as a hash vouches for them. A lock that rests on anything else is not remembered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+from functools import cache
 from hashlib import blake2b
+from pathlib import Path
 from typing import Final
 
 import msgspec
+import packaging
 from packaging.utils import NormalizedName
-from packaging.version import Version
 
 from resolver.errors import IndexFailure
 from resolver.index.protocol import Catalog
 from resolver.index.store.cache import Cache
+from resolver.lock.upgrade import Preferences
 from resolver.model.lock import Lock
 from resolver.model.problem import Problem
-from resolver.model.resolution import PassedOver
-from resolver.program import program
 
 _KIND: Final = "lock"
-
-Pins = Mapping[NormalizedName, Version]
-Kept = Mapping[tuple[NormalizedName, ...], Pins]
-Passed = Sequence[PassedOver]
 
 
 class _Entry(msgspec.Struct, array_like=True, gc=False):
@@ -42,17 +39,14 @@ _ENTRY: Final = msgspec.msgpack.Decoder(_Entry)
 
 
 class RememberedLock(msgspec.Struct, frozen=True):
-    """Locks of one problem in the cache; `keep` and `builds` are the pins to prefer, of each environment of builds.
-
-    `passed` is what is told of those pins: releases that were passed over for them.
-    """
+    """Locks of one problem in the cache, by what was to be kept of the lock before."""
 
     store: Cache
     problem: Problem
 
-    def recall(self, catalog: Catalog, keep: Pins, builds: Kept, passed: Passed) -> Lock | None:
+    def recall(self, catalog: Catalog, kept: Preferences) -> Lock | None:
         """The lock that solving would give; None where that is not certain."""
-        entry = self.store.load(_KIND, self._key(keep, builds, passed), _ENTRY)
+        entry = self.store.load(_KIND, self._key(kept), _ENTRY)
         if entry is None:
             return None
         try:
@@ -61,30 +55,35 @@ class RememberedLock(msgspec.Struct, frozen=True):
             return None  # met again by who solves, where it matters
         return entry.lock if marks == entry.marks else None
 
-    def keep(self, catalog: Catalog, lock: Lock, keep: Pins, builds: Kept, passed: Passed) -> None:
-        """Remember what solving gave, as it came from these wishes."""
-        marks = catalog.seen()
-        if marks:
-            self.store.save(_KIND, self._key(keep, builds, passed), _Entry(dict(marks), lock))
+    def keep(self, catalog: Catalog, lock: Lock, kept: Preferences) -> None:
+        """Remember what solving gave."""
+        if marks := catalog.seen():
+            self.store.save(_KIND, self._key(kept), _Entry(dict(marks), lock))
 
-    def _key(self, keep: Pins, builds: Kept, passed: Passed) -> str:
+    def _key(self, kept: Preferences) -> str:
         problem = self.problem
         parts = (
-            program(),
+            _program(),
             problem.digest,
             problem.readings,
             problem.stack.where,
             problem.facts[0].where if problem.facts else "",
             problem.target.name,
-            problem.policy.exclude_newer.isoformat() if problem.policy.exclude_newer else "",
-            repr(problem.indexes),
-            repr(sorted(problem.sources.items())),
-            _text(keep),
-            *(f"{' '.join(archives)}: {_text(pins)}" for archives, pins in sorted(builds.items())),
-            *(f"{row.project} {row.version} {row.archive} {row.index}" for row in passed),
+            problem.policy.exclude_newer,
+            problem.indexes,
+            sorted(problem.sources.items()),
+            kept,
         )
-        return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
+        return blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
 
 
-def _text(pins: Pins) -> str:
-    return " ".join(f"{name}=={version}" for name, version in sorted(pins.items()))
+@cache
+def _program() -> str:
+    """What tells this program from another, which developers change without changing its version.
+
+    It holds name, size and time of change of each module and of the texts, and the versions of Python and of the
+    library that versions and markers are read by.
+    """
+    files = [path for path in Path(__file__).parents[1].rglob("*") if path.suffix in (".py", ".po")]
+    told = [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in sorted(files)]
+    return "\n".join([f"{sys.version} {packaging.__version__}", *told])

@@ -5,15 +5,16 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
+from resolver.config.decode import cutoff as moment
 from resolver.i18n import translate
 from resolver.index.parse.filename import archive_version, is_readable, wheel_parts
 from resolver.model import repository, text
-from resolver.model.lock import Lock, LockedDriver, LockedGit, LockedPin, LockedTarget
+from resolver.model.lock import Lock, LockedPin
 from resolver.model.requirement import ComponentRequirement, parse_value
 from resolver.model.target import PLATFORMS
 
@@ -30,29 +31,47 @@ _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 
 def require_sound(lock: Lock) -> None:
     """Raise ValueError, with the reason, if a lock is incomplete or contains something that no lock has."""
-    require_names(lock.stack, lock.target.name, lock.target.platform, lock.target.python)
+    target, pins = lock.target, (*lock.pin, *lock.build_pin)
+    require_names(lock.stack, target.name, target.platform, target.python)
+    _match(_GLIBC, target.glibc, "the target's glibc")
+    for component, value in target.system.items():
+        parse_value(component, value)
     _match(_SHA256, lock.inputs, "the digest of the inputs")
     if lock.exclude_newer:
         cutoff(lock.exclude_newer)
-    _require_target(lock.target)
-    for pin in (*lock.pin, *lock.build_pin):
+    for pin in pins:
         _require_pin(pin)
-    for pins, what in ((lock.pin, "pin"), *((pins, "build-pin") for pins in lock.environments())):
-        for name, times in Counter(pin.name for pin in pins).items():
-            if times > 1:
-                raise ValueError(f"`{name}` is a {what} {times} times")
+    _once((pin.name for pin in lock.pin), "a pin")
+    for environment in lock.environments():
+        _once((pin.name for pin in environment), "a build-pin")
     _require_stages(lock)
-    _require_messages(lock)
-    _require_indexes(lock)
-    for name in _projects(lock):
+    indexes = _once((index.name for index in lock.index), "an index")
+    for pin in pins:
+        if pin.git is None and pin.index not in indexes:
+            raise ValueError(f"`{pin.name}` is from `{pin.index}`, which is not an index of the lock")
+    for one in (*lock.all_warnings, *lock.notes, *(why for stage in lock.stage for why in stage.because)):
+        try:
+            translate(one, "en")
+        except (KeyError, IndexError):
+            raise ValueError(f"there is no message `{one.code}` with these values") from None
+    projects = [*lock.asked_for, *(row.name for row in lock.absent), *(row.package for row in lock.override)]
+    projects += [name for row in lock.passed_over for name in (row.project, row.archive_of)]
+    for name in projects:
         _match(_PROJECT, name, "the name of a project")
     for row in lock.passed_over:
         for version in (row.version, row.archive_version):
             _require_version(version, row.project)
-    facts = {fact.id for fact in lock.fact}
+    facts = {fact.id: dt.date.fromisoformat(fact.checked) for fact in lock.fact}
     for driver in lock.driver:
-        _require_driver(driver, facts)
-    for shown in _shown(lock):
+        if driver.fact not in facts and not _PLACE.fullmatch(driver.fact):
+            raise ValueError(f"what {driver.by} requires of the driver rests on `{driver.fact}`, which is no fact here")
+        for line in driver.needs:
+            need = ComponentRequirement.parse(line)
+            if need is None or need.component != "hdk":
+                raise ValueError(f"`{line}` states nothing about the driver")
+    texts = [part for index in lock.index for part in (index.name, index.url)]  # which scripts contain unchanged
+    steps = [step for pin in lock.pin if pin.git is not None for step in pin.git.steps]
+    for shown in (*texts, *(part for step in steps for part in (step.comment, *step.run))):
         if not shown.isprintable():
             raise ValueError(f"`{shown}` has characters that do not print")
     for module in lock.imports:
@@ -63,14 +82,10 @@ def require_sound(lock: Lock) -> None:
 
 def cutoff(written: str) -> dt.datetime:
     """The cut-off that a lock or a report names. Raises ValueError if it is not valid."""
-    moment = dt.datetime.fromisoformat(written)
-    if moment.tzinfo is None:
+    value = dt.datetime.fromisoformat(written)
+    if value.tzinfo is None:
         raise ValueError(f"`{written}` names no time zone")
-    try:
-        moment.astimezone(dt.timezone.utc)
-    except OverflowError:
-        raise ValueError(f"`{written}` is in no year from 1 to 9999 of UTC") from None
-    return moment
+    return moment(value)
 
 
 def require_names(stack: str, target: str, platform: str, python: str) -> None:
@@ -80,23 +95,6 @@ def require_names(stack: str, target: str, platform: str, python: str) -> None:
     _match(_PYTHON, python, "the target's Python")
     if platform not in PLATFORMS:
         raise ValueError(f"`{platform}` is not a platform")
-
-
-def _require_target(target: LockedTarget) -> None:
-    _match(_GLIBC, target.glibc, "the target's glibc")
-    for component, value in target.system.items():
-        parse_value(component, value)
-
-
-def _require_driver(driver: LockedDriver, facts: Set[str]) -> None:
-    if driver.fact not in facts and not _PLACE.fullmatch(driver.fact):
-        raise ValueError(
-            f"what {driver.by} requires of the driver rests on `{driver.fact}`, which is not a fact of the lock"
-        )
-    for line in driver.needs:
-        need = ComponentRequirement.parse(line)
-        if need is None or need.component != "hdk":
-            raise ValueError(f"`{line}` states nothing about the driver")
 
 
 def _require_pin(pin: LockedPin) -> None:
@@ -115,8 +113,18 @@ def _require_pin(pin: LockedPin) -> None:
         if _release(file.name, pin.name) != text.version(pin.version):
             raise ValueError(f"`{file.name}` is not a file of {pin.name} {pin.version}")
     _require_variables(pin.env)
-    if pin.git is not None:
-        _require_git(pin.git)
+    git = pin.git
+    reasons = (name for name, _ in pin.reasons(build=True))
+    for name in (*pin.extras, *pin.needs, *reasons, *pin.builds, *(git.rewrites if git is not None else ())):
+        _match(_PROJECT, name, "the name of a project")
+    if git is None:
+        return
+    paths = [git.subdirectory, *(path for step in git.steps for path in (step.move, step.to, step.in_, step.wheels))]
+    for path in (*filter(None, paths), *(one.path for one in git.submodules)):
+        repository.inside(path)
+    for url, commit in git.commits:
+        repository.repository(url)
+        repository.commit(commit)
 
 
 def _release(filename: str, project: str) -> Version | None:
@@ -133,28 +141,13 @@ def _require_version(version: str, name: str) -> None:
         raise ValueError(f"`{version}` of `{name}` is not a version")
 
 
-def _require_git(git: LockedGit) -> None:
-    repository.repository(git.url)
-    repository.commit(git.commit)
-    paths = [git.subdirectory, *(path for step in git.steps for path in (step.move, step.to, step.in_, step.wheels))]
-    for path in filter(None, paths):
-        repository.inside(path)
-    for one in git.submodules:
-        repository.inside(one.path)
-        repository.repository(one.url)
-        repository.commit(one.commit)
-
-
 def _require_stages(lock: Lock) -> None:
     known = {pin.name: pin for pin in lock.pin}
-    staged = Counter(name for stage in lock.stage for name in stage.pins)
-    for name in known.keys() - staged.keys():
+    staged = _once((name for stage in lock.stage for name in stage.pins), "in a stage")
+    for name in known.keys() - staged:
         raise ValueError(f"`{name}` is in no stage")
-    for name, times in staged.items():
-        if name not in known:
-            raise ValueError(f"a stage names `{name}`, which is not a pin")
-        if times > 1:
-            raise ValueError(f"`{name}` is in {times} stages")
+    for name in staged - known.keys():
+        raise ValueError(f"a stage names `{name}`, which is not a pin")
     for number, stage in enumerate(lock.stage, 1):
         if not stage.pins:
             raise ValueError(f"stage {number} has no pins")
@@ -165,45 +158,13 @@ def _require_stages(lock: Lock) -> None:
             raise ValueError(f"stage {number} has more than the one pin that comes from git")
 
 
-def _require_messages(lock: Lock) -> None:
-    for one in (*lock.all_warnings, *lock.notes, *(why for stage in lock.stage for why in stage.because)):
-        try:
-            translate(one, "en")
-        except (KeyError, IndexError):
-            raise ValueError(f"there is no message `{one.code}` with these values") from None
-
-
-def _require_indexes(lock: Lock) -> None:
-    known = Counter(index.name for index in lock.index)
-    for name, times in known.items():
+def _once(names: Iterable[str], what: str) -> Set[str]:
+    """The names, none of which may be there twice."""
+    counts = Counter(names)
+    for name, times in counts.items():
         if times > 1:
-            raise ValueError(f"`{name}` is an index {times} times")
-    for pin in (*lock.pin, *lock.build_pin):
-        if pin.git is None and pin.index not in known:
-            raise ValueError(f"`{pin.name}` is from `{pin.index}`, which is not an index of the lock")
-
-
-def _projects(lock: Lock) -> Iterator[str]:
-    for pin in (*lock.pin, *lock.build_pin):
-        yield from (
-            *pin.extras,
-            *pin.needs,
-            *(name for name, _ in pin.reasons(build=True)),
-            *pin.builds,
-            *(pin.git.rewrites if pin.git is not None else ()),
-        )
-    yield from lock.asked_for
-    yield from (row.name for row in lock.absent)
-    yield from (row.package for row in lock.override)
-    yield from (name for row in lock.passed_over for name in (row.project, row.archive_of))
-
-
-def _shown(lock: Lock) -> Iterator[str]:
-    """The texts that scripts contain unchanged."""
-    yield from (part for index in lock.index for part in (index.name, index.url))
-    for pin in lock.pin:
-        for step in pin.git.steps if pin.git is not None else ():
-            yield from (step.comment, *step.run)
+            raise ValueError(f"`{name}` is {what} {times} times")
+    return counts.keys()
 
 
 def _require_variables(env: Mapping[str, str]) -> None:

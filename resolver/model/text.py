@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Final
 
 from msgspec.structs import replace
 from packaging.markers import InvalidMarker, Marker
@@ -171,4 +171,4 @@ def _nested(text: str) -> str:
     return f"it has parentheses {deepest} deep" if deepest > _DEEPEST else ""
 
 
-Language = Literal["en", "zh"]
+Language = str  # whose texts are in `locale/<language>.po`

@@ -75,7 +75,7 @@ def kill_locks(root: Path, number: int, seed: int) -> Score:
     """Kill locks that replace another one, with an empty cache, so that pages, metadata and an archive come in."""
     score = Score()
     with LoopbackIndex() as index:
-        workspace = Workspace(root, index.url)
+        workspace = Workspace(root, index)
         for version in ("1.0", "2.0"):
             index.add_wheel("demo", version, requires=["source"], metadata_sidecar=version == "1.0")
         index.add_archive("source", "1.0")
@@ -109,7 +109,7 @@ def kill_bundles(root: Path, number: int, seed: int) -> Score:
     """Kill bundles that replace another one in the same folder, and bundles into a new one."""
     score = Score()
     with LoopbackIndex() as index:
-        workspace = Workspace(root, index.url)
+        workspace = Workspace(root, index)
         for version in ("1.0", "2.0"):
             index.add_wheel("demo", version, requires=["base"], files={"demo.py": f"x = '{version * 2000}'\n"})
         index.add_wheel("base", "1.0", files={"base.txt": random.Random(1).randbytes(200_000).hex()})
@@ -154,7 +154,7 @@ def kill_installs(root: Path, number: int, seed: int) -> Score:
     """Kill install.sh while it brings an environment of one lock to another, with pip, which it calls."""
     score = Score()
     with LoopbackIndex() as index:
-        workspace = Workspace(root, index.url)
+        workspace = Workspace(root, index)
         for version in ("1.0", "2.0"):
             files = {f"demo/m{part}.py": f"x = '{version}'\n" for part in range(5)} | {"demo/__init__.py": ""}
             files[f"demo-{version}.dist-info/entry_points.txt"] = "[console_scripts]\ndemo = demo.m0:main\n"

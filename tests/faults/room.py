@@ -68,7 +68,7 @@ def fill_disks(root: Path, number: int, seed: int) -> Score:
     draw = random.Random(seed)
     mount = may_mount()
     with LoopbackIndex() as index:
-        workspace = Workspace(root, index.url)
+        workspace = Workspace(root, index)
         for version in ("1.0", "2.0"):
             index.add_wheel("demo", version, requires=["source"], metadata_sidecar=False)
         index.add_archive("source", "1.0")

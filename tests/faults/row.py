@@ -45,7 +45,7 @@ def lock_often(root: Path, number: int, every: int) -> list[Held]:
     found = []
     _BEFORE.update(threading.enumerate())
     with LoopbackIndex() as index:
-        workspace = Workspace(root, index.url)
+        workspace = Workspace(root, index)
         index.add_wheel("base", "1.0", metadata_sidecar=False)
         index.add_wheel("setuptools", "80.0")
         index.add_archive("source", "1.0")

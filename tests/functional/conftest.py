@@ -11,7 +11,8 @@ import pytest
 from tests.functional.workspace import Workspace
 from tests.loopback import LoopbackIndex
 
-Setup = Callable[[Workspace, LoopbackIndex], None]
+Setup = Callable[[Workspace], None]
+Begin = Callable[[Setup], None]
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def index() -> Iterator[LoopbackIndex]:
 
 @pytest.fixture
 def workspace(tmp_path: Path, index: LoopbackIndex) -> Workspace:
-    return Workspace(tmp_path / "work", index.url)
+    return Workspace(tmp_path / "work", index)
 
 
 @pytest.fixture(scope="session")
@@ -33,8 +34,8 @@ def locks_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Setup], Path
     def locks(setup: Setup) -> Path:
         if setup not in made:
             with LoopbackIndex() as index:
-                workspace = Workspace(tmp_path_factory.mktemp("before") / "work", index.url)
-                setup(workspace, index)
+                workspace = Workspace(tmp_path_factory.mktemp("before") / "work", index)
+                setup(workspace)
                 workspace.locked()
             made[setup] = workspace.locks
         return made[setup]
@@ -43,13 +44,11 @@ def locks_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Setup], Path
 
 
 @pytest.fixture
-def begin_with(
-    workspace: Workspace, index: LoopbackIndex, locks_of: Callable[[Setup], Path]
-) -> Callable[[Setup], None]:
+def begin_with(workspace: Workspace, locks_of: Callable[[Setup], Path]) -> Begin:
     """Start a test with the result of a setup and its lock, for tests about what follows."""
 
     def begin(setup: Setup) -> None:
-        setup(workspace, index)
+        setup(workspace)
         shutil.copytree(locks_of(setup), workspace.locks)
 
     return begin

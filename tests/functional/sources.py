@@ -96,3 +96,15 @@ def add_source(
     members |= {"asks.txt": asks} if asks else {}
     members |= {"fetches.txt": fetches} if fetches else {}
     return index.add_archive(name, version, members=members, index=served_by)
+
+
+def built_here(*, isolation: bool = False, **variables: str) -> str:
+    """The fact of a source that is built in the environment itself, or apart, with such variables."""
+    env = ", ".join(f'{name} = "{value}"' for name, value in variables.items())
+    return f"""
+[[builds]]
+requires-from = "requirements/run.txt"
+env = {{ {env} }}
+isolation = {str(isolation).lower()}
+reason = "it is built for this machine"
+"""

@@ -5,16 +5,15 @@ from __future__ import annotations
 import subprocess
 import sys
 import venv
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.functional.conftest import Begin
 from tests.functional.machine import execute
 from tests.functional.sources import add_backend, add_source
 from tests.functional.test_scripts import SHELLCHECK
 from tests.functional.workspace import HERE, REPOSITORY, Run, Workspace
-from tests.loopback import LoopbackIndex
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="activate.sh is for Linux")
 
@@ -54,16 +53,16 @@ exit 0
 """
 
 
-def with_exports(workspace: Workspace, index: LoopbackIndex) -> None:
-    add_backend(index)
-    add_source(index, "here", "0.9")
-    add_source(index, "here", "1.0")
+def with_exports(workspace: Workspace) -> None:
+    add_backend(workspace.index)
+    add_source(workspace.index, "here", "0.9")
+    add_source(workspace.index, "here", "1.0")
     workspace.facts("here", FACTS)
     workspace.stack("here", target=TARGET)
 
 
 @pytest.fixture
-def locked(workspace: Workspace, begin_with: Callable[[Callable[..., None]], None]) -> Workspace:
+def locked(workspace: Workspace, begin_with: Begin) -> Workspace:
     begin_with(with_exports)
     return workspace
 
@@ -94,82 +93,73 @@ def test_it_brings_in_cann_the_environment_nnal_and_what_facts_name(locked: Work
     venv.create(locked.folder() / "env", with_pip=False)
     run = source(locked, options, ASCEND_LOCK_ROOT=str(ascend(locked)))
     assert (run.status, run.stderr) == (0, "")
-    expected = [
-        "status 0",
-        NASTY,
-        "1",
-        "unset",
-        "unset",
-        "unset",
-        "<root>/locks/demo/here/env",
-        "compiler, 0",
-        "0 in env",
-    ]
-    letters = options.removeprefix("set -").split("o ")[0]
-    assert run.stdout.splitlines()[:9] == expected
-    assert [line for line in run.stdout.splitlines()[9:] if not line.startswith("options")] == []
-    kept = "".join(sorted({char for line in run.stdout.splitlines()[9:] for char in line[8:] if char in "eu"}))
-    assert kept == letters.strip()
+    told, kept = run.stdout.splitlines()[:9], run.stdout.splitlines()[9:]
+    unset = ["unset"] * 3
+    assert told == ["status 0", NASTY, "1", *unset, "<root>/locks/demo/here/env", "compiler, 0", "0 in env"]
+    letters = options.removeprefix("set -").split("o ")[0].strip()
+    assert "".join(sorted({char for line in kept for char in line.removeprefix("options ") if char in "eu"})) == letters
+    assert all(line.startswith("options ") for line in kept), "no functions are left"
     assert not list(locked.root.rglob("pwned"))
 
 
-@pytest.mark.parametrize("beside", ["link", "file"])
-def test_an_environment_beside_a_link_to_it_or_beside_itself_is_found(locked: Workspace, beside: str) -> None:
-    links = locked.root / "links"
-    links.mkdir()
-    link = links / "activate.sh"
+def test_an_environment_beside_a_link_to_it_or_beside_itself_is_found(locked: Workspace) -> None:
+    link = locked.root / "links" / "activate.sh"
+    link.parent.mkdir()
     link.symlink_to(locked.folder() / "activate.sh")
-    venv.create((links if beside == "link" else locked.folder()) / "env", with_pip=False)
-    told = execute(locked, ["bash", "-c", f'. "{link}"; echo "$VIRTUAL_ENV"'], ASCEND_LOCK_ROOT=str(ascend(locked)))
-    assert told.stderr == ""
-    assert told.stdout == {"link": "<root>/links/env\n", "file": "<root>/locks/demo/here/env\n"}[beside]
+    root = str(ascend(locked))
+    for folder in (locked.folder(), link.parent):  # which goes first
+        venv.create(folder / "env", with_pip=False)
+        told = execute(locked, ["bash", "-c", f'. "{link}"; echo "$VIRTUAL_ENV"'], ASCEND_LOCK_ROOT=root)
+        assert (told.stderr, told.stdout) == ("", f"{locked.plain(str(folder))}/env\n")
 
 
-def test_the_cann_of_a_user_is_in_the_home_folder(locked: Workspace) -> None:
-    root = ascend(locked)
-    home = root.parent / "own"
-    home.mkdir()
-    root.rename(home / "Ascend")
-    run = source(locked, "set -u", HOME=str(home), VIRTUAL_ENV="/x")
-    assert (run.stdout.splitlines()[0], run.stderr) == ("status 0", "")
-    assert run.stdout.splitlines()[7:9] == ["compiler, 0", "0 in x"]
+NO_NNAL = {"ASCEND_LOCK_NNAL": ""}
 
 
-def test_what_is_missing_is_told_and_the_rest_is_done(locked: Workspace) -> None:
-    run = source(locked, "set -u", ASCEND_LOCK_ROOT="/nowhere")
-    assert run.stdout.splitlines()[:2] == ["status 1", NASTY]
-    assert run.stderr == (
-        "activate.sh: CANN 8.5.0 was not found: there is no /nowhere/ascend-toolkit/set_env.sh, "
-        "/nowhere/cann*/set_env.sh\n"
-        "hint: set ASCEND_LOCK_CANN=/path/to/set_env.sh\n"
-        "activate.sh: no environment is active, and neither <root>/locks/demo/here/env nor "
-        "<root>/locks/demo/here/.venv contains one\n"
-        "hint: activate the one that install.sh installed into, or set ASCEND_LOCK_ENV=DIR\n"
-        "activate.sh: NNAL was not found: there is no /nowhere/nnal/atb/set_env.sh; programs that call its "
-        "operators, such as vllm-ascend, will fail\n"
-        "hint: install the NNAL of CANN 8.5.0, or set ASCEND_LOCK_NNAL to its set_env.sh (empty to do without)\n"
-    )
-
-
-def test_each_part_can_be_named_or_left_out(locked: Workspace) -> None:
-    root = ascend(locked)
-    named = {"ASCEND_LOCK_CANN": str(root / "cann-8.3.RC1" / "set_env.sh"), "ASCEND_LOCK_NNAL": "", "VIRTUAL_ENV": "/x"}
-    run = source(locked, "set -u", **named)
-    assert run.stderr == ""
-    assert run.stdout.splitlines()[0] == "status 0"
-    assert run.stdout.splitlines()[6:9] == ["/x", "another", "no NNAL"]
-    run = source(locked, "set -u", ASCEND_LOCK_CANN="", ASCEND_LOCK_NNAL="", ASCEND_LOCK_ENV="")
-    assert (run.stderr, run.stdout.splitlines()[0], run.stdout.splitlines()[6]) == ("", "status 0", "none")
-    run = source(locked, "set -u", ASCEND_LOCK_CANN="/no/file", ASCEND_LOCK_NNAL="", ASCEND_LOCK_ENV="/no/env")
-    assert run.stderr.splitlines()[::2] == [
-        "activate.sh: CANN 8.5.0 was not found: there is no /no/file",
-        "activate.sh: /no/env is not a virtual environment: it has no bin/activate",
-    ]
-
-
-def test_a_cann_that_is_active_stays(locked: Workspace) -> None:
-    run = source(locked, ASCEND_HOME_PATH=str(locked.root), ASCEND_LOCK_NNAL="", VIRTUAL_ENV="/x")
-    assert (run.stderr, run.stdout.splitlines()[0], run.stdout.splitlines()[7]) == ("", "status 0", "no CANN")
+@pytest.mark.parametrize(
+    ("variables", "found", "told"),
+    [
+        # each part can be named, or left out
+        (
+            {"ASCEND_LOCK_CANN": "<root>/own/Ascend/cann-8.3.RC1/set_env.sh", "VIRTUAL_ENV": "/x", **NO_NNAL},
+            "0 /x another",
+            [],
+        ),
+        ({"ASCEND_LOCK_CANN": "", "ASCEND_LOCK_ENV": "", **NO_NNAL}, "0 none no CANN", []),
+        # the CANN of a user is in the home folder; one that is active stays
+        ({"HOME": "<root>/own", "VIRTUAL_ENV": "/x"}, "0 /x compiler, 0", []),
+        ({"ASCEND_HOME_PATH": "<root>", "VIRTUAL_ENV": "/x", **NO_NNAL}, "0 /x no CANN", []),
+        # what is missing is told, and the rest is done
+        (
+            {"ASCEND_LOCK_CANN": "/no/file", "ASCEND_LOCK_ENV": "/no/env", **NO_NNAL},
+            "1 none no CANN",
+            [
+                "CANN 8.5.0 was not found: there is no /no/file",
+                "/no/env is not a virtual environment: it has no bin/activate",
+            ],
+        ),
+        (
+            {"ASCEND_LOCK_ROOT": "/nowhere"},
+            "1 none no CANN",
+            [
+                "CANN 8.5.0 was not found: there is no /nowhere/ascend-toolkit/set_env.sh, ",
+                "no environment is active, and neither <root>/locks/demo/here/env nor ",
+                "NNAL was not found: there is no /nowhere/nnal/atb/set_env.sh; ",
+            ],
+        ),
+    ],
+)
+def test_each_part_is_found_or_told(locked: Workspace, variables: dict[str, str], found: str, told: list[str]) -> None:
+    (locked.root / "own").mkdir()
+    ascend(locked).rename(locked.root / "own" / "Ascend")
+    here = {name: value.replace("<root>", str(locked.root)) for name, value in variables.items()}
+    run = source(locked, "set -u", **here)
+    lines = run.stdout.splitlines()
+    assert (f"{lines[0].removeprefix('status ')} {lines[6]} {lines[7]}", lines[1]) == (found, NASTY)
+    assert lines[8] == ("0 in x" if variables.get("HOME") else "no NNAL")
+    errors = run.stderr.splitlines()[::2]
+    assert all(row.startswith(f"activate.sh: {start}") for row, start in zip(errors, told, strict=True))
+    assert all(row.startswith("hint: ") for row in run.stderr.splitlines()[1::2])
 
 
 def test_it_is_clean_and_refuses_to_be_run(locked: Workspace) -> None:
@@ -200,36 +190,21 @@ def test_lock_and_report_tell_them(locked: Workspace) -> None:
     assert "TINY_DEVICE" not in text
 
 
-def test_two_facts_that_disagree_are_an_error(workspace: Workspace, index: LoopbackIndex) -> None:
-    for name, value in (("base", "0"), ("top", "1")):
-        index.add_wheel(name, "1.0")
-        workspace.facts(name, f'[[exports]]\nenv = {{ NZ = "{value}" }}\nreason = "so it is"\n')
+def exporting(workspace: Workspace, name: str, variable: str, value: str) -> None:
+    workspace.facts(name, f'[[exports]]\nenv = {{ {variable} = "{value}" }}\nreason = "so it is"\n')
+
+
+def test_what_facts_cannot_set(workspace: Workspace) -> None:
+    workspace.serve("base 1.0", "top 1.0")
     workspace.stack("base", "top", target=HERE)
+    exporting(workspace, "base", "NZ", "0")
+    exporting(workspace, "top", "NZ", "1")
     run = workspace.lock()
-    assert (run.status, run.stderr) == (
-        2,
-        (
-            "error: the facts `base-exports-1` and `top-exports-1` give NZ different values\n"
-            "  at matrices/facts/base.toml:6, matrices/facts/top.toml:6\n"
-            "  NZ is `0` in the first and `1` in the second\n"
-            'hint: set one of them aside in the stack: [[relax]] fact = "base-exports-1" or "top-exports-1", '
-            "with a reason\n"
-        ),
-    )
+    assert (run.status, run.error) == (2, "the facts `base-exports-1` and `top-exports-1` give NZ different values")
+    why = "bash keeps it read-only, or CANN and the environment extend it"
+    for variable in ("UID", "PATH"):
+        exporting(workspace, "base", variable, "1")
+        run = workspace.lock()
+        assert (run.status, run.error) == (2, f"a fact cannot set `{variable}`")
+        assert f"\n  {why}\n" in run.stderr
     assert not workspace.locks.exists()
-
-
-@pytest.mark.parametrize(
-    ("variable", "why"),
-    [("UID", "bash keeps it read-only"), ("PATH", "CANN and the environment set and extend it")],
-)
-def test_some_variables_are_not_for_facts(workspace: Workspace, index: LoopbackIndex, variable: str, why: str) -> None:
-    workspace.facts("base", f'[[exports]]\nenv = {{ {variable} = "1" }}\nreason = "so it is"\n')
-    workspace.stack("base", target=HERE)
-    run = workspace.lock()
-    assert run.status == 2
-    assert run.stderr == (
-        f"error: a fact cannot set `{variable}`\n"
-        f"  at matrices/facts/base.toml:7: exports[0].env.{variable}\n  {why}\n"
-        "hint: remove it from `env`\n"
-    )

@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -16,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.builders import Built
-from tests.functional.conftest import Setup
+from tests.functional.conftest import Begin
 from tests.functional.machine import execute, installed, make_environment
 from tests.functional.sources import add_backend, add_source
 from tests.functional.workspace import HERE, PLATFORM, Run, Workspace, tree, wait_until
@@ -25,15 +24,15 @@ from tests.loopback import LoopbackIndex, Response, altered, status
 BIG = {"base.py": "", "base_data.txt": random.Random(0).randbytes(300_000).hex()}
 
 
-def wheel_and_source(workspace: Workspace, index: LoopbackIndex) -> None:
-    index.add_wheel("base", "1.0", files=BIG)
-    add_backend(index)
-    add_source(index, "apart", "1.0")
+def wheel_and_source(workspace: Workspace) -> None:
+    workspace.index.add_wheel("base", "1.0", files=BIG)
+    add_backend(workspace.index)
+    add_source(workspace.index, "apart", "1.0")
     workspace.stack("base", "apart", target=HERE)
 
 
 @pytest.fixture
-def base(index: LoopbackIndex, begin_with: Callable[[Setup], None]) -> Built:
+def base(index: LoopbackIndex, begin_with: Begin) -> Built:
     """A lock of one wheel of some size, and of a source archive with its build tool."""
     begin_with(wheel_and_source)
     return index.add_wheel("base", "1.0", files=BIG)
@@ -57,26 +56,39 @@ def ranges(index: LoopbackIndex) -> list[str]:
 
 
 def test_its_script_follows_links_and_says_where_it_is_alone(workspace: Workspace, base: Built) -> None:
-    bundle(workspace)
+    """It runs from where nothing may be executed, too: a file system that is mounted so, or one without that bit."""
+    out = workspace.root / "out"
+    out.mkdir()
+    other = workspace.root / "other"
+    other.write_text("of somebody else")
+    for name in (f"{base.filename}.{base.sha256[:16]}.part", ".bundle.json.partial"):
+        (out / name).symlink_to(other)
+    assert bundle(workspace).status == 0
+    assert (other.read_text(), distributions(workspace)) == ("of somebody else", FILES), "nothing is written through"
+    assert not any(path.is_symlink() for path in out.rglob("*"))
     link = workspace.root / "link.sh"
-    link.symlink_to(workspace.root / "out" / "install.sh")
-    run = execute(workspace, [str(link), "--dry-run", "--python", sys.executable])
-    assert (run.status, run.stderr) == (0, "")
+    link.symlink_to(out / "install.sh")
+    last = "dry run: nothing was changed"
+    dry = ["--python", sys.executable, "--dry-run"]
+    run = execute(workspace, [str(link), *dry])
+    assert (run.status, run.stderr, run.stdout.splitlines()[-1]) == (0, "", last)
     run = execute(workspace, ["bash", "-c", "bash -s -- --dry-run < out/install.sh"])
-    assert (run.status, run.stdout) == (1, "")
-    assert run.stderr == (
-        "error: there is no locks/ folder in ., next to install.sh\nhint: copy the whole bundle and run the install.sh "
-        "inside it\n"
-    )
+    assert (run.status, run.stdout, run.error) == (1, "", "there is no locks/ folder in ., next to install.sh")
+    for path in out.rglob("*.sh"):
+        path.chmod(0o644)
+    lock = "out/locks/demo/here/install.sh"
+    for words in (["bash", "out/install.sh"], ["sh", "out/install.sh"], ["sh", lock, "--wheelhouse", "out"]):
+        run = execute(workspace, [*words, *dry])
+        assert (run.status, run.stderr, run.stdout.splitlines()[-1]) == (0, "", last)
 
 
 def test_a_bundle_is_whole_and_says_so(workspace: Workspace, index: LoopbackIndex, base: Built) -> None:
     run = bundle(workspace)
     assert (run.status, run.stderr) == (0, "")
-    assert "out holds the 3 files" in run.stdout
     assert "of demo for here; 3 files downloaded now.\n" in run.stdout
     assert distributions(workspace) == FILES
-    manifest = json.loads((workspace.root / "out" / "bundle.json").read_text())
+    out = workspace.root / "out"
+    manifest = json.loads((out / "bundle.json").read_text())
     assert manifest["locks"][0]["folder"] == "locks/demo/here"
     rows = {row["path"]: row for row in manifest["files"]}
     assert rows[base.filename] == {
@@ -87,20 +99,18 @@ def test_a_bundle_is_whole_and_says_so(workspace: Workspace, index: LoopbackInde
         "pins": ["base==1.0"],
         "locks": ["locks/demo/here"],
     }
-    assert tree(workspace.root / "out" / "locks") == tree(workspace.locks)
-    sums = subprocess.run(["sha256sum", "-c", "SHA256SUMS"], cwd=workspace.root / "out", capture_output=True)
+    assert tree(out / "locks") == tree(workspace.locks)
+    sums = subprocess.run(["sha256sum", "-c", "SHA256SUMS"], cwd=out, capture_output=True)
     assert sums.returncode == 0, sums.stdout
-    before = tree(workspace.root / "out")
+    before = tree(out)
     index.clear()
-    again = bundle(workspace)
-    assert "0 files downloaded now" in again.stdout
+    assert "0 files downloaded now" in bundle(workspace).stdout
     assert index.requests == [], "what is there is not asked for"
-    assert tree(workspace.root / "out") == before
+    assert tree(out) == before
 
     assert workspace.run("bundle", "--check", "out").status == 0
-    wheel = workspace.root / "out" / base.filename
-    wheel.write_bytes(bytes([base.content[0] ^ 1]) + base.content[1:])
-    (workspace.root / "out" / "locks/demo/here/install.sh").unlink()
+    (out / base.filename).write_bytes(bytes([base.content[0] ^ 1]) + base.content[1:])
+    (out / "locks/demo/here/install.sh").unlink()
     run = workspace.run("bundle", "--check", "out")
     assert run.status == 4
     assert run.stdout.splitlines() == [
@@ -110,24 +120,16 @@ def test_a_bundle_is_whole_and_says_so(workspace: Workspace, index: LoopbackInde
         "hint: on a machine with network access: ascend-lock bundle demo out",
     ]
     assert "1 file downloaded now" in bundle(workspace).stdout
-    assert tree(workspace.root / "out") == before
+    assert tree(out) == before
 
-
-def test_a_manifest_that_lost_a_row_is_told(workspace: Workspace, base: Built) -> None:
-    bundle(workspace)
-    folder = workspace.root / "out"
-    manifest = json.loads((folder / "bundle.json").read_text())
     lost = manifest["files"].pop()["path"]
-    (folder / "bundle.json").write_text(json.dumps(manifest))
-    (folder / lost).unlink()
+    (out / "bundle.json").write_text(json.dumps(manifest))
+    (out / lost).unlink()
+    told = "bundle.json and SHA256SUMS do not list the same files: one of them was changed\n"
     run = workspace.run("bundle", "--check", "out")
-    assert run.status == 4
-    assert run.stdout.splitlines()[0] == (
-        "bundle.json and SHA256SUMS do not list the same files: one of them was changed"
-    )
-    bundle(workspace)
-    assert workspace.run("bundle", "--check", "out").status == 0
-    (folder / "SHA256SUMS").unlink()
+    assert (run.status, run.stdout.startswith(told)) == (4, True)
+    assert bundle(workspace).status == 0
+    (out / "SHA256SUMS").unlink()
     run = workspace.run("bundle", "--check", "out")
     assert (run.status, run.stdout.splitlines()[0]) == (4, "SHA256SUMS cannot be read: No such file or directory")
 
@@ -157,11 +159,8 @@ def test_a_manifest_that_no_bundle_has_is_refused_before_a_script_is_made_of_it(
     for code, arguments in ((2, ["another", "out"]), (4, ["--check", "out"])):
         run = workspace.run("bundle", *arguments)
         assert (run.status, run.stdout) == (code, "")
-        assert run.stderr.startswith(
-            "error: the bundle's manifest does not belong to locks\n  at out/bundle.json\n  "
-        ), run.stderr
+        assert run.error == "the bundle's manifest cannot be read"
         assert why in run.stderr
-        assert run.stderr.endswith("hint: remove it and bundle again; existing files are not downloaded again\n")
         assert "\x1b" not in run.stderr
     assert tree(workspace.root / "out") == before
 
@@ -169,56 +168,49 @@ def test_a_manifest_that_no_bundle_has_is_refused_before_a_script_is_made_of_it(
 # --- what goes wrong on the way (how a file is gone on with: tests/unit/index/test_transfer.py)
 
 
-def test_files_that_are_gone_are_all_named(workspace: Workspace, index: LoopbackIndex, base: Built) -> None:
-    index.fault("/files/*", status(404))
+def test_room_is_looked_for_first_and_files_that_are_gone_are_all_named(workspace: Workspace, base: Built) -> None:
+    workspace.index.fault("/files/*", status(404))
     run = bundle(workspace)
     assert run.status == 3
     assert run.stderr.startswith("error: 3 of 3 files could not be downloaded.")
-    for name in FILES:
-        assert f"{name} cannot be downloaded." in run.stderr
+    assert [name for name in FILES if f"{name} cannot be downloaded." not in run.stderr] == []
     assert distributions(workspace) == set()
-
-
-def test_room_is_looked_for_first(workspace: Workspace, index: LoopbackIndex, base: Built) -> None:
+    workspace.forget()
+    workspace.index.clear()
     told, huge = f'"size": {len(base.content)}'.encode(), b'"size": 100000000000000000'
-    index.fault("/simple/*/base/", altered(lambda body: body.replace(told, huge)))
+    workspace.index.fault("/simple/*/base/", altered(lambda body: body.replace(told, huge)))
     run = bundle(workspace)
-    assert (run.status, run.stderr.splitlines()[0]) == (2, "error: there is not enough free space for the files")
-    assert "are still needed" in run.stderr
-    assert not [request for request in index.requests if request.path.startswith("/files/")]
+    assert (run.status, run.error) == (2, "there is not enough free space for the files")
+    assert not [request for request in workspace.index.requests if request.path.startswith("/files/")]
 
 
-def test_a_killed_run_leaves_whole_files_and_parts_that_are_gone_on_with(
-    workspace: Workspace, index: LoopbackIndex, base: Built
-) -> None:
+def test_a_killed_run_leaves_whole_files_and_parts_that_are_gone_on_with(workspace: Workspace, base: Built) -> None:
 
     def stall(answer: Response) -> Response:
         return replace(answer, body=answer.body[:200_000], declared=len(answer.body), hold=30.0)
 
-    index.fault(WHEEL, stall, times=1)
+    workspace.index.fault(WHEEL, stall, times=1)
     process = workspace.start("bundle", "demo", "out")
     part = workspace.root / "out" / f"{base.filename}.{base.sha256[:16]}.part"
     wait_until(lambda: part.exists() and part.stat().st_size == 200_000, process)
     process.send_signal(signal.SIGKILL)
     workspace.finish(process)
     assert part.read_bytes() == base.content[:200_000]
-    index.clear()
+    workspace.index.clear()
     partial = workspace.root / "out" / ".bundle.json.partial"
     partial.write_text("{")
     run = bundle(workspace)
     assert (run.status, run.stderr) == (0, "")
     assert "No longer needed" not in run.stdout
     assert not partial.exists()
-    assert ranges(index) == ["bytes=200000-"]
+    assert ranges(workspace.index) == ["bytes=200000-"]
     assert distributions(workspace) == FILES
 
 
 # --- several locks, later locks
 
 
-def test_several_locks_share_files_and_what_an_earlier_lock_left_is_told(
-    workspace: Workspace, index: LoopbackIndex, base: Built
-) -> None:
+def test_several_locks_share_files_and_what_an_earlier_lock_left_is_told(workspace: Workspace, base: Built) -> None:
     workspace.stack("base", name="other", target=HERE)
     workspace.locked(stack="other")
     run = workspace.run("bundle", "demo", "other", "out")
@@ -226,7 +218,7 @@ def test_several_locks_share_files_and_what_an_earlier_lock_left_is_told(
     rows = {row["path"]: row for row in json.loads((workspace.root / "out" / "bundle.json").read_text())["files"]}
     assert rows[base.filename]["locks"] == ["locks/demo/here", "locks/other/here"]
 
-    new = index.add_wheel("base", "2.0")
+    new = workspace.index.add_wheel("base", "2.0")
     workspace.locked("--upgrade")
     run = bundle(workspace)
     assert "1 file downloaded now" in run.stdout
@@ -243,13 +235,11 @@ def test_several_locks_share_files_and_what_an_earlier_lock_left_is_told(
     assert workspace.run("bundle", "--check", "out").status == 0
 
 
-def test_a_lock_whose_files_cannot_be_had_leaves_the_others_alone(
-    workspace: Workspace, index: LoopbackIndex, base: Built
-) -> None:
-    index.add_wheel("lost", "1.0")
+def test_a_lock_whose_files_cannot_be_had_leaves_the_others_alone(workspace: Workspace, base: Built) -> None:
+    workspace.serve("lost 1.0")
     workspace.stack("base", "lost", name="other", target=HERE)
     workspace.locked(stack="other")
-    index.remove("lost")
+    workspace.index.remove("lost")
     both = ("bundle", "other", "demo", "out")
     assert workspace.run(*both, "--prune").status == 3
     assert not distributions(workspace), "what the lock that failed needs might be removed"
@@ -260,18 +250,14 @@ def test_a_lock_whose_files_cannot_be_had_leaves_the_others_alone(
     assert "1 lock of this run could not be bundled, see the errors; the same command tries again.\n" in run.stdout
     assert distributions(workspace) == FILES
     assert workspace.run("bundle", "--check", "out").status == 0
-    told = json.loads(workspace.run(*both, "--json").stdout)
-    assert (told["status"], [row["lock"] for row in told["failed"]]) == ("incomplete", ["other/here"])
-    index.add_wheel("lost", "1.0")
+    workspace.serve("lost 1.0")
     run = workspace.run(*both)
     assert (run.status, run.stderr) == (0, "")
     assert "of demo for here, other for here; 1 file downloaded now.\n" in run.stdout
 
 
 def test_what_cannot_be_bundled_is_said(workspace: Workspace, base: Built) -> None:
-    assert bundle(workspace, "--target", "moon").stderr.endswith(
-        "error: no stack named here has a target `moon`\n  at --target\nhint: the targets are: here\n"
-    )
+    assert bundle(workspace, "--target", "moon").error == "no stack named here has a target `moon`"
     assert workspace.run("bundle", "out").stderr.endswith("hint: ascend-lock bundle STACK out\n")
     assert workspace.run("bundle", "demo").stderr.endswith("hint: ascend-lock bundle demo DIR\n")
     assert "error: there is no bundle\n" in workspace.run("bundle", "--check", "out").stderr
@@ -279,18 +265,6 @@ def test_what_cannot_be_bundled_is_said(workspace: Workspace, base: Built) -> No
     run = bundle(workspace)
     assert (run.status, run.stderr.splitlines()[0]) == (4, "error: demo has no lock for here")
     assert not (workspace.root / "out").exists()
-
-
-def test_nothing_is_written_through_a_link(workspace: Workspace, base: Built) -> None:
-    other = workspace.root / "other"
-    other.write_text("of somebody else")
-    (workspace.root / "out").mkdir()
-    for name in (f"{base.filename}.{base.sha256[:16]}.part", ".bundle.json.partial"):
-        (workspace.root / "out" / name).symlink_to(other)
-    assert bundle(workspace).status == 0
-    assert distributions(workspace) == FILES
-    assert not any(path.is_symlink() for path in (workspace.root / "out").rglob("*"))
-    assert other.read_text() == "of somebody else"
 
 
 # --- the network cut
@@ -327,19 +301,7 @@ def test_it_installs_with_the_network_cut(workspace: Workspace, index: LoopbackI
     assert index.requests == []
 
 
-def test_a_bundle_from_where_nothing_may_be_executed(workspace: Workspace, base: Built) -> None:
-    """A file system that is mounted so, or one that has no such bit."""
-    assert bundle(workspace).status == 0
-    for path in (workspace.root / "out").rglob("*.sh"):
-        path.chmod(0o644)
-    python = make_environment(workspace.root / "env")
-    lock = "out/locks/demo/here/install.sh"
-    for words in (["bash", "out/install.sh"], ["sh", "out/install.sh"], ["sh", lock, "--wheelhouse", "out"]):
-        run = execute(workspace, [*words, "--python", str(python), "--dry-run"])
-        assert (run.status, run.stderr, run.stdout.splitlines()[-1]) == (0, "", "dry run: nothing was changed")
-
-
-def test_the_lock_for_this_machine_is_chosen(workspace: Workspace, index: LoopbackIndex, base: Built) -> None:
+def test_the_lock_for_this_machine_is_chosen(workspace: Workspace, base: Built) -> None:
     other = "linux-x86_64" if PLATFORM == "linux-aarch64" else "linux-aarch64"
     workspace.stack("base", target=HERE.replace(PLATFORM, other).replace('"here"', '"there"'), name="other")
     workspace.stack("base", target=HERE.replace('"here"', '"too"'), name="second")
@@ -352,32 +314,23 @@ def test_the_lock_for_this_machine_is_chosen(workspace: Workspace, index: Loopba
     assert run.status == 0, run.stderr
     assert "--find-links <root>/out" in run.stdout
     run = execute(workspace, [script, "other/there", "--python", python])
-    assert (run.status, run.stderr.splitlines()[0]) == (
-        1,
-        f"error: this machine is {PLATFORM.removeprefix('linux-')}, but the lock is for {other.removeprefix('linux-')}",
-    )
+    assert (run.status, run.error.startswith("this machine is ")) == (1, True)
     assert workspace.run("bundle", "second", "out").status == 0
     run = execute(workspace, [script, "--dry-run"])
     assert run.status == 1
-    assert run.stderr.startswith(
-        "error: name the lock to install: ./install.sh LOCK; this bundle has these (with processor and Python):\n"
-    )
+    assert run.error.startswith("name the lock to install: ./install.sh LOCK; this bundle has these ")
     assert "demo/here" in run.stderr
-    assert execute(workspace, [script, "nothing"]).stderr.startswith("error: this bundle has no lock nothing\n")
-    run = execute(workspace, [script, "--lang", "zh"])
-    assert run.stderr.startswith(
-        "错误：使用哪个锁文件？./install.sh 锁文件；此离线包中有（附处理器架构和 Python 版本）\n"
-    )
-    assert execute(workspace, [script, "nothing"], LANG="zh_CN.UTF-8").stderr.startswith(
-        "错误：此离线包中没有锁文件 nothing\n提示：其中有\n"
-    )
+    assert execute(workspace, [script, "nothing"]).error == "this bundle has no lock nothing"
+    assert execute(workspace, [script, "--lang", "zh"]).stderr.startswith("错误：使用哪个锁文件？./install.sh 锁文件；")
+    run = execute(workspace, [script, "nothing"], LANG="zh_CN.UTF-8")
+    assert run.stderr.startswith("错误：此离线包中没有锁文件 nothing\n")
     shellcheck = Path(sys.executable).with_name("shellcheck")
     assert execute(workspace, [str(shellcheck), script]).stdout == ""
 
 
 @pytest.mark.parametrize("folder", [".", "", "locks", "locks/demo/there", "locks/new"])
-def test_a_bundle_is_not_put_among_the_locks(workspace: Workspace, index: LoopbackIndex, folder: str) -> None:
-    index.add_wheel("a", "1.0")
+def test_a_bundle_is_not_put_among_the_locks(workspace: Workspace, folder: str) -> None:
+    workspace.serve("a 1.0")
     workspace.stack("a")
     workspace.locked()
     before = tree(workspace.root)

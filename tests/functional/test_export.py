@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tomli
 
-from tests.functional.conftest import Setup
+from tests.functional.conftest import Begin
 from tests.functional.machine import execute, installed, make_environment
 from tests.functional.sources import add_backend, add_source
 from tests.functional.sources import tree as tree_of
-from tests.functional.workspace import HERE, PLATFORM, PYTHON_LINE, REPOSITORY, Run, Workspace, tree
+from tests.functional.workspace import HERE, PLATFORM, PYTHON_LINE, REPOSITORY, Run, Workspace, targets, tree
 from tests.loopback import LoopbackIndex
 from tests.repositories import Repository
 
@@ -42,25 +40,24 @@ def serve(index: LoopbackIndex) -> None:
     add_backend(index)
     add_source(index, "apart", "1.0")
     add_source(index, "here", "1.0")
-    index.add_wheel("base", "1.0")
-    index.add_wheel("top", "1.0", requires=["base", "absent"])
+    index.serve("base 1.0", "top 1.0: base, absent")
 
 
-def everything(workspace: Workspace, index: LoopbackIndex) -> None:
-    serve(index)
+def everything(workspace: Workspace) -> None:
+    serve(workspace.index)
     workspace.facts("here", FACTS)
     workspace.facts("top", '[[replaces]]\nid = "no-absent"\ndrop = ["absent"]\nreason = "it is never imported"\n')
     workspace.stack("apart", "here", "top", target=HERE + CANN, more='[check]\nimports = ["top"]\n')
 
 
-def wheels_alone(workspace: Workspace, index: LoopbackIndex) -> None:
-    index.add_wheel("base", "1.0")
+def wheels_alone(workspace: Workspace) -> None:
+    workspace.serve("base 1.0")
     workspace.facts("base", FACTS.partition("\n\n")[2])
     workspace.stack("base", target=HERE + CANN)
 
 
 @pytest.fixture
-def locked(workspace: Workspace, index: LoopbackIndex, begin_with: Callable[[Setup], None]) -> Workspace:
+def locked(workspace: Workspace, begin_with: Begin) -> Workspace:
     begin_with(everything)
     shutil.copy(REPOSITORY / "matrices" / "images.toml", workspace.matrices)
     return workspace
@@ -72,32 +69,34 @@ def export(workspace: Workspace, form: str, *arguments: str, **environment: str)
 
 # --- pylock.toml
 
-NOTES = (
-    "warning: pylock.toml leaves out here 1.0: built from source in the environment itself, which the format cannot "
-    "express; install.sh installs it\n"
-    "warning: apart 1.0: source archives, which an installer builds with unpinned tools that it downloads; install.sh "
-    "builds them with the tools pinned in the lock\n"
-    "warning: facts remove requirements stated in metadata: install with --no-deps, see report.md\n"
-)
+# What it tells: `here` is left out, `apart` is built by the installer, and facts remove requirements.
+NOTES = ("warning: pylock.toml leaves out here 1.0: ", "warning: apart 1.0: ", "warning: facts remove requirements ")
+
+
+def noted(run: Run) -> None:
+    """A pylock that was made, with all that there is to tell."""
+    assert run.status == 0
+    rows = run.stderr.splitlines()
+    assert [row.startswith(note) for row, note in zip(rows, NOTES, strict=True)] == [True] * 3
 
 
 def test_a_name_that_installers_do_not_know_is_told(locked: Workspace) -> None:
     """PEP 751: they read anything else as a list of requirements."""
-    for name in ("pylock.toml", "pylock.node.toml"):
-        assert "do not recognise" not in export(locked, "pylock", "--output", name).stderr
-    run = export(locked, "pylock", "--output", "my-lock.toml")
-    assert (run.status, run.stdout) == (0, "Written to my-lock.toml\n")
-    assert run.stderr == NOTES + (
-        "warning: pip and uv do not recognise my-lock.toml as a pylock.toml: "
-        "name it `pylock.toml` or `pylock.NAME.toml`\n"
-    )
-    assert "do not recognise" not in export(locked, "pylock", "--output", "/dev/null").stderr
+    for name, told in (
+        ("pylock.toml", False),
+        ("pylock.node.toml", False),
+        ("/dev/null", False),
+        ("my-lock.toml", True),
+    ):
+        run = export(locked, "pylock", "--output", name)
+        assert (run.status, run.stdout) == (0, f"Written to {name}\n")
+        assert ("do not recognise my-lock.toml as a pylock.toml" in run.stderr) is told
 
 
 def test_pip_and_uv_install_a_pylock_and_no_other_bytes(locked: Workspace, index: LoopbackIndex) -> None:
     before = tree(locked.locks)
     run = export(locked, "pylock", "--output", "pylock.toml")
-    assert (run.status, run.stdout, run.stderr) == (0, "Written to pylock.toml\n", NOTES)
+    noted(run)
     assert tree(locked.locks) == before
 
     pip = make_environment(locked.root / "env")
@@ -126,7 +125,7 @@ def test_pip_and_uv_install_a_pylock_and_no_other_bytes(locked: Workspace, index
 
 def test_a_pylock_is_for_its_target_alone_and_holds_no_credentials(locked: Workspace, index: LoopbackIndex) -> None:
     run = export(locked, "pylock", PIP_INDEX_URL=index.url.replace("://", "://user:secret@"))
-    assert (run.status, run.stderr) == (0, NOTES)
+    noted(run)
     assert "secret" not in run.stdout
     content: dict[str, Any] = tomli.loads(run.stdout)
     machine = PLATFORM.removeprefix("linux-")
@@ -179,15 +178,9 @@ def from_git(workspace: Workspace, index: LoopbackIndex) -> tuple[Workspace, str
 def test_what_comes_from_git_is_left_out_and_told_so_that_pip_takes_the_rest(from_git: tuple[Workspace, str]) -> None:
     workspace, _ = from_git
     run = export(workspace, "pylock", "--output", "pylock.toml")
-    assert (run.status, run.stderr) == (
-        0,
-        (
-            "warning: pylock.toml leaves out own 1.0: from git, which pip does not accept together with hashed "
-            "files; install.sh installs it\n"
-        ),
-    )
+    assert (run.status, run.stderr.startswith("warning: pylock.toml leaves out own 1.0: from git, ")) == (0, True)
     text = (workspace.root / "pylock.toml").read_text()
-    assert "# Not included, because the format cannot say how they are built (install.sh builds them): own\n" in text
+    assert text.count("# Not included, because the format cannot say how they are built") == 1
     assert tomli.loads(text)["tool"]["ascend-lock"]["left-out"] == ["own==1.0"]
     pip = make_environment(workspace.root / "env")
     done = execute(workspace, [str(pip), "-m", "pip", "install", "--no-deps", "-r", "pylock.toml"])
@@ -198,60 +191,46 @@ def test_what_comes_from_git_is_left_out_and_told_so_that_pip_takes_the_rest(fro
 def test_a_file_that_is_gone_is_an_error(locked: Workspace, index: LoopbackIndex) -> None:
     index.add_wheel("base", "1.0", files={"base.py": "other = True\n"})
     run = export(locked, "pylock", "--output", "pylock.toml")
-    assert (run.status, run.stdout, run.stderr) == (
+    assert (run.status, run.stdout, run.error) == (
         3,
         "",
-        (
-            "error: index `pypi` no longer offers base-1.0-py3-none-any.whl with the hash in the lock\n"
-            "hint: lock again, or ask the maintainers why the file changed\n"
-        ),
+        "index `pypi` no longer offers base-1.0-py3-none-any.whl with the hash in the lock",
     )
     assert not (locked.root / "pylock.toml").exists()
 
 
-def test_what_cannot_be_exported_is_told(locked: Workspace, index: LoopbackIndex) -> None:
-    run = export(locked, "sbom", "--output", "nowhere/sbom.json")
-    assert run.stderr == (
-        "error: the export could not be written\n"
-        "  at nowhere/sbom.json\n"
-        "  No such file or directory\n"
-        "hint: name another file with --output\n"
-    )
-    assert run.status == 2
-    run = export(locked, "pylock", "--output", "locks/demo/here/pylock.toml")
-    assert (run.status, run.stderr) == (
-        2,
-        (
-            "error: an export cannot be written into the locks folder\n"
-            "  at locks/demo/here/pylock.toml\n"
-            "  the files next to a lock are rendered from it and compared with it\n"
-            "hint: choose another folder\n"
-        ),
-    )
-    run = export(locked, "sbom", "--target", "there")
-    assert (run.status, run.stderr) == (2, "error: demo has no target `there`\nhint: its targets are here\n")
-    locked.stack("base", name="other", target=HERE.replace("[target]", "[[target]]") * 2)
-    path = locked.matrices / "stacks" / "other.toml"
-    path.write_text(path.read_text()[::-1].replace('"ereh"', '"too"', 1)[::-1])
+def test_what_cannot_be_exported_is_told(locked: Workspace) -> None:
+    for words, error in (
+        ("sbom --output nowhere/sbom.json", "the export could not be written"),
+        ("sbom --target there", "demo has no target `there`"),
+        ("containerfile --base-image i --wheelhouse ../else", "`../else` is not inside the build's context"),
+    ):
+        run = export(locked, *words.split())
+        assert (run.status, run.stdout, run.error) == (2, "", error)
+    run = export(locked, "containerfile", "--base-image", "x\nRUN evil")
+    assert (run.status, run.error) == (2, "`x\\nRUN evil` cannot be used in a Containerfile")
+    locked.stack("base", name="other", target=targets("here", "there"))
     run = locked.run("export", "other", "--format", "sbom")
-    assert (run.status, run.stderr) == (
-        2,
-        "error: other has several targets\nhint: choose one with --target: here, oot\n",
-    )
-    run = locked.run("export", "other", "--format", "sbom", "--target", "oot")
-    assert (run.status, run.stderr) == (4, "error: other has no lock for oot\nhint: ascend-lock lock other\n")
+    assert (run.status, run.error, run.stderr[-12:]) == (2, "other has several targets", "here, there\n")
+    run = locked.run("export", "other", "--format", "sbom", "--target", "there")
+    assert (run.status, run.error) == (4, "other has no lock for there")
 
 
 # --- SBOM
 
 
-def test_the_sbom_is_valid_complete_and_always_the_same(locked: Workspace) -> None:
-    runs = [export(locked, "sbom", PYTHONHASHSEED=seed, PIP_INDEX_URL="http://127.0.0.1:9/") for seed in "12"]
-    assert {(run.status, run.stderr, run.stdout) for run in runs} == {(0, "", runs[0].stdout)}
+def valid(sbom: str) -> None:
+    """By the schema of CycloneDX."""
     from cyclonedx.schema import SchemaVersion
     from cyclonedx.validation.json import JsonStrictValidator  # two seconds of grammars, which every worker would pay
 
-    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(runs[0].stdout) is None
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(sbom) is None
+
+
+def test_the_sbom_is_valid_complete_and_always_the_same(locked: Workspace) -> None:
+    runs = [export(locked, "sbom", PYTHONHASHSEED=seed, PIP_INDEX_URL="http://127.0.0.1:9/") for seed in "12"]
+    assert {(run.status, run.stderr, run.stdout) for run in runs} == {(0, "", runs[0].stdout)}
+    valid(runs[0].stdout)
     told = runs[0].json
     assert "timestamp" not in told["metadata"]
     components = {component["bom-ref"]: component for component in told["components"]}
@@ -284,35 +263,25 @@ def test_in_an_sbom_what_comes_from_git_is_its_commit_and_no_project_of_an_index
     workspace, commit = from_git
     run = export(workspace, "sbom")
     assert (run.status, run.stderr) == (0, "")
+    valid(run.stdout.replace("<root>", str(workspace.root)))
     (own,) = [component for component in run.json["components"] if component["name"] == "own"]
     assert own["purl"] == f"pkg:generic/own@1.0?vcs_url=git%2Bfile://<root>/own%40{commit}#lib"
     assert [(one["type"], one["url"]) for one in own["externalReferences"]] == [("vcs", "file://<root>/own")]
-    told = [(row["name"].removeprefix("ascend-lock:"), row["value"]) for row in own["properties"]]
-    assert told[:3] == [("git-commit", commit), ("git-treatment", "editable"), ("mode", "built-apart")]
-    assert "index" not in dict(told)
+    told = {row["name"].removeprefix("ascend-lock:"): row["value"] for row in own["properties"]}
+    assert told.items() >= {("git-commit", commit), ("git-treatment", "editable"), ("mode", "built-apart")}
+    assert "index" not in told
     root = {row["name"]: row["value"] for row in run.json["metadata"]["component"]["properties"]}
     assert root["ascend-lock:absent:gone"] == "the guide removes it (matrices/stacks/demo.toml:12)"
-    from cyclonedx.schema import SchemaVersion
-    from cyclonedx.validation.json import JsonStrictValidator
-
-    assert (
-        JsonStrictValidator(SchemaVersion.V1_6).validate_str(run.stdout.replace("<root>", str(workspace.root))) is None
-    )
+    path = workspace.folder() / "lock.toml"
+    path.write_text(path.read_text().replace("the guide removes it", "the guide drops it"))
+    assert export(workspace, "sbom").json["serialNumber"] != run.json["serialNumber"]
 
 
 def test_without_the_library_of_sboms_it_is_told(locked: Workspace) -> None:
     code = "import sys; sys.modules['cyclonedx'] = None; from resolver.cli import main; main()"
     run = execute(locked, [sys.executable, "-c", code, "export", "demo", "--format", "sbom"])
     assert (run.status, run.stdout) == (2, "")
-    assert run.stderr.startswith("error: an SBOM needs cyclonedx-python-lib\n")
-    assert run.stderr.endswith("hint: pip install 'ascend-lock[sbom]'\n")
-
-
-def test_another_lock_has_another_serial_number(locked: Workspace) -> None:
-    first = export(locked, "sbom").json["serialNumber"]
-    path = locked.folder() / "lock.toml"
-    path.write_text(path.read_text().replace("it talks too much", "it talks a lot"))
-    assert export(locked, "sbom").json["serialNumber"] != first
+    assert run.error == "an SBOM needs cyclonedx-python-lib"
 
 
 # --- Containerfile
@@ -326,7 +295,7 @@ def steps(text: str, name: str) -> list[str]:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
 def test_the_steps_of_the_containerfile_install_the_lock_without_network(
-    workspace: Workspace, index: LoopbackIndex, begin_with: Callable[[Setup], None]
+    workspace: Workspace, index: LoopbackIndex, begin_with: Begin
 ) -> None:
     """No container engine: its steps are done here, below another root."""
     begin_with(wheels_alone)
@@ -373,76 +342,23 @@ def test_the_steps_of_the_containerfile_install_the_lock_without_network(
     assert (done.status, done.stdout) == (0, "<root>/inside/opt/ascend-lock/env it's $HOME a b\n")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ["--wheelhouse", "../elsewhere"],
-            "error: `../elsewhere` is not inside the build's context\n  at --wheelhouse\n",
-        ),
-        (
-            ["--base-image", "x\nRUN evil"],
-            "error: `x\\nRUN evil` cannot be used in a Containerfile\n  at --base-image\n",
-        ),
-    ],
-)
-def test_what_would_break_the_containerfile_is_refused(locked: Workspace, arguments: list[str], message: str) -> None:
-    base = ["--base-image", "quay.io/ascend/cann:tag"] if "--base-image" not in arguments else []
-    run = export(locked, "containerfile", *base, *arguments)
-    assert (run.status, run.stdout) == (2, "")
-    assert run.stderr.startswith(message)
-
-
-@pytest.mark.parametrize("option", ["--base-image", "--wheelhouse"])
-def test_an_option_of_another_format_is_refused(locked: Workspace, option: str) -> None:
-    run = export(locked, "sbom", option, "x")
-    assert (run.status, run.stdout, run.stderr) == (
-        2,
-        "",
-        f"error: {option} has no effect with --format sbom\n  at {option}\nhint: it is for --format containerfile\n",
-    )
-
-
-def test_a_target_without_a_known_image_needs_one_by_name(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_a_target_without_a_known_image_needs_one_by_name(workspace: Workspace) -> None:
     shutil.copy(REPOSITORY / "matrices" / "images.toml", workspace.matrices)
-    index.add_wheel("base", "1.0")
+    workspace.serve("base 1.0")
     workspace.stack("base", target=HERE + '[target.system]\ncann = "8.3.RC2"\nhdk = "25.5.0"\nsoc = "310P"\n')
     workspace.locked()
     run = export(workspace, "containerfile")
     known = ", ".join(f"quay.io/ascend/cann:8.3.rc2-{one}-ubuntu22.04-py3.11" for one in ("910b", "a3"))
-    told = (
-        f"error: no base image is known for here\n  at matrices/images.toml\n  with CANN 8.3.RC2 it has {known}\nhint: "
-    )
-    assert (run.status, run.stderr.partition("hint: ")[0] + "hint: ") == (2, told)
-    run = export(workspace, "containerfile", "--base-image", "registry.test/own@sha256:" + "0" * 64)
+    assert (run.status, run.error) == (2, "no base image is known for here")
+    assert f"\n  with CANN 8.3.RC2 it has {known}\n" in run.stderr
+    image = f"registry.test/own@sha256:{'0' * 64}"
+    run = export(workspace, "containerfile", "--base-image", image)
     assert run.status == 0
     assert "install.sh --skip-system-checks" in run.stdout
-    assert steps(run.stdout, "ARG") == [
-        f"BASE=registry.test/own@sha256:{'0' * 64}",
-        "LOCK=locks/demo/here",
-        "PIP_INDEX_URL",
-    ]
-
-
-def test_a_target_whose_image_has_another_python_is_told_it(workspace: Workspace, index: LoopbackIndex) -> None:
-    shutil.copy(REPOSITORY / "matrices" / "images.toml", workspace.matrices)
-    index.add_wheel("base", "1.0", tags="py3-none-any")
+    assert steps(run.stdout, "ARG") == [f"BASE={image}", "LOCK=locks/demo/here", "PIP_INDEX_URL"]
     target = '[target]\npython = "3.10"\nplatform = "linux-aarch64"\nglibc = "2.35"\n'
-    workspace.stack("base", target=f'{target}[target.system]\ncann = "8.3.RC1"\nsoc = "A2"\n')
-    workspace.locked()
-    run = export(workspace, "containerfile")
-    assert run.status == 2
+    workspace.stack("base", name="old", target=f'{target}[target.system]\ncann = "8.3.RC1"\nsoc = "A2"\n')
+    workspace.locked(stack="old")
+    run = workspace.run("export", "old", "--format", "containerfile")
     nearest = "quay.io/ascend/cann:8.3.rc1-910b-ubuntu22.04-py3.11"
-    assert f"  the nearest is {nearest}, which matches the lock except that it has Python 3.11\nhint: " in run.stderr
-
-
-def test_a_pipe_gets_the_text_and_stays_a_pipe(locked: Workspace) -> None:
-    pipe = locked.root / "pipe"
-    os.mkfifo(pipe)
-    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    try:
-        assert export(locked, "pylock", "--output", "pipe").status == 0
-        assert os.read(reader, 1 << 16).startswith(b"# demo for here")
-    finally:
-        os.close(reader)
-    assert pipe.is_fifo()
+    assert f"  the nearest is {nearest}, which matches the lock except that it has Python 3.11\n" in run.stderr

@@ -18,13 +18,13 @@ from tests.loopback import LoopbackIndex
 # A title for the window, a cleared screen, writing turned round, a tag, commands, C1, the end of a table's cell.
 EVIL = "\x1b]0;owned\x07\x1b[2J\u202egnp.exe\u2066<script>alert(1)</script>$(touch pwned)`touch pwned`\x9b31m|"
 
-Setup = Callable[[Workspace, LoopbackIndex], None]
+Setup = Callable[[Workspace], None]
 
 
 def of_stack(**tables: Any) -> Setup:
     """The stack, with these keys of [stack] written in TOML's (and JSON's) way."""
 
-    def setup(workspace: Workspace, _: LoopbackIndex) -> None:
+    def setup(workspace: Workspace) -> None:
         rows = {"name": "demo", "summary": "s", "requires": ["demo"], **tables}
         text = "".join(f"{json.dumps(key)} = {json.dumps(value)}\n" for key, value in rows.items())
         path = workspace.matrices / "stacks" / "demo.toml"
@@ -35,7 +35,7 @@ def of_stack(**tables: Any) -> Setup:
 
 def of_fact(rows: str) -> Setup:
     """Facts about demo in which EVIL stands for the text."""
-    return lambda workspace, _: workspace.facts("demo", rows.replace("EVIL", json.dumps(EVIL)))
+    return lambda workspace: workspace.facts("demo", rows.replace("EVIL", json.dumps(EVIL)))
 
 
 @pytest.mark.parametrize(
@@ -52,12 +52,10 @@ def of_fact(rows: str) -> Setup:
         ),
     ],
 )
-def test_what_is_hostile_is_told_harmlessly(
-    workspace: Workspace, index: LoopbackIndex, setup: Setup, is_status: int
-) -> None:
-    index.add_wheel("demo", "1.0")
+def test_what_is_hostile_is_told_harmlessly(workspace: Workspace, setup: Setup, is_status: int) -> None:
+    workspace.serve("demo 1.0")
     workspace.stack("demo")
-    setup(workspace, index)
+    setup(workspace)
     run = workspace.lock()
     assert run.status == is_status
     written = tree(workspace.locks) if is_status == 0 else {}
@@ -71,39 +69,28 @@ def test_what_is_hostile_is_told_harmlessly(
 def test_data_for_other_programs_is_harmless_on_a_terminal(workspace: Workspace, index: LoopbackIndex) -> None:
     """JSON allows C1 and marks that turn the writing."""
     index.add_wheel("demo", "1.0", yanked=EVIL)
-    of_stack(summary=EVIL, source=EVIL, requires=["demo==1.0"])(workspace, index)
-    of_fact("[[warns]]\ntext = EVIL\nreason = EVIL\nid = EVIL\nsource = EVIL\n")(workspace, index)
+    of_stack(summary=EVIL, source=EVIL, requires=["demo==1.0"])(workspace)
+    of_fact("[[warns]]\ntext = EVIL\nreason = EVIL\nid = EVIL\nsource = EVIL\n")(workspace)
     for command, status in {
+        "stacks": 0,
         "lock demo --json": 0,
         "check demo --json": 0,
         "explain demo --package demo --json": 0,
         "verify demo --json": 1,
-        "bundle demo bundle --json": 0,
+        "bundle demo bundle": 0,
         "export demo --format sbom": 0,
         "export demo --format pylock": 0,
     }.items():
         run = workspace.run(*command.split())
         assert (run.status, is_harmless(run.stdout + run.stderr)) == (status, True), run
         assert run.stdout
-
-
-def test_a_hostile_argument_is_told_harmlessly(workspace: Workspace) -> None:
     run = workspace.lock(stack=EVIL)
-    assert run.status == 2
-    assert is_harmless(run.stderr)
+    assert (run.status, is_harmless(run.stderr)) == (2, True)
 
 
-def test_the_list_of_stacks_is_harmless(workspace: Workspace, index: LoopbackIndex) -> None:
-    of_stack(summary=EVIL)(workspace, index)
-    run = workspace.run("stacks")
-    assert run.status == 0
-    assert "demo" in run.stdout
-    assert is_harmless(run.stdout)
-
-
-def test_a_hostile_lock_is_told_harmlessly(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_a_hostile_lock_is_told_harmlessly(workspace: Workspace) -> None:
     """It came with a change that somebody offers."""
-    index.add_wheel("demo", "1.0")
+    workspace.serve("demo 1.0")
     workspace.stack("demo")
     workspace.locked()
     path = workspace.folder() / "lock.toml"
@@ -123,8 +110,8 @@ def test_a_hostile_lock_is_told_harmlessly(workspace: Workspace, index: Loopback
             assert "\\u202egnp.exe" in run.stdout + run.stderr
 
 
-def test_a_report_shows_markup_instead_of_being_it(workspace: Workspace, index: LoopbackIndex) -> None:
-    index.add_wheel("demo", "1.0")
+def test_a_report_shows_markup_instead_of_being_it(workspace: Workspace) -> None:
+    workspace.serve("demo 1.0")
     workspace.stack("demo")
     workspace.facts("demo", "[[warns]]\ntext = '<b>x</b> | [y](http://z) `c`'\nreason = 'r'\n")
     workspace.locked()

@@ -45,65 +45,35 @@ def pip_conf(workspace: Workspace, *lines: str) -> None:
     (folder / "pip.conf").write_text("\n".join(["[global]", *lines, ""]))
 
 
-def all_of_pip(workspace: Workspace, index: LoopbackIndex, authority: Path) -> dict[str, str]:
-    pip_conf(workspace, f"index-url = {WITH_PASSWORD}", f"cert = {authority}", f"proxy = {index.proxy}")
+def all_of_pip(workspace: Workspace, authority: Path) -> dict[str, str]:
+    pip_conf(workspace, f"index-url = {WITH_PASSWORD}", f"cert = {authority}", f"proxy = {workspace.index.proxy}")
     return {"PIP_CONFIG_FILE": "", "PIP_INDEX_URL": ""}
 
 
-def variables_and_netrc(workspace: Workspace, index: LoopbackIndex, authority: Path) -> dict[str, str]:
+def variables_and_netrc(workspace: Workspace, authority: Path) -> dict[str, str]:
     (workspace.root / "home" / ".netrc").write_text(NETRC)
     (workspace.root / "home" / ".netrc").chmod(0o600)
-    return {"PIP_INDEX_URL": HOST, "HTTPS_PROXY": index.proxy, "SSL_CERT_FILE": str(authority)}
+    return {"PIP_INDEX_URL": HOST, "HTTPS_PROXY": workspace.index.proxy, "SSL_CERT_FILE": str(authority)}
 
 
-def netrc_elsewhere(workspace: Workspace, index: LoopbackIndex, authority: Path) -> dict[str, str]:
+def netrc_elsewhere(workspace: Workspace, authority: Path) -> dict[str, str]:
     (workspace.root / "secrets").write_text(NETRC)
     pip_conf(workspace, f"index-url = {HOST}")
     return {
         "PIP_CONFIG_FILE": "",
         "PIP_INDEX_URL": "",
         "NETRC": str(workspace.root / "secrets"),
-        "https_proxy": index.proxy,
+        "https_proxy": workspace.index.proxy,
         "REQUESTS_CA_BUNDLE": str(authority),
     }
 
 
 @pytest.mark.parametrize("way", [all_of_pip, variables_and_netrc, netrc_elsewhere])
-def test_every_way_leads_to_the_same_lock(
-    workspace: Workspace, index: LoopbackIndex, authority: Path, way: Way
-) -> None:
+def test_every_way_leads_to_the_same_lock(workspace: Workspace, authority: Path, way: Way) -> None:
     workspace.stack("demo")
-    assert workspace.locked(**way(workspace, index, authority)).stderr == ""
+    assert workspace.locked(**way(workspace, authority)).stderr == ""
     assert workspace.pins() == {"demo": "1.0"}
     assert workspace.content()["index"] == [{"name": "pypi"}]
     written = b"".join(content or b"" for content in tree(workspace.locks).values())
     assert b"hunter2" not in written
     assert b"index.example" not in written
-
-
-def test_an_index_beside_it_by_netrc(workspace: Workspace, index: LoopbackIndex, authority: Path) -> None:
-    index.add_wheel("chip", "1.0", index="vendor")
-    workspace.indexes("""
-        [[index]]
-        name = "vendor"
-        url = "https://vendor.example/simple/vendor/"
-        [[binding]]
-        packages = ["chip"]
-        indexes = ["vendor"]
-    """)
-    workspace.stack("chip")
-    settings = variables_and_netrc(workspace, index, authority)
-    run = workspace.lock(**settings)
-    assert (run.status, run.stderr) == (
-        3,
-        (
-            "error: Index `vendor` did not answer for chip.\n"
-            "  at https://vendor.example/simple/vendor/chip/\n"
-            "  It answered 401.\n"
-            "hint: put `machine HOST login USER password PASSWORD` in ~/.netrc\n"
-        ),
-    )
-    netrc = workspace.root / "home" / ".netrc"
-    netrc.write_text(NETRC + NETRC.replace("index.example", "vendor.example"))
-    workspace.locked(**settings)
-    assert workspace.content()["index"] == [{"name": "vendor", "url": "https://vendor.example/simple/vendor/"}]

@@ -17,11 +17,14 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import tomli
 
+from resolver.i18n import translate
+from resolver.lock import file as lock_file
 from tests.functional.warm import WarmCommand
+from tests.loopback import LoopbackIndex
 
 COMMAND = Path(sys.executable).with_name("ascend-lock")
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -32,6 +35,24 @@ PLATFORM = f"linux-{platform.machine()}"
 # A target without a particular machine, and one that is this machine.
 ANYWHERE = '[target]\nname = "there"\npython = "3.11"\nplatform = "linux-aarch64"\n'
 HERE = f'[target]\nname = "here"\npython = "{PYTHON_LINE}"\nplatform = "{PLATFORM}"\nglibc = "2.17"\n'
+
+
+def targets(*names: str) -> str:
+    """The targets of a stack: machines of these names, and any other name with aarch64, `old` with Python 3.10."""
+    return "".join(
+        f'[[target]]\nname = "{name}"\npython = "{"3.10" if name == "old" else "3.11"}"\n'
+        f'platform = "linux-{"x86_64" if name == "x86_64" else "aarch64"}"\n'
+        for name in names
+    )
+
+
+TWO_PYTHONS = targets("old", "new")
+
+# The files of a conflict's report.
+REPORTS = {"conflict.html", "conflict.json", "conflict.md", "conflict.zh.html", "conflict.zh.md"}
+
+NOBODY = "http://127.0.0.1:9/simple/"  # the port of `discard`, where nothing listens
+NOBODY_THERE = {"PIP_INDEX_URL": NOBODY}
 
 # Variables for every run's interpreter.
 INTERPRETER = {"LANG": "C.UTF-8", "PYTHONWARNINGS": "error"}
@@ -52,20 +73,39 @@ class Run:
         """Stdout as the one JSON object that it must be."""
         return json.loads(self.stdout)
 
+    @property
+    def error(self) -> str:
+        """What the last error on stderr is about: without where, why and hint."""
+        return self.stderr.rpartition("error: ")[2].partition("\n")[0]
+
 
 class Workspace:
-    """`./matrices`, `./locks`, a cache and a folder for temporary files, all below `root`."""
+    """`./matrices`, `./locks`, a cache and a folder for temporary files, all below `root`.
 
-    def __init__(self, root: Path, index_url: str) -> None:
+    `index` is pip's: an address, or one that the tests add to. By default nothing listens there.
+    """
+
+    def __init__(self, root: Path, index: LoopbackIndex | str = NOBODY) -> None:
         self.root = root
         self.matrices = root / "matrices"
         self.locks = root / "locks"
         self.cache = root / "cache"
         self.temporary = root / "temporary"
-        self.index_url = index_url
+        self.index_url = index if isinstance(index, str) else index.url
+        self._index = index
         for folder in (self.matrices / "stacks", self.matrices / "facts", self.temporary, root / "home"):
             folder.mkdir(parents=True)
         (root / "Makefile").touch()  # hints name `make` where there is one
+
+    @property
+    def index(self) -> LoopbackIndex:
+        """The index that tests add to."""
+        assert isinstance(self._index, LoopbackIndex)
+        return self._index
+
+    def serve(self, *rows: str) -> None:
+        """Add plain wheels to the index; a row is `name version …` or `name version …: requirement, …`."""
+        self.index.serve(*rows)
 
     # --- what a user writes
 
@@ -83,6 +123,13 @@ class Workspace:
         """Write the facts about a project; mandatory keys are added to each row."""
         head = '[defaults]\nstrength = "vendor"\nsource = "a test"\nchecked = 2026-11-20\n\n'
         (self.matrices / "facts" / f"{project}.toml").write_text(head + textwrap.dedent(rows))
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        """Replace a text that a file of the matrices has."""
+        path = self.matrices / name
+        text = path.read_text(encoding="utf-8")
+        assert old in text
+        path.write_text(text.replace(old, new), encoding="utf-8")
 
     def indexes(self, rows: str) -> None:
         """Write indexes.toml."""
@@ -103,7 +150,9 @@ class Workspace:
             **changes,
         }
 
-    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+    def start(
+        self, *arguments: str, stderr: int | IO[bytes] = subprocess.PIPE, **environment: str
+    ) -> subprocess.Popen[str]:
         """Start the command without waiting."""
         return subprocess.Popen(
             [str(COMMAND), *arguments],
@@ -111,7 +160,7 @@ class Workspace:
             env=self.environment(**environment),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=stderr,
             text=True,
             encoding="utf-8",
         )
@@ -171,6 +220,12 @@ class Workspace:
     def pins(self, stack: str = "demo") -> dict[str, str]:
         """The pins of a stack's lock."""
         return {pin["name"]: pin["version"] for pin in self.content(stack)["pin"]}
+
+    def warnings(self, stack: str = "demo") -> list[str]:
+        """What a stack's lock warns of, in English."""
+        lock = lock_file.read(self.folder(stack))
+        assert lock is not None
+        return [translate(warning, "en") for warning in lock.warnings]
 
     def forget(self) -> None:
         """Empty the cache."""

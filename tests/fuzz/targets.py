@@ -35,7 +35,7 @@ from resolver.config.compile import compile_problems
 from resolver.config.load import Document, Inputs, read_text
 from resolver.errors import IndexFailure, InputError, WrongRelease
 from resolver.index import snapshot as snapshot_file
-from resolver.index.net.failures import _seconds
+from resolver.index.net.failures import Patience
 from resolver.index.net.files import MissingSpanError, RangeFile
 from resolver.index.net.pipconfig import read_pip_config
 from resolver.index.parse import metadata, simple
@@ -254,7 +254,7 @@ def names(content: bytes) -> None:
 def headers(content: bytes) -> None:
     """Header fields of which a number or a moment is read, a line each."""
     for line in content.decode("latin-1").splitlines():
-        assert 0.0 <= _seconds(line) <= 20.0
+        assert 0.0 <= Patience(pause=0.0).wait(1, line) <= 20.0
 
 
 def addresses(content: bytes) -> None:

@@ -24,7 +24,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def better_days(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The locks of a stack that requires demo, which has only 1.0."""
     with LoopbackIndex() as index:
-        workspace = Workspace(tmp_path_factory.mktemp("before") / "work", index.url)
+        workspace = Workspace(tmp_path_factory.mktemp("before") / "work", index)
         index.add_wheel("demo", "1.0")
         workspace.stack("demo")
         workspace.locked()

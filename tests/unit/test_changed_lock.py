@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from resolver.lock import diff, file
-from resolver.model.lock import Change, Lock
+from resolver.model.lock import Lock
 from tests.functional.workspace import REPOSITORY
 
 COMMITTED = REPOSITORY / "tests" / "fuzz" / "corpus" / "lock" / "verl-one-step-off.toml"
@@ -21,26 +21,6 @@ def lock(tmp_path: Path) -> Lock:
     found = file.read(tmp_path)
     assert found is not None
     return replace(found, first=False, change=())
-
-
-def test_the_first_lock_says_that_it_is(lock: Lock) -> None:
-    assert diff.after(None, lock) == replace(lock, first=True)
-
-
-def test_locking_again_keeps_what_changed_before(lock: Lock) -> None:
-    before = replace(lock, change=(Change(name="numpy", old="1.26.3", new="1.26.4"),))
-    assert diff.after(before, lock) == before
-    assert diff.after(replace(lock, first=True), lock).first
-
-
-def test_what_moved_came_and_went(lock: Lock) -> None:
-    numpy = next(pin for pin in lock.pin if pin.name == "numpy")
-    moved = replace(lock, pin=(replace(numpy, version="2.0"), replace(numpy, name="six"), *lock.pin[2:]))
-    assert [(one.name, one.old, one.new) for one in diff.after(lock, moved).change] == [
-        ("numpy", "1.26.4", "2.0"),
-        ("six", "", "1.26.4"),
-        ("verl", "0.7.0.dev0 (ccd7d934f91b)", ""),
-    ]
 
 
 def test_a_file_that_changed_under_its_name_is_told_with_its_hash(lock: Lock) -> None:

@@ -12,7 +12,7 @@ from resolver.index.net.worker import Worker
 
 LOST = """
 import os, signal, sys
-from resolver.cli.failures import listen
+from resolver.cli.commands import listen
 listen()
 class Gone:
     def __del__(self):
@@ -35,7 +35,7 @@ commands.main()
 """
 
 ODD = """
-from resolver.cli.failures import listen
+from resolver.cli.commands import listen
 listen()
 class Gone:
     def __del__(self):

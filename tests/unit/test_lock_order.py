@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 from packaging.utils import canonicalize_name
 
 from resolver.errors import InputError
 from resolver.lock.order import stages
 from resolver.model.fact import After, Strength
-from resolver.model.lock import Mode
+from resolver.model.lock import LockedGit, LockedPin, Mode
 from resolver.model.message import message, text
 from tests.problems import CHECKED, taken
 
@@ -27,43 +29,42 @@ def after(package: str, *others: str) -> After:
     )
 
 
-def wheels(*names: str) -> dict[str, Mode]:
-    return dict.fromkeys(names, "wheels")
+def pins(names: Iterable[str], mode: Mode = "wheels", git: LockedGit | None = None) -> list[LockedPin]:
+    return [LockedPin(name=name, version="1", index="pypi", mode=mode, git=git) for name in names]
 
 
 def test_what_comes_after_something_is_a_later_stage_that_says_why() -> None:
     """What no fact orders comes last."""
     reason = text("it looks at them")
     why = message("order.after", package="a", others=["b"], reason=reason, where="facts/a.toml:7")
-    told = [(stage.pins, stage.because) for stage in stages(wheels("a", "b", "c"), [after("a", "b", "absent")])]
+    told = [(stage.pins, stage.because) for stage in stages(pins("abc"), [after("a", "b", "absent")])]
     assert told == [(("b",), ()), (("a",), (why,)), (("c",), ())]
 
 
 def test_a_cycle_is_told_with_the_facts_that_make_it() -> None:
     facts = [after("a", "b"), after("b", "a"), after("c", "a")]
     with pytest.raises(InputError) as refused:
-        stages(wheels("a", "b", "c"), facts)
+        stages(pins("abc"), facts)
     assert refused.value.message in ("the facts order a, b in a cycle", "the facts order b, a in a cycle")
     assert refused.value.where == "facts/a.toml:7, facts/b.toml:7"
 
 
 def test_a_source_that_rewrites_others_comes_after_all_but_itself() -> None:
     _, plugin = taken("plugin", "1.0", rewrites=("plugin", "target"))
-    found = stages({"plugin": "built-apart", "target": "wheels", "rest": "wheels"}, (), [plugin])
+    built = pins(["plugin"], "built-apart", LockedGit(url="https://h/x", commit="0" * 40))
+    found = stages([*built, *pins(["target", "rest"])], (), [plugin])
     assert [stage.pins for stage in found] == [("target",), ("rest",), ("plugin",)]
     why = message("order.rewrites", package="plugin", others=["target"], where="facts/plugin.toml:7")
     assert found[-1].because == (why,)
 
 
 def test_pip_comes_first_then_what_is_built_in_an_environment_of_its_own() -> None:
-    modes: dict[str, Mode] = {
-        **wheels("base", "pip", "setuptools", "target"),
-        "alone": "built-apart",
-        "here": "built-here",
-        "late": "built-apart",
-        "with-the-environments-tools": "built-apart",
-    }
-    found = stages(modes, [after("late", "target")], environments={"alone": 0, "late": 0})
+    locked = [
+        *pins(["base", "pip", "setuptools", "target"]),
+        *pins(["alone", "late", "with-the-environments-tools"], "built-apart"),
+        *pins(["here"], "built-here"),
+    ]
+    found = stages(locked, [after("late", "target")], environments={"alone": 0, "late": 0})
     assert [stage.pins for stage in found] == [
         ("pip", "setuptools"),
         ("alone",),
@@ -77,4 +78,4 @@ def test_pip_comes_first_then_what_is_built_in_an_environment_of_its_own() -> No
 
 
 def test_setuptools_alone_is_no_reason_for_a_stage() -> None:
-    assert [stage.pins for stage in stages(wheels("base", "setuptools"), ())] == [("base", "setuptools")]
+    assert [stage.pins for stage in stages(pins(["base", "setuptools"]), ())] == [("base", "setuptools")]

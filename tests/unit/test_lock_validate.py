@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -12,51 +13,16 @@ from resolver.i18n import translate
 from resolver.lock import file
 from tests.functional.workspace import REPOSITORY
 
-FORMAT_1 = REPOSITORY / "tests" / "fuzz" / "corpus" / "lock" / "verl-qwen3.5.toml"
 COMMITTED = REPOSITORY / "tests" / "fuzz" / "corpus" / "lock" / "verl-one-step-off.toml"
 
-PASSED_OVER = """\
-[[passed-over]]
-project = "numpy"
-version = "1 x"
-archive = "numpy-2.tar.gz"
-archive-of = "numpy"
-archive-version = "2"
-index = "pypi"
-
-[[pin]]
-"""
-
-DRIVER = """\
-[[driver]]
-by = "CANN 8.3.RC1"
-needs = ["{need}"]
-text = "it wants a driver"
-fact = "{fact}"
-
-[[pin]]
-"""
-
-
-STAGE = """\
-[[stage]]
-mode = "wheels"
-pins = [{}]
-
-[[pin]]
-"""
-
+FORMAT_1 = REPOSITORY / "tests" / "fuzz" / "corpus" / "lock" / "verl-qwen3.5.toml"
+TRUSTED = 'ref = "v0.5.0-716-gccd7d934"\neditable = true\n'
+GIT = '[pin.git]\nurl = "https://github.com/volcengine/verl.git"\n'
 NUMPY = """\
 [[pin.file]]
 name = "numpy-1.26.4-cp310-cp310-manylinux_2_17_aarch64.manylinux2014_aarch64.whl"
 sha256 = "d209d8969599b27ad20994c8e41936ee0964e6da07478d6c35016bc386b66ad4"
 """
-
-GIT = """\
-[pin.git]
-url = "https://github.com/volcengine/verl.git"
-"""
-
 SETUPTOOLS = """\
 [[build-pin]]
 name = "setuptools"
@@ -68,22 +34,33 @@ mode = "wheels"
 name = "setuptools-80.9.0-py3-none-any.whl"
 sha256 = "062d34222ad13e0cc312a4c02d73f059e86a4acbfbdea8f8f76b28c99f306922"
 
+[[build-pin]]
 """
 
-TRUSTED = 'ref = "v0.5.0-716-gccd7d934"\neditable = true\n'
 
-SUBMODULE = 'submodules = [{{ path = "{}", url = "{}", commit = "0123456789abcdef0123456789abcdef01234567" }}]\n'
+def table(name: str, before: str = "[[pin]]\n", **values: object) -> str:
+    """A table of an array, in front of another line."""
+    rows = "".join(f"{key.replace('_', '-')} = {json.dumps(value)}\n" for key, value in values.items())
+    return f"[[{name}]]\n{rows}\n{before}"
 
-STEP = (
-    TRUSTED
-    + """
-[[pin.git.steps]]
-comment = "{}"
-run = ["{}"]
-move = "{}"
-to = "b"
-"""
-)
+
+def driver(need: str, fact: str) -> str:
+    return table("driver", by="CANN 8.3.RC1", needs=[need], text="it wants a driver", fact=fact)
+
+
+def stage(*pins: str) -> str:
+    return table("stage", mode="wheels", pins=pins)
+
+
+def step(comment: str, run: str, move: str) -> str:
+    return TRUSTED + table("pin.git.steps", "", comment=comment, run=[run], move=move, to="b")
+
+
+def submodule(path: str, url: str) -> str:
+    return f'{TRUSTED}submodules = [{{ path = "{path}", url = "{url}", commit = "{"0123456789" * 4}" }}]\n'
+
+
+OVER = {"project": "numpy", "archive": "numpy-2.tar.gz", "archive_of": "numpy", "archive_version": "2", "index": "pypi"}
 
 
 @pytest.mark.parametrize(
@@ -100,12 +77,8 @@ to = "b"
         ('commit = "', 'commit = "x', "a commit is 40 hexadecimal digits, in lower case"),
         ('url = "https://', 'url = "https://u:p@', "the address contains credentials"),
         ('sha256 = "', 'sha256 = "$(x)', "is not the sha256 of"),
-        (
-            TRUSTED,
-            TRUSTED + SUBMODULE.format("../x", "https://h/x"),
-            "it is not a path inside the repository or archive",
-        ),
-        (TRUSTED, TRUSTED + SUBMODULE.format("x", "ext::sh -c id"), "only https, ssh, file are supported"),
+        (TRUSTED, submodule("../x", "https://h/x"), "it is not a path inside the repository"),
+        (TRUSTED, submodule("x", "ext::sh -c id"), "only https, ssh, file are supported"),
         ('{ name = "pypi" }', '{ name = "huawei" }', "`numpy` is from `pypi`, which is not an index of the lock"),
         ('{ name = "pypi" }', '{ name = "pypi" }, { name = "pypi" }', "`pypi` is an index 2 times"),
         (
@@ -114,28 +87,17 @@ to = "b"
             "`numpy` is wheels, and in a stage that is built-here",
         ),
         ('name = "numpy-', 'name = "numba-', " is not a file of numpy "),
-        ('name = "numpy-', 'name = "numpy-1', " is not a file of numpy "),
-        ("[[pin]]\n", PASSED_OVER, "`1 x` is not the version of `numpy`"),
-        (
-            "[[pin]]\n",
-            DRIVER.format(need="hdk >= 25", fact="numpy-abi"),
-            "`numpy-abi`, which is not a fact of the lock",
-        ),
-        (
-            "[[pin]]\n",
-            DRIVER.format(need="cann in 8.5.0", fact="antlr4-runtime-archives"),
-            "`cann in 8.5.0` states nothing about the driver",
-        ),
-        ("[[pin]]\n", STAGE.format(""), "has no pins"),
-        ("[[pin]]\n", STAGE.format('"other"'), "a stage names `other`, which is not a pin"),
-        ("[[pin]]\n", STAGE.format('"numpy"'), "`numpy` is in 2 stages"),
-        ('    "verl",\n]\n\n[[stage]]', '    "verl",\n    "numpy",\n]\n\n[[stage]]', "`numpy` is in 2 stages"),
-        ('    "vllm",\n]\n', '    "vllm",\n    "vllm-ascend",\n]\n', "`vllm-ascend` is in 2 stages"),
+        ("[[pin]]\n", table("passed-over", version="1 x", **OVER), "`1 x` is not the version of `numpy`"),
+        ("[[pin]]\n", driver("hdk >= 25", "numpy-abi"), "`numpy-abi`, which is no fact here"),
+        ("[[pin]]\n", driver("cann in 8.5.0", "antlr4-runtime-archives"), "states nothing about the driver"),
+        ("[[pin]]\n", stage(), "has no pins"),
+        ("[[pin]]\n", stage("other"), "a stage names `other`, which is not a pin"),
+        ("[[pin]]\n", stage("numpy"), "`numpy` is in a stage 2 times"),
         ("requires = [\n", 'requires = [\n    "a==",\n', "Expected"),
         ('code = "text"', 'code = "no.such"', "there is no message `no.such` with these values"),
         ('code = "text"', 'code = "lock.yanked"', "there is no message `lock.yanked` with these values"),
         ('name = "verl"', 'name = "numpy"', "`numpy` is a pin 2 times"),
-        ("[[build-pin]]\n", SETUPTOOLS + "[[build-pin]]\n", "`setuptools` is a build-pin 2 times"),
+        ("[[build-pin]]\n", SETUPTOOLS, "`setuptools` is a build-pin 2 times"),
         ('name = "numpy-1.26.4', 'name = "-1.26.4', "is not the name of a file"),
         ('name = "numpy-1.26.4', 'name = ".numpy-1.26.4', "is not the name of a file"),
         (NUMPY, "", "`numpy` has no file"),
@@ -145,15 +107,11 @@ to = "b"
         ("SETUPTOOLS_SCM_PRETEND_VERSION =", "SETUPTOOLS-SCM =", "`SETUPTOOLS-SCM` is not the name of an environment"),
         ("[import-env]\nTORCH_", "[import-env]\nTORCH-", "`TORCH-DEVICE_BACKEND_AUTOLOAD` is not the name of"),
         ('name = "HCCL_CONNECT_TIMEOUT"', 'name = "HCCL;x"', "`HCCL;x` is not the name of an environment variable"),
-        (
-            'value = "7200"',
-            'value = "7200\\nx"',
-            "the value of `HCCL_CONNECT_TIMEOUT` has characters that do not print",
-        ),
+        ('value = "7200"', 'value = "7200\\nx"', "value of `HCCL_CONNECT_TIMEOUT` has characters that do not print"),
         ('    "torch",\n    "vllm",\n', '    "torch; x",\n    "vllm",\n', "`torch; x` is not the name of a module"),
-        (TRUSTED, STEP.format("a\\nb", "true", "a"), "has characters that do not print"),
-        (TRUSTED, STEP.format("a", "true\\nx", "a"), "has characters that do not print"),
-        (TRUSTED, STEP.format("a", "true", "../a"), "it is not a path inside the repository or archive"),
+        (TRUSTED, step("a\nb", "true", "a"), "has characters that do not print"),
+        (TRUSTED, step("a", "true\nx", "a"), "has characters that do not print"),
+        (TRUSTED, step("a", "true", "../a"), "it is not a path inside the repository"),
     ],
 )
 def test_an_edited_lock_says_what_is_wrong(tmp_path: Path, old: str, new: str, why: str) -> None:

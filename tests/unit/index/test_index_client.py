@@ -24,7 +24,7 @@ from typing import Any
 import httpx
 import pytest
 
-from resolver.cli.failures import failure as explained
+from resolver.cli.commands import failure as explained
 from resolver.errors import IndexFailure, InputError, Unreachable
 from resolver.index.net.client import FILES, PAGES, Client, Reply
 from resolver.index.net.failures import BRIEF, Patience
@@ -513,8 +513,8 @@ def test_a_run_that_may_open_too_few_files_does_not_begin() -> None:
             Connection(PipConfig(index_url=""), Meter())
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (few, many))
-    told, status = explained(caught.value)
-    assert (str(told), status) == (
+    told = explained(caught.value)
+    assert (str(told), told.exit_status) == (
         "the operating system refused\n  Too many open files\nhint: allow more open files: `ulimit -n 1024`",
         2,
     )

@@ -1,0 +1,218 @@
+"""What a run writes to the console: lines with commands as called, its progress, and the page of a conflict."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from msgspec.structs import replace
+
+from resolver.cli import COMMANDS
+from resolver.errors import shown
+from resolver.i18n import translate
+from resolver.index.protocol import Traffic
+from resolver.model.message import Message, message
+from resolver.model.problem import Problem
+from resolver.model.text import Language
+from resolver.report.document import Document
+from resolver.report.terminal import WIDTH, terminal_text
+from resolver.report.text import cut, width
+
+if TYPE_CHECKING:  # loaded where there is something to download, or a conflict
+    from resolver.index.net.downloads import Copied
+    from resolver.model.explanation import Awaited, Contradiction, Explanation
+
+_EVERY = 0.1  # seconds between redraws
+_SHORTEST = 16  # columns that are left of a label
+_NARROWEST = 40  # columns; below that, lines would be single words
+_COMMAND = re.compile(rf"\bascend-lock(?= (?:{'|'.join(COMMANDS)}|--help)\b)")
+
+
+def as_called(text: str) -> str:
+    """The text with the path by which this program was called, if it was: `.venv/bin/ascend-lock lock …`.
+
+    If it was found through PATH, commands have only its name, although the system passes a path. For terminals only:
+    files have the same content on every machine.
+    """
+    called = sys.argv[0]
+    if os.sep not in called or Path(called).name != "ascend-lock" or not _COMMAND.search(text):
+        return text
+    return text if shutil.which("ascend-lock") == called else _COMMAND.sub(lambda _: called, text)
+
+
+def tell(text: str) -> None:
+    """Print a line on stdout, with commands as called."""
+    sys.stdout.write(as_called(text) + "\n")
+
+
+def complain(text: str) -> None:
+    """The same on stderr."""
+    sys.stderr.write(as_called(text) + "\n")
+    sys.stderr.flush()
+
+
+def columns(stream: TextIO, widest: int) -> int:
+    """`widest`, limited by the terminal's width; without a terminal always `widest`."""
+    with suppress(OSError, ValueError):
+        room = os.get_terminal_size(stream.fileno()).columns
+        return max(min(room or widest, widest), _NARROWEST)  # a serial console reports 0
+    return widest
+
+
+class Progress:
+    """A line that says what is going on. Silent if stderr is not a terminal."""
+
+    def __init__(self, language: Language = "en", *, enabled: bool | None = None) -> None:
+        self.language = language
+        self._enabled = sys.stderr.isatty() if enabled is None else enabled
+        self._last = 0.0
+        self._drawn = False
+        self._label = ""
+        self._place = ""
+        self._counters = ""
+        self._transfers = ""
+        self._first: tuple[float, int] | None = None  # report of a transfer, with its time
+        self._warned: set[str] = set()
+
+    def place(self, text: str) -> None:
+        """Set a prefix for all labels from now on: which part of a larger whole is being worked on."""
+        self._place = text
+
+    def label(self, text: str) -> None:
+        """Start a new part of the work."""
+        self._label = self._place + text
+        self._draw(force=True)
+
+    def solving(self, rounds: int, packages: int) -> None:
+        """Called by the solver, once per round and before each further release tried in it."""
+        told = translate("cli.packages", self.language, packages), translate("cli.steps", self.language, rounds)
+        self._counters = translate("cli.also", self.language).join(told)
+        self._draw()
+
+    def fetching(self, traffic: Traffic) -> None:
+        """Called by the catalog, from its thread."""
+        self._transfers = translate("cli.requests", self.language, traffic.requests, size=f"{traffic.bytes / 1e6:.0f}")
+        self._draw()
+
+    def copying(self, copied: Copied) -> None:
+        """Called by a transfer, from its thread."""
+        now = time.monotonic()
+        self._first = self._first or (now, copied.bytes)
+        rate = (copied.bytes - self._first[1]) / max(now - self._first[0], _EVERY)
+        size = f"{copied.bytes / 1e6:.0f}"
+        if copied.total is not None:
+            size = translate("cli.of", self.language, part=size, whole=f"{copied.total / 1e6:.0f}")
+        files = translate("cli.files", self.language, copied.of_files)
+        self._counters = translate("cli.of", self.language, part=copied.files, whole=files)
+        self._transfers = translate("cli.transfer", self.language, size=size, rate=f"{max(rate, 0) / 1e6:.1f}")
+        self._draw()
+
+    def warn(self, warning: Message) -> None:
+        """Print a warning on a line of its own, terminal or not, once each."""
+        text = translate(warning, self.language)
+        if text in self._warned:
+            return
+        self._warned.add(text)
+        self.clear()
+        sys.stderr.write(
+            translate("cli.warning", self.language, message="\n".join(map(shown, text.split("\n")))) + "\n"
+        )
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Erase the line."""
+        if self._drawn:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self._drawn = False
+
+    def _draw(self, *, force: bool = False) -> None:
+        now = time.monotonic()
+        if self._enabled and (force or now - self._last >= _EVERY):
+            self._last = now
+            columns = shutil.get_terminal_size().columns - 1
+            sys.stderr.write(f"\r\x1b[K{cut(self._line(columns), columns)}")
+            sys.stderr.flush()
+            self._drawn = True
+
+    def _line(self, columns: int) -> str:
+        """The label and the figures. Where they are too wide, the label gives way."""
+        label = self._label
+        figures = translate("semicolon", self.language).join(filter(None, (self._counters, self._transfers)))
+        if not (label and figures):
+            return label + figures
+        excess = width(translate("cli.going-on", self.language, label=label, done=figures)) - columns
+        room = max(width(label) - excess - 1, _SHORTEST)
+        if excess > 0 and room < width(label):
+            label = cut(label, room) + "…"
+        return translate("cli.going-on", self.language, label=label, done=figures)
+
+
+@dataclass
+class Page:
+    """Pages on `out`, or nowhere without it. Each target's begins with an empty line, the first one apart.
+
+    `options` are those of this run that the suggested commands have to repeat, as no file records them.
+    """
+
+    out: TextIO | None
+    progress: Progress
+    options: tuple[str, ...] = ()
+    _begun: bool = field(default=False, init=False)
+    _written: int = field(default=0, init=False)  # contradictions of the last page
+
+    def why(
+        self, problem: Problem, contradictions: tuple[Contradiction, ...], awaited: tuple[Awaited, ...] = ()
+    ) -> None:
+        """Write the first part, which is known long before the ways out."""
+        from resolver.report.explanation.conflict import conflict_blocks  # loaded where there is a conflict
+
+        self._written = len(contradictions)
+        self.write("\n" if self._begun else "")
+        self.write_blocks(conflict_blocks(problem, contradictions, awaited, self.progress.language))
+        self.write("\n")
+        self._warn_of_other_indexes(contradictions)
+
+    def ways(self, explanation: Explanation) -> None:
+        """Write the second part, after contradictions that were found since the first."""
+        from resolver.report.explanation.conflict import further_blocks, ways_out_blocks
+        from resolver.report.explanation.sentences import shown
+
+        language = self.progress.language
+        if further := shown(explanation.contradictions)[self._written :]:
+            self.write_blocks(further_blocks(further, language))
+            self.write("\n")
+        told = replace(explanation, options=(*explanation.options, *self.options))
+        in_checkout = Path("Makefile").is_file() and Path("matrices").is_dir()
+        self.write_blocks(ways_out_blocks(told, language, in_checkout=in_checkout))
+
+    def write_blocks(self, blocks: Document) -> None:
+        """Write a part of the page, no wider than the terminal."""
+        self.write(terminal_text(blocks, WIDTH if self.out is None else columns(self.out, WIDTH)))
+
+    def _warn_of_other_indexes(self, contradictions: Iterable[Contradiction]) -> None:
+        """If no index has a project: pip on this machine would have asked others as well."""
+        from resolver.index.net.pipconfig import read_pip_config
+        from resolver.model.resolution import Lack, Lacks
+
+        every = (one for each in contradictions for one in each.statements)
+        missing = [f"`{one.subject}`" for one in every if isinstance(one, Lacks) and one.lack is Lack.PROJECT]
+        if missing and self.out is not None and (beside := read_pip_config().beside):
+            names, options = tuple(dict.fromkeys(missing)), tuple(beside)
+            self.progress.warn(message("cli.not-followed", options=options, names=names))
+
+    def write(self, text: str) -> None:
+        """Write text between the pages, or of another result."""
+        if self.out is not None:
+            self.progress.clear()
+            self.out.write(as_called(text))
+            self.out.flush()
+            self._begun = True

@@ -1,0 +1,220 @@
+"""A run over stacks: their targets with the locks there are, and locking them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from resolver.cli.catalogs import Catalogs
+from resolver.cli.commands import failure
+from resolver.cli.console import Page
+from resolver.cli.options import Settings
+from resolver.cli.stacks import chosen
+from resolver.config.compile import compile_problems
+from resolver.config.load import Inputs, load
+from resolver.errors import InputError, NothingToLock, ResolverError
+from resolver.i18n import translate
+from resolver.index.protocol import Catalog
+from resolver.lock import diff
+from resolver.lock import file as lock_file
+from resolver.lock import folder as lock_folder
+from resolver.lock.remembered import RememberedLock
+from resolver.lock.upgrade import KEEP_ALL, UpgradePolicy
+from resolver.model.lock import Lock
+from resolver.model.message import message
+from resolver.model.problem import Problem
+from resolver.model.requirement import Requirement
+
+if TYPE_CHECKING:  # a remembered lock needs no explaining
+    from resolver.cli.answers import Draft
+    from resolver.model.explanation import Explanation
+
+_Result = TypeVar("_Result")
+
+_NEEDS_FACTS = ("torch-npu", "vllm-ascend")  # their metadata says nothing of CANN, nor of what to install with them
+
+
+class Job(msgspec.Struct, frozen=True):
+    """One target to be locked. `known`: it has a conflict report instead of a lock."""
+
+    inputs: Inputs
+    problem: Problem
+    folder: Path
+    previous: Lock | None
+    known: bool
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The result for a target, its `job`; or for a whole stack, if its files could not be read.
+
+    `moved` tells whether any decision changed, `written` whether the folder of the lock did.
+    """
+
+    stack: str
+    target: str = ""
+    folder: Path = Path()
+    job: Job | None = None
+    found: Lock | Explanation | ResolverError
+    seconds: float = 0.0
+    moved: bool = False
+    written: bool = False
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is no solution, and the target's conflict report said so before."""
+        return not isinstance(self.found, (Lock, ResolverError)) and self.job is not None and self.job.known
+
+
+class _OvertakenError(Exception):
+    """Another run wrote a lock since this one read it."""
+
+
+def attempt(work: Callable[[], _Result]) -> _Result | ResolverError:
+    """The result of `work`, or why it failed."""
+    try:
+        return work()
+    except Exception as error:
+        return failure(error)
+
+
+@dataclass(frozen=True)
+class Session:
+    """What a run works with. Conflicts are told on the `page`; `anew` solves even if the result is remembered."""
+
+    settings: Settings
+    catalogs: Catalogs
+    page: Page
+    policy: UpgradePolicy = KEEP_ALL
+    anew: bool = False
+
+    def jobs(self, stack: str) -> list[Job]:
+        """The targets of a stack, each with its existing lock. Raises ResolverError."""
+        run, progress = self.settings, self.settings.progress
+        inputs = load(stack, run.matrices)
+        problems = chosen(compile_problems(inputs, exclude_newer=run.cutoff), run.targets)
+        needs = [ask.need for problem in problems for ask in problem.stack.asks]
+        asked = {need.name for need in needs if isinstance(need, Requirement)}
+        for name in _NEEDS_FACTS:
+            if name in asked and not (run.matrices / "facts" / f"{name}.toml").is_file():
+                progress.warn(message("cli.no-facts", name=name, folder=run.matrices / "facts"))
+        jobs = []
+        for problem in self.catalogs.with_sources(problems):
+            folder = run.locks / problem.stack.name / problem.target.name
+            lock_folder.tidy(folder)
+            previous = self._previous(folder)
+            known = not (folder / lock_file.NAME).exists() and lock_folder.has_report(folder)
+            jobs.append(Job(inputs, problem, folder, previous, known))
+        return jobs
+
+    def lock(self, jobs: Sequence[Job]) -> list[Outcome]:
+        """Lock each target, with conflicts on the page; then write the locks, all at once, and the reports.
+
+        If another run writes a lock meanwhile, that becomes the previous lock and locking starts over from it.
+        Otherwise an upgrade would be undone by a run that started before it and finished after it.
+        """
+        while True:
+            try:
+                return self._write([self._outcome(job) for job in jobs])
+            except _OvertakenError:
+                jobs = [replace(job, previous=self._previous(job.folder)) for job in jobs]
+
+    def _previous(self, folder: Path) -> Lock | None:
+        """The lock in a folder; None if there is none.
+
+        Raises InputError if it cannot be read; for an upgrade, which keeps nothing of it, that is None, too.
+        """
+        try:
+            return lock_file.read_own(folder)
+        except InputError:
+            if self.policy.upgrade:
+                return None
+            raise
+
+    def _outcome(self, job: Job) -> Outcome:
+        stack, target = job.problem.stack.name, job.problem.target.name
+        progress = self.settings.progress
+        progress.label(translate("cli.locking", progress.language, stack=stack, target=target))
+        began = time.monotonic()
+        found = attempt(partial(self._answer, job))
+        return Outcome(
+            stack=stack,
+            target=target,
+            folder=job.folder,
+            job=job,
+            found=found,
+            seconds=time.monotonic() - began,
+            moved=isinstance(found, Lock) and (job.previous is None or not diff.same(job.previous, found)),
+        )
+
+    def _answer(self, job: Job) -> Lock | Explanation:
+        answer = self.catalogs.ask(job.problem, partial(self._lock_or_draft, job))
+        if not isinstance(answer, Lock):
+            return answer.finish()
+        progress, language = self.settings.progress, self.settings.language
+        if not answer.pin:
+            notes = [translate(note, language) for note in answer.notes]
+            raise NothingToLock(
+                translate("cli.nothing-applies", language, stack=answer.stack, target=answer.target.name),
+                where=job.problem.stack.where,
+                why="; ".join(notes) or translate("cli.nothing-applies-why", language),
+                hint=translate("cli.nothing-applies-hint", language),
+            )
+        for was, now in diff.replaced(job.previous, answer) if job.previous is not None else ():
+            progress.warn(message("cli.replaced", file=now.name, was=was.sha256, now=now.sha256))
+        return diff.after(job.previous, answer)
+
+    def _lock_or_draft(self, job: Job, catalog: Catalog) -> Lock | Draft:
+        """The lock, regardless of what changed; without a solution, the explanation as far as it is this target's."""
+        problem, kept = job.problem, self.policy.keep(job.previous)
+        remembered = RememberedLock(self.catalogs.pool.cache, problem)
+        lock = None if self.anew else remembered.recall(catalog, kept)
+        if lock is not None:
+            return lock
+        from resolver.cli.answers import drafted, solved
+        from resolver.resolve.solver import Refutation
+        from resolver.resolve.universe import Universe
+
+        universe = Universe(problem, catalog, kept.pins)
+        answer = solved(universe, kept, self.settings.progress.solving)
+        if isinstance(answer, Refutation):
+            self.catalogs.require_an_index(universe)
+            return drafted(answer, job.inputs, self)
+        # a lock is a fixed point: solving with its own pins preferred gives it again
+        for preferences in (kept, KEEP_ALL.keep(answer)):
+            remembered.keep(catalog, answer, preferences)
+        return answer
+
+    def _write(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
+        from resolver.report.files import render
+
+        before = {outcome.folder: outcome.job.previous for outcome in outcomes if outcome.job}
+        changed: dict[Path, dict[str, str]] = {}
+        for outcome in outcomes:
+            folder, found = outcome.folder, outcome.found
+            if isinstance(found, Lock):
+                texts = render(found)
+                if not lock_folder.current(texts, folder) or lock_folder.has_report(folder):
+                    changed[folder] = texts
+            elif not isinstance(found, ResolverError):
+                write_report(folder, found)
+
+        def require_the_same(folder: Path) -> None:
+            if self._previous(folder) != before[folder] and not lock_folder.current(changed[folder], folder):
+                raise _OvertakenError
+
+        lock_folder.replace(changed, require_the_same)
+        return [replace(outcome, written=outcome.folder in changed) for outcome in outcomes]
+
+
+def write_report(folder: Path, explanation: Explanation) -> None:
+    """Write the report of a conflict into its lock's folder, in both languages; an old lock there is kept."""
+    from resolver.report.explanation.conflict import report_files
+
+    lock_folder.add(folder, report_files(explanation))

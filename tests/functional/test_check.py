@@ -1,0 +1,393 @@
+"""`ascend-lock check`: what changed since a lock was made, of one stack or of all, here or in a folder of one's own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.functional.conftest import Begin
+from tests.functional.workspace import NOBODY, Run, Workspace, targets, tree
+from tests.loopback import Fault, LoopbackIndex, altered, status
+
+LANGUAGE_OF_C = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+def one_lock(workspace: Workspace) -> None:
+    workspace.serve("a 1.0 2.0")
+    workspace.stack("a")
+    workspace.facts("c", '[[requires]]\nid = "c-a"\nneeds = ["a"]\nreason = "so it is"\n')
+    workspace.indexes('[[index]]\nname = "spare"\nurl = "https://index.example/simple/"\n')
+
+
+@pytest.fixture
+def current(workspace: Workspace, begin_with: Begin) -> Workspace:
+    """A lock that `check` finds current."""
+    begin_with(one_lock)
+    return workspace
+
+
+def rewritten(change: Callable[[bytes], bytes], *path: str) -> Callable[[Workspace], None]:
+    def rewrite(workspace: Workspace) -> None:
+        file = workspace.root.joinpath(*path)
+        file.write_bytes(change(file.read_bytes()))
+
+    return rewrite
+
+
+def a_comment(*path: str) -> Callable[[Workspace], None]:
+    return rewritten(lambda content: content + b"# changed\n", *path)
+
+
+CHANGES: list[Callable[[Workspace], None]] = [
+    a_comment("matrices/stacks/demo.toml"),
+    a_comment("matrices/facts/c.toml"),
+    a_comment("matrices/indexes.toml"),
+    lambda workspace: workspace.facts("b", '[[requires]]\nid = "b-a"\nneeds = ["a"]\nreason = "so it is"\n'),
+    lambda workspace: (workspace.matrices / "facts/c.toml").unlink(),
+    a_comment("locks/demo/there/install.sh"),
+    rewritten(lambda content: content.replace(b"\n", b"\r\n"), "locks/demo/there/install.sh"),  # bash does not run it
+    a_comment("locks/demo/there/lock.toml"),
+    lambda workspace: (workspace.folder() / "lock.toml").unlink(),
+    lambda workspace: (workspace.folder() / "report.md").unlink(),
+    rewritten(lambda _: b"\xff", "locks/demo/there/lock.toml"),
+    rewritten(lambda _: b"[", "matrices/stacks/demo.toml"),
+]
+
+
+def test_whatever_changes_is_seen(current: Workspace, tmp_path: Path) -> None:
+    work = {"matrices": current.matrices, "locks": current.locks}
+    for name, folder in work.items():
+        shutil.copytree(folder, tmp_path / name)
+    for change in CHANGES:
+        change(current)
+        assert current.run("check").status != 0
+        for name, folder in work.items():
+            shutil.rmtree(folder)
+            shutil.copytree(tmp_path / name, folder)
+    run = current.run("check")
+    assert (run.status, run.stdout) == (0, "demo for there: current\n")
+
+
+def test_a_cut_off_that_is_not_the_stacks_is_told(workspace: Workspace, index: LoopbackIndex) -> None:
+    """The next lock would take the stack's own again; one that only the command line gave holds."""
+    index.add_wheel("a", "1.0", uploaded="2025-01-02T00:00:00Z")
+    index.add_wheel("a", "2.0", uploaded="2025-06-02T00:00:00Z")
+    workspace.stack("a", more="[policy]\nexclude-newer = 2025-03-01\n")
+    workspace.locked()
+    assert workspace.run("check").status == 0
+    workspace.locked("--exclude-newer", "2025-12-01", "--upgrade")
+    assert workspace.pins() == {"a": "2.0"}
+    assert workspace.run("check").status == 4
+    workspace.locked()
+    assert workspace.pins() == {"a": "1.0"}
+    workspace.stack("a")
+    workspace.locked("--exclude-newer", "2025-12-01")
+    assert workspace.run("check").status == 0
+
+
+# --- several stacks
+
+
+def two_stacks(workspace: Workspace) -> None:
+    """One stack with two targets and one with a single one."""
+    workspace.serve("a 1.0 2.0")
+    workspace.stack("a", name="both", target=targets("aarch64", "x86_64"))
+    workspace.stack("a", name="one")
+
+
+@pytest.fixture
+def three(workspace: Workspace) -> Workspace:
+    """Two stacks that are locked, and one whose file is wrong."""
+    two_stacks(workspace)
+    assert workspace.run("lock", "both", "one").status == 0
+    workspace.stack("not a requirement", name="wrong")
+    return workspace
+
+
+def test_every_stack_is_looked_at_whatever_is_wrong_with_another(three: Workspace) -> None:
+    current = "both for 2 targets: current\none for there: current\n"
+    run = three.run("check")
+    assert (run.status, run.stdout.startswith(f"{current}wrong: failed: ")) == (2, True)
+    assert run.stderr.startswith("wrong: error: `not a requirement` is not a requirement\n  at matrices/stacks/wrong")
+    assert three.run("check", "all") == run
+    (three.matrices / "stacks" / "wrong.toml").unlink()
+    first = three.run("check", "all")
+    assert (first.status, first.stdout) == (0, current)
+
+
+def test_only_those_that_are_named(three: Workspace) -> None:
+    run = three.run("check", "one", "both", "one", "--lang", "zh")
+    assert (run.status, run.stdout) == (0, "one，目标 there：是最新的\nboth，2 个目标：是最新的\n")
+    assert three.run("check", "both").stdout == "both for aarch64: current\nboth for x86_64: current\n"
+    unknown = three.run("check", "one", "bth")
+    assert (unknown.status, unknown.stdout.splitlines()[1]) == (2, "bth: failed: there is no stack `bth`")
+    assert unknown.stderr.endswith("hint: did you mean `both`?\n")
+    run = three.run("check", "one", "wrong", "--json")
+    one, wrong = run.json["locks"]
+    assert (run.status, run.json["status"]) == (2, "error")
+    assert one == {"stack": "one", "target": "there", "stale": "", "state": "current"}
+    assert wrong["state"] == wrong["message"] == "`not a requirement` is not a requirement"
+
+
+def test_one_command_locks_all_that_are_stale(three: Workspace) -> None:
+    three.stack("a==1.0", name="one")
+    (three.locks / "both" / "aarch64" / "install.sh").write_text("")
+    (three.locks / "both" / "x86_64" / "lock.toml").write_text("<<<<<<<")
+    three.stack("a==2.0", name="new")
+    run = three.run("check", "one", "both", "new")
+    assert run.status == 4
+    lines = run.stdout.splitlines()
+    assert [line.partition(":")[0] for line in lines[:4]] == [
+        "one for there",
+        "both for aarch64",
+        "both for x86_64",
+        "new for there",
+    ]
+    assert lines[4:] == ["hint: ascend-lock lock one new", "hint: ascend-lock lock both --upgrade"]
+
+
+def test_a_lock_that_may_not_be_read_keeps_its_pins(three: Workspace) -> None:
+    """What the system refuses is mended there; `--upgrade` would throw the pins away."""
+    file = three.locks / "one" / "there" / "lock.toml"
+    file.unlink()
+    file.mkdir()
+    hints = three.run("check", "one").stdout.splitlines()[1:]
+    assert hints[0].startswith("hint: locks/one/there/lock.toml: move what is there out of the way")
+    assert hints[1:] == ["hint: ascend-lock lock one"]
+
+
+def test_hints_repeat_the_folders_of_the_command_line(three: Workspace) -> None:
+    folders = ("--matrices", three.matrices.rename(three.root / "my facts").name, "--locks", "other")
+    told = "--matrices 'my facts' --locks other"
+    assert three.run("check", "one", *folders).stdout.splitlines()[1:] == [f"hint: ascend-lock lock one {told}"]
+    for command in (("export", "one", "--format", "sbom"), ("verify", "one"), ("bundle", "one", "files")):
+        run = three.run(*command, *folders)
+        assert f"\nhint: ascend-lock lock one {told}" in run.stderr, run
+    assert three.run("bundle", "all", "files", *folders).stderr.endswith(f"hint: ascend-lock lock STACK {told}\n")
+    three.locks.rename(three.root / "other")
+    (three.root / "my facts" / "stacks" / "one.toml").rename(three.root / "my one.toml")
+    assert three.run("check", *folders).stderr.endswith(f" ascend-lock check path/to/one.toml {told}\n")
+    run = three.run("check", "./my one.toml", "--lang", "en")
+    assert (run.status, run.stdout.splitlines()[-1]) == (4, "hint: ascend-lock lock './my one.toml'")
+
+
+def test_all_is_understood_everywhere_and_nothing_to_look_at_is_no_success(workspace: Workspace) -> None:
+    run = workspace.run("check")
+    assert (run.status, run.error) == (2, "there are no stacks")
+    two_stacks(workspace)
+    run = workspace.run("snapshot", "all")
+    assert (run.status, len(run.stdout.splitlines())) == (0, 2)
+    assert workspace.run("facts", "check", "all") == workspace.run("facts", "check")
+
+
+# --- a folder with stacks of one's own, away from the checkout
+
+
+@pytest.fixture
+def own(current: Workspace) -> Path:
+    """A folder `own` beside the checkout, which has the stack `demo`; in it the stack `mine`, locked."""
+    folder = current.root / "own"
+    folder.mkdir()
+    text = (current.matrices / "stacks/demo.toml").read_text("utf-8")
+    (folder / "mine.toml").write_text(text.replace('name = "demo"', 'name = "mine"', 1), "utf-8")
+    assert current.run("lock", "own/mine.toml", "--locks", "own/locks").status == 0
+    return folder
+
+
+def rewrite(path: Path, old: str, new: str) -> None:
+    path.write_text(path.read_text("utf-8").replace(old, new, 1), "utf-8")
+
+
+def test_only_what_is_locked_there_is_checked(workspace: Workspace, own: Path) -> None:
+    here = ("--locks", "own/locks")
+    for names in ([], ["all"]):
+        run = workspace.run("check", *names, *here)
+        assert (run.status, run.stdout, run.stderr) == (0, "mine for there: current\n", "")
+    workspace.run("lock", "demo", *here)
+    rewrite(own / "mine.toml", '"a"', '"a==1.0"')
+    for names in ([], ["all"]):
+        run = workspace.run("check", *names, *here)
+        assert (run.status, run.stdout.splitlines()[0]) == (4, "demo for there: current")
+        assert run.stdout.endswith("hint: ascend-lock lock own/mine.toml --locks own/locks\n")
+    (own / "matrices" / "facts").mkdir(parents=True)  # a folder of facts without stacks is enough
+    given = ("--matrices", "own/matrices", "--locks", "own/others")
+    assert workspace.run("lock", "own/mine.toml", *given).status == 0
+    run = workspace.run("check", *given)
+    assert (run.status, run.stdout, run.stderr) == (0, "mine for there: current\n", "")
+
+
+def test_where_nothing_can_be_checked_it_fails(workspace: Workspace, own: Path) -> None:
+    (own / "mine.toml").rename(own / "other.toml")
+    run = workspace.run("check", "--locks", "own/locks")
+    assert (run.status, run.stdout, run.error) == (2, "", "there is nothing to check")
+    assert run.stderr.endswith("hint: ascend-lock check path/to/mine.toml --locks own/locks\n")
+    run = workspace.run("check", "--locks", "none/locks")
+    assert (run.status, run.error) == (2, "there is nothing to check")
+
+
+def test_a_folder_without_the_facts_about_ascend_is_told(workspace: Workspace, own: Path) -> None:
+    workspace.serve("torch-npu 2.8.0")
+    rewrite(own / "mine.toml", '"a"', '"torch-npu"')
+    lock = ("lock", "own/mine.toml", "--locks", "own/locks")
+    assert workspace.run(*lock).stderr.startswith("warning: There are no facts about torch-npu in matrices/facts")
+    assert workspace.run(*lock, "--lang", "zh").stderr.startswith("警告：matrices/facts 中没有关于 torch-npu 的事实，")
+    workspace.facts("torch-npu", "[[excludes]]\nversions = '==2.8.0'\nreason = 'broken'\nstrength = 'observed'")
+    assert "There are no facts" not in workspace.run(*lock).stderr
+
+
+def test_a_bundle_of_all_takes_what_has_a_lock(workspace: Workspace, own: Path) -> None:
+    workspace.stack("a>2", name="none")
+    run = workspace.run("bundle", "all", "out")
+    assert (run.status, " of demo for there; 1 file downloaded now." in run.stdout) == (0, True)
+    run = workspace.run("bundle", "all", "more", "--locks", "own/locks")
+    assert (run.status, " of mine for there;" in run.stdout) == (0, True)
+    run = workspace.run("bundle", "all", "more", "--locks", "none/locks")
+    assert (run.status, run.error) == (2, "there are no locks to bundle")
+
+
+def test_what_is_about_one_stack_says_so(workspace: Workspace) -> None:
+    workspace.stack("a")
+    (workspace.root / "dem.toml").touch()
+    for command, needed in (("explain", []), ("export", ["--format", "pylock"]), ("verify", [])):
+        run = workspace.run(command, "demo", "mine", *needed)
+        assert (run.status, run.error) == (2, "Got unexpected extra argument (mine)")
+    assert workspace.run("bundle", "dem", "out").stderr.endswith("\nhint: did you mean `dem.toml`?\n")
+
+
+def test_a_name_in_chinese_is_the_same_in_every_locale(workspace: Workspace, own: Path) -> None:
+    (own / "mine.toml").rename(workspace.root / "我的.toml")
+    assert workspace.run("lock", "我的.toml").status == 0
+    run = workspace.run_alone("check", "我的.toml", **LANGUAGE_OF_C)
+    assert (run.status, run.stdout) == (0, "mine for there: current\n")
+
+
+def test_a_shell_can_complete_names_of_stacks(workspace: Workspace, own: Path) -> None:
+    def offered(line: str) -> list[str]:
+        words = {"COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+        return workspace.run_alone(_ASCEND_LOCK_COMPLETE="bash_complete", **words).stdout.split()
+
+    assert offered("ascend-lock lock d") == ["plain,demo"]
+    assert offered("ascend-lock check own/") == ["file,own/"]
+
+
+# --- --upstream: what became of the files of a lock
+
+CHANGING = ("taken-back", "swapped", "doubled", "vanished", "pulled", "thinner", "retired", "obsolete", "unsafe")
+NAMES = (*CHANGING, "leaky", "kept")
+
+
+def eleven_projects(workspace: Workspace) -> None:
+    workspace.serve(*(f"{name} 1.0" for name in NAMES))
+    workspace.index.add_wheel("thinner", "1.0", tags="cp311-cp311-manylinux_2_28_aarch64")
+    workspace.stack(*NAMES)
+    workspace.facts("kept", '[[after]]\nid = "kept-is-last"\nothers = ["leaky"]\nreason = "r"\nchecked = 2020-01-31\n')
+
+
+@pytest.fixture
+def eleven(workspace: Workspace, begin_with: Begin) -> Workspace:
+    begin_with(eleven_projects)
+    return workspace
+
+
+def on_page(change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) -> Fault:
+    """The files of a JSON page, changed."""
+
+    def changed(body: bytes) -> bytes:
+        if not body:  # a 304
+            return body
+        page = json.loads(body)
+        return json.dumps({**page, "files": change(page["files"])}).encode()
+
+    return altered(changed)
+
+
+def with_hash(file: dict[str, Any], digit: str) -> dict[str, Any]:
+    return {**file, "hashes": {"sha256": digit * 64}}
+
+
+def upstream(workspace: Workspace, *options: str) -> Run:
+    """`check --upstream`, which must leave everything as it was."""
+    before = tree(workspace.root / "matrices"), tree(workspace.locks)
+    run = workspace.run("check", "demo", "--upstream", "--facts-days", "99999", *options)
+    assert (tree(workspace.root / "matrices"), tree(workspace.locks)) == before
+    return run
+
+
+def test_all_that_can_change_upstream(eleven: Workspace, index: LoopbackIndex) -> None:
+    locked = {pin["name"]: pin["file"][0]["sha256"] for pin in eleven.content()["pin"]}
+    index.add_wheel("taken-back", "1.0", yanked="it ate \x1b[2J data")
+    index.fault("*/swapped/", on_page(lambda files: [with_hash(file, "0") for file in files]))
+    index.fault("*/doubled/", on_page(lambda files: [*files, *(with_hash(file, "1") for file in files)]))
+    index.remove("vanished")
+    index.add_wheel("pulled", "2.0")
+    index.remove("pulled", "pulled-1.0-py3-none-any.whl")
+    index.remove("thinner", "thinner-1.0-py3-none-any.whl")
+    index.stands("retired", "archived")
+    index.stands("obsolete", "deprecated", "see kept")
+    index.stands("unsafe", "quarantined")
+    index.remove("unsafe", "unsafe-1.0-py3-none-any.whl")
+    run = upstream(eleven)
+    assert (run.status, run.stderr) == (5, "")
+    head, *told, end = run.stdout.splitlines()
+    assert (head, end) == ("demo for there: current", "  12 files were compared with their index pages")
+    assert [line.partition(": ")[0].strip() for line in told] == [
+        "two hashes",
+        "gone",
+        "different hash",
+        "yanked since",
+        "quarantined",
+        "gone",
+        "gone",
+        "deprecated",
+        "archived",
+        "gone",
+    ]
+    assert "  yanked since: taken-back 1.0 on `pypi`, reason: it ate \\x1b[2J data\n" in run.stdout
+    assert f"has sha256 {'0' * 64}, the lock has {locked['swapped']}\n" in run.stdout
+    chinese = upstream(eleven, "--lang", "zh").stdout.splitlines()
+    assert len(chinese) == len(run.stdout.splitlines())
+    assert chinese[4] == "  此后被撤回（yank）：`pypi` 上的 taken-back 1.0，原因：it ate \\x1b[2J data"
+    told = upstream(eleven, "--json")
+    assert (told.status, told.json["status"], told.stderr) == (5, "changed", "")
+    (row,) = told.json["locks"]
+    assert {change["project"]: change["grave"] for change in row["upstream"]["changes"]} == {
+        **dict.fromkeys(CHANGING, True),
+        **dict.fromkeys(("obsolete", "retired", "thinner"), False),
+    }
+
+
+def test_nothing_changed_upstream_but_facts_are_old(eleven: Workspace, index: LoopbackIndex) -> None:
+    """Each page is asked for once; what only grew old changes no status."""
+    run = eleven.run("check", "--upstream")
+    assert run.stdout.startswith(
+        "demo for there: current\n  nothing changed upstream\n  1 of its facts was last checked"
+    )
+    assert (run.status, run.stderr) == (0, "")
+    assert sorted(request.path for request in index.requests) == sorted(f"/simple/pypi/{name}/" for name in NAMES)
+    index.clear()
+    offline = eleven.run("check", "--facts-days", "30", "--lang", "zh")
+    assert offline.stdout == "demo，目标 there：是最新的\n  其中 1 条事实已超过 30 天未核对：kept-is-last\n"
+    assert (offline.status, index.requests) == (0, [])
+
+
+def test_an_index_out_of_reach_or_a_page_that_fails(eleven: Workspace, index: LoopbackIndex) -> None:
+    """What was found counts more than what could not be asked."""
+    index.fault("*/kept/", status(403), times=2)
+    index.remove("vanished")
+    run = upstream(eleven)
+    assert run.status == 5
+    assert (
+        "  gone: `pypi` no longer has the project vanished\n  not compared: `pypi` for kept: It answered" in run.stdout
+    )
+    index.add_wheel("vanished", "1.0")
+    assert upstream(eleven).status == 3
+    eleven.index_url = NOBODY
+    run = upstream(eleven, "--json")
+    assert (run.status, run.json["status"]) == (3, "out-of-reach")
+    (lost,) = run.json["locks"][0]["upstream"]["out_of_reach"]
+    assert (lost["index"], sorted(lost["projects"])) == ("pypi", sorted(NAMES))

@@ -1,0 +1,287 @@
+"""`ascend-lock lock`: which pins stay and which move, what a run answers, and several stacks or targets at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from tests.functional.conftest import Begin
+from tests.functional.workspace import NOBODY_THERE, REPORTS, TWO_PYTHONS, Workspace, targets, tree
+from tests.loopback import LoopbackIndex, status
+
+MACHINES = targets("aarch64", "x86_64")
+
+
+def a_and_b(workspace: Workspace) -> None:
+    workspace.serve("a 1.0", "b 1.0")
+    workspace.stack("a", "b")
+
+
+@pytest.fixture
+def locked(workspace: Workspace, begin_with: Begin) -> Workspace:
+    """a 1.0 and b 1.0 are locked; since then both have a 2.0."""
+    begin_with(a_and_b)
+    workspace.serve("a 2.0", "b 2.0")
+    return workspace
+
+
+# --- which pins move
+
+
+@pytest.mark.parametrize("arguments", [(), ("--upgrade",)], ids=["kept", "upgraded"])
+def test_a_second_run_moves_no_byte(locked: Workspace, arguments: tuple[str, ...]) -> None:
+    locked.locked(*arguments)
+    assert set(locked.pins().values()) == {"2.0" if arguments else "1.0"}
+    before = tree(locked.locks)
+    assert "Nothing changed in locks/demo/there.\n" in locked.locked().stdout
+    assert tree(locked.locks) == before
+
+
+def test_upgrade_package_moves_that_one_and_the_lock_says_so(locked: Workspace) -> None:
+    run = locked.locked("--upgrade-package", "A")  # any spelling of the name
+    assert locked.pins() == {"a": "2.0", "b": "1.0"}
+    assert "Written to locks/demo/there; 1 pin changed: a 1.0 -> 2.0\n" in run.stdout
+    assert locked.content()["change"] == [{"name": "a", "old": "1.0", "new": "2.0"}]
+    locked.edit("stacks/demo.toml", "\n[target]", "# a comment\n[target]")
+    assert "no pin changed.\n" in locked.locked().stdout
+    locked.serve("c 3.0")
+    locked.stack("a", "c")
+    told = locked.locked().stdout
+    assert "2 pins changed: b 1.0 (removed), c 3.0 (new)\n" in told
+    assert "| b | 1.0 | (removed) |\n| c | (new) | 3.0 |\n" in locked.read("report.md")
+
+
+def yanked(workspace: Workspace) -> None:
+    workspace.index.add_wheel("a", "1.0", yanked="it deletes files")
+
+
+def gone(workspace: Workspace) -> None:
+    workspace.index.remove("a", "a-1.0-py3-none-any.whl")
+
+
+def excluded(workspace: Workspace) -> None:
+    workspace.facts("a", '[[excludes]]\nversions = "<2"\nreason = "it breaks on the target"\n')
+    workspace.index.add_wheel("a", "1.0")
+
+
+def no_longer_asked_for(workspace: Workspace) -> None:
+    workspace.stack("a>1", "b")
+
+
+@pytest.mark.parametrize("change", [yanked, gone, excluded, no_longer_asked_for])
+def test_a_pin_that_does_not_hold_any_more_moves_alone(locked: Workspace, change: Callable[[Workspace], None]) -> None:
+    change(locked)
+    locked.locked()
+    assert locked.pins() == {"a": "2.0", "b": "1.0"}
+
+
+def test_a_file_with_other_bytes_under_the_same_version_is_told_with_its_hash(locked: Workspace) -> None:
+    old = locked.content()["pin"][0]["file"][0]["sha256"]
+    for arguments, told in (((), "warning: a-1.0-"), (("--lang", "zh"), "警告：a-1.0-")):
+        new = locked.index.add_wheel("a", "1.0", files={"a.py": f"other = {arguments}\n"}).sha256
+        warning = locked.locked(*arguments).stderr
+        assert warning.startswith(told)
+        assert old in warning
+        assert new in warning
+        assert locked.locked().stderr == ""
+        old = new
+
+
+def test_a_snapshot_holds_what_is_locked_and_what_an_upgrade_would_take(locked: Workspace) -> None:
+    assert locked.run("snapshot", "demo").status == 0
+    locked.forget()
+    before = tree(locked.locks)
+    locked.locked("--offline", **NOBODY_THERE)
+    assert tree(locked.locks) == before
+    locked.locked("--offline", "--upgrade", **NOBODY_THERE)
+    assert locked.pins() == {"a": "2.0", "b": "2.0"}
+    (kept,) = locked.root.rglob("*.snapshot")
+    content = kept.read_bytes()
+    other = locked.root / "elsewhere.toml"
+    other.write_text((locked.matrices / "stacks/demo.toml").read_text("utf-8").replace('"a"', '"a>=1"'), "utf-8")
+    run = locked.run("snapshot", "elsewhere.toml")
+    assert (run.status, run.error) == (2, "the snapshot `demo` belongs to another stack")
+    assert kept.read_bytes() == content
+
+
+def test_requires_python_with_a_wildcard_after_an_order_is_read(workspace: Workspace, index: LoopbackIndex) -> None:
+    """packaging took `>=3.6.*` before version 22, and releases of that time have it."""
+    index.add_wheel("demo", "1.0", requires_python=">=3.6.*")
+    index.add_wheel("demo", "2.0", requires_python=">=3.11.*")
+    workspace.stack("demo", target=TWO_PYTHONS)
+    found = [one["pins"] for one in workspace.locked("--json").json["targets"]]
+    assert found == [{"demo": "1.0"}, {"demo": "2.0"}]
+
+
+# --- a conflict
+
+
+def test_a_conflict_leaves_what_is_there_and_puts_its_report_beside_it_until_the_next_lock(locked: Workspace) -> None:
+    (locked.folder() / "notes.txt").write_text("mine")
+    before = tree(locked.folder())
+    locked.stack("a<2", "b", "a>1")
+    assert locked.lock().status == 1
+    after = tree(locked.folder())
+    assert after.keys() - before.keys() == REPORTS
+    assert {name: after[name] for name in before} == before
+    locked.stack("a", "b")
+    locked.locked()
+    assert tree(locked.folder()).keys() == before.keys()
+
+
+def test_a_target_is_locked_although_another_one_conflicts(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("demo", "2.0", requires_python=">=3.11")
+    workspace.stack("demo", target=TWO_PYTHONS)
+    run = workspace.lock("--json")
+    assert (run.status, run.stderr, run.json["status"]) == (1, "", "conflict")
+    assert {one["target"]: one["status"] for one in run.json["targets"]} == {"old": "conflict", "new": "locked"}
+    assert {path.name for path in (workspace.locks / "demo/old").iterdir()} == REPORTS
+    run = workspace.lock()
+    assert run.status == 1
+    assert run.stderr.startswith("No environment satisfies demo for linux-aarch64, Python 3.10.\n")
+    assert "Locked demo for linux-aarch64, Python 3.11: 1 distribution in 1 stage\n" in run.stdout
+    assert rows(run.stdout) == ["demo old no solution, as before; report written", "demo new locked, 1 pin"]
+
+
+# --- --json
+
+
+def test_json_tells_what_is_locked_and_what_this_run_changed(locked: Workspace) -> None:
+    run = locked.lock("--json")
+    assert (run.status, run.stderr) == (0, "")
+    only = {
+        "status": "locked",
+        "stack": "demo",
+        "target": "there",
+        "folder": "locks/demo/there",
+        "pins": {"a": "1.0", "b": "1.0"},
+        "warnings": [],
+        "changes": [],
+    }
+    assert run.json == {**only, "targets": [only]}
+    locked.stack("a")
+    assert [row["name"] for row in locked.locked("--json").json["changes"]] == ["b"]
+    assert locked.locked("--json").json["changes"] == [], "the lock still says what changed when it last did"
+    assert "| b |" in locked.read("report.md")
+
+
+def test_a_failure_with_json_is_told_as_json_too(workspace: Workspace) -> None:
+    run = workspace.lock("--json", stack="nothing")
+    told = {
+        "status": "error",
+        "stack": "nothing",
+        "target": "",
+        "message": "there is no stack `nothing`",
+        "where": "matrices/stacks",
+        "why": "",
+        "hint": "it has none: give another folder with --matrices DIR",
+    }
+    assert (run.status, run.json, run.error) == (2, {**told, "targets": [told]}, told["message"])
+
+
+# --- several stacks
+
+
+@pytest.fixture
+def four(workspace: Workspace) -> Workspace:
+    """Two stacks that lock and share a project, one that contradicts itself, one whose file is wrong."""
+    workspace.serve("shared 1.0 2.0", "first 1.0: shared", "second 1.0: shared<2")
+    workspace.stack("first", name="first")
+    workspace.stack("second", name="second")
+    workspace.stack("second", "shared==2.0", name="third")
+    workspace.stack("not a requirement", name="wrong")
+    return workspace
+
+
+def rows(table: str) -> list[str]:
+    """Of each row of the table at the end of a run: stack, target and outcome."""
+    found = re.findall(r"(?m)^(\w+) +(\S+) +\d+\.\d  (?:.*?  )+(\S.*)$", table)
+    return [" ".join(row) for row in found]
+
+
+def test_all_are_locked_and_what_cannot_be_is_told(four: Workspace, index: LoopbackIndex) -> None:
+    run = four.lock(stack="all")
+    assert rows(run.stdout) == [
+        "first there locked, 2 pins",
+        "second there locked, 2 pins",
+        "third there no solution; report written",
+        "wrong - failed: `not a requirement` is not a requirement",
+    ]
+    assert run.stdout.endswith("4 stacks, 3 targets: 2 locked, 1 without a solution, 1 failed\n")
+    assert "wrong: error: `not a requirement` is not a requirement\n" in run.stderr
+    assert run.status == 2, "the highest: an input is wrong"
+    assert (four.pins("first")["shared"], four.pins("second")["shared"]) == ("2.0", "1.0")
+    asked = [request.path for request in index.requests]
+    assert len(asked) == len(set(asked)), "nothing is asked twice"
+
+    (four.matrices / "stacks" / "wrong.toml").unlink()
+    run = four.lock(stack="all")
+    assert run.status == 0, "a conflict that was known and still holds fails nobody's CI"
+    assert rows(run.stdout)[-1] == "third there no solution, as before; report written"
+    assert four.run("lock", "first", "third").status == 1, "by its name, it is asked for"
+
+
+def test_a_lock_that_was_there_is_no_known_conflict(locked: Workspace) -> None:
+    locked.stack("a==3.0")
+    for _ in range(2):
+        assert locked.lock(stack="all").status == 1
+        assert locked.pins() == {"a": "1.0", "b": "1.0"}
+
+
+def test_an_index_that_fails_for_one_stack_keeps_no_other_from_being_locked(four: Workspace) -> None:
+    four.index.fault("/simple/*/shared/", status(403), times=1)  # what both need: the second stack asks for it again
+    run = four.run("lock", "first", "second", "--json")
+    assert (run.status, run.json["status"]) == (3, "error")
+    failed, locked = run.json["targets"]
+    assert (failed["stack"], failed["status"], failed["why"]) == ("first", "error", "It answered 403.")
+    assert (locked["stack"], locked["pins"]) == ("second", {"second": "1.0", "shared": "1.0"})
+
+
+def test_a_project_to_upgrade_may_be_in_one_of_the_stacks_only(four: Workspace) -> None:
+    assert four.run("lock", "first", "second").status == 0
+    four.serve("first 1.1: shared")
+    run = four.run("lock", "first", "second", "--upgrade-package", "first")
+    assert (run.status, four.pins("first")["first"]) == (0, "1.1")
+    run = four.run("lock", "first", "second", "--upgrade-package", "frist")
+    assert (run.status, run.stderr.splitlines()[-1]) == (2, "hint: did you mean `first`?")
+
+
+def test_two_stacks_cannot_have_one_name(locked: Workspace) -> None:
+    """A copy whose name was forgotten would take turns with the first one's lock."""
+    before = tree(locked.locks)
+    stacks = locked.matrices / "stacks"
+    (stacks / "twin.toml").write_bytes((stacks / "demo.toml").read_bytes())
+    run = locked.lock(stack="twin")
+    assert (run.status, run.error) == (2, "two stacks have the name `demo`")
+    assert run.stderr.endswith('hint: name = "twin"\n')
+    assert tree(locked.locks) == before
+
+
+# --- several targets
+
+
+def test_one_target_alone(workspace: Workspace) -> None:
+    workspace.serve("demo 1.0")
+    workspace.stack("demo", target=MACHINES)
+    assert workspace.locked("--target", "x86_64").stdout.startswith("Locked demo for linux-x86_64")
+    assert workspace.folder().name == "x86_64"
+    run = workspace.lock("--target", "riscv64")
+    assert (run.status, run.stderr) == (
+        2,
+        "error: demo has no target `riscv64`\nhint: its targets are aarch64, x86_64\n",
+    )
+    workspace.locked()
+    assert {path.name for path in (workspace.locks / "demo").iterdir()} == {"aarch64", "x86_64"}
+
+
+def test_a_warning_of_several_targets_is_told_once(workspace: Workspace) -> None:
+    workspace.serve("demo 1.0")
+    workspace.facts("demo", '[[warns]]\nid = "demo-beware"\ntext = "beware"\nreason = "a test"\n')
+    workspace.stack("demo", target=MACHINES)
+    told = workspace.locked().stdout
+    assert told.count("demo: beware") == 1
+    assert "\n1 warning, all shown above.\n" in told
+    for path in (workspace.locks / "demo").iterdir():
+        assert "- demo: beware" in (path / "report.md").read_text()

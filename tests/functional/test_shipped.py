@@ -1,0 +1,418 @@
+"""The shipped stacks: from every source the very bytes that are committed, and in them what their guides lead to.
+
+`python -m tests.functional.test_shipped` writes the expected texts of a terminal anew, to be read before they are kept.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomli
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from resolver.index import snapshot as snapshot_file
+from resolver.index.snapshot import Snapshot
+from resolver.index.store.cache import Cache
+from resolver.report.text import one_line
+from tests.functional.workspace import NOBODY, REPOSITORY, Run, Tree, Workspace, tree
+from tests.loopback import LoopbackIndex
+from tests.seeded import seed_cache
+
+LOCKS_OF = {path.parent.parent.name: path for path in sorted(REPOSITORY.glob("locks/*/*/lock.toml"))}
+MATRICES = {"ASCEND_LOCK_MATRICES": str(REPOSITORY / "matrices")}
+CONFLICTS = ("trl-guide", "trl-vllm-train")
+LOCKS = ("mindspeed-rl", "trl-train", "trl-vllm-eval", "verl-one-step-off", "verl-qwen3.5-source", "verl-sglang")
+REPORTS = REPOSITORY / "tests" / "recorded" / "reports"
+PATIENCE = ("--explain-seconds", "600")  # what is found must not depend on how fast a machine is
+
+
+def offline(workspace: Workspace, stack: str, *arguments: str) -> tuple[int, str, str]:
+    run = workspace.lock("--offline", *arguments, stack=stack, **MATRICES)
+    path = REPOSITORY / "snapshots" / f"{stack}.snapshot"
+    day = snapshot_file.read(path).date
+    chinese = "zh" in arguments
+    note = f"离线：使用 {day} 的快照（{path}）\n" if chinese else f"offline: using the snapshot of {day} ({path})\n"
+    assert note in run.stderr
+    return run.status, run.stdout, run.stderr.replace(note, "")
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path, NOBODY)
+
+
+@pytest.mark.parametrize(("stack", "language"), [*((stack, "en") for stack in CONFLICTS), ("trl-vllm-train", "zh")])
+def test_the_report_of_a_conflict(plain: Workspace, stack: str, language: str) -> None:
+    status, stdout, stderr = offline(plain, stack, *PATIENCE, "--lang", language)
+    assert (status, stdout) == (1, "")
+    assert stderr == (REPORTS / f"{stack}.{language}.txt").read_text(encoding="utf-8")
+    assert tree(plain.locks / stack) == tree(REPOSITORY / "locks" / stack)
+
+
+def test_what_a_snapshot_told_is_locked_where_there_is_a_network(plain: Workspace) -> None:
+    for folder in ("matrices", "snapshots"):
+        shutil.copytree(REPOSITORY / folder, plain.root / folder, dirs_exist_ok=True)
+    run = plain.run("explain", "trl-vllm-train", "--offline", "--apply", "A")
+    assert run.stdout.endswith(
+        "Written: matrices/stacks/trl-vllm-train-a.toml. Next, with network access (the snapshot lacks some "
+        "data): ascend-lock lock trl-vllm-train-a\n"
+    )
+    lost = plain.run("lock", "trl-vllm-train-a", "--offline")
+    assert lost.status == 3
+
+
+def test_check_knows_stacks_that_have_no_lock_but_a_report(plain: Workspace) -> None:
+    run = plain.run("check", "--matrices", str(REPOSITORY / "matrices"), "--locks", str(REPOSITORY / "locks"))
+    assert run.status == 0
+    for stack in CONFLICTS:
+        assert re.search(rf"^{stack} for .*: no lock, as its report says$", run.stdout, re.MULTILINE)
+
+
+def test_this_project_itself_is_locked_for_each_of_its_targets(plain: Workspace) -> None:
+    stack = REPOSITORY / "tests" / "recorded" / "self.toml"
+    run = plain.locked("--offline", stack=str(stack), **MATRICES)
+    assert f"({REPOSITORY / 'snapshots' / 'self.snapshot'})" in run.stderr
+    asked = map(Requirement, tomli.loads(stack.read_text(encoding="utf-8"))["stack"]["requires"])
+    everywhere = {canonicalize_name(one.name) for one in asked if one.marker is None}
+    locks = [tomli.loads(path.read_text(encoding="utf-8")) for path in sorted(plain.locks.glob("self/*/lock.toml"))]
+    assert [lock["target"]["python"] for lock in locks] == ["3.14", "3.10"]
+    for lock in locks:
+        assert everywhere <= {pin["name"] for pin in lock["pin"]}
+
+
+@pytest.mark.parametrize("stack", LOCKS)
+def test_a_committed_lock_is_what_its_snapshot_gives(plain: Workspace, stack: str) -> None:
+    status, _, _ = offline(plain, stack)
+    assert status == 0
+    assert tree(plain.locks / stack) == tree(REPOSITORY / "locks" / stack)
+
+
+def test_the_stack_without_operators_locks_for_a3_as_the_readme_says(plain: Workspace) -> None:
+    """COMPILE_CUSTOM_KERNELS alone still builds AclNN's operators, which fails in the archive; 910b passes it over."""
+    for folder in ("matrices", "snapshots"):
+        shutil.copytree(REPOSITORY / folder, plain.root / folder, dirs_exist_ok=True)
+    stack = "verl-qwen3.5-source"
+    for old, new in (("A2", "A3"), ("910b", "910c")):
+        plain.edit(f"stacks/{stack}.toml", f'"{old}"', f'"{new}"')
+    plain.edit(f"stacks/{stack}.toml", "soc in A2", "soc in A3")
+    run = plain.run("lock", stack, "--offline")
+    assert run.status == 0, run.stderr
+    for folder, soc in ((plain.locks / stack, "910c"), (REPOSITORY / "locks" / stack, "910b")):
+        (script,) = folder.glob("*/install.sh")
+        assert f"COMPILE_CUSTOM_KERNELS=0 SOC_VERSION={soc}" in script.read_text(encoding="utf-8")
+
+
+# --- what the guides lead to, in the committed folders
+
+COMMITS = {
+    "verl-one-step-off": {
+        "verl": ("ccd7d934f91be98bb3732c78bd1870fa39c399ad", "0.7.0.dev0"),
+        "vllm": ("b8b302cde434df8c9289a2b465406b47ebab1c2d", "0.11.0+empty"),
+        "vllm-ascend": ("c5fe179cef7f91096c5090bdd3de846cab92b736", "0.11.0rc1"),
+    },
+    "mindspeed-rl": {
+        "megatron-core": ("a845aa7e12b3a117e24c2352b9e3e60bad2e3a17", "0.12.1"),
+        "mindspeed": ("1cdd0abd75e40936ad31721c092f57c695dd72c4", "0.12.1"),
+        "transformers": ("8365f70e9259c21058bf18f876006f945d2a99de", "4.56.0.dev0"),
+        "verl": ("796871d7d092f7cbc6a64e7f4a3796f7a2217f5e", "0.5.0.dev0"),
+        "verl-npu": ("258a679dab8b42ad5fa20766fbfa8edc1c9a9f96", "0.0.1"),
+        "vllm": ("38217877aa70041c0115ee367b75197af9cbc5ad", "0.10.1.dev0+g38217877a.empty"),
+        "vllm-ascend": ("1de16ead8eecfec8903ec1b330b27a4fa2593c35", "0.10.0rc2.dev53+g1de16ead"),
+    },
+}
+# As the guides install them: in the checkout, where recipes are looked for and patches are applied.
+EDITABLE = {
+    "verl-one-step-off": {"verl", "vllm-ascend"},
+    "mindspeed-rl": {"mindspeed", "transformers", "verl", "verl-npu", "vllm"},
+}
+# What activate.sh sets; an optional one is there as a comment.
+EXPORTS = {
+    "verl-one-step-off": {"HCCL_CONNECT_TIMEOUT=7200", "HCCL_EXEC_TIMEOUT=60000", "VLLM_ASCEND_ENABLE_NZ=0"},
+    "mindspeed-rl": {"# EXPANDABLE_SEGMENTS=True", "# LD_PRELOAD=/usr/local/lib/libjemalloc.so.2"},
+}
+
+
+def content(stack: str) -> Mapping[str, Any]:
+    return tomli.loads(LOCKS_OF[stack].read_text(encoding="utf-8"))
+
+
+def beside(stack: str, name: str) -> str:
+    return LOCKS_OF[stack].with_name(name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("stack", COMMITS)
+def test_what_a_guide_clones_sets_and_departs_from_is_told(stack: str) -> None:
+    lock = content(stack)
+    taken = {pin["name"]: pin for pin in lock["pin"] if "git" in pin}
+    assert {name: (pin["git"]["commit"], pin["version"]) for name, pin in taken.items()} == COMMITS[stack]
+    assert {name for name, pin in taken.items() if pin["git"].get("editable")} == EDITABLE[stack]
+    found = re.findall(r"(?m)^    (# )?export (\w+=\S+)$", beside(stack, "activate.sh"))
+    assert EXPORTS[stack] <= {"".join(row) for row in found}
+    assert beside(stack, "report.md").count("| taken on trust |") == len(taken)
+    assert beside(stack, "report.zh.md").count("| 未经核实 |") == len(taken)
+    written = tomli.loads((REPOSITORY / "matrices" / "stacks" / f"{stack}.toml").read_text(encoding="utf-8"))["departs"]
+    assert lock["departs"] == written
+    told = beside(stack, "report.zh.md").partition("## 与指南的不同之处")[2].partition("\n\n## ")[0]
+    assert all(one_line(row["reason-zh"])[:20] in told.replace("\\", "") for row in written)
+
+
+def test_sglang_goes_without_what_the_guide_removes_and_without_pypis_memory_saver() -> None:
+    lock = content("verl-sglang")
+    pins = {pin["name"]: pin for pin in lock["pin"]}
+    assert [row["name"] for row in lock["absent"]] == ["timm", "torchvision", "triton"]
+    assert not pins.keys() & {"timm", "torchvision", "triton"}
+    assert "file" not in pins["torch-memory-saver"]
+    (step,) = pins["torch-memory-saver"]["git"]["steps"]
+    assert step["run"] == ["bash", "build.sh", "-a", "memory-saver"]
+
+
+def test_the_plugin_comes_last_and_its_own_functions_rewrite_verl() -> None:
+    lock = content("mindspeed-rl")
+    order = [name for stage in lock["stage"] for name in stage["pins"]]
+    assert order[-3:] == ["vllm", "vllm-ascend", "verl-npu"]
+    assert order.index("megatron-core") < order.index("mindspeed")
+    (plugin,) = (pin for pin in lock["pin"] if pin["name"] == "verl-npu")
+    assert (plugin["git"]["subdirectory"], plugin["git"]["rewrites"]) == ("verl_npu", ["verl"])
+    assert [row["name"] for row in lock["absent"]] == ["triton-ascend"]
+
+
+def test_the_lines_that_the_guide_comments_out_are_those_of_torch(tmp_path: Path) -> None:
+    """The steps of the lock on files of the shape that vllm-ascend's have."""
+    script = beside("mindspeed-rl", "install.sh")
+    steps = [line.removeprefix("    run ") for line in script.splitlines() if line.startswith("    run comment_out ")]
+    assert len(steps) == 2
+    (tmp_path / "requirements.txt").write_text(
+        "numba\n\n# torch\ntorch>=2.7.1\ntorchvision\ntorchx\n--pre\ntorch-npu==2.7.1.dev1\n"
+    )
+    (tmp_path / "pyproject.toml").write_text(
+        'requires = [\n    "torch-npu==2.7.1.dev1",\n    "torch>=2.7.1",\n    "scipy",\n]\n'
+    )
+    start = script.index("comment_out() {")
+    function = script[start : script.index("\n}\n", start) + 3]
+    code = f"set -euo pipefail\npython=python3\nfail() {{ exit 9; }}\n{function}source={tmp_path}\n" + "\n".join(steps)
+    subprocess.run(["bash", "-c", code], check=True)
+    assert (tmp_path / "requirements.txt").read_text() == (
+        "numba\n\n# torch\n# torch>=2.7.1\n# torchvision\ntorchx\n--pre\n# torch-npu==2.7.1.dev1\n"
+    )
+    assert tomli.loads((tmp_path / "pyproject.toml").read_text()) == {"requires": ["scipy"]}
+
+
+@pytest.mark.parametrize(("verl", "vllm", "status"), [(True, True, 0), (False, True, 1), (True, False, 1)])
+def test_the_installation_stops_where_the_plugin_could_not_rewrite(
+    verl: bool, vllm: bool, status: int, tmp_path: Path
+) -> None:
+    """The step of the lock in a checkout whose setup.py has the functions that it calls."""
+    (plugin,) = (pin for pin in content("mindspeed-rl")["pin"] if pin["name"] == "verl-npu")
+    (step,) = plugin["git"]["steps"]
+    (tmp_path / "verl_npu").mkdir()
+    (tmp_path / "verl_npu" / "setup.py").write_text(
+        f"def inject_verl_plugin():\n    return {verl}\n\ndef inject_vllm_plugin():\n    return {vllm}\n"
+    )
+    done = subprocess.run([sys.executable, *step["run"][1:]], cwd=tmp_path, check=False)
+    assert done.returncode == status
+
+
+# --- verl-qwen3.5, the stack that the project exists for
+
+STACK = "verl-qwen3.5"
+COMMITTED = REPOSITORY / "locks" / STACK / "linux-aarch64-py311-cann8.5.0-a2"
+X86_64 = COMMITTED.with_name("linux-x86_64-py311-cann8.5.0-a2")
+
+# Huawei's and PyTorch's indexes are out of reach wherever these tests run: nothing listens behind this proxy.
+# What is asked on 127.0.0.1 passes it by.
+NO_WAY_OUT = {"HTTPS_PROXY": "http://127.0.0.1:9"}
+HUAWEI = (
+    "warning: Index `huawei` cannot be reached. "
+    "Connection refused (through the proxy <server>, 2 tries). "
+    "Its projects are looked up on the next index bound to them.\n"
+)
+PYTORCH = (
+    "warning: Index `pytorch-cpu` cannot be reached. "
+    "Connection refused (through the proxy <server>, 2 tries). "
+    "The stack's own records of its files are used instead.\n"
+)
+OF_THE_DAY = f"offline: using the snapshot of 2026-11-22 ({REPOSITORY}/snapshots/{STACK}.snapshot)\n"
+
+
+@pytest.fixture(scope="module")
+def snapshot() -> Snapshot:
+    return snapshot_file.read(REPOSITORY / "snapshots" / f"{STACK}.snapshot")
+
+
+@pytest.fixture(scope="module")
+def archives(snapshot: Snapshot, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache with what was read from source archives, which a snapshot does not hold as files."""
+    folder = tmp_path_factory.mktemp("archives") / "cache"
+    seed_cache(snapshot, Cache(folder, pytest.fail))
+    return folder
+
+
+@pytest.fixture
+def served(snapshot: Snapshot, archives: Path, tmp_path: Path) -> Iterator[tuple[LoopbackIndex, Workspace]]:
+    with LoopbackIndex(snapshot) as index:
+        workspace = Workspace(tmp_path / "served", index)
+        shutil.copytree(archives, workspace.cache)
+        yield index, workspace
+
+
+def lock(workspace: Workspace, *arguments: str, **environment: str) -> Run:
+    matrices = str(REPOSITORY / "matrices")
+    return workspace.locked("--matrices", matrices, *arguments, stack=STACK, **NO_WAY_OUT, **environment)
+
+
+def without_history(folder: Path) -> Tree:
+    """The files of a lock without what they say of the lock before."""
+    files = dict(tree(folder))
+    lock = files["lock.toml"]
+    assert lock is not None
+    files["lock.toml"] = re.sub(rb"(?m)^first = true\n|^change = \[\n(?:    .*\n)*\]\n", b"", lock)
+    for name, heading in (("report.md", "Changes since the previous lock"), ("report.zh.md", "与上一版锁文件的差异")):
+        report = files[name]
+        assert report is not None
+        files[name], sections = re.subn(rb"(?ms)^## " + heading.encode() + rb"\n.*?(?=^## )", b"", report)
+        assert sections == 1
+    return files
+
+
+def same_as_committed(workspace: Workspace) -> None:
+    """Both targets have the lock that is committed."""
+    assert sorted(path.name for path in (workspace.locks / STACK).iterdir()) == [COMMITTED.name, X86_64.name]
+    for folder in (COMMITTED, X86_64):
+        assert without_history(workspace.locks / STACK / folder.name) == without_history(folder)
+
+
+def test_over_http_and_then_from_the_cache_alone_it_is_the_committed_lock(
+    served: tuple[LoopbackIndex, Workspace],
+) -> None:
+    index, workspace = served
+    assert lock(workspace).stderr == HUAWEI + PYTORCH
+    same_as_committed(workspace)
+    shutil.rmtree(workspace.locks)
+    index.clear()
+    assert lock(workspace, "--offline").stderr == OF_THE_DAY  # the cache has nothing of an index that never answered
+    assert index.requests == []
+    same_as_committed(workspace)
+
+
+def test_it_pins_what_its_guide_and_its_facts_lead_to(workspace: Workspace) -> None:
+    told = lock(workspace, "--offline", "--json").json["targets"]
+    aarch64, x86_64 = (target["pins"] for target in told)
+    assert {name for name in x86_64 if x86_64[name] != aarch64.get(name)} == {"torch", "torchvision"}
+    assert (x86_64["torch"], x86_64["torchvision"]) == ("2.8.0+cpu", "0.23.0+cpu")
+    expected = {"torch": "2.8.0", "torch-npu": "2.8.0.post2", "vllm": "0.13.0", "vllm-ascend": "0.13.0"}
+    assert expected.items() <= aarch64.items()
+    assert aarch64["transformers"].startswith("4.57.")
+    assert not [name for name in x86_64 | aarch64 if name == "triton" or name.startswith("nvidia-")]
+    trusted = [len([line for line in target["warnings"] if "on trust" in line]) for target in told]
+    assert trusted == [0, 3]
+    for folder in (COMMITTED, X86_64):
+        made = tomli.loads((workspace.locks / STACK / folder.name / "lock.toml").read_text(encoding="utf-8"))
+        modes = {pin["name"]: pin["mode"] for pin in made["pin"] if pin["mode"] != "wheels"}
+        apart = dict.fromkeys(("antlr4-python3-runtime", "arctic-inference"), "built-apart")
+        assert modes == {**apart, "vllm": "built-here"}
+
+
+def test_from_the_snapshot_it_is_the_committed_lock_under_another_hash_seed(workspace: Workspace) -> None:
+    run = lock(workspace, "--offline", PYTHONHASHSEED="1")
+    assert run.stderr == OF_THE_DAY
+    same_as_committed(workspace)
+
+
+def test_locking_again_changes_no_byte_and_says_so(workspace: Workspace) -> None:
+    shutil.copytree(COMMITTED.parent, workspace.locks / STACK)
+    run = lock(workspace, "--offline")
+    for folder in (COMMITTED, X86_64):
+        assert f"Nothing changed in locks/{STACK}/{folder.name}.\n" in run.stdout
+    assert tree(workspace.locks / STACK) == tree(COMMITTED.parent)
+
+
+# --- the stacks of today, which wait for what only Huawei's index has: an index serves placeholders of it
+
+# What an index answered whose triton-ascend was a placeholder: wheels of its name that hold the METADATA that setup.py
+# of triton-ascend's release/3.2.1 would write, and nothing else.
+RECORDED = REPOSITORY / "tests" / "recorded" / "todays-stacks.snapshot"
+HUAWEI_INDEX = (
+    'url = "https://mirrors.huaweicloud.com/ascend/repos/pypi"\n'
+    'mirrors = ["https://repo.huaweicloud.com/ascend/repos/pypi"] # serves the same content\n'
+)
+
+
+@pytest.fixture(scope="module")
+def today(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+    snapshot = snapshot_file.read(RECORDED)
+    with LoopbackIndex(snapshot) as index:
+        workspace = Workspace(tmp_path_factory.mktemp("today"), index)
+        seed_cache(snapshot, Cache(workspace.cache, pytest.fail))
+        shutil.rmtree(workspace.matrices)
+        shutil.copytree(REPOSITORY / "matrices", workspace.matrices)
+        path = workspace.matrices / "indexes.toml"
+        text = path.read_text(encoding="utf-8")
+        assert HUAWEI_INDEX in text
+        path.write_text(
+            text.replace(HUAWEI_INDEX, f'url = "{index.url_of("huawei")}"\ncomplete = false\n'), encoding="utf-8"
+        )
+        yield workspace
+
+
+@pytest.mark.parametrize(
+    ("stack", "target", "expected"),
+    [
+        (
+            "verl-qwen3.5-latest",
+            "linux-aarch64-py312-cann9.1.0-a2",
+            {"verl": "0.9.1", "vllm": "0.23.0", "vllm-ascend": "0.23.0", "transformers": "5.5.4", "numpy": "1.26.4"},
+        ),
+        (
+            "vllm-serve-a3",
+            "linux-aarch64-py312-cann9.1.0-a3",
+            {"vllm": "0.23.0", "vllm-ascend": "0.23.0.post1", "torch": "2.10.0", "torch-npu": "2.10.0.post4"},
+        ),
+    ],
+)
+def test_with_the_missing_release_a_stack_locks(
+    today: Workspace, stack: str, target: str, expected: dict[str, str]
+) -> None:
+    today.locked("--target", target, stack=stack)
+    made = tomli.loads((today.locks / stack / target / "lock.toml").read_text(encoding="utf-8"))
+    pins = {pin["name"]: pin for pin in made["pin"]}
+    assert {name: pins[name]["version"] for name in expected} == expected
+    assert pins["triton-ascend"]["index"] == "huawei"
+    assert not [name for name in pins if name.startswith("nvidia-")]
+    if target.endswith("-a3"):  # for which it is compiled
+        pin = pins["vllm-ascend"]
+        assert (pin["mode"], pin["env"]["SOC_VERSION"]) == ("built-here", "ascend910_9391")
+
+
+def test_what_is_locked_today_is_what_its_snapshot_gives(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path, NOBODY)
+    target = "linux-aarch64-py311-cann8.5.1-a2"
+    matrices = str(REPOSITORY / "matrices")
+    made, committed = (folder / "verl-qwen3.5-latest" / target for folder in (workspace.locks, REPOSITORY / "locks"))
+    shutil.copytree(committed, made)
+    workspace.locked("--offline", "--target", target, stack="verl-qwen3.5-latest", ASCEND_LOCK_MATRICES=matrices)
+    assert tree(made) == tree(committed)
+
+
+def write() -> None:
+    """Write what the tests expect."""
+    import tempfile
+
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    for stack in CONFLICTS:
+        for language in ("en", "zh"):
+            with tempfile.TemporaryDirectory() as folder:
+                workspace = Workspace(Path(folder), "http://127.0.0.1:9/simple/")
+                _, _, stderr = offline(workspace, stack, *PATIENCE, "--lang", language)
+            (REPORTS / f"{stack}.{language}.txt").write_text(stderr, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write()

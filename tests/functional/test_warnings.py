@@ -1,0 +1,353 @@
+"""What `lock` warns of, the gravest first, in both languages; releases passed over, and what a target's CANN means."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from tests.functional.workspace import COMMAND, REPOSITORY, Workspace, tree
+from tests.loopback import LoopbackIndex
+
+FACTS = """\
+[[warns]]
+text = "it is slow"
+text-zh = "它很慢"
+reason = "somebody measured it"
+
+[[warns]]
+text = "it does not start"
+text-zh = "它无法启动"
+grave = true
+reason = "somebody tried it"
+"""
+
+
+def test_the_end_of_a_run(workspace: Workspace) -> None:
+    workspace.serve("demo 1.0: below", "below 1.0")
+    workspace.facts("below", '[[warns]]\ntext = "it is old"\nreason = "r"\n')
+    workspace.facts("demo", FACTS)
+    workspace.stack("demo", "below-windows; sys_platform == 'win32'")
+    assert workspace.locked().stdout == (
+        "Locked demo for linux-aarch64, Python 3.11: 2 distributions in 1 stage\n"
+        "  demo 1.0\n"
+        "Written to locks/demo/there, which had no lock before.\n"
+        "3 warnings:\n"
+        "  - demo: it does not start (matrices/facts/demo.toml:11)\n"
+        "  - demo: it is slow (matrices/facts/demo.toml:6)\n"
+        "  - below: it is old (matrices/facts/below.toml:6)\n"
+        "Not for this target:\n"
+        "  - `below-windows; sys_platform == 'win32'` does not apply: its marker is false for this target\n"
+        "    (matrices/stacks/demo.toml:4)\n"
+        "Next:\n"
+        "  read     locks/demo/there/report.md\n"
+        "  try      locks/demo/there/install.sh --dry-run   on the target, in a fresh environment\n"
+        "  install  locks/demo/there/install.sh\n"
+        "  use      . locks/demo/there/activate.sh   in bash, with the environment active\n"
+    )
+    report = workspace.read("report.md")
+    assert report.index("does not start") < report.index("it is slow") < report.index("it is old")
+    assert "## Lines of the stack that do not apply to this target\n\n- \\`below-windows; sys_platform" in report
+    before = tree(workspace.locks)
+    told = workspace.locked("--lang", "zh").stdout
+    assert told.startswith("已锁定 demo，目标 linux-aarch64, Python 3.11：2 个软件包，1 个阶段\n  demo 1.0\n没有变化：")
+    given = "  - demo：它无法启动（matrices/facts/demo.toml:11）\n  - demo：它很慢（matrices/facts/demo.toml:6）\n"
+    assert f"\n3 条警告：\n{given}  - below：it is old（matrices/facts/below.toml:6）\n不适用于此目标：\n" in told
+    assert tree(workspace.locks) == before
+
+
+def test_a_warning_about_two_projects_is_told_where_both_are(workspace: Workspace) -> None:
+    workspace.serve("beside 1.0 2.0", "demo 1.0")
+    workspace.facts("demo", '[[warns]]\nwith = ["beside<2"]\ntext = "old for it"\nreason = "r"\n')
+    for lines, told in ((["demo"], False), (["demo", "beside==2.0"], False), (["demo", "beside==1.0"], True)):
+        workspace.stack(*lines)
+        workspace.locked("--upgrade")
+        assert bool(workspace.warnings()) is told
+
+
+def test_hints_name_the_command_as_it_was_called(workspace: Workspace) -> None:
+    """A path may be in a terminal, and never in a file."""
+    workspace.stack("demo")
+    (workspace.root / "bin").symlink_to(COMMAND.parent)
+    environment = workspace.environment(PATH=f"{COMMAND.parent}:{os.environ['PATH']}")
+    for command in ("bin/ascend-lock", "ascend-lock"):
+        line = ["sh", "-c", f"{command} check"]
+        run = subprocess.run(line, cwd=workspace.root, env=environment, capture_output=True, text=True, check=False)
+        assert run.stdout.endswith(f"\nhint: {command} lock demo\n")
+
+
+def test_an_extra_that_is_not_there_is_warned_of_with_the_one_that_is_meant(workspace: Workspace) -> None:
+    workspace.index.add_wheel("demo", "1.0", extras={"audio": [], "video": []})
+    workspace.stack("demo[audoi,gpu]")
+    told = " ".join(workspace.locked().stdout.split())
+    missing = "demo 1.0 has no extra `{}`, although it is requested; nothing was added for it"
+    assert f"2 warnings: - {missing.format('audoi')}. It has an extra `audio` - {missing.format('gpu')} " in told
+    told = workspace.run("lock", "demo", "--offline", "--anew", "--lang", "zh").stdout.replace("\n", "")
+    assert "它有一个名为 `audio` 的 extra".replace(" ", "") in told.replace(" ", "")
+
+
+def test_an_extra_that_another_release_has_is_warned_of_first(workspace: Workspace, index: LoopbackIndex) -> None:
+    """Locking again reads nothing more, and says the same."""
+    workspace.serve("demo 1.0")
+    index.add_wheel("demo", "2.0", extras={"gpu": ["low==2"], "tpu": []}, requires=["low==2"])
+    index.add_wheel("low", "1.0", yanked="of no use")
+    workspace.serve("low 2.0")
+    workspace.stack("demo[gpu,tpu]", "low==1.0")
+    warning = (
+        "demo 1.0 has no extra `gpu`, `tpu`, which the stack asks for; nothing was added for it. `demo==2.0` has it, "
+        "and was not taken; explain --package with that says why"
+    )
+    for arguments in ([], ["--anew"], ["--offline", "--anew"], ["--upgrade", "--anew"]):
+        told = " ".join(workspace.locked(*arguments).stdout.split())
+        assert f"2 warnings: - {warning} - low 1.0 was yanked by its maintainers: of no use " in told
+    chinese = workspace.run("lock", "demo", "--lang", "zh").stdout.replace("\n", "").replace(" ", "")
+    assert "demo1.0没有软件栈所要求的extra`gpu`,`tpu`；" in chinese
+    why = workspace.run("explain", "demo", "--package", "demo==2.0").stdout
+    assert "demo 2.0 needs low==2" in why
+
+
+def test_a_policy_about_a_misspelt_project_is_warned_of(workspace: Workspace, index: LoopbackIndex) -> None:
+    for name in ("huggingface-hub", "demo"):
+        index.add_wheel(name, "1.0")
+        index.add_wheel(name, "2.0rc1")
+    workspace.stack(
+        "huggingface-hub", "demo", more='[policy.prereleases-of]\nhugginface-hub = "allow"\nelse = "allow"\n'
+    )
+    told = " ".join(workspace.locked().stdout.split())
+    assert "1 warning: - the policy prereleases-of names `hugginface-hub`, which is not in the lock, but " in told
+    assert "`huggingface-hub` is Next:" in told
+
+
+def test_a_stack_of_which_nothing_applies_to_the_target(workspace: Workspace) -> None:
+    workspace.serve("demo 1.0")
+    workspace.stack("demo")
+    workspace.locked()
+    before = tree(workspace.locks)
+    workspace.stack("demo; sys_platform == 'win32'")
+    for _ in ("anew", "remembered"):
+        run = workspace.lock()
+        assert (run.status, run.stdout) == (1, "")
+        assert run.error == "nothing of demo applies to there, so there is nothing to lock"
+    assert "不成立" in workspace.lock("--lang", "zh").stderr
+    told = workspace.lock("--json")
+    assert (told.status, told.json["status"], told.json["message"]) == (1, "error", run.error)
+    assert tree(workspace.locks) == before
+
+
+# --- releases that were passed over for want of static metadata
+
+
+WARNING = "demo 2.0 was skipped in favour of 1.0: `broken-0.2.tar.gz` (index `pypi`) has no static metadata, "
+FACT = '[[metadata]]\nid = "broken"\nversions = "==0.2"\nrequires = []\nreason = "it says so"\n'
+ELSEWHERE = '[[requires]]\nid = "demo-2"\nversions = "==2.0"\nneeds = ["python < 3"]\nreason = "it is old"\n'
+
+
+@pytest.fixture
+def passed(workspace: Workspace, index: LoopbackIndex) -> Workspace:
+    """demo 2.0 needs what is there only as archives without static metadata; demo 1.0 was locked."""
+    workspace.serve("demo 1.0", "demo 2.0: broken")
+    for version in ("0.2", "0.1"):
+        index.add_archive("broken", version, static=False)
+    workspace.stack("demo")
+    workspace.locked()
+    assert workspace.pins() == {"demo": "1.0"}
+    return workspace
+
+
+def test_it_is_told_wherever_the_lock_is_and_first_of_what_the_stack_names(passed: Workspace) -> None:
+    (warning,) = passed.warnings()
+    assert warning.startswith(WARNING)
+    assert "- demo 2.0 was skipped in favour of 1.0: " in passed.read("report.md")
+    again = passed.locked("--json")
+    assert (again.json["warnings"], again.stderr) == ([warning], "")
+    assert WARNING in " ".join(passed.locked().stdout.split())
+    assert "未采用 demo 2.0，锁定的是 1.0：" in passed.locked("--lang", "zh").stdout
+    assert passed.run("check", "demo").status == 0
+    passed.facts("demo", '[[warns]]\nid = "slow"\nversions = ">=0"\ntext = "it is slow"\nreason = "it is"\n')
+    passed.locked()
+    assert passed.warnings()[0].startswith("demo 2.0 was skipped")
+
+
+def test_it_does_not_hang_on_what_is_known_already(passed: Workspace) -> None:
+    before = tree(passed.locks)
+    for arguments in ((), ("--upgrade",), ("--anew",), ("--offline", "--anew"), ("--offline",)):
+        if "--offline" not in arguments:
+            passed.forget()
+        passed.locked(*arguments)
+        assert tree(passed.locks) == before
+
+
+def test_a_pin_that_is_kept_keeps_the_warning_no_longer_than_it_is_true(passed: Workspace) -> None:
+    """There is a fact now; or the release is for another target; or another line does not admit it."""
+    for project, facts in (("broken", FACT), ("demo", ELSEWHERE)):
+        passed.facts(project, facts)
+        passed.locked()
+        assert (passed.pins(), passed.warnings()) == ({"demo": "1.0"}, [])
+        (passed.matrices / "facts" / f"{project}.toml").unlink()
+        passed.locked("--upgrade")
+        assert len(passed.warnings()) == 1
+    passed.stack("demo<2")
+    passed.locked()
+    assert (passed.pins(), passed.warnings()) == ({"demo": "1.0"}, [])
+
+
+def test_what_the_warning_says_helps(passed: Workspace) -> None:
+    passed.serve("setuptools 80.0", "wheel 0.45")
+    passed.facts("broken", FACT)
+    passed.locked("--upgrade-package", "demo")
+    assert (passed.pins(), passed.warnings()) == ({"broken": "0.2", "demo": "2.0"}, [])
+
+
+@pytest.mark.parametrize(
+    ("rows", "archive", "fact", "asks"),
+    [
+        (["demo 1.0"], "demo 2.0", ELSEWHERE, ["demo"]),
+        # a look-ahead opens the archive from an empty cache; what asks for demo does not admit the release
+        (["demo 1.0", "demo 2.0: broken", "limit 1.0: demo<2"], "broken 0.2", "", ["demo", "limit==1.0"]),
+        # demo 2.0 fails for `other`; that one archive among what it needs could not be read is no reason
+        (["demo 1.0", "demo 2.0: part, other<1", "part 1.0", "other 1.0"], "part 2.0", "", ["demo", "other"]),
+    ],
+    ids=["for another target", "another line", "another release"],
+)
+def test_what_another_reason_keeps_out_is_not_told(
+    workspace: Workspace, rows: list[str], archive: str, fact: str, asks: list[str]
+) -> None:
+    workspace.serve(*rows)
+    workspace.index.add_archive(*archive.split(), static=False)
+    workspace.facts("demo", fact)
+    workspace.stack(*asks)
+    workspace.locked()
+    assert (workspace.pins()["demo"], workspace.warnings()) == ("1.0", [])
+    before = tree(workspace.locks)
+    for arguments in (("--anew",), ("--offline", "--anew")):
+        workspace.locked(*arguments)
+        assert tree(workspace.locks) == before
+
+
+def test_the_archive_of_the_project_itself_and_one_farther_away(workspace: Workspace, index: LoopbackIndex) -> None:
+    workspace.serve("near 1.0")
+    index.add_archive("near", "2.0", static=False)
+    workspace.serve("far 1.0", "far 2.0: between", "between 1.0: near>=2")
+    workspace.stack("near", "far")
+    workspace.locked()
+    assert workspace.pins() == {"far": "1.0", "near": "1.0"}
+    assert [row[: row.index(" has no")] for row in workspace.warnings()] == [
+        "far 2.0 was skipped in favour of 1.0: `near-2.0.tar.gz` (index `pypi`)",
+        "near 2.0 was skipped in favour of 1.0: `near-2.0.tar.gz` (index `pypi`)",
+    ]
+
+
+def test_a_post_that_a_fact_puts_last_was_not_passed_over(workspace: Workspace, index: LoopbackIndex) -> None:
+    """It would not be taken before the pin if its archive were readable."""
+    workspace.serve("demo 1.0", "demo 1.0.post1: broken")
+    index.add_archive("broken", "0.2", static=False)
+    workspace.stack("demo")
+    workspace.locked()
+    assert len(workspace.warnings()) == 1
+    workspace.facts("demo", '[[warns]]\nversions = "==1.0.post1"\nlast = 1\ntext = "x"\nreason = "another target\'s"\n')
+    workspace.locked()
+    assert (workspace.pins(), workspace.warnings()) == ({"demo": "1.0"}, [])
+
+
+# --- a target with a CANN
+
+PAIRED = """
+[[warns]]
+id = "pair-{at}"
+versions = "=={version}"
+unless = ["cann in {cann}"]
+last = 1
+text = "made for another CANN"
+reason = "a table"
+"""
+
+
+def target(cann: str = "8.5.0", soc: str = "A2") -> str:
+    return (
+        f'[target]\nname = "there"\npython = "3.11"\nplatform = "linux-aarch64"\n'
+        f'[target.system]\ncann = "{cann}"\nsoc = "{soc}"\n'
+    )
+
+
+@pytest.fixture
+def builds(workspace: Workspace, index: LoopbackIndex) -> Workspace:
+    """torch-npu of three torches: the middle one is paired with CANN 8.5.0, the newest torch is a CUDA build."""
+    for at, (torch, cann) in enumerate({"2.8.0": "8.3.RC1", "2.9.0": "8.5.0", "2.14.0": "9.2.0"}.items()):
+        index.add_wheel("torch-npu", torch, requires=[f"torch=={torch}"])
+        cuda = ["triton", "nvidia-cublas"] if torch == "2.14.0" else []
+        index.add_wheel("torch", torch, requires=cuda)
+        rows = PAIRED.format(at=at, version=torch, cann=cann)
+        path = workspace.matrices / "facts" / "torch-npu.toml"
+        workspace.facts("torch-npu", rows) if at == 0 else path.write_text(path.read_text() + rows)
+    workspace.serve("triton 3.0", "nvidia-cublas 3.0")
+    shutil.copy(REPOSITORY / "matrices" / "facts" / "torch.toml", workspace.matrices / "facts")  # as shipped
+    return workspace
+
+
+@pytest.mark.parametrize(
+    ("lines", "cann", "pins"),
+    [
+        (["torch-npu"], "8.5.0", {"torch": "2.9.0", "torch-npu": "2.9.0"}),  # not the newest, which is for 9.2.0
+        (["torch-npu"], "8.5.1", {"torch": "2.9.0", "torch-npu": "2.9.0"}),  # none is paired, the newest is for CUDA
+        (["torch-npu", "torch"], "9.2.0", {"torch": "2.9.0", "torch-npu": "2.9.0"}),  # a bare line asks for no build
+        (["torch-npu", "torch==2.14.0"], "8.5.0", {"torch": "2.14.0", "triton": "3.0"}),  # which a line asks for
+        (["torch-npu<2.9"], "8.5.0", {"torch": "2.8.0", "torch-npu": "2.8.0"}),
+    ],
+)
+def test_torch_npu_is_the_one_for_the_cann_and_not_of_a_cuda_build(
+    builds: Workspace, lines: list[str], cann: str, pins: dict[str, str]
+) -> None:
+    builds.stack(*lines, target=target(cann))
+    builds.locked()
+    assert pins.items() <= builds.pins().items()
+
+
+def test_a_cuda_build_that_is_needed_otherwise_is_a_conflict(builds: Workspace) -> None:
+    builds.stack("torch-npu==2.14.0", target=target())
+    run = builds.run("explain", "demo", "--json")
+    assert run.status == 1
+    (only,) = run.json["contradictions"]
+    assert only["statements"][-1]["text"].startswith(
+        "torch 2.14.0 on `pypi` is not what its name suggests: From 2.11.0 on, PyPI's wheels"
+    )
+
+
+@pytest.mark.parametrize(
+    ("cann", "near"),
+    [
+        ("8.5.9", "8.5.2 / 9.0.0"),
+        ("8.5.0.RC1", "8.3.RC2 / 8.5.0"),
+        ("9.9.0", "9.2.0"),
+        ("8.5.0", ""),
+        ("8.5.0.B160", ""),
+    ],
+)
+def test_an_unknown_cann_is_told_with_the_nearest(builds: Workspace, cann: str, near: str) -> None:
+    shutil.copy(REPOSITORY / "matrices" / "systems.toml", builds.matrices)
+    builds.stack("torch-npu", target=target(cann))
+    builds.locked()
+    told = [row for row in builds.warnings() if row.startswith(f"the target has CANN {cann}, which is in no list")]
+    assert [f"the nearest known: {near}." in row for row in told] == [True] * bool(near)
+    assert ("不在任何版本列表中" in builds.lock("--lang", "zh").stdout.replace("\n    ", "")) == bool(near)
+    builds.stack("torch-npu==1.0", target=target(cann))
+    assert (f"Note: CANN {cann} is in no list of releases" in builds.lock().stderr) == bool(near)
+
+
+def test_a_soc_that_a_release_does_not_support_is_a_conflict(workspace: Workspace) -> None:
+    """By the shipped facts; the index has few of the releases that these are about."""
+    shutil.copy(REPOSITORY / "matrices" / "facts" / "torch-npu.toml", workspace.matrices / "facts")
+    workspace.indexes('[[index]]\nname = "pypi"\ncomplete = false\n')
+    workspace.serve(
+        "numpy 5.0", "pyyaml 5.0", "attrs 5.0", "decorator 5.0", "psutil 5.0", "scipy 5.0", "torch-npu 2.8.0"
+    )
+    workspace.stack("torch-npu==2.8.0", target=target("8.3.RC1", "A5"))
+    run = workspace.run("explain", "demo", "--json")
+    assert run.status == 1
+    (only,) = run.json["contradictions"]
+    assert [row["text"] for row in only["statements"]] == [
+        "the stack asks for torch-npu==2.8.0",
+        "the target has SoC A5",
+        "torch-npu 2.8.0 needs soc in 310P | A2 | A3",
+    ]
