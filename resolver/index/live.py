@@ -140,7 +140,7 @@ class LiveCatalog(Catalog):
 
     def marks(self, projects: Sequence[NormalizedName]) -> Mapping[NormalizedName, str]:
         if self._pool.offline:
-            return {project: self._pages.mark(project) for project in projects}
+            return {project: self._pages.lookup(project).mark for project in projects}
         return dict(zip(projects, self._wait(lambda network: network.marks(projects)), strict=True))
 
     def metadata(self, file: File) -> Metadata:

@@ -27,7 +27,7 @@ from resolver.index.parse.metadata import Release
 from resolver.index.parse.simple import ACCEPT
 from resolver.index.protocol import NOBODY, Follow, Lookup, Meter
 from resolver.index.store.file_cache import FileCache
-from resolver.index.store.page_cache import IndexAnswer, PageCache, StoredPage, mark_of
+from resolver.index.store.page_cache import IndexAnswer, PageCache, StoredPage
 from resolver.model.message import Message, message
 from resolver.model.problem import PYPI, Binding
 from resolver.model.release import File, Metadata
@@ -91,7 +91,7 @@ class Network:
 
         async def mark(project: NormalizedName) -> str:
             try:
-                return await self._pages.mark(project)
+                return (await self.lookup(project)).mark
             except Unreachable:
                 return NOBODY
 
@@ -170,19 +170,12 @@ class Pages:
 
     async def lookup(self, project: NormalizedName) -> Lookup:
         """Ask the indexes bound to a project. Raises IndexFailure and InputError."""
-        return self._cache.lookup_of(*await self._answers(project))
-
-    async def mark(self, project: NormalizedName) -> str:
-        """The mark of what `lookup` would answer. Makes the same requests."""
-        return mark_of(*await self._answers(project))
-
-    async def _answers(self, project: NormalizedName) -> tuple[list[IndexAnswer], tuple[str, ...]]:
         binding = self._cache.binding(project)
         if binding.take == "all":
             asked = {name: asyncio.ensure_future(self._ask(name, project, binding)) for name in binding.indexes}
             await asyncio.gather(*asked.values(), return_exceptions=True)
-            return await self._cache.answers(project, lambda name: asked[name])
-        return await self._cache.answers(project, lambda name: self._ask(name, project, binding))
+            return await self._cache.lookup_by(project, lambda name: asked[name])
+        return await self._cache.lookup_by(project, lambda name: self._ask(name, project, binding))
 
     async def _ask(self, name: str, project: NormalizedName, binding: Binding) -> IndexAnswer:
         """The answer of an index, or of its first mirror that answers."""
@@ -212,7 +205,7 @@ class Pages:
 
     async def _fetch(self, root: Root, name: str, project: NormalizedName, patience: Patience | None) -> IndexAnswer:
         async with self._few:
-            return IndexAnswer(name, root, await self._ask_root(root, name, project, patience))
+            return IndexAnswer(name, await self._ask_root(root, name, project, patience))
 
     async def _ask_root(self, root: Root, name: str, project: NormalizedName, patience: Patience | None) -> str:
         """The key of the current page, "" for none; the page is read."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
 from typing import Final, NamedTuple
 
@@ -97,7 +97,6 @@ class IndexAnswer(NamedTuple):
     """The answer of an index, by its name, about a project: the key of its page in the cache, "" if it has none."""
 
     name: str
-    root: Root
     key: str
 
 
@@ -147,10 +146,8 @@ class PageCache:
             self._roots[name] = tuple(read_root(one, name) for one in (url, *index.mirrors))
         return self._roots[name]
 
-    async def answers(
-        self, project: NormalizedName, ask: Callable[[str], Awaitable[IndexAnswer]]
-    ) -> tuple[list[IndexAnswer], tuple[str, ...]]:
-        """The answers of the indexes bound to a project, and the indexes that could not be asked.
+    async def lookup_by(self, project: NormalizedName, ask: Callable[[str], Awaitable[IndexAnswer]]) -> Lookup:
+        """The answers of the indexes bound to a project, each by its name, as far as they could be asked.
 
         Raises what `ask` raises, but Unreachable and NotCached only if the binding does not admit that, or no index
         could be asked.
@@ -170,25 +167,17 @@ class PageCache:
                 break
         if passed and not answers:
             raise next(iter(passed.values()))  # the first index is the one that most stacks need
-        return answers, tuple(passed)
+        pages = tuple(self._pages[one.key, one.name] for one in answers if one.key)
+        # Equal only if pages and unreachable indexes are equal.
+        mark = "\n".join((*(f"{one.name} {one.key}" for one in answers), *(f"{name} -" for name in passed)))
+        return Lookup(pages, tuple(passed), mark)
 
     def lookup(self, project: NormalizedName) -> Lookup:
         """What the cache has for a project. Raises IndexFailure if no bound index was ever asked for it."""
-        return self.lookup_of(*self._cached_answers(project))
 
-    def lookup_of(self, answers: Sequence[IndexAnswer], unreachable: tuple[str, ...]) -> Lookup:
-        """The answers with their pages."""
-        pages = tuple(self._pages[one.key, one.name] for one in answers if one.key)
-        return Lookup(pages, unreachable, mark_of(answers, unreachable))
-
-    def mark(self, project: NormalizedName) -> str:
-        """The mark of what `lookup` would answer. Raises IndexFailure like `lookup`."""
-        return mark_of(*self._cached_answers(project))
-
-    def _cached_answers(self, project: NormalizedName) -> tuple[list[IndexAnswer], tuple[str, ...]]:
         async def ask(name: str) -> IndexAnswer:
             known = [
-                IndexAnswer(name, root, answer.key)
+                IndexAnswer(name, answer.key)
                 for root in self.roots(name)
                 if (answer := self.answer(root, project, name)) is not None
             ]
@@ -201,9 +190,9 @@ class PageCache:
             return next((one for one in known if one.key), known[0])
 
         try:
-            self.answers(project, ask).send(None)  # which never waits
+            self.lookup_by(project, ask).send(None)  # which never waits
         except StopIteration as done:
-            found: tuple[list[IndexAnswer], tuple[str, ...]] = done.value
+            found: Lookup = done.value
         return found
 
     def answer(self, root: Root, project: NormalizedName, name: str) -> StoredPage | None:
@@ -243,11 +232,6 @@ class PageCache:
             self._pages[key, name] = answer.page(project, name)
         self.keep(root, project, answer)
         return key
-
-
-def mark_of(answers: Iterable[IndexAnswer], unreachable: Iterable[str]) -> str:
-    """The mark of an answer for a project: equal only if pages and unreachable indexes are equal."""
-    return "\n".join((*(f"{one.name} {one.key}" for one in answers), *(f"{name} -" for name in unreachable)))
 
 
 def place_of(root: Root, project: NormalizedName) -> str:
