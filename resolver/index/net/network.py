@@ -27,7 +27,7 @@ from resolver.index.parse.metadata import Release
 from resolver.index.parse.simple import ACCEPT
 from resolver.index.protocol import NOBODY, Follow, Lookup, Meter
 from resolver.index.store.file_cache import FileCache
-from resolver.index.store.page_cache import IndexAnswer, PageCache, StoredPage
+from resolver.index.store.page_cache import PageCache, StoredPage
 from resolver.model.message import Message, message
 from resolver.model.problem import PYPI, Binding
 from resolver.model.release import File, Metadata
@@ -177,8 +177,8 @@ class Pages:
             return await self._cache.lookup_by(project, lambda name: asked[name])
         return await self._cache.lookup_by(project, lambda name: self._ask(name, project, binding))
 
-    async def _ask(self, name: str, project: NormalizedName, binding: Binding) -> IndexAnswer:
-        """The answer of an index, or of its first mirror that answers."""
+    async def _ask(self, name: str, project: NormalizedName, binding: Binding) -> str:
+        """The key of the page of an index, or of its first mirror that answers; "" for none."""
         lenient = binding.unreachable != "fail"
         if lenient and name in self._down:
             raise self._down[name]
@@ -187,7 +187,7 @@ class Pages:
         for at, root in enumerate(roots):
             # Little time is spent on an index that does not answer if something else can.
             patience = BRIEF if lenient or at + 1 < len(roots) else None
-            fetch = partial(self._fetch, root, name, project, patience)
+            fetch = partial(self._ask_root, root, name, project, patience)
             try:
                 return await self._fetched.do((root, name, project), fetch)
             except Unreachable as error:
@@ -203,31 +203,28 @@ class Pages:
             self._warn(message(f"index.unreachable-{instead}", index=name, why=named.why))
         raise named
 
-    async def _fetch(self, root: Root, name: str, project: NormalizedName, patience: Patience | None) -> IndexAnswer:
-        async with self._few:
-            return IndexAnswer(name, await self._ask_root(root, name, project, patience))
-
     async def _ask_root(self, root: Root, name: str, project: NormalizedName, patience: Patience | None) -> str:
         """The key of the current page, "" for none; the page is read."""
-        stored = self._cache.answer(root, project, name)
-        self._client.remember(root)
-        reply = await self._get(root, project, patience, stored)
-        if reply.status == 304 and stored is not None and reply.url != stored.url:
-            # Redirected to another address than before, so relative links lead elsewhere, too.
-            reply = await self._get(root, project, patience, None)
-        if reply.status == 304 and stored is not None:
-            return stored.key
-        if reply.status in (404, 410):
-            self._cache.keep(root, project, StoredPage(reply.url))
-            return ""
-        if reply.status != 200:
-            raise _bad_status(reply.status, name, project, reply.url)
-        headers = reply.headers
-        answer = StoredPage(reply.url, headers.get("etag", ""), headers.get("last-modified", ""))
-        kind = headers.get("content-type", "")
-        async with self._reading:
-            keep = self._cache.keep_page
-            return await asyncio.to_thread(keep, root, project, name, answer, reply.body, kind, stored)
+        async with self._few:
+            stored = self._cache.answer(root, project, name)
+            self._client.remember(root)
+            reply = await self._get(root, project, patience, stored)
+            if reply.status == 304 and stored is not None and reply.url != stored.url:
+                # Redirected to another address than before, so relative links lead elsewhere, too.
+                reply = await self._get(root, project, patience, None)
+            if reply.status == 304 and stored is not None:
+                return stored.key
+            if reply.status in (404, 410):
+                self._cache.keep(root, project, StoredPage(reply.url))
+                return ""
+            if reply.status != 200:
+                raise _bad_status(reply.status, name, project, reply.url)
+            headers = reply.headers
+            answer = StoredPage(reply.url, headers.get("etag", ""), headers.get("last-modified", ""))
+            kind = headers.get("content-type", "")
+            async with self._reading:
+                keep = self._cache.keep_page
+                return await asyncio.to_thread(keep, root, project, name, answer, reply.body, kind, stored)
 
     async def _get(
         self, root: Root, project: NormalizedName, patience: Patience | None, stored: StoredPage | None

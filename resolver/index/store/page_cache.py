@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -93,13 +93,6 @@ _RELEASES: Final = msgspec.msgpack.Decoder(dict[str, tuple[File, ...]])
 _STORED: Final = msgspec.msgpack.Decoder(StoredPage)
 
 
-class IndexAnswer(NamedTuple):
-    """The answer of an index, by its name, about a project: the key of its page in the cache, "" if it has none."""
-
-    name: str
-    key: str
-
-
 class NotCached(IndexFailure):
     """An index was never asked for a project, and is not asked now."""
 
@@ -146,40 +139,40 @@ class PageCache:
             self._roots[name] = tuple(read_root(one, name) for one in (url, *index.mirrors))
         return self._roots[name]
 
-    async def lookup_by(self, project: NormalizedName, ask: Callable[[str], Awaitable[IndexAnswer]]) -> Lookup:
-        """The answers of the indexes bound to a project, each by its name, as far as they could be asked.
+    async def lookup_by(self, project: NormalizedName, ask: Callable[[str], Awaitable[str]]) -> Lookup:
+        """The answers of the indexes bound to a project, as far as they could be asked.
+
+        `ask` is called with the name of an index, and returns the key of its page, "" if it has none.
 
         Raises what `ask` raises, but Unreachable and NotCached only if the binding does not admit that, or no index
         could be asked.
         """
         binding = self.binding(project)
-        answers: list[IndexAnswer] = []
+        keys: dict[str, str] = {}
         passed: dict[str, IndexFailure] = {}
         for name in binding.indexes:
             try:
-                answers.append(await ask(name))
+                keys[name] = await ask(name)
             except (Unreachable, NotCached) as error:
                 if binding.unreachable == "fail":
                     raise
                 passed[name] = error
                 continue
-            if answers[-1].key and binding.take == "first":
+            if keys[name] and binding.take == "first":
                 break
-        if passed and not answers:
+        if passed and not keys:
             raise next(iter(passed.values()))  # the first index is the one that most stacks need
-        pages = tuple(self._pages[one.key, one.name] for one in answers if one.key)
+        pages = tuple(self._pages[key, name] for name, key in keys.items() if key)
         # Equal only if pages and unreachable indexes are equal.
-        mark = "\n".join((*(f"{one.name} {one.key}" for one in answers), *(f"{name} -" for name in passed)))
+        mark = "\n".join((*(f"{name} {key}" for name, key in keys.items()), *(f"{name} -" for name in passed)))
         return Lookup(pages, tuple(passed), mark)
 
     def lookup(self, project: NormalizedName) -> Lookup:
         """What the cache has for a project. Raises IndexFailure if no bound index was ever asked for it."""
 
-        async def ask(name: str) -> IndexAnswer:
+        async def ask(name: str) -> str:
             known = [
-                IndexAnswer(name, answer.key)
-                for root in self.roots(name)
-                if (answer := self.answer(root, project, name)) is not None
+                answer.key for root in self.roots(name) if (answer := self.answer(root, project, name)) is not None
             ]
             if not known:
                 raise NotCached(
@@ -187,7 +180,7 @@ class PageCache:
                     where=f"index `{name}`",
                     hint="lock once without --offline to fill the cache",
                 )
-            return next((one for one in known if one.key), known[0])
+            return next(filter(None, known), "")
 
         try:
             self.lookup_by(project, ask).send(None)  # which never waits
