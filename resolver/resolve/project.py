@@ -100,42 +100,21 @@ class Ordered:
                 return self._newer(lambda version: not one.contains(version, prereleases=True))
             case "<=" | "<":
                 return self.all ^ self._newer(lambda version: one.contains(version, prereleases=True))
-            case "==":
-                return self._equal(one.version)
             case "!=":
-                return self.all ^ self._equal(one.version)
-            case "~=":  # PEP 440: `~= 2.2.1` is `>= 2.2.1, == 2.2.*`
-                least = Version(one.version)
-                return self._newer(lambda version: version < least) & self._line(least.epoch, least.release[:-1])
-            case _:  # `===` compares texts, and a release has one
-                same = text.version(one.version)
-                position = None if same is None else self.position(same)
-                if position is None or not one.contains(self.versions[position], prereleases=True):
-                    return 0
-                return 1 << position
+                return self.all ^ self._run(Specifier(f"=={one.version}"))
+            case _:
+                return self._run(one)
 
-    def _equal(self, wanted: str) -> int:
-        if wanted.endswith(".*"):
-            line = Version(wanted[:-2])
-            return self._line(line.epoch, line.release)
-        least = Version(wanted)
-        if least.local is not None:
-            position = self.position(least)
-            return 0 if position is None else 1 << position
-        # PEP 440: a local version is ignored unless the specifier has one, and sorts right after its public version
-        return self._between(lambda version: version < least, lambda version: _public(version) <= least)
-
-    def _line(self, epoch: int, release: tuple[int, ...]) -> int:
-        """The releases of a series, as in `== 2.2.*`, including its pre-releases."""
-        begin = epoch, release
-        return self._between(
-            lambda version: _line_of(version, len(release)) < begin,
-            lambda version: _line_of(version, len(release)) <= begin,
-        )
-
-    def _between(self, before: Callable[[Version], bool], until: Callable[[Version], bool]) -> int:
-        """The releases from the first that is not `before` up to the last for which `until` holds."""
-        return self._newer(before) & ~self._newer(until)
+    def _run(self, one: Specifier) -> int:
+        """The releases admitted by a comparison that admits the least version it names and some that follow it."""
+        wildcard = one.version.endswith(".*")
+        least = text.version(f"{one.version[:-2]}.dev0" if wildcard else one.version)
+        if least is None:  # `===` compares texts, and may name anything
+            return 0
+        begin = end = self._bisect(lambda version: version < least)
+        while begin and one.contains(self.versions[begin - 1], prereleases=True):
+            begin -= 1
+        return (1 << end) - (1 << begin)
 
     def _newer(self, after: Callable[[Version], bool]) -> int:
         """The releases newer than the first for which `after` holds, given that it holds for all older ones."""
@@ -144,16 +123,6 @@ class Ordered:
     def _bisect(self, after: Callable[[Version], bool]) -> int:
         """The first position at which `after` holds, given that it holds for all older releases."""
         return bisect_left(self.versions, True, key=after)
-
-
-def _public(version: Version) -> Version:
-    """A version without its local part."""
-    return version if version.local is None else Version(version.public)
-
-
-def _line_of(version: Version, length: int) -> tuple[int, tuple[int, ...]]:
-    """The epoch and so many numbers of a version."""
-    return version.epoch, (*version.release, *(0,) * length)[:length]
 
 
 class Project:
