@@ -62,7 +62,6 @@ class Reason(Enum):
     SOURCE = "is a source archive, and build tools are not built from source themselves"
     DIRECT = "requires a direct URL, which is not supported"
     UNOPENED = "was not opened, because other archives of its project have no static metadata"
-    UNREAD = "was not read, because other files of its project have the metadata of different releases"
 
     @property
     def code(self) -> str:

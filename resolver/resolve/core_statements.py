@@ -40,7 +40,7 @@ from resolver.resolve.grounded import Component, Ground, Lacking, Line, Module, 
 from resolver.resolve.preference import names_prerelease
 from resolver.resolve.project import Project
 
-_SAID_BY_THE_REASON = frozenset({Reason.DYNAMIC, Reason.UNOPENED, Reason.UNREAD})
+_SAID_BY_THE_REASON = frozenset({Reason.DYNAMIC, Reason.UNOPENED})
 _SIMILAR = 0.7  # from 0 to 1, as in difflib
 _NEARLY_THE_SAME = 0.85  # metadata names thousands of projects
 _REFUSALS = 4  # releases whose files are listed one by one

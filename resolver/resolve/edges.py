@@ -36,8 +36,7 @@ from resolver.model.resolution import LeftOut
 from resolver.resolve.needs import DYNAMIC, DynamicArchiveError, Lines, Relevance, is_built_here, requirement_lines
 from resolver.resolve.project import Project
 
-# How many of a project's archives without static metadata, or files with metadata of other releases, are opened
-# before older ones are given up.
+# How many of a project's archives without static metadata are opened before older ones are given up.
 _IN_VAIN = 3
 _UNREADABLE = "its metadata cannot be read"
 _ADDRESS = "it requires something from an address"
@@ -79,7 +78,6 @@ class Edges:
         self._known: dict[Candidate, tuple[Edge, ...]] = {}
         self._read: dict[Release, Lines | _Unfit] = {}
         self._dynamic: dict[str, list[DynamicArchiveError]] = {}  # by project
-        self._mixed_up: dict[str, dict[str, WrongRelease]] = {}  # by project and file
         self._left_out: dict[Candidate, tuple[LeftOut, ...]] = {}
 
     def of(self, candidate: Candidate) -> tuple[Edge, ...]:
@@ -102,13 +100,6 @@ class Edges:
         """The build-system.requires of a candidate with known edges that is built in isolation."""
         lines = self._read.get(candidate.release) if isinstance(candidate.chosen, Release) else None
         return lines.build_requires if isinstance(lines, Lines) and not is_built_here(candidate.release) else ()
-
-    def is_given_up(self, candidate: Candidate) -> bool:
-        """Whether a candidate's file is not read, because files of its project had other releases' metadata."""
-        release = candidate.release
-        if len(self._mixed_up.get(candidate.package.name, ())) < _IN_VAIN or release in self._read:
-            return False
-        return not (release.source or release.builds or self._about(candidate, facts.Metadata))
 
     def collisions(self, name: NormalizedName, version: Version) -> Iterator[facts.Collides | facts.Absent]:
         """The facts by which a release owns a module together with another project."""
@@ -195,15 +186,10 @@ class Edges:
         release, filename = candidate.release, candidate.release.file.filename
         stated = self._about(candidate, facts.Metadata)
         dynamic = self._dynamic.setdefault(candidate.package.name, [])
-        mixed_up = self._mixed_up.setdefault(candidate.package.name, {})
         if len(dynamic) >= _IN_VAIN and not (stated or release.builds or release.source or release.file.is_wheel):
             self.refused[filename] = dynamic[0]
             # of one kind, so that a core names them together
             raise _Unfit(Reason.UNOPENED.value, DYNAMIC, Reason.UNOPENED)
-        if self.is_given_up(candidate):
-            told = _given_up(candidate.package.name, list(mixed_up.values()))
-            self.refused.update(dict.fromkeys((*mixed_up, filename), told))
-            raise _Unfit(Reason.UNREAD.value, _MIXED_UP, Reason.UNREAD)
         try:
             lines = requirement_lines(self._catalog, release, stated)
         except UnusableFile as error:
@@ -214,7 +200,7 @@ class Edges:
             dynamic.append(error)
             raise _Unfit(DYNAMIC, DYNAMIC, Reason.DYNAMIC) from None
         except WrongRelease as error:
-            self.refused[filename] = mixed_up[filename] = error
+            self.refused[filename] = error
             raise _Unfit(error.message, _MIXED_UP) from None
         if (refusal := self._screen.python_refusal(lines.requires_python)) is not None:
             reason, why = refusal
@@ -290,14 +276,3 @@ def _split(requirement: Requirement, origin: Origin) -> Iterator[Edge]:
     yield Edge(Package(requirement.name), requirement.specifier, origin)
     for extra in requirement.extras:
         yield Edge(Package(requirement.name, extra), requirement.specifier, origin)
-
-
-def _given_up(project: str, errors: Sequence[WrongRelease]) -> WrongRelease:
-    """The error of files that were not read because those read are of other releases than their names say."""
-    first = errors[0]
-    return WrongRelease(
-        first.message,
-        where=first.where,
-        why=f"{first.why} This happened with {len(errors)} files of {project}; the rest were not read.",
-        hint=first.hint,
-    )

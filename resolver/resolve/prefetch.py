@@ -72,9 +72,7 @@ class Prefetch:
     def expect_releases(self, candidates: Iterable[Candidate]) -> None:
         """Tell the catalog which releases the search will try if this one fails, too."""
         self._universe.catalog.expect_metadata(
-            one.chosen.file
-            for one in candidates
-            if isinstance(one.chosen, Release) and one.chosen.file.is_wheel and not self._universe.is_given_up(one)
+            one.chosen.file for one in candidates if isinstance(one.chosen, Release) and one.chosen.file.is_wheel
         )
 
     def pick(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:

@@ -53,7 +53,6 @@ class Universe:
         # what a choice needs, and what is known of that
         self.edges = self._edges.of
         self.opened = self._edges.are_known
-        self.is_given_up = self._edges.is_given_up
         self.provides = self._edges.provides
         self.tools = self._edges.tools
         self.left_out = self._edges.left_out
