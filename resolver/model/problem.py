@@ -11,7 +11,7 @@ from packaging.utils import NormalizedName, canonicalize_name, parse_wheel_filen
 
 from resolver.errors import InputError
 from resolver.model.annotations import NOT_EMPTY, Cutoff, RequirementLine, Sentence, Text, Variables, Where, form
-from resolver.model.dependency import BuildLine, StackLine
+from resolver.model.dependency import NeedLine, StackLine
 from resolver.model.fact import Fact, Need, Practice
 from resolver.model.release import Source
 from resolver.model.repository import specifier
@@ -53,7 +53,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a stack's `requires`, or a build requirement of a lock."""
 
     need: Need
-    origin: StackLine | BuildLine
+    origin: StackLine | NeedLine
 
 
 class Departure(

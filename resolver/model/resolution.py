@@ -13,7 +13,7 @@ import msgspec
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.model.dependency import Origin
+from resolver.model.dependency import NeedSource, Origin
 from resolver.model.fact import Absent, Collides, Excludes, Fact, Names, Practice
 from resolver.model.message import Message
 from resolver.model.problem import Problem
@@ -43,16 +43,6 @@ class Has(msgspec.Struct, frozen=True, kw_only=True):
     where: str
 
 
-class Source(Enum):
-    """Who says that a release needs something."""
-
-    METADATA = "metadata"  # the metadata of its file
-    FACT = "fact"
-    BUILD = "build"  # build-system.requires of its archive, or a fact about the build
-
-    __hash__ = object.__hash__  # Enum's own is written in Python, and every look-up of a ground calls it
-
-
 class Needs(msgspec.Struct, frozen=True, kw_only=True):
     """These releases of `subject` (a project, or one of its extras) need `needs`.
 
@@ -62,7 +52,7 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True):
     subject: str
     versions: tuple[Span, ...]
     needs: str
-    source: Source
+    source: NeedSource
     where: str
     fact: Fact | None = None
 

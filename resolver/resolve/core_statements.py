@@ -16,7 +16,7 @@ from packaging.specifiers import SpecifierSet
 
 from resolver.errors import closest
 from resolver.model import text
-from resolver.model.dependency import BuildLine, Kind, Package, StackLine, Unusable
+from resolver.model.dependency import Kind, NeedLine, NeedSource, Package, StackLine, Unusable
 from resolver.model.fact import Absent, Collides, Excludes, Names, Need, Warns, needs_of
 from resolver.model.release import Reason, Rejection, Release
 from resolver.model.requirement import OTHER_NAMES, Requirement
@@ -29,7 +29,6 @@ from resolver.model.resolution import (
     Needs,
     Refusal,
     Shares,
-    Source,
     Span,
     Statement,
     Unread,
@@ -286,7 +285,7 @@ def meant(clauses: Clauses, name: str) -> str:
     return closest(name, (close(told, _SIMILAR), close(read, _NEARLY_THE_SAME)), _SIMILAR)
 
 
-def _asked(origin: StackLine | BuildLine) -> Statement:
+def _asked(origin: StackLine | NeedLine) -> Statement:
     if isinstance(origin, StackLine):
         return Asks(text=origin.text, where=origin.where)
     name, _, version = origin.parent.rpartition(" ")
@@ -294,7 +293,7 @@ def _asked(origin: StackLine | BuildLine) -> Statement:
         subject=name,
         versions=(Span(version, version, 1),),
         needs=origin.text,
-        source=Source.BUILD,
+        source=NeedSource.BUILD,
         where=origin.filename if origin.fact is None else origin.where,
         fact=origin.fact,
     )

@@ -15,14 +15,12 @@ from resolver.index.protocol import Catalog, UnusableFile
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.dependency import (
-    BuildLine,
+    Among,
     Candidate,
     Edge,
-    Exactly,
-    FactLine,
     Kind,
-    MetadataLine,
-    Nothing,
+    NeedLine,
+    NeedSource,
     Origin,
     Owner,
     Package,
@@ -151,7 +149,7 @@ class Edges:
         except _Unfit as error:
             filename = release.file.filename
             origin = Unusable(filename, str(candidate), error.why, error.sort, error.reason)
-            needs = (Edge(Package(filename, "", Kind.NONE), Nothing(), origin),)
+            needs = (Edge(Package(filename, "", Kind.NONE), Among(0), origin),)
         edges = needs if candidate.package.extra else (*needs, *self._stated(candidate, release))
         absent = self._absent()
         kept = tuple(one for one in edges if one.package.kind is not Kind.PROJECT or one.package.name not in absent)
@@ -211,7 +209,8 @@ class Edges:
         """What a release's lines require; raises _Unfit if one of them cannot be followed."""
         lines, parent, package = self._lines(candidate), str(candidate), candidate.package
         if package.extra:
-            yield Edge(package.base, Exactly(release.version), SameRelease(parent, f"{package.base} {release.version}"))
+            own = SameRelease(parent, f"{package.base} {release.version}")
+            yield Edge(package.base, Among(1 << release.position), own)
         dropped = {name for fact in self._about(candidate, facts.Replaces) for name in fact.drop}
         fact: facts.Fact | None = release.source.fact if release.source is not None else release.builds
         stated = self._about(candidate, facts.Metadata)
@@ -226,9 +225,10 @@ class Edges:
                 if not requirement.specifier.contains(release.version, prereleases=True):
                     raise _Unfit(f"it needs `{requirement}` of itself", _ITSELF)
                 continue
-            origin: Origin = MetadataLine(release.file.filename, parent, requirement.without_marker(), spoken_by)
+            what = requirement.without_marker()
+            origin = NeedLine(NeedSource.METADATA, parent, what, release.file.filename, spoken_by)
             if fact is not None:
-                origin = FactLine(fact, parent, requirement.without_marker())
+                origin = NeedLine(NeedSource.FACT, parent, what, fact=fact)
             yield from _split(requirement, origin)
         if not package.extra and is_built_here(release):
             for requirement in self._followed(lines.build_requires, "", "build-system.requires"):
@@ -237,7 +237,8 @@ class Edges:
                     raise _Unfit(why, _ADDRESS, Reason.DIRECT)
                 if requirement.name != package.name:
                     what = requirement.without_marker()
-                    yield from _split(requirement, BuildLine(release.file.filename, parent, what, fact))
+                    origin = NeedLine(NeedSource.BUILD, parent, what, release.file.filename, fact)
+                    yield from _split(requirement, origin)
 
     def _followed(self, lines: Iterable[str], extra: str, where: str) -> Iterator[Requirement]:
         """The requirements of lines that apply; raises _Unfit for one that cannot be read."""
@@ -251,7 +252,7 @@ class Edges:
 
     def _stated(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
         """What facts say a release requires and owns, which applies whether or not its file can be read."""
-        replaced = self._about(candidate, facts.Replaces)
+        parent, replaced = str(candidate), self._about(candidate, facts.Replaces)
         stated: list[tuple[facts.Fact, tuple[facts.Need, ...]]] = [
             (fact, facts.kept_of(fact, replaced))
             for fact in self._about(candidate, facts.Requires)
@@ -259,13 +260,10 @@ class Edges:
         ]
         for fact, needs in (*stated, *((fact, fact.add) for fact in replaced)):
             for need in needs:
-                yield from self.of_need(need, FactLine(fact, str(candidate), str(need)))
+                yield from self.of_need(need, NeedLine(NeedSource.FACT, parent, str(need), fact=fact))
         for collision in self.collisions(text.name(candidate.package.name), release.version):
-            yield Edge(
-                Package(collision.module, "", Kind.MODULE),
-                Owner(candidate.package.name),
-                FactLine(collision, str(candidate), f"the module `{collision.module}` for itself"),
-            )
+            origin = NeedLine(NeedSource.FACT, parent, f"the module `{collision.module}` for itself", fact=collision)
+            yield Edge(Package(collision.module, "", Kind.MODULE), Owner(candidate.package.name), origin)
 
     def _about(self, candidate: Candidate, kind: type[facts.FactKind]) -> list[facts.FactKind]:
         return self._project(text.name(candidate.package.name)).about(candidate.release.position, kind)

@@ -12,24 +12,14 @@ from typing import NamedTuple
 from pysat.card import CardEnc, EncType
 from pysat.solvers import Cadical153
 
-from resolver.model.dependency import (
-    BuildLine,
-    Edge,
-    FactLine,
-    MetadataLine,
-    Owner,
-    Package,
-    SameRelease,
-    StackLine,
-    Unusable,
-)
-from resolver.model.resolution import Lack, Source
+from resolver.model.dependency import Edge, NeedLine, NeedSource, Owner, Package, SameRelease, StackLine, Unusable
+from resolver.model.resolution import Lack
 
 
 class Line(NamedTuple):
     """A line of the stack (or a build requirement). `aspect` is "" (the project), "version", or "extra x"."""
 
-    origin: StackLine | BuildLine
+    origin: StackLine | NeedLine
     aspect: str
 
 
@@ -43,7 +33,7 @@ class Said(NamedTuple):
     """Releases of a package require `text`: one ground for all releases that say the same, whatever the source."""
 
     package: Package
-    source: Source
+    source: NeedSource
     text: str
     fact: str  # its id; empty for metadata
 
@@ -81,7 +71,7 @@ def grounds(parent: Package | None, edge: Edge) -> tuple[tuple[tuple[Ground, ...
     match origin:
         case SameRelease():
             return ()
-        case StackLine() | BuildLine() if parent is None:  # as a line of a build environment, in its stack
+        case StackLine() | NeedLine() if parent is None:  # as a line of a build environment, in its stack
             line = Line(origin, "")
             if edge.package.extra:  # it has the version of the project
                 return (((line, Line(origin, f"extra {edge.package.extra}")), False),)
@@ -89,12 +79,12 @@ def grounds(parent: Package | None, edge: Edge) -> tuple[tuple[tuple[Ground, ...
             return (*there, ((line, Line(origin, "version")), True)) if str(edge.allows) else there
         case Unusable():
             return (((Lacking(str(parent), Lack.UNUSABLE, origin.sort),), True),)
-        case FactLine() if isinstance(edge.allows, Owner):
-            return (((Module(origin.fact.id),), True),)
-        case FactLine() | MetadataLine() | BuildLine():
+        case NeedLine():
             assert parent is not None  # noqa: S101  only the stack's own lines have no parent
             fact = origin.fact.id if origin.fact else ""
-            source = Source.BUILD if isinstance(origin, BuildLine) else Source.FACT if fact else Source.METADATA
+            if isinstance(edge.allows, Owner):
+                return (((Module(fact),), True),)
+            source = NeedSource.FACT if fact and origin.source is NeedSource.METADATA else origin.source
             return (((Said(parent, source, origin.text, fact),), True),)
         case StackLine():
             raise AssertionError(edge)

@@ -16,7 +16,7 @@ from resolver.errors import ResolverError
 from resolver.index.protocol import Lookup
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.dependency import Candidate, Edge, Kind, MetadataLine, Package
+from resolver.model.dependency import Candidate, Edge, Kind, NeedLine, NeedSource, Package
 from resolver.model.release import File, Metadata, Release
 from resolver.resolve.preference import ANYTHING, Demand
 from resolver.resolve.universe import Universe
@@ -155,4 +155,4 @@ class Prefetch:
 
 
 def _edge(project: NormalizedName, specifier: SpecifierSet) -> Edge:
-    return Edge(Package(project), specifier, MetadataLine("", "", ""))
+    return Edge(Package(project), specifier, NeedLine(NeedSource.METADATA, "", ""))

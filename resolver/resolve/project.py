@@ -21,7 +21,7 @@ from resolver.index.parse.compatibility import Compatibility
 from resolver.index.parse.simple import moment
 from resolver.index.protocol import Lookup
 from resolver.model import text
-from resolver.model.dependency import Allows, Among, Exactly
+from resolver.model.dependency import Allows, Among
 from resolver.model.fact import Builds, Excludes, Fact, FactKind, Names, Warns
 from resolver.model.release import File, Page, Reason, Rejection, Release, Source
 from resolver.model.requirement import Value
@@ -230,9 +230,6 @@ class Project:
         match allows:
             case SpecifierSet():
                 return self.ordered.mask(allows)
-            case Exactly():
-                position = self.position(allows.version)
-                return 0 if position is None else 1 << position
             case Among():
                 return allows.positions & self.all
             case _:

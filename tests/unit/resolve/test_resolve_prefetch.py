@@ -9,7 +9,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.index.protocol import Follow, Lookup
-from resolver.model.dependency import Edge, MetadataLine, Package
+from resolver.model.dependency import Edge, NeedLine, NeedSource, Package
 from resolver.model.release import File, Metadata
 from resolver.resolve.preference import ANYTHING, Demand
 from resolver.resolve.prefetch import Prefetch
@@ -174,7 +174,7 @@ def test_only_for_a_lock_all_wheels_are_asked_for(wheels: bool) -> None:
 
 def of_base(universe: Universe, bounds: str) -> Callable[[Package], Demand]:
     """The demands of a search that got no further than `base`."""
-    demand = universe.demand(Edge(Package("base"), SpecifierSet(bounds), MetadataLine("", "", "")))
+    demand = universe.demand(Edge(Package("base"), SpecifierSet(bounds), NeedLine(NeedSource.METADATA, "", "")))
     return lambda package: demand if package == Package("base") else ANYTHING
 
 
