@@ -97,9 +97,7 @@ QUARANTINED: Final = "quarantined"
 class Page(msgspec.Struct, frozen=True, kw_only=True):
     """A project on an index: its files by version, what was set aside while reading, and its status.
 
-    `releases` is keyed by the version as spelled in the file names, with one key
-    per distinct PEP 440 version; newest first if `newest_first` is set,
-    otherwise in no particular order.
+    `releases` is keyed by the version as spelled in the file names, with one key per distinct PEP 440 version.
     """
 
     project: NormalizedName
@@ -107,7 +105,6 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     releases: Mapping[str, tuple[File, ...]]
     rejections: tuple[Rejection, ...] = ()
     project_status: ProjectStatus = ACTIVE
-    newest_first: bool = False
 
 
 class Metadata(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -34,49 +34,25 @@ class Offer(NamedTuple):
     version: str
 
 
-class Versions(Sequence[Version]):
-    """Versions by their texts, each parsed when first needed: of thousands, a search needs a few."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        self.texts = texts
-
-    def __getitem__(self, at: int) -> Version:  # type: ignore[override]  # no slices are asked for
-        return text.version(self.texts[at]) or Version(self.texts[at])
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
-
 class Ordered:
-    """All releases of one answer, newest first, independent of the target."""
+    """All releases of one answer, newest first, independent of the target.
+
+    `offers` are the indexes that have the release at each position, in the order of the binding.
+    """
 
     def __init__(self, lookup: Lookup) -> None:
         self.lookup = lookup
-        self._offers: list[list[Offer]] | None = None  # None if they are those of the only page, in its order
-        if len(lookup.pages) == 1 and lookup.pages[0].newest_first:
-            texts = list(lookup.pages[0].releases)
-        else:
-            rows: dict[Version, list[Offer]] = {}
-            for page in lookup.pages:
-                for version_text in page.releases:
-                    version = text.version(version_text)
-                    if version is not None:
-                        rows.setdefault(version, []).append(Offer(page, version_text))
-            self._offers = [rows[version] for version in sorted(rows, reverse=True)]
-            texts = [offers[0].version for offers in self._offers]
-        self.versions = Versions(texts)
-        self.all = (1 << len(texts)) - 1
-        self.stable = self.all
-        for position, one in enumerate(texts):  # versions of digits and dots, as most are, need not be parsed
-            if not one.replace(".", "").isdecimal() and self.versions[position].is_prerelease:
-                self.stable ^= 1 << position
+        rows: dict[Version, list[Offer]] = {}
+        for page in lookup.pages:
+            for version_text in page.releases:
+                version = text.version(version_text)
+                if version is not None:
+                    rows.setdefault(version, []).append(Offer(page, version_text))
+        self.versions = sorted(rows, reverse=True)
+        self.offers = [rows[version] for version in self.versions]
+        self.all = (1 << len(self.versions)) - 1
+        self.stable = self.all ^ sum(1 << at for at, version in enumerate(self.versions) if version.is_prerelease)
         self._masks: dict[str, int] = {}
-
-    def offers(self, position: int) -> Sequence[Offer]:
-        """The indexes that have the release at a position, in the order of the binding."""
-        if self._offers is not None:
-            return self._offers[position]
-        return (Offer(self.lookup.pages[0], self.versions.texts[position]),)
 
     def position(self, version: Version) -> int | None:
         """The position of a version; None if there is no such release."""
@@ -186,7 +162,7 @@ class Project:
         """The source archives of a release that the target's Python may use, if wheels are used instead."""
         return tuple(
             file
-            for offer in self.ordered.offers(position)
+            for offer in self.ordered.offers[position]
             for file in self._screen(offer.page.releases[offer.version]).archives
         )
 
@@ -240,12 +216,12 @@ class Project:
         release = self.release(position)
         if not isinstance(release, Release) or release.source is not None or release.file.is_wheel or release.builds:
             return ()
-        rows = [self._screen(one.page.releases[one.version]).rejections for one in self.ordered.offers(position)]
+        rows = [self._screen(one.page.releases[one.version]).rejections for one in self.ordered.offers[position]]
         return tuple(row for aside in rows for row in aside if row.filename.endswith(".whl"))
 
     def uploaded(self, position: int) -> datetime | None:
         """When the first file of a release was uploaded, if an index says so."""
-        files = [file for one in self.ordered.offers(position) for file in one.page.releases[one.version]]
+        files = [file for one in self.ordered.offers[position] for file in one.page.releases[one.version]]
         return min(filter(None, (moment(file.uploaded) for file in files)), default=None)
 
     def _look(self, position: int) -> Release | tuple[Rejection, ...]:
@@ -253,7 +229,7 @@ class Project:
         version = self.versions[position]
         rejections: tuple[Rejection, ...] = ()
         yanked: Release | None = None
-        for offer in self.ordered.offers(position):
+        for offer in self.ordered.offers[position]:
             found = self._look_at(offer, version, position)
             if isinstance(found, Release):
                 if not found.yanked:

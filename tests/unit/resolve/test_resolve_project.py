@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
@@ -58,28 +57,9 @@ def test_a_mask_is_what_the_specifier_contains(versions: list[str], specifier: s
     some, specifiers = of_versions(versions), SpecifierSet(specifier)
     expected = [version for version in some.versions if specifiers.contains(version, prereleases=True)]
     assert [some.versions[position] for position in some.positions(some.mask(specifiers))] == expected
-    assert list(some.versions) == sorted(map(Version, versions), reverse=True)
-
-
-@given(st.lists(_version_texts, unique_by=Version, max_size=12), st.lists(_specifiers, max_size=3).map(",".join))
-def test_a_page_in_order_is_ordered_as_one_in_none(versions: list[str], specifier: str) -> None:
-    page = Page(project="a", index="pypi", releases={one: (File(f"a-{one}.zip"),) for one in versions})
-    newest_first = sorted(versions, key=Version, reverse=True)
-    sorted_page = replace(page, releases={one: page.releases[one] for one in newest_first}, newest_first=True)
-    one, other = Ordered(Lookup((page,))), Ordered(Lookup((sorted_page,)))
-    assert list(one.versions) == list(other.versions)
-    assert (one.all, one.stable) == (other.all, other.stable)
-    assert one.mask(SpecifierSet(specifier)) == other.mask(SpecifierSet(specifier))
-    for at, version in enumerate(one.versions):
-        assert [offer.version for offer in one.offers(at)] == [offer.version for offer in other.offers(at)]
-        assert (one.position(version), other.position(version)) == (at, at)
-
-
-@given(st.lists(_version_texts, unique_by=Version, max_size=8))
-def test_the_mask_of_stable_releases(versions: list[str]) -> None:
-    some = of_versions(versions)
-    assert [some.versions[at].is_prerelease for at in some.positions(some.stable)] == [False] * some.stable.bit_count()
-    assert some.stable.bit_count() == sum(not Version(version).is_prerelease for version in versions)
+    assert some.versions == sorted(map(Version, versions), reverse=True)
+    assert some.stable == sum(1 << at for at, version in enumerate(some.versions) if not version.is_prerelease)
+    assert all(some.position(version) == at for at, version in enumerate(some.versions))
 
 
 def test_what_is_not_about_versions_admits_no_release() -> None:
