@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 
-from msgspec.structs import asdict
 from packaging.requirements import InvalidRequirement
 
 from resolver.errors import InputError, WrongRelease
@@ -28,7 +27,6 @@ from resolver.model.lock import (
     LockedFile,
     LockedGit,
     LockedIndex,
-    LockedPassedOver,
     LockedPin,
     LockedSubmodule,
     LockedTarget,
@@ -96,10 +94,7 @@ def build(
         fact=tuple(map(_fact, about)),
         driver=tuple(drivers(resolution, about)),
         override=tuple(_overrides(resolution, catalog)),
-        passed_over=tuple(
-            LockedPassedOver(**{key: str(value) for key, value in asdict(row).items()})
-            for row in resolution.passed_over
-        ),
+        passed_over=resolution.passed_over,
         export=tuple(_exports(fact for fact in about if isinstance(fact, facts.Exports))),
         absent=tuple(_absent(resolution, about)),
         departs=problem.stack.departures,
@@ -344,14 +339,7 @@ def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:
         if known is not None:
             for name in known.recipe.drop:
                 yield Override(package=pin.name, version=str(pin.version), name=name, dropped=name, fact=known.id)
-    for row in resolution.left_out:
-        yield Override(
-            package=row.package,
-            version=str(row.version),
-            name=row.name,
-            dropped=row.requirement,
-            fact=row.because,
-        )
+    yield from resolution.left_out
 
 
 def _name_of(line: str) -> str:

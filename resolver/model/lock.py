@@ -178,8 +178,8 @@ class LockedDriver(_Row, kw_only=True, frozen=True):
 class Override(_Row, kw_only=True, frozen=True):
     """A requirement of upstream metadata that was taken out. pip check complains of it.
 
-    `name` is the project that it names, `dropped` the requirement as written, `fact` the id of
-    the fact, or file:line of the stack's own row.
+    `name` is the project that it names, `dropped` the requirement, `fact` the id of the fact, or file:line of the
+    stack's own row.
     """
 
     package: str
@@ -189,9 +189,10 @@ class Override(_Row, kw_only=True, frozen=True):
     fact: str
 
 
-class LockedPassedOver(_Row, kw_only=True, frozen=True):
-    """A release newer than the pin of `project` that needs, or is, a source archive without static metadata.
+class PassedOver(_Row, kw_only=True, frozen=True):
+    """A release newer than the pin of its project: all that asks for it admits it, and still it cannot be used.
 
+    For it needs `archive`, or is itself that: a source archive without static metadata, of a release of `archive_of`.
     It was passed over when the pin was chosen, and stays so for as long as the pin is kept.
     """
 
@@ -250,7 +251,7 @@ class Lock(_Row, kw_only=True, frozen=True):
     fact: tuple[LockedFact, ...] = ()
     driver: tuple[LockedDriver, ...] = ()
     override: tuple[Override, ...] = ()
-    passed_over: tuple[LockedPassedOver, ...] = ()
+    passed_over: tuple[PassedOver, ...] = ()
     export: tuple[LockedExport, ...] = ()
     absent: tuple[LockedAbsent, ...] = ()
     departs: tuple[Departure, ...] = ()

@@ -15,6 +15,7 @@ from packaging.version import Version
 
 from resolver.model.dependency import NeedSource, Origin
 from resolver.model.fact import Absent, Collides, Excludes, Fact, Names, Practice
+from resolver.model.lock import Override, PassedOver
 from resolver.model.message import Message
 from resolver.model.problem import Problem
 from resolver.model.release import Reason, Rejection, Release
@@ -173,36 +174,12 @@ class Pin(msgspec.Struct, frozen=True, kw_only=True):
         return self.release.version
 
 
-class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
-    """A requirement not followed because its project must be absent. `because` is the fact, or file:line."""
-
-    package: NormalizedName
-    version: Version
-    name: NormalizedName
-    requirement: str
-    because: str
-
-
 class LostExtra(msgspec.Struct, frozen=True, kw_only=True):
     """An extra that a line of the stack asks for and the pin of its project lacks; a release that has it, if known."""
 
     project: NormalizedName
     extra: str
     version: Version | None
-
-
-class PassedOver(msgspec.Struct, frozen=True, kw_only=True):
-    """A release newer than the pin of its project: all that asks for it admits it, and still it cannot be used.
-
-    For it needs `archive`, or is itself that: a source archive without static metadata, of a release of `archive_of`.
-    """
-
-    project: NormalizedName
-    version: Version
-    archive: str
-    archive_of: NormalizedName
-    archive_version: Version
-    index: str
 
 
 class FellBack(msgspec.Struct, frozen=True, kw_only=True):
@@ -230,7 +207,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     pins: tuple[Pin, ...]
     engine: str
     rounds: int
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[Override, ...] = ()
     passed_over: tuple[PassedOver, ...] = ()
     lost_extras: tuple[LostExtra, ...] = ()
     practices: tuple[Practice, ...] = ()

@@ -27,10 +27,10 @@ from resolver.model.dependency import (
     SameRelease,
     Unusable,
 )
+from resolver.model.lock import Override
 from resolver.model.problem import Problem
 from resolver.model.release import Reason, Release
 from resolver.model.requirement import ComponentRequirement, Requirement
-from resolver.model.resolution import LeftOut
 from resolver.resolve.needs import DYNAMIC, DynamicArchiveError, Lines, Relevance, is_built_here, requirement_lines
 from resolver.resolve.project import Project
 
@@ -76,7 +76,7 @@ class Edges:
         self._known: dict[Candidate, tuple[Edge, ...]] = {}
         self._read: dict[Release, Lines | _Unfit] = {}
         self._dynamic: dict[str, list[DynamicArchiveError]] = {}  # by project
-        self._left_out: dict[Candidate, tuple[LeftOut, ...]] = {}
+        self._left_out: dict[Candidate, tuple[Override, ...]] = {}
 
     def of(self, candidate: Candidate) -> tuple[Edge, ...]:
         """What a candidate requires. The first call reads its metadata."""
@@ -105,7 +105,7 @@ class Edges:
             if name == fact.other or (name == fact.package and fact.speaks_of(version)):
                 yield fact
 
-    def left_out(self, candidate: Candidate) -> tuple[LeftOut, ...]:
+    def left_out(self, candidate: Candidate) -> tuple[Override, ...]:
         """The requirements of a candidate with known edges that are not followed, as the project must be absent."""
         return self._left_out.get(candidate, ())
 
@@ -155,12 +155,12 @@ class Edges:
         kept = tuple(one for one in edges if one.package.kind is not Kind.PROJECT or one.package.name not in absent)
         if gone := set(edges).difference(kept):
             self._left_out[candidate] = tuple(
-                LeftOut(
-                    package=text.name(candidate.package.name),
-                    version=release.version,
-                    name=text.name(edge.package.name),
-                    requirement=getattr(edge.origin, "text", str(edge.package)),
-                    because=absent[text.name(edge.package.name)],
+                Override(
+                    package=candidate.package.name,
+                    version=str(release.version),
+                    name=edge.package.name,
+                    dropped=getattr(edge.origin, "text", str(edge.package)),
+                    fact=absent[text.name(edge.package.name)],
                 )
                 for edge in edges
                 if edge in gone

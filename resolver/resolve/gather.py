@@ -101,7 +101,7 @@ def gather(universe: Universe, choices: Mapping[Package, Candidate], *, engine: 
         pins=tuple(pins),
         engine=engine,
         rounds=rounds,
-        left_out=tuple(sorted(left_out, key=lambda row: (row.package, row.name, row.requirement))),
+        left_out=tuple(sorted(left_out, key=lambda row: (row.package, row.name, row.dropped))),
     )
     return replace(found, practices=tuple(_practices_used(universe, found)))
 
