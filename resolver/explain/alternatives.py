@@ -96,7 +96,7 @@ class Alternatives:
         chosen = [clauses.variable(one) for one in choice.values()]
         for opened, at in enumerate(_possible(clauses, rows, range(len(rows)), chosen, looks)):
             if opened in _AHEAD:  # most candidates ruled out without being opened are never read
-                clauses.expect(rows[at : at + _AHEAD[opened]])
+                clauses.prefetch.expect_releases(rows[at : at + _AHEAD[opened]])
             _open(clauses, rows[at])
             if clauses.satisfiable([*chosen, clauses.variable(rows[at])]):
                 yield from self._complete(options, free[1:], {**choice, ground: rows[at]}, looks)

@@ -94,7 +94,7 @@ def explore(clauses: Clauses, expired: Callable[[], bool]) -> None:
     unusable: list[Candidate] = []
     for _ in range(_DEPTH):
         following: list[tuple[Candidate | None, Edge]] = []
-        clauses.expect_edges(edge for _, edge in level)
+        clauses.prefetch.expect(edge for _, edge in level)
         for parent, edge in level:
             if parent is not None and _is_unmet(universe, edge):
                 unusable.append(parent)

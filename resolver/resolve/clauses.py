@@ -49,7 +49,7 @@ class Clauses(Grounded):
         self._set_aside: dict[Package, dict[int, int]] = {}  # position of an unusable release -> variable
         self._nowhere: dict[tuple[Package, str], int] = {}  # package and specifier -> variable
         self._pins: dict[Package, list[tuple[SpecifierSet, list[int], bool]]] = {}
-        self._prefetch = Prefetch(universe)
+        self.prefetch = Prefetch(universe)
         self._variables: dict[Candidate, int] = {}
         self._candidates: dict[int, Candidate] = {}
         self._opened: dict[Candidate, None] = {}
@@ -81,14 +81,6 @@ class Clauses(Grounded):
         """Whether the clauses include what the candidate needs."""
         return candidate in self._opened
 
-    def expect(self, candidates: Iterable[Candidate]) -> None:
-        """Tell the catalog which candidates will probably be opened next."""
-        self._prefetch.expect_releases(one for one in candidates if one not in self._opened)
-
-    def expect_edges(self, edges: Iterable[Edge]) -> None:
-        """Tell the catalog which requirements will be followed next."""
-        self._prefetch.expect(edges)
-
     def open(self, candidate: Candidate) -> None:
         """Add what a candidate needs. Reads its metadata."""
         if candidate in self._opened:
@@ -96,7 +88,7 @@ class Clauses(Grounded):
         edges = self.universe.edges(candidate)  # first: what cannot be asked for stays unknown
         self._opened[candidate] = None
         self.introduce(candidate.package)
-        self._prefetch.expect(edges)
+        self.prefetch.expect(edges)
         for edge in edges:
             self._add(candidate, edge)
 
