@@ -48,9 +48,8 @@ class LockedSubmodule(_Row, kw_only=True, frozen=True):
 class LockedGit(_Row, kw_only=True, frozen=True):
     """A commit of a git repository that a pin is built from. `ref` is what people call the commit.
 
-    `rewrites` names pins whose installed files it changes. `submodules` are in the checkout, each after the one that
-    it is in. `trust` says why its requirements were taken on trust; none where they were read at
-    the commit.
+    `rewrites` names pins whose installed files it changes. `submodules` are in the checkout, each after the one that it
+    is in. `trust` says why its requirements were taken on trust; none where they were read at the commit.
     """
 
     url: str
@@ -78,13 +77,11 @@ class LockedGit(_Row, kw_only=True, frozen=True):
 class LockedPin(_Row, kw_only=True, frozen=True):
     """One project. `files` begins with the one that pip takes on the target.
 
-    `index` names the index that served it, empty where it is built from `git` and has no files;
-    `mode` tells how it is installed;
-    `label` is what a source build adds to its version as a local part;
-    `external` is what its build needs of the machine and the lock does not have (see `fact.MachineNeed`);
-    `requires` are the lines of its metadata that apply here, `build_requires` those of its build, and `fact_requires`
-    those that facts state, by their ids. Of a build tool `builds` names the archives that its
-    environment builds, where not all are built in one.
+    `index` names the index that served it, empty where it is built from `git` and has no files; `mode` tells how it is
+    installed; `label` is what a source build adds to its version as a local part; `external` is what its build needs of
+    the machine and the lock does not have (see `fact.MachineNeed`); `requires` are the lines of its metadata that apply
+    here, `build_requires` those of its build, and `fact_requires` those that facts state, by their ids. Of a build tool
+    `builds` names the archives that its environment builds, where not all are built in one.
     """
 
     name: str

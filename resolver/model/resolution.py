@@ -120,16 +120,14 @@ class Unread(msgspec.Struct, frozen=True):
 class Lacks(msgspec.Struct, frozen=True, kw_only=True):
     """There is no usable release of `subject` in `wanted` (a specifier, empty for any).
 
-    `refusals` are the newest of the releases concerned, of which there are
-    `count`. `newest` is the newest release on the indexes, empty where there is none.
-    `nearest` are those just before and just after `wanted`, where a newer one exists than the newest before it.
-    `where` names the indexes that were asked, or the file. `unreachable` are indexes
-    that might have had one. With Lack.SOURCE `newest` is the version of the commit, and `where` the place that
-    says so. `meant` is a known project of a similar name, or a component, where no index has this one. Where wheels
-    were set aside
-    `machine` is what the target has of what wheels are built for (`machine_of`); with Lack.CUTOFF `cutoff` is the
-    cut-off: a day that counts to its end, or a moment. `unread` are the files of a project without any release,
-    the most frequent reason first.
+    `refusals` are the newest of the releases concerned, of which there are `count`. `newest` is the newest release on
+    the indexes, empty where there is none. `nearest` are those just before and just after `wanted`, where a newer one
+    exists than the newest before it. `where` names the indexes that were asked, or the file. `unreachable` are indexes
+    that might have had one. With Lack.SOURCE `newest` is the version of the commit, and `where` the place that says so.
+    `meant` is a known project of a similar name, or a component, where no index has this one. Where wheels were set
+    aside `machine` is what the target has of what wheels are built for (`machine_of`); with Lack.CUTOFF `cutoff` is the
+    cut-off: a day that counts to its end, or a moment. `unread` are the files of a project without any release, the
+    most frequent reason first.
     """
 
     subject: str
@@ -199,8 +197,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     """Pins sorted by name. `engine` says what found it, after so many `rounds`.
 
     `passed_over`, `lost_extras` and `fell_back` are filled in only for what is going to be locked (see
-    `resolve/shortfalls.py`).
-    `practices` are those in force that it rests on (see `resolve/gather.py`).
+    `resolve/shortfalls.py`). `practices` are those in force that it rests on (see `resolve/gather.py`).
     """
 
     problem: Problem

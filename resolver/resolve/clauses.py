@@ -1,11 +1,10 @@
 """What is known of a problem as clauses of a SAT solver, growing as metadata becomes known.
 
-There is a variable for each candidate of each package that something needs; at
-most one candidate of a package is chosen. Clauses rest on grounds (see `grounded`), and a
-ground can be left out.
+There is a variable for each candidate of each package that something needs; at most one candidate of a package is
+chosen. Clauses rest on grounds (see `grounded`), and a ground can be left out.
 
-What does not exist, a release without a usable file or one that a requirement names in vain, has a variable, too,
-which only the ground of its absence rules out. So a core names an absence if and only if it matters.
+What does not exist, a release without a usable file or one that a requirement names in vain, has a variable, too, which
+only the ground of its absence rules out. So a core names an absence if and only if it matters.
 """
 
 from __future__ import annotations

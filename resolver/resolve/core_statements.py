@@ -1,8 +1,7 @@
 """From grounds to statements: which releases a ground is about in a core, and where it is written.
 
-A ground may hold for more releases than matter. A statement names those only
-that the rest of the core leaves possible, so each release that it names is
-needed for the conflict.
+A ground may hold for more releases than matter. A statement names those only that the rest of the core leaves possible,
+so each release that it names is needed for the conflict.
 """
 
 from __future__ import annotations

@@ -53,8 +53,7 @@ class _Unfit(Exception):
 class Edges:
     """Reads a release's metadata when first asked about one of its candidates.
 
-    `absent` is what must not be installed. `refused` has the errors of files that a fact
-    could make usable.
+    `absent` is what must not be installed. `refused` has the errors of files that a fact could make usable.
     """
 
     def __init__(

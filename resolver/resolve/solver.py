@@ -99,8 +99,7 @@ def search(
     """What resolvelib finds and the check confirms; None, which proves nothing, if that is nothing valid.
 
     It begins so many times: anew after many conflicts, as the provider knows by then which packages keep clashing. On
-    cyclic graphs it is known to fail, with an invalid result or a wrong "impossible"
-    (resolvelib issue 206).
+    cyclic graphs it is known to fail, with an invalid result or a wrong "impossible" (resolvelib issue 206).
     """
     provider = Provider(universe, prefetch)
     reporter = Reporter(provider, tick)
