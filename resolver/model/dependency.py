@@ -28,8 +28,6 @@ class Kind(Enum):
     def __lt__(self, other: Kind) -> bool:
         return self.value < other.value
 
-    __hash__ = object.__hash__  # Enum's own is written in Python, and every look-up of a package calls it
-
 
 class Package(NamedTuple):
     """The identity under which the solver decides.
@@ -92,8 +90,6 @@ class NeedSource(Enum):
     METADATA = "metadata"  # the metadata of its file
     FACT = "fact"
     BUILD = "build"  # build-system.requires of its archive, or a fact about the build
-
-    __hash__ = object.__hash__  # Enum's own is written in Python, and every look-up of a ground calls it
 
 
 class NeedLine(msgspec.Struct, frozen=True):

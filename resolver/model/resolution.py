@@ -96,8 +96,6 @@ class Lack(Enum):
     SOURCE = "source"  # the stack takes the project from a commit, whose version is another
     UNREACHABLE = "unreachable"  # an index that might have one could not be reached
 
-    __hash__ = object.__hash__  # Enum's own is written in Python, and every look-up of a ground calls it
-
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     """A release that cannot be used, and why each of its files was set aside, the nearest to the target first.
