@@ -103,8 +103,7 @@ class Grounded:
         self.relaxed: frozenset[Ground] = frozenset()
         self.reading = False
         self._solver = Cadical153()
-        self._top = 1
-        self._all_hold = 1  # implies every selector
+        self._top = 0
         self._selectors: dict[Ground, int] = {}
         self._grounds: dict[int, Ground] = {}
         self._guards: list[int] = []
@@ -143,10 +142,8 @@ class Grounded:
         """
         if among is not None:
             selectors = [self._selectors[ground] for ground in among if ground not in self.relaxed]
-        elif self.relaxed:
-            selectors = [-name if ground in self.relaxed else name for ground, name in self._selectors.items()]
         else:
-            selectors = [self._all_hold]
+            selectors = [-name if ground in self.relaxed else name for ground, name in self._selectors.items()]
         if any_of:
             name = self.fresh()
             self.imply([-name, *(self._selectors[ground] for ground in any_of)])
@@ -208,7 +205,6 @@ class Grounded:
             selector = self._selectors[ground] = self.fresh()
             self._grounds[selector] = ground
             self._solver.set_phases([selector])
-            self.imply([-self._all_hold, selector])
         return selector
 
     def at_most_one(self, variables: list[int]) -> None:
