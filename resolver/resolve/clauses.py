@@ -137,7 +137,10 @@ class Clauses(Grounded):
         waiting = [*map(self.variable, unread)]
         if waiting:
             self._unread.update(waiting)
-            givers.append(self.guard(waiting))
+            guard = self.fresh()
+            self._guards.append(guard)
+            self.imply([-guard, *waiting])
+            givers.append(guard)
         self.imply([-leave, *givers])
         rows = self.absent.setdefault(ground, [])
         for candidate in out:

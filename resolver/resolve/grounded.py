@@ -121,13 +121,6 @@ class Grounded:
         """Add a clause that holds regardless of what is relaxed."""
         self._solver.add_clause(clause)
 
-    def guard(self, variables: Sequence[int]) -> int:
-        """A variable that stands for one of the variables: see `reading`."""
-        guard = self.fresh()
-        self._guards.append(guard)
-        self.imply([-guard, *variables])
-        return guard
-
     # --- answers
 
     def satisfiable(
@@ -148,10 +141,8 @@ class Grounded:
             name = self.fresh()
             self.imply([-name, *(self._selectors[ground] for ground in any_of)])
             selectors.append(name)
-        return bool(self._solver.solve(assumptions=[*assumed, *selectors, *self._no_guards()]))
-
-    def _no_guards(self) -> Iterable[int]:
-        return () if self.reading else [-guard for guard in self._guards]
+        guards = () if self.reading else (-guard for guard in self._guards)
+        return bool(self._solver.solve(assumptions=[*assumed, *selectors, *guards]))
 
     def broken(self) -> set[Ground]:
         """Grounds with a clause that the last satisfying answer does not meet."""
