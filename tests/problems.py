@@ -15,6 +15,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from resolver.i18n import translate
 from resolver.index.protocol import Catalog
 from resolver.model import fact as facts
 from resolver.model import text
@@ -82,10 +83,10 @@ def told(problem: Problem, catalog: Catalog) -> list[str]:
     """A conflict's statements as lines: `sentence @ place`, evidence and strength of a fact, details below it."""
     rows = []
     for statement in refused(problem, catalog).statements:
-        place = place_of(statement, "en")
+        place = place_of(statement)
         evidence = f" ({place.fact.source}, {place.fact.strength})" if place.fact is not None else ""
-        rows.append(f"{explanation_sentence(statement, 'en')} @ {place.told}{evidence}")
-        rows += [f"  {detail}" for detail in statement_details(statement, "en")]
+        rows.append(f"{explanation_sentence(statement, 'en')} @ {translate(place.told, 'en')}{evidence}")
+        rows += [f"  {translate(detail, 'en')}" for detail in statement_details(statement)]
     return rows
 
 

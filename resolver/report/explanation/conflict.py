@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from resolver.errors import shown
 from resolver.i18n import LANGUAGES, translate
 from resolver.json_text import json_text
 from resolver.model.explanation import Awaited, Branch, Contradiction, Explanation, Fix, Why
 from resolver.model.fact import Fact, Warns
+from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.requirement import ComponentRequirement
 from resolver.model.resolution import Forbids, Needs, Statement
 from resolver.model.text import Language
 from resolver.report.document import Block, Code, Details, Heading, Item, Items, Line, Paragraph, Span, line
 from resolver.report.explanation import changes, sentences
-from resolver.report.explanation.diff import change_diff, safe_lines
 from resolver.report.explanation.json import explanation_json, sort_of
-from resolver.report.explanation.places import cited, place_of, source_line
+from resolver.report.explanation.places import cited, place_of, source_line, with_strength
 from resolver.report.html import html_text
 from resolver.report.markdown import markdown_text
 from resolver.report.text import one_line
@@ -41,7 +41,7 @@ def report_files(explanation: Explanation) -> dict[str, str]:
 
 
 def _head(explanation: Explanation, language: Language) -> Iterator[Block]:
-    yield Heading(sentences.title(explanation.problem, explanation.awaited, language), level=1)
+    yield Heading(translate(sentences.title(explanation.problem, explanation.awaited), language), level=1)
 
 
 def _blocks(explanation: Explanation, language: Language) -> Iterator[Block]:
@@ -55,19 +55,19 @@ def conflict_blocks(
     problem: Problem, contradictions: Sequence[Contradiction], awaited: Sequence[Awaited], language: Language
 ) -> Iterator[Block]:
     """What has no solution, or waits for an index, and why."""
-    yield _paragraph(*sentences.verdict(problem, awaited, language))
+    yield _paragraph(*(translate(one, language) for one in sentences.verdict(problem, awaited)))
     if not contradictions:
         yield _paragraph(translate("conflict.no-contradiction", language))
         return
-    claim = sentences.overall_claim(contradictions, language)
-    yield Heading(translate("conflict.why", language, claim=claim))
+    why = message("conflict.why", claim=sentences.overall_claim(contradictions))
+    yield Heading(translate(why, language))
     yield from _contradictions(contradictions, language)
 
 
 def further_blocks(contradictions: Sequence[Contradiction], language: Language) -> Iterator[Block]:
     """Contradictions that the search for ways out found."""
     for one in contradictions:
-        yield Heading(translate("conflict.further", language, claim=sentences.claim(one, language)))
+        yield Heading(translate(message("conflict.further", claim=sentences.claim(one)), language))
         yield from _contradiction(one, language)
 
 
@@ -76,8 +76,8 @@ def _contradictions(contradictions: Sequence[Contradiction], language: Language)
     total = len(contradictions)
     for number, one in enumerate(sentences.shown(contradictions), 1):
         if total > 1:
-            values = {"number": number, "total": total, "claim": sentences.claim(one, language)}
-            yield Heading(translate("conflict.conflict-of", language, **values), level=3)
+            told = message("conflict.conflict-of", number=number, total=total, claim=sentences.claim(one))
+            yield Heading(translate(told, language), level=3)
         yield from _contradiction(one, language)
 
 
@@ -85,7 +85,7 @@ def _contradiction(contradiction: Contradiction, language: Language) -> Iterator
     """The statements with their origins, then where they meet and what is known about the releases."""
     yield _items(statement_items(contradiction.statements, language), language)
     if contradiction.closing is not None and len(contradiction.statements) > 1:
-        yield Paragraph((line(sentences.closing_sentence(contradiction.closing, language)),), result=True)
+        yield Paragraph((line(translate(sentences.closing_sentence(contradiction.closing), language)),), result=True)
     if contradiction.branches:
         cases = translate("conflict.cases", language, subject=contradiction.branches[0].subject)
         yield Paragraph((line(cases),), result=True)
@@ -101,26 +101,26 @@ def statement_items(statements: Sequence[Statement], language: Language) -> list
 
 
 def _statement(number: int, statement: Statement, language: Language) -> Item:
-    place = place_of(statement, language)
-    origin: Line = (Span(place.told, source_line(place.where)),)
-    details = sentences.statement_details(statement, language)
+    place = place_of(statement)
+    told = translate(place.told, language)
+    origin: Line = (Span(told, source_line(place.where)),) if told else ()
+    details = list(sentences.statement_details(statement))
     evidence: list[Line] = []
     if (fact := place.fact) is not None:
-        strength = translate(f"strength.{fact.strength.value}", language)
-        origin = _around("conflict.with-strength", "where", origin, language, strength=strength)
-        reason = sentences.reason_of(fact, language)
+        origin = (*origin, Span(translate(with_strength(fact), language)))
+        reason = sentences.reason_of(fact)
         if _is_about_the_soc(statement):  # it says what else can be done on a SoC that nobody can change
-            details = (*details, reason)
+            details.append(reason)
         elif not isinstance(statement, Forbids):  # its sentence has it already
-            evidence.append(line(translate("conflict.reason", language, text=reason)))
+            evidence.append(line(translate(message("conflict.reason", text=reason), language)))
         evidence.append(_evidence(fact, language))
     return Item(
         label=str(number),
         lines=(line(sentences.explanation_sentence(statement, language)),),
-        origin=origin if place.told else (),
+        origin=origin,
         sort=sort_of(statement),
         source=fact.source if fact is not None else "",
-        details=tuple(map(line, details)),
+        details=_lines(details, language),
         evidence=tuple(evidence),
     )
 
@@ -131,22 +131,15 @@ def _is_about_the_soc(statement: Statement) -> bool:
 
 
 def _evidence(fact: Fact, language: Language) -> Line:
-    checked = translate("conflict.checked-on", language, text="\0", date=fact.checked.isoformat())
-    before, _, after = translate("conflict.evidence", language, text=checked).partition("\0")
-    source = (Span(piece.text, piece.href) for piece in cited(one_line(fact.source)))
-    return tuple(span for span in (Span(before), *source, Span(after)) if span.text)
-
-
-def _around(code: str, placeholder: str, spans: Line, language: Language, **values: str) -> Line:
-    """A text in which one value has links."""
-    before, _, after = translate(code, language, **{placeholder: "\0"}, **values).partition("\0")
-    return tuple(span for span in (Span(before), *spans, Span(after)) if span.text)
+    before = translate("conflict.evidence", language, text="")
+    after = translate("conflict.checked-on", language, text="", date=fact.checked.isoformat())
+    return (Span(before), *cited(one_line(fact.source)), Span(after))
 
 
 def _branches(branches: Sequence[Branch], language: Language) -> list[Item]:
     return [
         Item(
-            lines=(line(sentences.branch_sentence(branch, language)),),
+            lines=(line(translate(sentences.branch_sentence(branch), language)),),
             items=tuple(_branches(branch.branches, language)),
         )
         for branch in branches
@@ -156,7 +149,7 @@ def _branches(branches: Sequence[Branch], language: Language) -> list[Item]:
 def _warning(warning: Warns, language: Language, label: str = "") -> Item:
     place = Span(warning.where, source_line(warning.where))
     evidence = (place, Span(translate("semicolon", language)), *_evidence(warning, language))
-    return Item(label=label, lines=(line(sentences.warning_text(warning, language)),), evidence=(evidence,))
+    return Item(label=label, lines=(line(translate(sentences.warning_text(warning), language)),), evidence=(evidence,))
 
 
 def ways_out_blocks(
@@ -165,10 +158,10 @@ def ways_out_blocks(
     """The ways out, or what was tried; `whole` with the files of each, for a report."""
     if explanation.missing:
         most = None if whole else _MISSING
-        yield _paragraph(sentences.missing_sentence(explanation.missing, language, most))
+        yield _paragraph(translate(sentences.missing_sentence(explanation.missing, most), language))
     if explanation.awaited:
         yield Heading(translate("conflict.way-zero-heading", language))
-        yield Items((Item(label="0", lines=(line(sentences.way_zero(explanation.awaited, language)),)),))
+        yield Items((Item(label="0", lines=(line(translate(sentences.way_zero(explanation.awaited), language)),)),))
     heading = "conflict.ways-out" if explanation.fixes else "conflict.no-way-out"
     yield Heading(translate(heading, language), anchor="ways-out")
     yield from _fixes(explanation, language, whole=whole)
@@ -176,7 +169,7 @@ def ways_out_blocks(
         yield from _tried(explanation, language)
     last = []
     if explanation.fixes:
-        last.append(changes.apply_hint(explanation, language, in_checkout=in_checkout))
+        last.append(translate(changes.apply_hint(explanation, in_checkout=in_checkout), language))
     if explanation.limited:
         last += [translate("conflict.limited", language), translate("conflict.more-time", language)]
     yield _paragraph(*last, translate("conflict.old-lock", language))
@@ -185,7 +178,7 @@ def ways_out_blocks(
 def _fixes(explanation: Explanation, language: Language, *, whole: bool) -> Iterator[Block]:
     """The fixes, and below them their warnings, each once, as most fixes share them."""
     environments = [environment for fix in explanation.fixes for environment in fix.environments]
-    warnings = {sentences.warning_text(warning, language): warning for one in environments for warning in one.warnings}
+    warnings = {sentences.warning_text(warning): warning for one in environments for warning in one.warnings}
     labels = {text: f"W{number}" for number, text in enumerate(warnings, 1)}
     if explanation.fixes:
         yield _items([_fix(fix, labels, language) for fix in explanation.fixes], language)
@@ -196,28 +189,29 @@ def _fixes(explanation: Explanation, language: Language, *, whole: bool) -> Iter
         yield from (_details(fix, language) for fix in explanation.fixes)
 
 
-def _fix(fix: Fix, labels: dict[str, str], language: Language) -> Item:
-    told = changes.change_sentences(fix.changes, language)
-    told += [risk] if (risk := changes.risk_sentence(fix, language)) else []
-    details = []
+def _fix(fix: Fix, labels: Mapping[Message, str], language: Language) -> Item:
+    told = changes.change_sentences(fix.changes)
+    told += [risk] if (risk := changes.risk_sentence(fix)) else []
+    details: list[Message] = []
     for environment in fix.environments:
         if len(fix.environments) > 1:
-            details.append(changes.requires_sentence(fix, environment, language))
-        details.append(f"=> {changes.environment_sentence(environment, language)}")
-        met = dict.fromkeys(labels[sentences.warning_text(warning, language)] for warning in environment.warnings)
+            details.append(changes.requires_sentence(fix, environment))
+        details.append(message("conflict.result", text=changes.environment_sentence(environment)))
+        met = dict.fromkeys(labels[sentences.warning_text(warning)] for warning in environment.warnings)
         if met:
-            named = translate("comma", language).join(met)
-            details.append(translate("conflict.warned", language, len(met), labels=named))
-    return Item(label=fix.name, lines=tuple(map(line, told)), details=tuple(map(line, details)))
+            details.append(message("conflict.warned", count=len(met), labels=joined("comma", met)))
+    return Item(label=fix.name, lines=_lines(told, language), details=_lines(details, language))
 
 
 def _details(fix: Fix, language: Language) -> Details:
     label = translate("conflict.fix", language, name=fix.name)
     summary = changes.changes_sentence(fix.changes, language)
-    blocks: list[Paragraph | Code] = [Code(tuple(diff), "diff") for diff in map(change_diff, fix.changes) if diff]
+    blocks: list[Paragraph | Code] = [
+        Code(tuple(diff), "diff") for diff in map(changes.change_diff, fix.changes) if diff
+    ]
     for name, text in fix.files:
         blocks.append(_paragraph(translate("conflict.file", language, name=name)))
-        blocks.append(Code(tuple(safe_lines(text)), "toml"))
+        blocks.append(Code(tuple(changes.safe_lines(text)), "toml"))
     return Details(translate("conflict.labelled", language, label=label, text=summary), tuple(blocks))
 
 
@@ -230,7 +224,7 @@ def _tried(explanation: Explanation, language: Language) -> Iterator[Block]:
     items = [
         Item(
             lines=(line(changes.changes_sentence(attempt.changes, language)),),
-            details=(line(changes.outcome_sentence(attempt, language)),),
+            details=(line(translate(changes.outcome_sentence(attempt), language)),),
         )
         for attempt in explanation.attempts
     ]
@@ -246,23 +240,21 @@ def why_blocks(why: Why, language: Language) -> Iterator[Block]:
     yield _items(statement_items(why.asked, language), language)
     binding = [number for number, statement in enumerate(why.asked, 1) if statement in why.bound]
     if binding:
-        told = sentences.numbers(binding, language)
-        yield Paragraph((line(translate("conflict.bound", language, len(binding), numbers=told)),), result=True)
+        told = message("conflict.bound", count=len(binding), numbers=sentences.numbers(binding))
+        yield Paragraph((line(translate(told, language)),), result=True)
     if why.facts:
         yield Heading(translate("conflict.why-facts", language))
         yield _items(statement_items(why.facts, language), language)
     yield _paragraph(*_newer(why, language))
     if why.contradictions:
-        claim = sentences.overall_claim(why.contradictions, language)
-        yield Heading(translate("conflict.cannot-take", language, name=why.name, version=why.tried, claim=claim))
+        claim = sentences.overall_claim(why.contradictions)
+        cannot = message("conflict.cannot-take", name=why.name, version=why.tried, claim=claim)
+        yield Heading(translate(cannot, language))
         yield from _contradictions(why.contradictions, language)
     elif why.tried:
         others = [move for move in why.moves if move[0] != why.name]
         code = "conflict.can-take" if others else "conflict.can-take-alone"
-        values = {"name": why.name, "version": why.tried}
-        yield Heading(
-            translate(code, language, len(others), **values) if others else translate(code, language, **values)
-        )
+        yield Heading(translate(code, language, len(others), name=why.name, version=why.tried))
         yield _items([Item(lines=(line(_move(*move, language)),)) for move in others], language)
 
 
@@ -276,18 +268,9 @@ def _newer(why: Why, language: Language) -> Iterator[str]:
             versions = translate("conflict.and-more", language, items=versions)
         yield translate("conflict.newer-releases", language, len(why.newer), versions=versions)
     for version, facts in why.later:
-        places = [
-            translate(
-                "conflict.with-strength",
-                language,
-                where=fact.where,
-                strength=translate(f"strength.{fact.strength.value}", language),
-            )
-            for fact in facts
-        ]
-        told = translate("comma", language).join(places)
-        yield translate("conflict.taken-later", language, version=version, pin=why.version, facts=told)
-        yield from (sentences.reason_of(fact, language) for fact in facts)
+        told = joined("comma", [with_strength(fact, fact.where) for fact in facts])
+        yield translate(message("conflict.taken-later", version=version, pin=why.version, facts=told), language)
+        yield from (translate(sentences.reason_of(fact), language) for fact in facts)
     if why.unreachable:
         indexes = translate("comma", language).join(f"`{index}`" for index in why.unreachable)
         yield translate("conflict.may-have-newer", language, indexes=indexes, name=why.name)
@@ -310,3 +293,7 @@ def _items(items: Sequence[Item], language: Language) -> Items:
 
 def _paragraph(*texts: str) -> Paragraph:
     return Paragraph(tuple(map(line, texts)))
+
+
+def _lines(texts: Iterable[Message], language: Language) -> tuple[Line, ...]:
+    return tuple(line(translate(text, language)) for text in texts)

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import to_builtins
 from msgspec.structs import replace
 
+from resolver.i18n import translate
 from resolver.model.explanation import (
     Attempt,
     Branch,
@@ -51,7 +52,7 @@ def explanation_json(explanation: Explanation, language: Language = "en") -> dic
 def contradiction_json(contradiction: Contradiction, language: Language) -> dict[str, Any]:
     """Statements that contradict each other, where they meet, and the cases."""
     return {
-        "claim": sentences.claim(contradiction, language),
+        "claim": translate(sentences.claim(contradiction), language),
         "statements": [
             statement_json(number, statement, language) for number, statement in enumerate(contradiction.statements, 1)
         ],
@@ -63,15 +64,15 @@ def contradiction_json(contradiction: Contradiction, language: Language) -> dict
 
 def statement_json(number: int, statement: Statement, language: Language) -> dict[str, Any]:
     """A statement: its sentence, its origin, and the data behind the sentence."""
-    place = place_of(statement, language)
+    place = place_of(statement)
     return {
         "number": number,
         "kind": type(statement).__name__.lower(),
         "sort": sort_of(statement),
         "text": sentences.explanation_sentence(statement, language),
-        "details": list(sentences.statement_details(statement, language)),
+        "details": [translate(one, language) for one in sentences.statement_details(statement)],
         "where": statement.where,
-        "origin": place.told,
+        "origin": translate(place.told, language),
         "href": source_line(place.where),
         "fact": None if place.fact is None else _fact(place.fact, language),
         "data": _data(statement),
@@ -129,7 +130,7 @@ def _fact(fact: Fact, language: Language) -> dict[str, Any]:
         "id": fact.id,
         "package": fact.package,
         "strength": fact.strength.value,
-        "reason": sentences.reason_of(fact, language),
+        "reason": translate(sentences.reason_of(fact), language),
         "source": fact.source,
         "links": [{"text": piece.text, "href": piece.href} for piece in cited(fact.source) if piece.href],
         "checked": fact.checked.isoformat(),
@@ -139,25 +140,29 @@ def _fact(fact: Fact, language: Language) -> dict[str, Any]:
 
 
 def _closing(closing: Closing | None, language: Language) -> dict[str, Any] | None:
-    return None if closing is None else {**to_builtins(closing), "text": sentences.closing_sentence(closing, language)}
+    return (
+        None
+        if closing is None
+        else {**to_builtins(closing), "text": translate(sentences.closing_sentence(closing), language)}
+    )
 
 
 def _branch(branch: Branch, language: Language) -> dict[str, Any]:
     return {
         "subject": branch.subject,
         "versions": to_builtins(branch.versions),
-        "text": sentences.branch_sentence(branch, language),
+        "text": translate(sentences.branch_sentence(branch), language),
         "closing": _closing(branch.closing, language),
         "branches": [_branch(below, language) for below in branch.branches],
     }
 
 
 def _warning(warns: Warns, language: Language) -> dict[str, Any]:
-    return {"text": sentences.warning_text(warns, language), "fact": _fact(warns, language)}
+    return {"text": translate(sentences.warning_text(warns), language), "fact": _fact(warns, language)}
 
 
 def _change(change: Change, language: Language) -> dict[str, Any]:
-    row = {**to_builtins(change), "text": changes.change_sentence(change, language)}
+    row = {**to_builtins(change), "text": translate(changes.change_sentence(change), language)}
     if not change.target:
         del row["target"]
     return row
@@ -167,7 +172,7 @@ def _environment(environment: Environment, language: Language) -> dict[str, Any]
     return {
         **to_builtins(replace(environment, warnings=())),
         "warnings": [_warning(warning, language) for warning in environment.warnings],
-        "text": changes.environment_sentence(environment, language),
+        "text": translate(changes.environment_sentence(environment), language),
     }
 
 
@@ -185,7 +190,7 @@ def _attempt(attempt: Attempt, language: Language) -> dict[str, Any]:
     return {
         "changes": [_change(change, language) for change in attempt.changes],
         "outcome": attempt.outcome.value,
-        "text": changes.outcome_sentence(attempt, language),
+        "text": translate(changes.outcome_sentence(attempt), language),
         "because": [statement_json(number, statement, language) for number, statement in enumerate(attempt.because, 1)],
     }
 

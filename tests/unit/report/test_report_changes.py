@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from resolver.i18n import translate
 from resolver.model.explanation import Change, ChangeKind, Environment, Fix
 from resolver.report.explanation.changes import change_sentence, requires_sentence
 
@@ -59,8 +60,8 @@ def test_the_extras_that_go_are_named(
     kind: ChangeKind, before: str, after: str, steps: int, english: str, chinese: str
 ) -> None:
     change = Change(kind=kind, subject="demo", before=before, after=after, where="a:1", steps=steps)
-    assert change_sentence(change, "en") == english
-    assert change_sentence(change, "zh") == chinese
+    assert translate(change_sentence(change), "en") == english
+    assert translate(change_sentence(change), "zh") == chinese
 
 
 def test_a_release_of_years_before_and_a_pre_release_are_told_to_be() -> None:
@@ -74,22 +75,22 @@ def test_a_release_of_years_before_and_a_pre_release_are_told_to_be() -> None:
         years=-3,
     )
     english = "ask for demo==1.0rc1 instead of demo==2.0 (9 releases older, uploaded 3 years earlier, a pre-release)"
-    assert change_sentence(asked, "en") == english
+    assert translate(change_sentence(asked), "en") == english
     chinese = "将 demo==2.0 改为 demo==1.0rc1（比原来旧 9 个版本，上传时间早 3 年，预发布版本）"
-    assert change_sentence(asked, "zh") == chinese
+    assert translate(change_sentence(asked), "zh") == chinese
     later = Change(
         kind=ChangeKind.VERSION, subject="demo", before="demo==1", after="demo==2", where="a:1", steps=1, years=1
     )
     told = "ask for demo==2 instead of demo==1 (1 release newer, uploaded a year later)"
-    assert change_sentence(later, "en") == told
+    assert translate(change_sentence(later), "en") == told
 
 
 def test_another_soc_is_another_machine() -> None:
     change = Change(kind=ChangeKind.COMPONENT, subject="soc", before="A3", after="A2", where="a:1")
-    assert change_sentence(change, "en") == "use another machine, with SoC A2 instead of A3"
-    assert change_sentence(change, "zh") == "换用其他机器：SoC 由 A3 改为 A2"
+    assert translate(change_sentence(change), "en") == "use another machine, with SoC A2 instead of A3"
+    assert translate(change_sentence(change), "zh") == "换用其他机器：SoC 由 A3 改为 A2"
     stated = Change(kind=ChangeKind.COMPONENT, subject="soc", before="", after="A2", where="a:1")
-    assert change_sentence(stated, "en") == "specify SoC A2"
+    assert translate(change_sentence(stated), "en") == "specify SoC A2"
 
 
 def test_many_lines_that_both_environments_have_are_counted() -> None:
@@ -103,9 +104,9 @@ def test_many_lines_that_both_environments_have_are_counted() -> None:
         return Fix(name="A", changes=(), environments=environments, files=(), risky=False)
 
     many, few = split(*both), split(*both[1:])
-    told = requires_sentence(many, many.environments[0], "en")
+    told = translate(requires_sentence(many, many.environments[0]), "en")
     assert told == "environment demo-1 (trl==0.28.0 and 7 lines that both have)"
-    told = requires_sentence(many, many.environments[1], "zh")
+    told = translate(requires_sentence(many, many.environments[1]), "zh")
     assert told == "环境 demo-2（vllm==0.13.0，以及两个环境共有的 7 行）"
-    told = requires_sentence(few, few.environments[0], "en")
+    told = translate(requires_sentence(few, few.environments[0]), "en")
     assert told == "environment demo-1 (tool-b, tool-c, tool-d, tool-e, tool-f, tool-g, trl==0.28.0)"

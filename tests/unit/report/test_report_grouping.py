@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from resolver.i18n import translate
 from resolver.model.explanation import Branch, Closing, Contradiction
 from resolver.model.resolution import Asks, Has, Lack, Lacks, Needs, Source, Span
 from resolver.report.explanation.grouping import grouped
@@ -60,7 +61,7 @@ def test_a_long_contradiction_is_grouped_by_cause_newest_first() -> None:
         "plugin 0.24, 0.23 and 0.20 need triton==3.2.1 | triton==3.2.2",
         "no release of triton matches `==3.2.1 | ==3.2.2`; the newest is 3.2.0",
     ]
-    assert [branch_sentence(one, "en") for one in short.branches] == [
+    assert [translate(branch_sentence(one), "en") for one in short.branches] == [
         "plugin 0.24, 0.23 and 0.20: 4 and 5 leave no choice for triton",
         "plugin 0.14, 0.13, 0.10 and 0.9: 2 and 3 leave no choice for CANN",
     ]

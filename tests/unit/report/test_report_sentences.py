@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from resolver.i18n import translate
 from resolver.model import fact as facts
 from resolver.model.explanation import Closing, Contradiction
 from resolver.model.release import Reason, Rejection
@@ -22,7 +23,8 @@ from resolver.model.resolution import (
     Statement,
     Unread,
 )
-from resolver.report.explanation.places import place_of, with_strength
+from resolver.model.text import Language
+from resolver.report.explanation.places import place_of
 from resolver.report.explanation.sentences import (
     claim,
     closing_sentence,
@@ -30,7 +32,7 @@ from resolver.report.explanation.sentences import (
     reason_of,
     statement_details,
 )
-from tests.unit.report.samples import MATRIX_FACT, fact
+from tests.unit.report.samples import fact
 
 ONE = (Span("0.28.0", "0.28.0", 1),)
 TWO = (Span("0.27.0", "0.28.0", 2),)
@@ -47,6 +49,10 @@ def needs(versions: tuple[Span, ...], source: Source = Source.METADATA) -> Needs
 def lacks(lack: Lack, *refusals: Refusal, **more: object) -> Lacks:
     given: dict[str, object] = {"subject": "x", "wanted": "", "where": "pypi", "count": len(refusals), **more}
     return Lacks(lack=lack, refusals=refusals, **given)  # type: ignore[arg-type]
+
+
+def details(statement: Statement, language: Language) -> tuple[str, ...]:
+    return tuple(translate(one, language) for one in statement_details(statement))
 
 
 def refusal(version: str, *files: Rejection) -> Refusal:
@@ -202,19 +208,19 @@ def test_sentences(statement: Statement, english: str, chinese: str) -> None:
 
 
 def test_details_name_the_files_that_the_sentence_does_not() -> None:
-    assert statement_details(lacks(Lack.FILE, refusal("1", WHEEL)), "en") == ()
-    assert statement_details(lacks(Lack.FILE, refusal("1", WHEEL, ARCHIVE)), "en") == (
+    assert details(lacks(Lack.FILE, refusal("1", WHEEL)), "en") == ()
+    assert details(lacks(Lack.FILE, refusal("1", WHEEL, ARCHIVE)), "en") == (
         "x-1-cp312-none-any.whl is built for another platform or Python",
         "x-1.tar.gz needs a different Python (Requires-Python >=3.12)",
     )
-    assert statement_details(lacks(Lack.FILE, refusal("1", *[WHEEL] * 6)), "en")[-1] == "and 2 more files"
-    assert statement_details(lacks(Lack.FILE, refusal("2", WHEEL, OTHER), refusal("1", ARCHIVE)), "zh") == (
+    assert details(lacks(Lack.FILE, refusal("1", *[WHEEL] * 6)), "en")[-1] == "and 2 more files"
+    assert details(lacks(Lack.FILE, refusal("2", WHEEL, OTHER), refusal("1", ARCHIVE)), "zh") == (
         "2：每个文件都是为其他平台或其他 Python 版本构建的（x-1-cp312-none-any.whl、x-1-cp310-none-any.whl）",
         "x-1.tar.gz 要求其他 Python 版本（Requires-Python >=3.12）",
     )
-    assert statement_details(Asks(text="x", where="a:1"), "en") == ()
+    assert details(Asks(text="x", where="a:1"), "en") == ()
     dynamic = refusal("1", Rejection("x-1.tar.gz", Reason.DYNAMIC, "`x-1.tar.gz` has no static metadata"))
-    assert statement_details(lacks(Lack.UNUSABLE, dynamic), "zh") == (
+    assert details(lacks(Lack.UNUSABLE, dynamic), "zh") == (
         (
             "若有事实写明它的依赖即可使用：在 matrices/facts/x.toml 中写 [[metadata]]"
             '（versions = "==1"，requires = […] 照其 setup.py 填写；见 matrices/README.md）'
@@ -245,14 +251,14 @@ def test_a_file_that_needs_more_than_another_is_no_further_way_in() -> None:
 )
 def test_claims(count: int, english: str, chinese: str) -> None:
     contradiction = Contradiction(statements=(needs(ONE),) * count, closing=None)
-    assert claim(contradiction, "en") == english
-    assert claim(contradiction, "zh") == chinese
+    assert translate(claim(contradiction), "en") == english
+    assert translate(claim(contradiction), "zh") == chinese
 
 
 def test_closings() -> None:
-    assert closing_sentence(Closing(subject="a", numbers=(2,)), "en") == "2 leaves no choice for a"
-    assert closing_sentence(Closing(subject="a", numbers=(2, 4)), "en") == "2 and 4 leave no choice for a"
-    assert closing_sentence(Closing(subject="a", numbers=(2, 4)), "zh") == "根据第 2、4 条，a 没有可选的版本"
+    assert translate(closing_sentence(Closing(subject="a", numbers=(2,))), "en") == "2 leaves no choice for a"
+    assert translate(closing_sentence(Closing(subject="a", numbers=(2, 4))), "en") == "2 and 4 leave no choice for a"
+    assert translate(closing_sentence(Closing(subject="a", numbers=(2, 4))), "zh") == "根据第 2、4 条，a 没有可选的版本"
 
 
 @pytest.mark.parametrize(
@@ -264,21 +270,16 @@ def test_closings() -> None:
         (lacks(Lack.UNUSABLE, refusal("1", WHEEL)), WHEEL.filename, WHEEL.filename),
         (lacks(Lack.UNUSABLE, where="x-1.whl"), "x-1.whl", "x-1.whl"),
         (Asks(text="x", where="a.toml:1"), "a.toml:1", "a.toml:1"),
-        (
-            Needs(subject="x", versions=ONE, needs="y", source=Source.FACT, where="m.toml:3", fact=MATRIX_FACT),
-            "m.toml:3 (vendor)",
-            "m.toml:3（厂商）",
-        ),
     ],
 )
 def test_places(statement: Statement, english: str, chinese: str) -> None:
-    assert with_strength(place_of(statement, "en"), "en") == english
-    assert with_strength(place_of(statement, "zh"), "zh") == chinese
+    assert translate(place_of(statement).told, "en") == english
+    assert translate(place_of(statement).told, "zh") == chinese
 
 
 def test_a_fact_without_chinese_is_told_in_english() -> None:
-    assert reason_of(fact(facts.Excludes, "x", reason_zh=""), "zh") == "Somebody read it."
-    assert reason_of(fact(facts.Excludes, "x"), "zh") == "有人读到过。"
+    assert translate(reason_of(fact(facts.Excludes, "x", reason_zh="")), "zh") == "Somebody read it."
+    assert translate(reason_of(fact(facts.Excludes, "x")), "zh") == "有人读到过。"
 
 
 def test_of_releases_all_over_the_ends_and_the_number_are_told() -> None:
