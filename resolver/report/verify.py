@@ -25,16 +25,12 @@ FILE = "verify.py"
 # Each after those that it uses; the first and the last are the program's frame.
 MODULES = (
     "model/system",
-    "verify/finding",
-    "verify/locked",
-    "verify/reading",
+    "verify/check",
     "verify/distributions",
     "verify/machine",
-    "verify/cann",
     "verify/imports",
-    "verify/npu",
+    "verify/ascend",
     "verify/record",
-    "verify/requirements",
     "verify/report",
     "verify/main",
 )

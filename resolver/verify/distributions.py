@@ -1,4 +1,4 @@
-"""What is installed against what is locked."""
+"""What is installed against what is locked, and what it asks for."""
 
 from __future__ import annotations
 
@@ -6,13 +6,22 @@ import json
 import os
 import re
 import shlex
+import subprocess
 import sys
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from resolver.verify.finding import Finding, Group, some
-from resolver.verify.locked import Asked, LockedDistribution, is_shared
-from resolver.verify.reading import UnreadableError, read_bytes, read_text
+from resolver.verify.check import (
+    Asked,
+    Finding,
+    Group,
+    LockedDistribution,
+    UnreadableError,
+    is_shared,
+    read_bytes,
+    read_text,
+    some,
+)
 
 _VERSION = re.compile(
     r"""
@@ -32,41 +41,23 @@ def canonical_name(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def canonical_version(text: str) -> str:
-    """PEP 440's normal form, `2024.1.5` of `2024.01.05`; a text that is no version stays as it is."""
+def same_version(one: str, other: str) -> bool:
+    """Whether two texts spell one version (PEP 440): `1.0` is `1.0.0`, `2024.01.05` is `2024.1.5`."""
+    return one == other or _version_key(one) == _version_key(other)
+
+
+def _version_key(text: str) -> object:
+    """What all spellings of a version have in common; the text of what is no version."""
     match = _VERSION.fullmatch(text.strip())
     if match is None:
         return text
-    epoch = int(match["epoch"] or 0)
-    version = f"{epoch}!" if epoch else ""
-    version += _counted(match["release"], ".")
-    if match["pre"]:
-        pre = match["pre"].lower()
-        version += f"{_SPELLINGS.get(pre, pre)}{int(match['pre_number'] or 0)}"
-    if match["implied"] or match["post"]:
-        version += f".post{int(match['implied'] or match['post_number'] or 0)}"
-    if match["dev"]:
-        version += f".dev{int(match['dev_number'] or 0)}"
-    if match["local"]:
-        version += "+" + _counted(re.sub("[-_]", ".", match["local"].lower()), ".")
-    return version
-
-
-def same_version(one: str, other: str) -> bool:
-    """Whether two canonical texts spell one version: `1.0` is `1.0.0`."""
-    return one == other or _trimmed(one) == _trimmed(other)
-
-
-def _trimmed(text: str) -> str:
-    match = _VERSION.fullmatch(text)
-    if match is None:
-        return text
-    start, end = match.span("release")
-    return text[:start] + re.sub(r"(\.0)+$", "", match["release"]) + text[end:]
-
-
-def _counted(text: str, mark: str) -> str:
-    return mark.join(str(int(part)) if part.isdigit() else part for part in text.split(mark))
+    epoch, release = int(match["epoch"] or 0), re.sub(r"(\.0+)+$", "", match["release"]).split(".")
+    pre = (match["pre"] or "").lower()
+    post = int(match["implied"] or match["post_number"] or 0) if match["implied"] or match["post"] else None
+    dev = int(match["dev_number"] or 0) if match["dev"] else None
+    local = re.split("[-_.]", (match["local"] or "").lower())
+    parts = [[int(part) if part.isdigit() else part for part in several] for several in (release, local)]
+    return epoch, parts, _SPELLINGS.get(pre, pre), int(match["pre_number"] or 0), post, dev
 
 
 _HEADER = re.compile(rb"^(Name|Version)[ \t]*:[ \t]*([^\r\n]*?)[ \t]*\r?$", re.MULTILINE)
@@ -89,9 +80,8 @@ class Installed(NamedTuple):
         folder = about.get("dir_info")
         if isinstance(folder, dict) and folder.get("editable") is True:
             return re.sub("^file://", "", str(about.get("url", "")))
-        if not self.info.endswith(".dist-info") and not read_names(self.info):
-            return self.root  # setup.py develop, without a list of what it installed
-        return ""
+        listed = not os.path.isdir(self.info) or os.path.isfile(os.path.join(self.info, "installed-files.txt"))
+        return "" if listed or self.info.endswith(".dist-info") else self.root  # setup.py develop
 
 
 def installed_distributions(paths: Iterable[str]) -> tuple[dict[str, Installed], list[Finding]]:
@@ -153,12 +143,7 @@ def _read(root: str, path: str) -> tuple[Installed, list[Finding]]:
         direct = None
         values = {"name": canonical_name(name), "path": os.path.join(path, "direct_url.json"), "why": str(error)}
         findings.append(Finding("metadata-broken", values))
-    return Installed(canonical_name(name), canonical_version(version), root, path, installer, direct), findings
-
-
-def read_names(info: str) -> bool:
-    """Whether an .egg-info knows its files."""
-    return os.path.isfile(os.path.join(info, "installed-files.txt")) or not os.path.isdir(info)
+    return Installed(canonical_name(name), version, root, path, installer, direct), findings
 
 
 _TOOLS = ("pip", "setuptools", "wheel")  # what an environment is made with
@@ -196,7 +181,7 @@ def check_distributions(
         command = f"{asked.python} -m pip uninstall {' '.join(map(shlex.quote, extra))}"
         command = command if all(_is_ours(found[name]) for name in extra) else asked.fresh
         findings.append(Finding("distribution-extra", some(extra, _NAMED), command))
-    return Group("distributions", tuple(findings), "distributions", {"count": str(len(locked))})
+    return Group("distributions", findings, {"count": str(len(locked))})
 
 
 def extra_distributions(asked: Asked, found: Iterable[str]) -> list[str]:
@@ -253,3 +238,54 @@ def _source(pin: LockedDistribution, there: Installed) -> tuple[str, str]:
 def _folder(finding: Finding) -> str:
     """The .dist-info folder of a file in it."""
     return finding.values["path"].rpartition("/")[0]
+
+
+_SECONDS_OF_PIP = 300
+_COMPLAINT = re.compile(r"(\S+) (\S+) (?:requires ([A-Za-z0-9._-]+)|has requirement ([A-Za-z0-9._-]+))")
+
+
+def check_requirements(asked: Asked) -> Group:
+    """Whether every distribution has what it asks for.
+
+    Without PYTHONPATH, on which CANN puts distributions of its own that pip cannot judge.
+    """
+    environ = {key: value for key, value in asked.environ.items() if not key.startswith("PIP_")}
+    command = [sys.executable, "-I", "-m", "pip", "--disable-pip-version-check", "check"]
+    try:
+        done = subprocess.run(  # noqa: S603  the environment's own pip
+            command,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SECONDS_OF_PIP,
+            check=False,
+        )
+        complaints = done.stdout.decode("utf-8", "replace").splitlines()
+        errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    except (OSError, subprocess.SubprocessError) as error:
+        return _failed(asked, str(error))
+    if any(line.endswith("No module named pip") for line in errors):
+        return Group("requirements", [Finding("pip-missing", {"python": asked.python})])
+    findings: list[Finding] = []
+    expected = 0
+    for line in complaints:
+        if _expected(asked, line):
+            expected += 1
+        elif line.strip() and not line.startswith("No broken requirements found"):
+            findings.append(Finding("requirement-broken", {"complaint": line.strip(), "install": asked.install}))
+    if done.returncode not in (0, 1) or (done.returncode == 1 and not complaints):
+        return _failed(asked, errors[-1] if errors else f"exit status {done.returncode}")
+    note = "requirements-but" if expected else "requirements"
+    return Group("requirements", findings, {"count": str(expected)}, note)
+
+
+def _failed(asked: Asked, error: str) -> Group:
+    return Group("requirements", [Finding("pip-failed", {"error": error, "python": asked.python})])
+
+
+def _expected(asked: Asked, line: str) -> bool:
+    match = _COMPLAINT.match(line)
+    if match is None:
+        return False
+    package, version, name = canonical_name(match[1]), match[2], canonical_name(match[3] or match[4])
+    return any((package, name) == (row[0], row[2]) and same_version(version, row[1]) for row in asked.lock.overrides)

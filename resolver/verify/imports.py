@@ -21,9 +21,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from resolver.verify.check import Asked, Finding, Group
 from resolver.verify.distributions import Installed
-from resolver.verify.finding import Finding, Group
-from resolver.verify.locked import Asked
 
 _SECONDS_OF_IMPORTS = 1800
 # The loader's words for a library of CANN (ascendcl, hccl, ge, graph, op compiler) or of its driver (ascend_hal).
@@ -127,7 +126,7 @@ def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[
             if row["path"] and not _within(str(row["path"]), homes):
                 findings.append(Finding("import-elsewhere", {**values, "found": str(row["path"])}))
         left = left[left.index(name) + 1 :]
-    return Group("imports", tuple(findings), "imports", {"list": ", ".join(asked.lock.imports)})
+    return Group("imports", findings, {"list": ", ".join(asked.lock.imports)})
 
 
 def _failure(asked: Asked, values: dict[str, str], error: str, *, on_npu: bool) -> Finding:

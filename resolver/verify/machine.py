@@ -8,9 +8,8 @@ import sys
 import sysconfig
 from collections.abc import Mapping
 
+from resolver.verify.check import Asked, Finding, Group, is_shared
 from resolver.verify.distributions import Installed, check_environment
-from resolver.verify.finding import Finding, Group
-from resolver.verify.locked import Asked, is_shared
 
 
 def check_machine(asked: Asked) -> Group:
@@ -27,7 +26,7 @@ def check_machine(asked: Asked) -> Group:
         findings.append(Finding("glibc-missing", glibc))
     elif _numbers(found["glibc"]) < _numbers(asked.lock.glibc):
         findings.append(Finding("glibc-old", glibc))
-    return Group("machine", tuple(findings), "machine", found)
+    return Group("machine", findings, found)
 
 
 def check_python(asked: Asked, found: Mapping[str, Installed]) -> Group:
@@ -45,7 +44,7 @@ def check_python(asked: Asked, found: Mapping[str, Installed]) -> Group:
     findings += () if findings else check_environment(asked, found)
     if not findings and is_shared():
         findings.append(Finding("python-shared", values))
-    return Group("python", tuple(findings), "python", values)
+    return Group("python", findings, values)
 
 
 def glibc_version() -> str:

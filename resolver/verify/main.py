@@ -9,16 +9,13 @@ import subprocess
 import sys
 from collections.abc import Collection, Iterator, Sequence
 
-from resolver.verify.cann import check_cann
-from resolver.verify.distributions import check_distributions, installed_distributions
-from resolver.verify.finding import Group
+from resolver.verify.ascend import ask_npu_smi, check_cann, check_hdk, check_npu, check_soc, has_npu, told_soc
+from resolver.verify.check import Asked, Group, LockedStack
+from resolver.verify.distributions import check_distributions, check_requirements, installed_distributions
 from resolver.verify.imports import check_imports
-from resolver.verify.locked import Asked, LockedStack
 from resolver.verify.machine import check_machine, check_python
-from resolver.verify.npu import ask_npu_smi, check_hdk, check_npu, check_soc, has_npu, told_soc
 from resolver.verify.record import check_collisions, check_files, read_records
 from resolver.verify.report import Report, UnwritableError, printable
-from resolver.verify.requirements import check_requirements
 
 _USAGE = 2
 _INTERRUPTED = 130
@@ -57,7 +54,7 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         return 0
     report = Report(asked, _language(given.lang, lock.texts), as_json=given.json, lenient=given.skip_system_checks)
     if given.cann:
-        group = check_cann(asked) if "cann" in asked.lock.system else Group("cann", (), "", {"found": ""})
+        group = check_cann(asked) if "cann" in asked.lock.system else Group("cann", (), {"found": ""})
         sys.stdout.write(f"found\t{printable(group.values['found'])}\n{report.told(group)}")
         return 0
     if given.hdk:

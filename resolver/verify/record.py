@@ -16,10 +16,8 @@ import stat
 from collections.abc import Mapping, Set
 from typing import NamedTuple
 
+from resolver.verify.check import Asked, Finding, Group, UnreadableError, is_shared, some
 from resolver.verify.distributions import Installed
-from resolver.verify.finding import Finding, Group, some
-from resolver.verify.locked import Asked, is_shared
-from resolver.verify.reading import UnreadableError
 
 _SMALL_FILES = 40
 _SMALL_BYTES = 1 << 18
@@ -128,8 +126,8 @@ def check_files(
                 if paths:
                     shown = [os.path.relpath(path, one.root) for path in paths]
                     findings.append(Finding(code, {**values, **some(shown)}))
-    note = {"files": str(files), "compared": str(compared), "kept": ", ".join(kept)}
-    return Group("files", tuple(findings), "files-kept" if kept else "files", note)
+    values = {"files": str(files), "compared": str(compared), "kept": ", ".join(kept)}
+    return Group("files", findings, values, "files-kept" if kept else "")
 
 
 def _compare(rows: list[RecordRow], *, full: bool) -> _Files:
@@ -217,7 +215,7 @@ def check_collisions(
             }
             command = asked.again(pair.other, pair.owner)
             findings.append(Finding("collision" if strange else "collision-order", values, command))
-    return Group("collisions", tuple(findings), "collisions", {}), excused
+    return Group("collisions", findings), excused
 
 
 def _shared(

@@ -8,8 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from resolver.verify.finding import Finding, Group
-from resolver.verify.locked import Asked
+from resolver.verify.check import Asked, Finding, Group
 
 _ENDS = ("system-differs", "processor-differs", "python-differs", "environment-other")
 _SYSTEM = ("machine", "cann", "hdk", "soc")
@@ -56,7 +55,7 @@ class Report:
         """A group that was checked."""
         self._groups.append(group)
         state = self._state(group)
-        note = self._counted(group) if group.findings else self._fill(f"note-{group.note}", group.values)
+        note = self._counted(group) if group.findings else self._fill(f"note-{group.note or group.name}", group.values)
         cells = [_padded(self._texts[f"group-{group.name}"], 13), _padded(self._texts[f"state-{state}"], 7), note]
         self._say("  " + "  ".join(cells).rstrip())
 

@@ -9,8 +9,8 @@ import sysconfig
 
 import pytest
 
+from resolver.verify.check import Asked, LockedStack
 from resolver.verify.imports import run_python, shown_command
-from resolver.verify.locked import Asked, LockedStack
 from resolver.verify.machine import check_python
 
 

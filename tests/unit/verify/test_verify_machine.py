@@ -10,11 +10,9 @@ from pathlib import Path
 import pytest
 
 from resolver.report.verify import texts
-from resolver.verify.cann import check_cann
-from resolver.verify.finding import Group
-from resolver.verify.locked import Asked, DriverNeed, LockedStack
+from resolver.verify.ascend import NpuTool, ask_npu_smi, check_cann, check_hdk, check_soc, soc_family
+from resolver.verify.check import Asked, DriverNeed, Group, LockedStack
 from resolver.verify.machine import check_machine
-from resolver.verify.npu import NpuTool, ask_npu_smi, check_hdk, check_soc, soc_family
 from resolver.verify.report import Report
 
 MACHINE = platform.machine()

@@ -1,14 +1,20 @@
-"""The part of a lock that can be checked on a machine."""
+"""What checks stand on: the lock, what a run was asked, what they tell, and files that others wrote."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
+import stat
+import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+_LONGEST_FILE = 1 << 20
+_SECONDS = 60
 
 
 class LockedDistribution(NamedTuple):
@@ -130,3 +136,93 @@ class Asked:
         if "pip" in names:
             commands.append(f"{self.python} -m ensurepip")
         return " && ".join([*commands, self.install])
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is not as locked, or could not be told.
+
+    `code` begins the codes of its texts, `-what`, `-why` and `-mend`; `values` fills their placeholders. `mend` is a
+    command that is better than the text, `reason` what `{reason}` stands for in each language.
+    """
+
+    code: str
+    values: Mapping[str, str]
+    mend: str = ""
+    reason: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Group:
+    """What one check found. `note` is the code of the text for the line of a group that is fine, if not its name."""
+
+    name: str
+    findings: Sequence[Finding]
+    values: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
+
+
+def some(items: Sequence[str], most: int = 3) -> dict[str, str]:
+    """The values `list` and `count` of a sentence that names a few of many."""
+    text = ", ".join(items[:most])
+    return {"list": text if len(items) <= most else f"{text}, …", "count": str(len(items))}
+
+
+class UnreadableError(Exception):
+    """A file that is there and cannot be read, or says nothing that makes sense."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(path, why)
+        self.path = path
+        self.why = why
+
+    @property
+    def values(self) -> dict[str, str]:
+        """As a finding names it."""
+        return {"path": self.path, "why": self.why}
+
+
+def read_text(path: str) -> str | None:
+    """The text of a small file; None where there is none."""
+    try:
+        content = read_bytes(path, _LONGEST_FILE)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:  # ValueError: a path with a null in it
+        raise UnreadableError(path, getattr(error, "strerror", None) or str(error)) from None
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UnreadableError(path, f"byte {error.start} is not UTF-8") from None
+
+
+def read_bytes(path: str, limit: int = -1) -> bytes:
+    """The first so many bytes of a file, all without a limit; raises OSError and UnreadableError.
+
+    What is no plain file is not opened: a pipe would be waited for.
+    """
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise UnreadableError(path, "it is not a regular file")
+    with open(path, "rb") as handle:
+        return handle.read(limit)
+
+
+def assignments(text: str) -> dict[str, str]:
+    """Lines like `Version=25.3.rc1` or `Chip Name   : 910B4`: the first of each key, in lower case."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        match = re.match(r"\s*([A-Za-z][\w .-]*?)\s*[=:]\s*(.*?)\s*$", line)
+        if match:
+            found.setdefault(match[1].lower(), match[2])
+    return found
+
+
+def answer(command: Sequence[str], environ: Mapping[str, str]) -> str | None:
+    """What a program prints; None where it is not there, fails or hangs."""
+    try:
+        done = subprocess.run(  # noqa: S603  what the machine itself has
+            command, env=dict(environ), stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
+        )
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
