@@ -43,8 +43,7 @@ def translate(what: str | Message, language: Language, count: int | None = None,
         form = catalogue.gettext(what)
     if form is what:
         raise KeyError(what)
-    told = form.format(**values)
-    return told if language == "en" else _NO_SPACE.sub("", told)
+    return _spaced(form.format(**values), language)
 
 
 def listed(items: Sequence[str], language: Language, by: str = "comma", last: str = "and") -> str:
@@ -61,12 +60,16 @@ def templates(prefix: str, language: Language) -> dict[str, str]:
     }
 
 
+def _spaced(told: str, language: Language) -> str:
+    return told if language == "en" else _NO_SPACE.sub("", told)
+
+
 def _message(what: Message, language: Language) -> str:
     match what:
         case Message(code=code, values=texts) if code == TEXT:
             return str(texts.get(language) or texts["en"])
         case Message(code=code, values={"by": str(by), "items": tuple(items), "last": str(last)}) if code == JOINED:
-            return listed([_told(one, language) for one in items], language, by, last)
+            return _spaced(listed([_told(one, language) for one in items], language, by, last), language)
         case Message(code=code, values={"count": int(count)}):
             values = {key: _told(value, language) for key, value in what.values.items() if key != "count"}
             return translate(code, language, count, **values)

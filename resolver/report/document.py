@@ -67,6 +67,13 @@ class Code(msgspec.Struct, frozen=True):
     syntax: str
 
 
+class Table(msgspec.Struct, frozen=True):
+    """Rows of cells below the names of the columns; only Markdown shows it."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
 class Details(msgspec.Struct, frozen=True):
     """What only some readers want to see; a terminal leaves it out."""
 
@@ -74,7 +81,7 @@ class Details(msgspec.Struct, frozen=True):
     blocks: tuple[Paragraph | Code, ...]
 
 
-Block = Heading | Paragraph | Items | Code | Details
+Block = Heading | Paragraph | Items | Code | Table | Details
 Document = Iterable[Block]
 
 

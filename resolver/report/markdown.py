@@ -6,7 +6,20 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 
-from resolver.report.document import Code, Details, Document, Heading, Item, Items, Line, Paragraph, Span, plain
+from resolver.report.document import (
+    Block,
+    Code,
+    Details,
+    Document,
+    Heading,
+    Item,
+    Items,
+    Line,
+    Paragraph,
+    Span,
+    Table,
+    plain,
+)
 from resolver.report.text import markdown, one_line, piece
 
 
@@ -15,7 +28,7 @@ def markdown_text(document: Document) -> str:
     return "\n\n".join(text for block in document for text in _block(block)) + "\n"
 
 
-def _block(block: Heading | Paragraph | Items | Code | Details) -> Iterator[str]:
+def _block(block: Block) -> Iterator[str]:
     match block:
         case Heading():
             yield f"{'#' * block.level} {markdown(block.text)}"
@@ -26,6 +39,8 @@ def _block(block: Heading | Paragraph | Items | Code | Details) -> Iterator[str]
             yield "\n".join(line for item in block.items for line in _item(item, ""))
         case Code():
             yield _fenced(block.lines, block.syntax)
+        case Table():
+            yield "\n".join([_row(block.head), "|" + "---|" * len(block.head), *map(_row, block.rows)])
         case Details():
             yield f"<details><summary>{html.escape(one_line(block.summary))}</summary>"
             for inner in block.blocks:
@@ -44,6 +59,10 @@ def _item(item: Item, indent: str) -> Iterator[str]:
         yield f"{inner}- {_line(spans)}"
     for one in item.items:
         yield from _item(one, inner)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "|" + "".join(f" {markdown(cell)} |" if cell else " |" for cell in cells)
 
 
 def _line(spans: Line) -> str:

@@ -7,9 +7,8 @@ import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from resolver.i18n import listed, translate
 from resolver.model.lock import Lock, LockedGit, LockedIndex, LockedPin, LockedStage
-from resolver.model.text import Language
+from resolver.model.message import Message, joined, message
 from resolver.report.text import one_line
 
 FILE = "requirements.txt"
@@ -194,13 +193,14 @@ def pin_lines(
     return lines
 
 
-def stage_title(lock: Lock, stage: LockedStage, language: Language) -> str:
+def stage_title(lock: Lock, stage: LockedStage) -> Message:
     """What a stage installs, and how."""
-    names = listed(stage.pins, language) if len(stage.pins) <= _NAMED else ""
-    what = names or translate("stage.distributions", language, len(stage.pins))
+    what = message("stage.distributions", count=len(stage.pins))
+    if len(stage.pins) <= _NAMED:
+        what = joined("comma", stage.pins, last="and")
     if lock.pins_of(stage)[0].git is not None:
-        return translate("stage.git", language, names=what)
-    return what if stage.mode == "wheels" else translate(f"stage.{stage.mode}", language, names=what)
+        return message("stage.git", names=what)
+    return what if stage.mode == "wheels" else message(f"stage.{stage.mode}", names=what)
 
 
 def _title(lock: Lock) -> list[str]:

@@ -23,7 +23,7 @@ def stage_files(lock: Lock) -> dict[str, str]:
     """The requirements files of all stages, by relative path: one for each index of a stage."""
     files = {}
     for number, stage in enumerate(lock.stage, 1):
-        header = f"# Stage {number} of {lock.stack} for {lock.target.name}: {stage_title(lock, stage, 'en')}"
+        header = f"# Stage {number} of {lock.stack} for {lock.target.name}: {translate(stage_title(lock, stage), 'en')}"
         for path, pins, remarks in _files(lock, number, stage):
             sources = [line for pin in pins if pin.git is not None for line in _source_lines(pin, pin.git)]
             files[path] = "\n".join([header, *remarks, "", *(sources or pin_lines(pins, labelled=True)), ""])
@@ -172,7 +172,7 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
     pins = lock.pins_of(stage)
     return {
         "number": number,
-        "titles": [stage_title(lock, stage, language) for language in LANGUAGES],
+        "titles": [translate(stage_title(lock, stage), language) for language in LANGUAGES],
         "mode": stage.mode,
         "env": pins[0].env,
         "build_files": _build_files(lock, stage) if stage.mode == "built-apart" else [],

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 from resolver.errors import shown
-from resolver.report.document import Code, Details, Document, Heading, Item, Items, Line, Paragraph, plain
+from resolver.report.document import Code, Details, Document, Heading, Item, Items, Line, Paragraph, Table, plain
 from resolver.report.text import one_line, padded, width, wrapped
 
 WIDTH = 110
@@ -30,7 +30,7 @@ def terminal_text(document: Document, columns: int = WIDTH) -> str:
                 lines += [line for spans in block.lines for line in _paragraph(spans, columns, "", "")]
             case Items():
                 lines += _items(block, columns, indent)
-            case Code() | Details():
+            case Code() | Details() | Table():
                 pass
         indent = "      " if isinstance(block, Paragraph) and block.result else "  "
     return "\n".join(lines) + "\n"
