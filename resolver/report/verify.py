@@ -90,33 +90,18 @@ def _program() -> tuple[str, str]:
     The modules import only the standard library and each other, and no two of them define the same name, as they end up
     in one file; a test checks that.
     """
-    imports: dict[str, set[str]] = {}
+    imports: set[str] = set()
     parts: list[str] = []
     for module in MODULES:
         text = files("resolver").joinpath(f"{module}.py").read_text(encoding="utf-8")
         tree = ast.parse(text)
         own = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]  # below its docstring
-        for node in own:
-            _take(node, imports)
+        imports.update(map(ast.unparse, own))
         rest = "\n".join(text.split("\n")[own[-1].end_lineno :]).strip()
         title = "".join(f"# {line}".rstrip() + "\n" for line in (ast.get_docstring(tree) or "").splitlines())
         parts.append(f"\n\n# --- {module.partition('/')[2]}\n#\n{title}\n{rest}\n")
-    lines = [f"import {name}" for name, taken in sorted(imports.items()) if "" in taken]
-    for name, taken in sorted(imports.items()):
-        if taken - {""}:
-            lines.append(f"from {name} import {', '.join(sorted(taken - {''}))}")
-    return "\n".join(lines), "".join(parts)
-
-
-def _take(node: ast.Import | ast.ImportFrom, imports: dict[str, set[str]]) -> None:
-    """Add what is imported from where, with an empty name for a whole module; without imports from the same file."""
-    if isinstance(node, ast.Import):
-        wanted = {alias.name: {""} for alias in node.names}
-    else:
-        wanted = {node.module or "": {alias.name for alias in node.names}}
-    for name, taken in wanted.items():
-        if name != "__future__" and name.removeprefix("resolver.").replace(".", "/") not in MODULES:
-            imports.setdefault(name, set()).update(taken)
+    outside = (line for line in sorted(imports) if not line.startswith(("from __future__ ", "from resolver.")))
+    return "\n".join(outside), "".join(parts)
 
 
 def _told(lock: Lock) -> str:
