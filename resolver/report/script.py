@@ -71,7 +71,7 @@ def script(lock: Lock) -> str:
             submodules=any(pin.git is not None and pin.git.submodules for pin in lock.pin),
             apart=any(pin.mode == "built-apart" for pin in lock.pin),
             archives=any(pin.mode == "built-apart" and pin.git is None for pin in lock.pin),
-            rewriting=list(_rewriting(lock)),
+            rewriting=_rewriting(lock),
             all_files=list(stage_files(lock)),
             elsewhere=list(_elsewhere(lock)),
         )
@@ -118,40 +118,21 @@ def _lacking(need: MachineNeed, names: Sequence[str], python: str, language: Lan
     yield translate(f"machine.{need}-hint", language, python=python)
 
 
-def _rewriting(lock: Lock) -> Iterator[Mapping[str, object]]:
+def _rewriting(lock: Lock) -> dict[str, list[str]]:
     """The pins that modify installed files of others, and which of those others are in the lock."""
     there = {pin.name for pin in lock.pin}
-    for pin in lock.pin:
-        names = [name for name in pin.git.rewrites if name in there and name != pin.name] if pin.git else []
-        if names:
-            yield {"name": pin.name, "names": names}
+    found = {pin.name: [name for name in pin.git.rewrites if name in there - {pin.name}] for pin in lock.pin if pin.git}
+    return {name: names for name, names in found.items() if names}
 
 
-def _git(pin: LockedPin, rewriting: bool) -> Mapping[str, object] | None:
-    git = pin.git
-    if git is None:
-        return None
+def _direct(git: LockedGit) -> str:
+    """The text of direct_url.json (PEP 610)."""
     direct = {
         "url": git.url,
         "vcs_info": {"vcs": "git", "commit_id": git.commit, **({"requested_revision": git.ref} if git.ref else {})},
         **({"subdirectory": git.subdirectory} if git.subdirectory else {}),
     }
-    return {
-        "name": pin.name,
-        "version": pin.version,
-        "url": git.url,
-        "commit": git.commit,
-        "below": f"/{git.subdirectory}" if git.subdirectory else "",
-        "editable": git.editable,
-        "steps": git.steps,
-        "script": next((step.wheels for step in git.steps if step.wheels), ""),
-        "rewrites": rewriting,
-        "bundle": bundle_name(pin.name, git.commit),
-        "submodules": list(_submodules(pin.name, git)),
-        "env": pin.env,
-        "key": source_key(pin),
-        "direct": json_text(direct, indent=None),
-    }
+    return json_text(direct, indent=None)
 
 
 def _submodules(project: str, git: LockedGit) -> Iterator[Mapping[str, str]]:
@@ -168,31 +149,26 @@ def _submodules(project: str, git: LockedGit) -> Iterator[Mapping[str, str]]:
 
 
 def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
+    """What the template is told of a stage; `pin` is its only one if it is from git."""
     files = _files(lock, number, stage)
-    pins = lock.pins_of(stage)
+    pin = lock.pins_of(stage)[0]
+    git = pin.git and {
+        "bundle": bundle_name(pin.name, pin.git.commit),
+        "submodules": list(_submodules(pin.name, pin.git)),
+        "script": next((step.wheels for step in pin.git.steps if step.wheels), ""),
+        "key": source_key(pin),
+        "direct": _direct(pin.git),
+    }
     return {
         "number": number,
         "titles": [translate(stage_title(lock, stage), language) for language in LANGUAGES],
         "mode": stage.mode,
-        "env": pins[0].env,
+        "pin": pin,
+        "git": git,
         "build_files": _build_files(lock, stage) if stage.mode == "built-apart" else [],
         "files": [path for path, _, _ in files],
         "because": [translate(reason, "en") for reason in stage.because],
-        "git": _git(pins[0], any(row["name"] == pins[0].name for row in _rewriting(lock))),
-        "builds": [
-            {
-                "file": path,
-                "name": pin.name,
-                "version": pin.version,
-                "label": pin.label,
-                "archive": pin.file[0].name,
-                "sha256": pin.file[0].sha256,
-                "env": pin.env,
-            }
-            for path, group, _ in files
-            for pin in group
-            if pin.git is None
-        ],
+        "builds": [(path, one) for path, group, _ in files for one in group],
     }
 
 

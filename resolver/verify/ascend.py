@@ -16,7 +16,7 @@ import platform
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from resolver.model.system import SystemVersion
@@ -276,7 +276,7 @@ def check_hdk(asked: Asked, tool: NpuTool | None) -> Group:
     return Group("hdk", findings, values, "hdk-met" if told else "hdk-any")
 
 
-def _unmet(needs: tuple[DriverNeed, ...], version: SystemVersion, found: str, path: str) -> Iterator[Finding]:
+def _unmet(needs: Sequence[DriverNeed], version: SystemVersion, found: str, path: str) -> Iterator[Finding]:
     """What is asked of the driver and this one does not meet, what must be met first."""
     for need in sorted(needs, key=lambda need: not need.binding):
         if not any(all(_holds(version, sign, text) for sign, text in clauses) for clauses in need.ranges):

@@ -27,7 +27,7 @@ class LockedDistribution(NamedTuple):
     version: str
     stage: int
     built: bool = False
-    sha256: tuple[str, ...] = ()
+    sha256: Sequence[str] = ()
     commit: str = ""
     editable: bool = False
 
@@ -41,7 +41,7 @@ class DriverNeed(NamedTuple):
 
     by: str
     wanted: str
-    ranges: tuple[tuple[tuple[str, str], ...], ...]
+    ranges: Sequence[Sequence[Sequence[str]]]
     binding: bool
     strength: str
     source: str
@@ -59,29 +59,20 @@ class LockedStack:
     glibc: str
     system: Mapping[str, str] = field(default_factory=dict)
     pins: Mapping[str, LockedDistribution] = field(default_factory=dict)
-    overrides: frozenset[tuple[str, str, str]] = frozenset()
-    imports: tuple[str, ...] = ()
+    overrides: Sequence[Sequence[str]] = ()
+    imports: Sequence[str] = ()
     import_env: Mapping[str, str] = field(default_factory=dict)
-    rewritten: frozenset[str] = frozenset()
+    rewritten: Sequence[str] = ()
     absent: Mapping[str, str] = field(default_factory=dict)
-    driver: tuple[DriverNeed, ...] = ()
+    driver: Sequence[DriverNeed] = ()
     texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, text: str) -> LockedStack:
         """Read the lock's data, which is the last text of this file."""
         raw: dict[str, Any] = json.loads(text)
-        pins = [LockedDistribution(**{**pin, "sha256": tuple(pin.get("sha256", ()))}) for pin in raw["pins"]]
-        return cls(
-            **{
-                **raw,
-                "pins": {pin.name: pin for pin in pins},
-                "overrides": frozenset(map(tuple, raw["overrides"])),
-                "imports": tuple(raw["imports"]),
-                "rewritten": frozenset(raw.get("rewritten", ())),
-                "driver": tuple(DriverNeed(**need) for need in raw.get("driver", ())),
-            }
-        )
+        pins = {pin["name"]: LockedDistribution(**pin) for pin in raw["pins"]}
+        return cls(**{**raw, "pins": pins, "driver": [DriverNeed(**need) for need in raw["driver"]]})
 
 
 def is_shared() -> bool:

@@ -100,7 +100,7 @@ def test_it_knows_the_lock(program: str) -> None:
     data = program.partition('LOCK = r"""')[2].partition('"""')[0]
     lock = LockedStack.parse(data)
     assert (lock.stack, lock.system, len(lock.pins)) == ("verl-qwen3.5", {"cann": "8.5.0", "soc": "A2"}, 216)
-    assert lock.imports == ("torch", "vllm", "transformers", "ray", "tensordict")
+    assert lock.imports == ["torch", "vllm", "transformers", "ray", "tensordict"]
     assert [(need.by, need.ranges, need.binding) for need in lock.driver] == [
         ("CANN 8.5.0", [[[">=", "25.0.rc1"]]], False),
         ("verl 0.7.1", [[[">=", "25.3.rc1"]]], False),
