@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 
+from resolver.model.text import Language
 from resolver.report.document import (
     Block,
     Code,
@@ -18,20 +19,22 @@ from resolver.report.document import (
     Paragraph,
     Span,
     Table,
+    Text,
     plain,
+    told,
 )
 from resolver.report.text import markdown, one_line, piece
 
 
-def markdown_text(document: Document) -> str:
+def markdown_text(document: Document, language: Language) -> str:
     """The text, which ends with a line break."""
-    return "\n\n".join(text for block in document for text in _block(block)) + "\n"
+    return "\n\n".join(text for block in document for text in _block(told(block, language))) + "\n"
 
 
 def _block(block: Block) -> Iterator[str]:
     match block:
         case Heading():
-            yield f"{'#' * block.level} {markdown(block.text)}"
+            yield f"{'#' * block.level} {markdown(str(block.text))}"
         case Paragraph():
             for spans in block.lines:
                 yield f"**{_line(spans)}**" if block.result else _line(spans)
@@ -42,7 +45,7 @@ def _block(block: Block) -> Iterator[str]:
         case Table():
             yield "\n".join([_row(block.head), "|" + "---|" * len(block.head), *map(_row, block.rows)])
         case Details():
-            yield f"<details><summary>{html.escape(one_line(block.summary))}</summary>"
+            yield f"<details><summary>{html.escape(one_line(str(block.summary)))}</summary>"
             for inner in block.blocks:
                 yield from _block(inner)
             yield "</details>"
@@ -61,8 +64,8 @@ def _item(item: Item, indent: str) -> Iterator[str]:
         yield from _item(one, inner)
 
 
-def _row(cells: Sequence[str]) -> str:
-    return "|" + "".join(f" {markdown(cell)} |" if cell else " |" for cell in cells)
+def _row(cells: Sequence[Text]) -> str:
+    return "|" + "".join(f" {markdown(str(cell))} |" if cell else " |" for cell in cells)
 
 
 def _line(spans: Line) -> str:
@@ -70,9 +73,8 @@ def _line(spans: Line) -> str:
 
 
 def _span(span: Span) -> str:
-    if span.href:
-        return f"[{markdown(span.text)}]({span.href})"
-    return piece(span.text).replace(one_line(span.text), markdown(span.text))
+    text = str(span.text)
+    return f"[{markdown(text)}]({span.href})" if span.href else piece(text).replace(one_line(text), markdown(text))
 
 
 def _fenced(lines: Sequence[str], syntax: str) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from resolver.i18n import translate
 from resolver.model.lock import Lock, LockedAbsent, LockedFact, LockedGit, LockedPin
 from resolver.model.message import Message, joined, message, text
 from resolver.model.repository import Step
 from resolver.model.text import Language
-from resolver.report.document import Block, Heading, Item, Items, Paragraph, Span, Table, line
+from resolver.report.document import Block, Heading, Item, Items, Paragraph, Span, Table, Text, line
 from resolver.report.markdown import markdown_text
 from resolver.report.requirements import stage_title
 
@@ -18,8 +17,6 @@ FILE = "report.md"
 CHINESE_FILE = "report.zh.md"
 _SYSTEM = {"cann": "CANN", "hdk": "HDK", "soc": "SoC"}
 _WHY = 3  # reasons of a pin that are told
-
-_Cell = str | Message
 
 
 class _Section(NamedTuple):
@@ -29,42 +26,35 @@ class _Section(NamedTuple):
     said: Sequence[Message] = ()
     items: Sequence[Message] = ()
     columns: Sequence[str] = ()
-    rows: Sequence[Sequence[_Cell]] = ()
+    rows: Sequence[Sequence[Text]] = ()
 
 
 def report(lock: Lock, language: Language = "en") -> str:
     """The text of the report in a language; texts without Chinese stay English."""
     title = message("report.title", stack=lock.stack, summary=text(lock.summary, lock.summary_zh))
-    other = Span(translate("report.other", language), CHINESE_FILE if language == "en" else FILE)
-    head = [Paragraph((line(translate(one, language)),)) for one in _head(lock)]
-    sections = [block for section in _sections(lock) for block in _blocks(section, language)]
-    inputs = Paragraph((line(translate("report.inputs", language, digest=lock.inputs)),))
-    return markdown_text(
-        [Heading(translate(title, language), level=1), Paragraph(((other,),)), *head, *sections, inputs]
-    )
+    other = Span(message("report.other"), CHINESE_FILE if language == "en" else FILE)
+    head = [Paragraph(((other,),)), *(Paragraph((line(one),)) for one in _head(lock))]
+    sections = [block for section in _sections(lock) for block in _blocks(section)]
+    inputs = Paragraph((line(message("report.inputs", digest=lock.inputs)),))
+    return markdown_text([Heading(title, level=1), *head, *sections, inputs], language)
 
 
-def _blocks(section: _Section, language: Language) -> Iterator[Block]:
-    """The section in a language; nothing if it has nothing below its heading."""
+def _blocks(section: _Section) -> Iterator[Block]:
+    """The section; nothing if it has nothing below its heading."""
     if not section.items and not section.rows and (section.columns or not section.said):
         return
-    yield Heading(translate(section.title, language))
-    for sentence in section.said:
-        yield Paragraph((line(translate(sentence, language)),))
+    yield Heading(section.title)
+    yield from (Paragraph((line(sentence),)) for sentence in section.said)
     if section.items:
-        yield Items(tuple(Item(lines=(line(translate(item, language)),)) for item in section.items))
+        yield Items(tuple(Item(lines=(line(item),)) for item in section.items))
     if section.rows:
-        head = tuple(translate(f"report.column-{name}", language) for name in section.columns)
-        yield Table(head, tuple(tuple(_told(cell, language) for cell in row) for row in section.rows))
-
-
-def _told(cell: _Cell, language: Language) -> str:
-    return translate(cell, language) if isinstance(cell, Message) else cell
+        head = tuple(message(f"report.column-{name}") for name in section.columns)
+        yield Table(head, tuple(map(tuple, section.rows)))
 
 
 def _head(lock: Lock) -> Iterator[Message]:
     target = lock.target
-    system: list[_Cell] = [message("report.oldest", name="glibc", version=target.glibc)]
+    system: list[Text] = [message("report.oldest", name="glibc", version=target.glibc)]
     for key, value in target.system.items():
         name = _SYSTEM.get(key, key)
         system.append(message("report.oldest", name=name, version=value) if key == "hdk" else f"{name} {value}")
@@ -159,7 +149,7 @@ def _sections(lock: Lock) -> Iterator[_Section]:
     )
 
 
-def _source(pin: LockedPin, git: LockedGit) -> Sequence[_Cell]:
+def _source(pin: LockedPin, git: LockedGit) -> Sequence[Text]:
     place = f"{git.url}, {git.commit}" + (f" ({git.ref})" if git.ref else "")
     trust = message("report.on-trust" if git.trust else "report.at-commit")
     return f"{pin.name} {pin.version}", place, joined("semicolon", treatment(git)), trust
@@ -187,7 +177,7 @@ def _pins(
 ) -> _Section:
     """The section with a table of pins; their indexes are named if the lock has several."""
     several = len(lock.index) > 1
-    rows: list[Sequence[_Cell]] = []
+    rows: list[Sequence[Text]] = []
     for pin in pins:
         name = f"{pin.name}[{','.join(pin.extras)}]" if pin.extras else pin.name
         how = message(f"report.{'git-' if pin.git is not None else ''}mode-{pin.mode}")

@@ -10,10 +10,8 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from resolver.errors import shown
-from resolver.i18n import translate
 from resolver.model.explanation import Attempt, Change, ChangeKind, Environment, Explanation, Fix, Outcome
 from resolver.model.message import Message, joined, message
-from resolver.model.text import Language
 from resolver.report.explanation.sentences import component_name, sentence
 from resolver.report.text import one_line
 
@@ -65,9 +63,9 @@ def _facts_stated(archives: Sequence[str]) -> Message:
     return message("conflict.facts-stated", count=len(archives), archives=joined("comma", archives))
 
 
-def changes_sentence(changes: Sequence[Change], language: Language) -> str:
+def changes_sentence(changes: Sequence[Change]) -> Message:
     """The same on one line."""
-    return translate(joined("semicolon", change_sentences(changes)), language)
+    return joined("semicolon", change_sentences(changes))
 
 
 def risk_sentence(fix: Fix) -> Message | None:

@@ -120,17 +120,12 @@ def _tellable(statement: Lacks) -> Iterator[Message]:
         yield message("conflict.tellable", subject=statement.subject.partition("[")[0], version=told[0])
 
 
-def title(problem: Problem, awaited: Sequence[Awaited]) -> Message:
-    """The heading of a report."""
-    return message("conflict.title-undecided" if awaited else "conflict.title", stack=problem.stack.name)
-
-
 def verdict(problem: Problem, awaited: Sequence[Awaited]) -> Iterator[Message]:
     """What is claimed: that there is no solution, or on which indexes that depends, and what is wanted from there.
 
     Then which of the target's components has a value that nobody knows.
     """
-    told = {"stack": problem.stack.name, "target": _target(problem)}
+    told = {"stack": problem.stack.name, "target": target_line(problem)}
     if awaited:
         names = _indexes(awaited)
         yield message("conflict.depends", count=len(names), names=names, **told)
@@ -251,12 +246,8 @@ def missing_sentence(missing: Sequence[str], most: int | None = None) -> Message
     return message("conflict.also-missing", count=len(missing), names=told)
 
 
-def target_line(problem: Problem, language: Language) -> str:
+def target_line(problem: Problem) -> Message:
     """The target on one line."""
-    return translate(_target(problem), language)
-
-
-def _target(problem: Problem) -> Message:
     target = problem.target
     system = {component_name(key): value for key, value in target.system.items() if key not in ("python", "glibc")}
     parts = [target.platform, f"Python {target.python}", *(f"{name} {value}" for name, value in system.items())]

@@ -76,7 +76,7 @@ def test_what_a_fact_about_the_soc_says_stands_below_it() -> None:
         "zh": ["        有人读到过。"],
     }
     for language, wanted in lines.items():
-        shown = terminal_text([Items(tuple(statement_items(statements, language)))]).splitlines()
+        shown = terminal_text([Items(tuple(statement_items(statements)))], language).splitlines()
         assert shown[2:3] == wanted if language == "zh" else shown == wanted
 
 
