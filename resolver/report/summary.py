@@ -111,10 +111,10 @@ class Row(NamedTuple):
 def table(rows: Sequence[Row], language: Language) -> str:
     """A line for each target; the outcome comes last because it may be long."""
     cells = [[translate(f"cli.column-{name}", language) for name in Row._fields[:-1]]]
-    for row in rows:
-        cells.append(
-            [shown(row.stack), shown(row.target or "-"), f"{row.seconds:.1f}", row.changes, shown(row.outcome)]
-        )
+    cells += [
+        [shown(row.stack), shown(row.target or "-"), f"{row.seconds:.1f}", row.changes, shown(row.outcome)]
+        for row in rows
+    ]
     widths = [max(map(width, column)) for column in zip(*cells, strict=True)]
     lines = []
     for *others, outcome in cells:
