@@ -78,15 +78,6 @@ def file_digest(path: str, kind: str) -> str:
     return f"{kind}={base64.urlsafe_b64encode(digest.digest()).rstrip(b'=').decode()}"
 
 
-class _Files(NamedTuple):
-    """What became of a distribution's files; `compared` counts contents."""
-
-    compared: int
-    missing: list[str]
-    changed: list[str]
-    unreadable: list[str]
-
-
 def check_files(
     asked: Asked,
     found: Mapping[str, Installed],
@@ -115,14 +106,10 @@ def check_files(
                 findings.append(Finding("record-missing", values, fresh))
         else:
             rows = [row for row in record if (name, row.path) not in excused]
-            done = _compare(rows, full=asked.full)
+            contents, wrong = _compare(rows, full=asked.full)
             files += len(rows)
-            compared += done.compared
-            for code, paths in (
-                ("file-missing", done.missing),
-                ("file-changed", done.changed),
-                ("file-unreadable", done.unreadable),
-            ):
+            compared += contents
+            for code, paths in wrong.items():
                 if paths:
                     shown = [os.path.relpath(path, one.root) for path in paths]
                     findings.append(Finding(code, {**values, **some(shown)}))
@@ -130,28 +117,27 @@ def check_files(
     return Group("files", findings, values, "files-kept" if kept else "")
 
 
-def _compare(rows: list[RecordRow], *, full: bool) -> _Files:
-    done = _Files(0, [], [], [])
+def _compare(rows: list[RecordRow], *, full: bool) -> tuple[int, dict[str, list[str]]]:
+    """The number of files whose content was compared, and paths by the code of what is wrong with them."""
     compared = 0
+    wrong: dict[str, list[str]] = {"file-missing": [], "file-changed": [], "file-unreadable": []}
     wanted = {row.path for row in (rows if full else _sample(rows))}
     for row in rows:
         try:
             there = os.stat(row.path)
-            size = there.st_size
-            if row.size not in (-1, size):
-                done.changed.append(row.path)
+            if row.size not in (-1, there.st_size):
+                wrong["file-changed"].append(row.path)
             elif not stat.S_ISREG(there.st_mode):
-                done.unreadable.append(row.path)
+                wrong["file-unreadable"].append(row.path)
             elif row.digest and row.path in wanted:
-                kind = row.digest.partition("=")[0]
                 compared += 1
-                if file_digest(row.path, kind) != row.digest.rstrip("="):
-                    done.changed.append(row.path)
+                if file_digest(row.path, row.digest.partition("=")[0]) != row.digest.rstrip("="):
+                    wrong["file-changed"].append(row.path)
         except (FileNotFoundError, NotADirectoryError):
-            done.missing.append(row.path)
+            wrong["file-missing"].append(row.path)
         except (OSError, ValueError, TypeError):  # a hash that this Python does not know, or of no length of its own
-            done.unreadable.append(row.path)
-    return done._replace(compared=compared)
+            wrong["file-unreadable"].append(row.path)
+    return compared, wrong
 
 
 def _sample(rows: list[RecordRow]) -> list[RecordRow]:
