@@ -1,7 +1,9 @@
-"""`install.sh`: the lock as a script that a cautious person can review."""
+"""`install.sh`, the lock as a script that a cautious person can review, and `activate.sh`, for a shell after it."""
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
@@ -10,13 +12,17 @@ from resolver.i18n import LANGUAGES, listed, translate
 from resolver.json_text import digest, json_text
 from resolver.lock.bundle import Served
 from resolver.model.fact import MachineNeed
-from resolver.model.lock import Lock, LockedGit, LockedPin, LockedStage, bundle_name
+from resolver.model.lock import Lock, LockedExport, LockedFact, LockedGit, LockedPin, LockedStage, bundle_name
 from resolver.model.repository import container
 from resolver.model.text import Language
 from resolver.report.requirements import STAGES, build_file, files_by_index, pin_lines, stage_title
-from resolver.report.template import environment
+from resolver.report.template import Raw, environment
+from resolver.report.text import one_line
 
 FILE = "install.sh"
+ACTIVATION_FILE = "activate.sh"
+_WIDTH = 100
+_BUILD = re.compile(r"\.B\d+\Z", re.IGNORECASE)
 
 
 def stage_files(lock: Lock) -> dict[str, str]:
@@ -177,3 +183,26 @@ def _build_files(lock: Lock, stage: LockedStage) -> list[str]:
     path = build_file(lock, stage.pins)
     tools = next((pins for pins in lock.environments() if build_file(lock, pins[0].builds) == path), ())
     return [own for own, _, _ in files_by_index(lock, path, tools)]
+
+
+def activation(lock: Lock) -> str:
+    """The text of activate.sh."""
+    cann = _BUILD.sub("", lock.target.system.get("cann", ""))
+    exports = [_export(lock, row) for row in lock.export]
+    return environment().get_template("activate.sh.j2").render(lock=lock, cann=cann, exports=exports)
+
+
+def _export(lock: Lock, row: LockedExport) -> dict[str, object]:
+    return {
+        "name": row.name,
+        "value": row.value,
+        "optional": row.optional,
+        "why": [line for fact in lock.facts_of(row) for line in _comment(fact, optional=row.optional)],
+    }
+
+
+def _comment(fact: LockedFact, *, optional: bool) -> list[Raw]:
+    """A fact's reason and source, in lines that can follow a `#`."""
+    text = one_line(f"{'optional: ' if optional else ''}{fact.reason} ({fact.id}: {fact.source})")
+    lines = textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return list(map(Raw, lines))

@@ -26,8 +26,7 @@ FILE = "verify.py"
 MODULES = (
     "model/system",
     "verify/check",
-    "verify/distributions",
-    "verify/machine",
+    "verify/environment",
     "verify/imports",
     "verify/ascend",
     "verify/record",

@@ -11,9 +11,14 @@ from collections.abc import Collection, Iterator, Sequence
 
 from resolver.verify.ascend import ask_npu_smi, check_cann, check_hdk, check_npu, check_soc, has_npu, told_soc
 from resolver.verify.check import Asked, Group, LockedStack
-from resolver.verify.distributions import check_distributions, check_requirements, installed_distributions
+from resolver.verify.environment import (
+    check_distributions,
+    check_machine,
+    check_python,
+    check_requirements,
+    installed_distributions,
+)
 from resolver.verify.imports import check_imports
-from resolver.verify.machine import check_machine, check_python
 from resolver.verify.record import check_collisions, check_files, read_records
 from resolver.verify.report import Report, UnwritableError, printable
 

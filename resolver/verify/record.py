@@ -17,7 +17,7 @@ from collections.abc import Mapping, Set
 from typing import NamedTuple
 
 from resolver.verify.check import Asked, Finding, Group, UnreadableError, is_shared, some
-from resolver.verify.distributions import Installed
+from resolver.verify.environment import Installed
 
 _SMALL_FILES = 40
 _SMALL_BYTES = 1 << 18

@@ -12,7 +12,7 @@ import pytest
 from resolver.report.verify import texts
 from resolver.verify.ascend import NpuTool, ask_npu_smi, check_cann, check_hdk, check_soc, soc_family
 from resolver.verify.check import Asked, DriverNeed, Group, LockedStack
-from resolver.verify.machine import check_machine
+from resolver.verify.environment import check_machine
 from resolver.verify.report import Report
 
 MACHINE = platform.machine()
