@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import to_builtins
@@ -43,26 +44,28 @@ def explanation_json(explanation: Explanation, language: Language = "en") -> dic
         "limited": explanation.limited,
         "missing": list(explanation.missing),
         "awaited": to_builtins(explanation.awaited),
-        "contradictions": [contradiction_json(one, language) for one in explanation.contradictions],
+        "contradictions": [_contradiction(one, language) for one in explanation.contradictions],
         "fixes": [_fix(fix, language) for fix in explanation.fixes],
         "attempts": [_attempt(attempt, language) for attempt in explanation.attempts],
     }
 
 
-def contradiction_json(contradiction: Contradiction, language: Language) -> dict[str, Any]:
+def _contradiction(contradiction: Contradiction, language: Language) -> dict[str, Any]:
     """Statements that contradict each other, where they meet, and the cases."""
     return {
         "claim": translate(sentences.claim(contradiction), language),
-        "statements": [
-            statement_json(number, statement, language) for number, statement in enumerate(contradiction.statements, 1)
-        ],
+        "statements": _statements(contradiction.statements, language),
         "closing": _closing(contradiction.closing, language),
         "branches": [_branch(branch, language) for branch in contradiction.branches],
         "notes": [_warning(note, language) for note in contradiction.notes],
     }
 
 
-def statement_json(number: int, statement: Statement, language: Language) -> dict[str, Any]:
+def _statements(statements: Sequence[Statement], language: Language) -> list[dict[str, Any]]:
+    return [_statement(number, statement, language) for number, statement in enumerate(statements, 1)]
+
+
+def _statement(number: int, statement: Statement, language: Language) -> dict[str, Any]:
     """A statement: its sentence, its origin, and the data behind the sentence."""
     place = place_of(statement)
     return {
@@ -191,7 +194,7 @@ def _attempt(attempt: Attempt, language: Language) -> dict[str, Any]:
         "changes": [_change(change, language) for change in attempt.changes],
         "outcome": attempt.outcome.value,
         "text": translate(changes.outcome_sentence(attempt), language),
-        "because": [statement_json(number, statement, language) for number, statement in enumerate(attempt.because, 1)],
+        "because": _statements(attempt.because, language),
     }
 
 
@@ -223,15 +226,15 @@ def why_json(why: Why, language: Language = "en") -> dict[str, Any]:
         "name": why.name,
         "version": why.version,
         "asked": [
-            {"statement": statement_json(number, statement, language), "bound": statement in why.bound}
-            for number, statement in enumerate(why.asked, 1)
+            {"statement": told, "bound": statement in why.bound}
+            for told, statement in zip(_statements(why.asked, language), why.asked, strict=True)
         ],
-        "facts": [statement_json(number, statement, language) for number, statement in enumerate(why.facts, 1)],
+        "facts": _statements(why.facts, language),
         "newer": list(why.newer),
         "tried": why.tried,
         "unreachable": list(why.unreachable),
         "untried": why.untried,
         "later": [{"version": version, "facts": [fact.id for fact in facts]} for version, facts in why.later],
-        "contradictions": [contradiction_json(one, language) for one in why.contradictions],
+        "contradictions": [_contradiction(one, language) for one in why.contradictions],
         "moves": [{"name": name, "old": old, "new": new} for name, old, new in why.moves],
     }
