@@ -26,9 +26,9 @@ from resolver.verify.check import (
     Finding,
     Group,
     UnreadableError,
-    answer,
     assignments,
     read_text,
+    run_program,
     some,
 )
 from resolver.verify.imports import run_python, shown_command
@@ -177,21 +177,26 @@ def ask_npu_smi(asked: Asked) -> NpuTool | None:
     """The answers of npu-smi; None where there is none that answers."""
     folders = [*asked.environ.get("PATH", "").split(os.pathsep), "/usr/local/bin", "/usr/local/sbin"]
     tool = shutil.which("npu-smi", path=os.pathsep.join(filter(os.path.isabs, folders)))  # none of the current folder
-    chips = answer([tool, "info", "-m"], asked.environ) if tool else None
+    chips = _info(asked, tool, "-m") if tool else None
     if tool is None or chips is None:
         return None
     rows = re.findall(r"^\s*(\d+)\s+(\d+)\s+(\d+)\s+\S", chips, re.MULTILINE)
     if not rows:
         return NpuTool()
     card, chip = rows[0][:2]
-    board = assignments(answer([tool, "info", "-t", "board", "-i", card], asked.environ) or "")
-    about = assignments(answer([tool, "info", "-t", "board", "-i", card, "-c", chip], asked.environ) or "")
+    board = assignments(_info(asked, tool, "-t", "board", "-i", card) or "")
+    about = assignments(_info(asked, tool, "-t", "board", "-i", card, "-c", chip) or "")
     name, npu = about.get("chip name", ""), about.get("npu name", "")
     if npu and npu.upper() != "NA":
         name = f"{name}_{npu}"
     elif not name.lower().startswith("ascend"):
         name = about.get("chip type", "") + name
     return NpuTool(board.get("software version", ""), name, len(rows))
+
+
+def _info(asked: Asked, tool: str, *arguments: str) -> str | None:
+    ran = run_program([tool, "info", *arguments], asked.environ)
+    return ran.output if ran.status == 0 else None
 
 
 def has_npu(tool: NpuTool | None) -> bool:

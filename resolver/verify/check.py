@@ -208,12 +208,25 @@ def assignments(text: str) -> dict[str, str]:
     return found
 
 
-def answer(command: Sequence[str], environ: Mapping[str, str]) -> str | None:
-    """What a program prints; None where it is not there, fails or hangs."""
+class Ran(NamedTuple):
+    """What a program printed, and how it ended: with a status, or without one, and why."""
+
+    status: int | None
+    output: str
+    errors: list[str]
+    why: str
+
+
+def run_program(command: Sequence[str], environ: Mapping[str, str], seconds: int = _SECONDS) -> Ran:
+    """Run a program that the machine or the environment has, for at most so long."""
     try:
-        done = subprocess.run(  # noqa: S603  what the machine itself has
-            command, env=dict(environ), stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
+        done = subprocess.run(  # noqa: S603
+            command, env=dict(environ), stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False
         )
-    except (OSError, ValueError, subprocess.SubprocessError):
-        return None
-    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
+    except subprocess.TimeoutExpired as error:
+        output = (error.stdout or b"").decode("utf-8", "replace")
+        return Ran(None, output, [], f"it took more than {seconds // 60} minutes")
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        return Ran(None, "", [], getattr(error, "strerror", None) or str(error))
+    errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return Ran(done.returncode, done.stdout.decode("utf-8", "replace"), errors, "")

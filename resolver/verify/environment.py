@@ -7,7 +7,6 @@ import os
 import platform
 import re
 import shlex
-import subprocess
 import sys
 import sysconfig
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -22,6 +21,7 @@ from resolver.verify.check import (
     is_shared,
     read_bytes,
     read_text,
+    run_program,
     some,
 )
 
@@ -302,21 +302,13 @@ def check_requirements(asked: Asked) -> Group:
     """
     environ = {key: value for key, value in asked.environ.items() if not key.startswith("PIP_")}
     command = [sys.executable, "-I", "-m", "pip", "--disable-pip-version-check", "check"]
-    try:
-        done = subprocess.run(  # noqa: S603  the environment's own pip
-            command,
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_SECONDS_OF_PIP,
-            check=False,
-        )
-        complaints = done.stdout.decode("utf-8", "replace").splitlines()
-        errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    except (OSError, subprocess.SubprocessError) as error:
-        return _failed(asked, str(error))
-    if any(line.endswith("No module named pip") for line in errors):
+    ran = run_program(command, environ, _SECONDS_OF_PIP)
+    complaints = ran.output.splitlines()
+    if any(line.endswith("No module named pip") for line in ran.errors):
         return Group("requirements", [Finding("pip-missing", {"python": asked.python})])
+    if ran.status not in (0, 1) or (ran.status == 1 and not complaints):
+        error = ran.why or (ran.errors[-1] if ran.errors else f"exit status {ran.status}")
+        return Group("requirements", [Finding("pip-failed", {"error": error, "python": asked.python})])
     findings: list[Finding] = []
     expected = 0
     for line in complaints:
@@ -324,14 +316,8 @@ def check_requirements(asked: Asked) -> Group:
             expected += 1
         elif line.strip() and not line.startswith("No broken requirements found"):
             findings.append(Finding("requirement-broken", {"complaint": line.strip(), "install": asked.install}))
-    if done.returncode not in (0, 1) or (done.returncode == 1 and not complaints):
-        return _failed(asked, errors[-1] if errors else f"exit status {done.returncode}")
     note = "requirements-but" if expected else "requirements"
     return Group("requirements", findings, {"count": str(expected)}, note)
-
-
-def _failed(asked: Asked, error: str) -> Group:
-    return Group("requirements", [Finding("pip-failed", {"error": error, "python": asked.python})])
 
 
 def _expected(asked: Asked, line: str) -> bool:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Collection, Iterator, Sequence
 
 from resolver.verify.ascend import ask_npu_smi, check_cann, check_hdk, check_npu, check_soc, has_npu, told_soc
-from resolver.verify.check import Asked, Group, LockedStack
+from resolver.verify.check import Asked, Group, LockedStack, run_program
 from resolver.verify.environment import (
     check_distributions,
     check_machine,
@@ -133,16 +132,8 @@ def _become(python: str, file: str, arguments: Sequence[str]) -> int:
 
 def _no_python(path: str) -> str:
     """Why a program is no Python; empty where it is one. Another might end without a word, as if all were well."""
-    try:
-        told = subprocess.run(  # noqa: S603
-            [os.path.abspath(path), "-I", "-c", f"print({_WORD!r})"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-        )
-    except (OSError, ValueError) as error:
-        return getattr(error, "strerror", None) or str(error)
-    return "" if told.stdout.split() == [_WORD.encode()] else "it does not run as Python"
+    ran = run_program([os.path.abspath(path), "-I", "-c", f"print({_WORD!r})"], os.environ)
+    return ran.why or ("" if ran.output.split() == [_WORD] else "it does not run as Python")
 
 
 def _refuse(python: str, why: str) -> int:
