@@ -22,8 +22,10 @@ TEXTS: dict[str, Callable[[Language], str]] = {
     "branching.{}.md": lambda language: explanation_markdown(samples.branching(), language),
     "several.{}.md": lambda language: explanation_markdown(samples.several(), language),
     "hostile.{}.md": lambda language: explanation_markdown(samples.hostile(), language),
+    "long.{}.txt": lambda language: explanation_text(samples.long(), language),
     "sentences.{}.txt": all_sentences,
     "why-bound.{}.txt": lambda language: why_text(samples.why(), language),
+    "why-newest.{}.txt": lambda language: why_text(samples.newest(), language),
     "why-moves.{}.txt": lambda language: why_text(samples.why(moves=True), language),
 }
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
