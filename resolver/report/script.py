@@ -8,13 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from resolver.i18n import LANGUAGES, listed, translate
+from resolver.i18n import LANGUAGES, translate
 from resolver.json_text import digest, json_text
 from resolver.lock.bundle import Served
-from resolver.model.fact import MachineNeed
 from resolver.model.lock import Lock, LockedExport, LockedFact, LockedGit, LockedPin, LockedStage, bundle_name
+from resolver.model.message import message
 from resolver.model.repository import container
-from resolver.model.text import Language
 from resolver.report.requirements import STAGES, build_file, files_by_index, pin_lines, stage_title
 from resolver.report.template import Raw, environment
 from resolver.report.text import one_line
@@ -111,17 +110,13 @@ def _external(lock: Lock) -> Iterator[Mapping[str, object]]:
     }
     python = ".".join(lock.target.python.split(".")[:2])
     for need, names in lock.external().items():
+        lacking = message("machine.lacking", names=names, what=message(f"machine.{need}"))
+        told = (lacking, message(f"machine.{need}-hint", python=python))
         yield {
             "need": need,
             "files": list(dict.fromkeys(paths[name] for name in names)),
-            "texts": [text for language in LANGUAGES for text in _lacking(need, names, python, language)],
+            "texts": [translate(one, language) for language in LANGUAGES for one in told],
         }
-
-
-def _lacking(need: MachineNeed, names: Sequence[str], python: str, language: Language) -> Iterator[str]:
-    what = translate(f"machine.{need}", language)
-    yield translate("machine.lacking", language, names=listed(names, language), what=what)
-    yield translate(f"machine.{need}-hint", language, python=python)
 
 
 def _rewriting(lock: Lock) -> dict[str, list[str]]:
