@@ -12,7 +12,7 @@ from resolver.model.fact import Fact, Warns
 from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.requirement import ComponentRequirement
-from resolver.model.resolution import Forbids, Needs, Statement
+from resolver.model.resolution import Forbids, Needs, Statement, fact_of
 from resolver.report.document import Block, Code, Details, Heading, Item, Items, Line, Paragraph, Span, line
 from resolver.report.explanation import changes, sentences
 from resolver.report.explanation.json import explanation_json, sort_of
@@ -96,11 +96,10 @@ def statement_items(statements: Sequence[Statement]) -> list[Item]:
 
 
 def _statement(number: int, statement: Statement) -> Item:
-    place = place_of(statement)
-    origin: Line = (Span(place.told, source_line(place.where)),) if statement.where else ()
+    origin: Line = (place_of(statement),) if statement.where else ()
     details = list(sentences.statement_details(statement))
     evidence: list[Line] = []
-    if (fact := place.fact) is not None:
+    if (fact := fact_of(statement)) is not None:
         origin = (*origin, Span(with_strength(fact)))
         reason = sentences.reason_of(fact)
         if _is_about_the_soc(statement):  # it says what else can be done on a SoC that nobody can change

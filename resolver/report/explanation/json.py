@@ -21,8 +21,9 @@ from resolver.model.explanation import (
     Why,
 )
 from resolver.model.fact import Fact, Warns
-from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Source, Statement
+from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Source, Statement, fact_of
 from resolver.model.text import Language
+from resolver.report.document import told
 from resolver.report.explanation import changes, sentences
 from resolver.report.explanation.places import cited, place_of, source_line
 
@@ -67,7 +68,7 @@ def _statements(statements: Sequence[Statement], language: Language) -> list[dic
 
 def _statement(number: int, statement: Statement, language: Language) -> dict[str, Any]:
     """A statement: its sentence, its origin, and the data behind the sentence."""
-    place = place_of(statement)
+    place, fact = place_of(statement), fact_of(statement)
     return {
         "number": number,
         "kind": type(statement).__name__.lower(),
@@ -75,9 +76,9 @@ def _statement(number: int, statement: Statement, language: Language) -> dict[st
         "text": sentences.explanation_sentence(statement, language),
         "details": [translate(one, language) for one in sentences.statement_details(statement)],
         "where": statement.where,
-        "origin": translate(place.told, language),
-        "href": source_line(place.where),
-        "fact": None if place.fact is None else _fact(place.fact, language),
+        "origin": told(place.text, language),
+        "href": place.href,
+        "fact": None if fact is None else _fact(fact, language),
         "data": _data(statement),
     }
 
@@ -226,8 +227,8 @@ def why_json(why: Why, language: Language = "en") -> dict[str, Any]:
         "name": why.name,
         "version": why.version,
         "asked": [
-            {"statement": told, "bound": statement in why.bound}
-            for told, statement in zip(_statements(why.asked, language), why.asked, strict=True)
+            {"statement": row, "bound": statement in why.bound}
+            for row, statement in zip(_statements(why.asked, language), why.asked, strict=True)
         ],
         "facts": _statements(why.facts, language),
         "newer": list(why.newer),

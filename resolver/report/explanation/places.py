@@ -6,11 +6,9 @@ import re
 from collections.abc import Iterator
 from urllib.parse import quote
 
-import msgspec
-
 from resolver.model.fact import Fact
-from resolver.model.message import Message, joined, message, text
-from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Source, Statement, fact_of
+from resolver.model.message import Message, joined, message
+from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Source, Statement
 from resolver.report.document import Line, Span
 
 _FILE = re.compile(r".+(?::\d+|\.whl|\.zip|\.tar\.gz)")  # anything else is the name of an index
@@ -19,29 +17,20 @@ _METADATA = "metadata of "
 _BUILD = "build-system.requires of "
 
 
-class Place(msgspec.Struct, frozen=True):
-    """An origin. `told` is its description; `where` is its file:line, empty if it is not in our files."""
-
-    told: Message
-    where: str
-    fact: Fact | None
-
-
-def place_of(statement: Statement) -> Place:
-    """The origin of a statement, without the fact's strength."""
-    where, ours = statement.where, ""
+def place_of(statement: Statement) -> Span:
+    """The origin of a statement, without the fact's strength, and the link to it if it is in our files."""
+    where = statement.where
     match statement:
         case Needs(source=Source.METADATA):
-            told = message("conflict.metadata-of", filename=where.removeprefix(_METADATA))
+            return Span(message("conflict.metadata-of", filename=where.removeprefix(_METADATA)))
         case Needs(source=Source.BUILD, fact=None):
-            told = message("conflict.build-of", filename=where.removeprefix(_BUILD))
+            return Span(message("conflict.build-of", filename=where.removeprefix(_BUILD)))
         case Lacks(lack=Lack.UNUSABLE, refusals=refusals) if refusals:
-            told = joined("comma", [refusal.files[0].filename for refusal in refusals])
+            return Span(joined("comma", [refusal.files[0].filename for refusal in refusals]))
         case Lacks() if where and not _FILE.fullmatch(where):
-            told = _looked_up(statement)
+            return Span(_looked_up(statement))
         case Asks() | Has() | Needs() | Forbids() | Shares() | Lacks():
-            told, ours = text(where), where
-    return Place(told, ours, fact_of(statement))
+            return Span(where, source_line(where))
 
 
 def _looked_up(statement: Lacks) -> Message:
