@@ -106,11 +106,11 @@ def checks(asked: Asked) -> Iterator[Group]:
         yield check_hdk(asked, tool)
     if "soc" in system:
         yield check_soc(asked, tool)
-    records, broken = read_records(found)
+    records = read_records(found)
     collisions, excused = check_collisions(asked, found, records)
     colliding = {finding.values["other"] for finding in collisions.findings}
     yield check_distributions(asked, found, trouble, colliding)
-    yield check_files(asked, found, records, broken, excused)
+    yield check_files(asked, found, records, excused)
     yield collisions
     yield check_requirements(asked)
     if asked.lock.imports:

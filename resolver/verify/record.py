@@ -81,8 +81,7 @@ def file_digest(path: str, kind: str) -> str:
 def check_files(
     asked: Asked,
     found: Mapping[str, Installed],
-    records: Mapping[str, list[RecordRow] | None],
-    broken: Mapping[str, UnreadableError],
+    records: Mapping[str, list[RecordRow] | UnreadableError | None],
     excused: Set[tuple[str, str]],
 ) -> Group:
     """Every locked distribution's files. `excused` are those that belong to another distribution now."""
@@ -99,8 +98,8 @@ def check_files(
         values = {"name": name, "version": one.version, "again": asked.again(name), "install": asked.install}
         values["folder"] = one.info
         record = records.get(name)
-        if name in broken:
-            findings.append(Finding("record-broken", {**values, **broken[name].values}, fresh))
+        if isinstance(record, UnreadableError):
+            findings.append(Finding("record-broken", {**values, **record.values}, fresh))
         elif record is None:
             if not one.source:
                 findings.append(Finding("record-missing", values, fresh))
@@ -150,18 +149,15 @@ def _sample(rows: list[RecordRow]) -> list[RecordRow]:
     ]
 
 
-def read_records(
-    found: Mapping[str, Installed],
-) -> tuple[dict[str, list[RecordRow] | None], dict[str, UnreadableError]]:
-    """Every distribution's RECORD, and those that cannot be read."""
-    records: dict[str, list[RecordRow] | None] = {}
-    broken: dict[str, UnreadableError] = {}
+def read_records(found: Mapping[str, Installed]) -> dict[str, list[RecordRow] | UnreadableError | None]:
+    """Every distribution's RECORD; None where there is none, and an error where it cannot be read."""
+    records: dict[str, list[RecordRow] | UnreadableError | None] = {}
     for name, one in found.items():
         try:
             records[name] = read_record(one)
         except UnreadableError as error:
-            broken[name] = error
-    return records, broken
+            records[name] = error
+    return records
 
 
 class _Pair(NamedTuple):
@@ -173,7 +169,7 @@ class _Pair(NamedTuple):
 
 
 def check_collisions(
-    asked: Asked, found: Mapping[str, Installed], records: Mapping[str, list[RecordRow] | None]
+    asked: Asked, found: Mapping[str, Installed], records: Mapping[str, list[RecordRow] | UnreadableError | None]
 ) -> tuple[Group, set[tuple[str, str]]]:
     """The collisions, and the files whose RECORD need not hold for a distribution, as another one's are there."""
     findings: list[Finding] = []
@@ -205,11 +201,12 @@ def check_collisions(
 
 
 def _shared(
-    asked: Asked, records: Mapping[str, list[RecordRow] | None]
+    asked: Asked, records: Mapping[str, list[RecordRow] | UnreadableError | None]
 ) -> dict[_Pair, list[tuple[RecordRow, RecordRow]]]:
     owners: dict[str, list[tuple[str, RecordRow]]] = {}
     for name in sorted(records):
-        for row in records[name] or ():
+        rows = records[name]
+        for row in rows if isinstance(rows, list) else ():
             if row.digest:
                 owners.setdefault(row.path, []).append((name, row))
     pairs: dict[_Pair, list[tuple[RecordRow, RecordRow]]] = {}
@@ -218,8 +215,8 @@ def _shared(
             for other, other_row in claims[at + 1 :]:
                 pair = _pair(asked, one, other)
                 if row.digest != other_row.digest and pair is not None:
-                    rows = (row, other_row) if pair.owner == one else (other_row, row)
-                    pairs.setdefault(pair, []).append(rows)
+                    both = (row, other_row) if pair.owner == one else (other_row, row)
+                    pairs.setdefault(pair, []).append(both)
     return pairs
 
 

@@ -53,9 +53,9 @@ class Site:
         """Every group about the environment, by name."""
         asked = self._asked(full=full)
         found, trouble = installed_distributions([str(self.root)])
-        records, broken = read_records(found)
+        records = read_records(found)
         collisions, excused = check_collisions(asked, found, records)
-        files = check_files(asked, found, records, broken, excused)
+        files = check_files(asked, found, records, excused)
         return {group.name: group for group in (check_distributions(asked, found, trouble), files, collisions)}
 
     def codes(self, *, full: bool = False) -> list[str]:
