@@ -13,7 +13,7 @@ from pysat.solvers import Minisat22
 from resolver.errors import ResolverError
 from resolver.explain.contradictions import closing_subject, contradiction
 from resolver.explain.costs import drops
-from resolver.model.dependency import BuildLine, Candidate, Edge, Kind, Package, StackLine
+from resolver.model.dependency import Candidate, Edge, Kind, NeedLine, Package, StackLine
 from resolver.model.explanation import Contradiction
 from resolver.model.resolution import Lack
 from resolver.resolve.clauses import Clauses
@@ -28,7 +28,7 @@ _QUESTIONS = 300  # to the solver, for one smallest core
 _MOST = 12  # sets of wishes, and cores, of each round
 _SAME_WISHES = 4  # cores of the same wishes
 
-Wish = StackLine | BuildLine | Component
+Wish = StackLine | NeedLine | Component
 
 
 def wish_of(ground: Ground) -> Wish | None:
@@ -94,7 +94,7 @@ def explore(clauses: Clauses, expired: Callable[[], bool]) -> None:
     unusable: list[Candidate] = []
     for _ in range(_DEPTH):
         following: list[tuple[Candidate | None, Edge]] = []
-        clauses.expect_edges(edge for _, edge in level)
+        clauses.prefetch.expect(edge for _, edge in level)
         for parent, edge in level:
             if parent is not None and _is_unmet(universe, edge):
                 unusable.append(parent)
@@ -275,7 +275,7 @@ def hidden_core(answer: Refutation, clauses: Clauses, wanted: Collection[Ground]
     after = [ask.origin for ask in changed.universe.problem.stack.asks]
     if len(before) != len(after):
         return None
-    origins: dict[StackLine | BuildLine, StackLine | BuildLine] = dict(zip(after, before, strict=True))
+    origins: dict[StackLine | NeedLine, StackLine | NeedLine] = dict(zip(after, before, strict=True))
 
     def as_before(ground: Ground) -> Ground:
         return Line(origins.get(ground.origin, ground.origin), ground.aspect) if isinstance(ground, Line) else ground

@@ -11,10 +11,11 @@ from pysat.examples.rc2 import RC2
 from pysat.formula import WCNF
 
 from resolver.model import text
+from resolver.model.dependency import NeedSource
 from resolver.model.explanation import Change, ChangeKind, Fix
 from resolver.model.fact import Builds, Excludes, Fact, Metadata, Names, Requires, Strength, Warns
 from resolver.model.requirement import Requirement
-from resolver.model.resolution import Lack, Source
+from resolver.model.resolution import Lack
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.grounded import Component, Ground, Lacking, Line, Said, Taken
 
@@ -65,7 +66,7 @@ class Costs:
                 return self._of_line(self._places[origin], aspect)
             case Component():
                 return _COMPONENT.get(ground.name)
-            case Said() if ground.source is Source.METADATA:
+            case Said() if ground.source is NeedSource.METADATA:
                 return OVERRIDE
             case Said() | Taken() if ground.fact in self._facts:
                 fact = self._facts[ground.fact]

@@ -9,6 +9,7 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from resolver.i18n import translate
+from resolver.model.dependency import NeedSource
 from resolver.model.explanation import (
     Attempt,
     Branch,
@@ -21,7 +22,7 @@ from resolver.model.explanation import (
     Why,
 )
 from resolver.model.fact import Fact, Warns
-from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Source, Statement, fact_of
+from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Statement, fact_of
 from resolver.model.text import Language
 from resolver.report.document import told
 from resolver.report.explanation import changes, sentences
@@ -206,9 +207,9 @@ def sort_of(statement: Statement) -> str:
             return "stack"
         case Has():
             return "target"
-        case Needs(source=Source.METADATA):
+        case Needs(source=NeedSource.METADATA):
             return "metadata"
-        case Needs(source=Source.BUILD):
+        case Needs(source=NeedSource.BUILD):
             return "build"
         case Needs() | Forbids() | Shares() | Lacks(lack=Lack.SOURCE):
             return "fact"

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 from urllib.parse import quote
 
+from resolver.model.dependency import NeedSource
 from resolver.model.fact import Fact
 from resolver.model.message import Message, joined, message
-from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Source, Statement
+from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Statement
 from resolver.report.document import Line, Span
 
 _FILE = re.compile(r".+(?::\d+|\.whl|\.zip|\.tar\.gz)")  # anything else is the name of an index
@@ -21,9 +22,9 @@ def place_of(statement: Statement) -> Span:
     """The origin of a statement, without the fact's strength, and the link to it if it is in our files."""
     where = statement.where
     match statement:
-        case Needs(source=Source.METADATA):
+        case Needs(source=NeedSource.METADATA):
             return Span(message("conflict.metadata-of", filename=where.removeprefix(_METADATA)))
-        case Needs(source=Source.BUILD, fact=None):
+        case Needs(source=NeedSource.BUILD, fact=None):
             return Span(message("conflict.build-of", filename=where.removeprefix(_BUILD)))
         case Lacks(lack=Lack.UNUSABLE, refusals=refusals) if refusals:
             return Span(joined("comma", [refusal.files[0].filename for refusal in refusals]))

@@ -9,6 +9,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from resolver.i18n import translate
+from resolver.model.dependency import NeedSource
 from resolver.model.explanation import Awaited, Branch, Closing, Contradiction
 from resolver.model.fact import Absent, Fact, Names, Warns
 from resolver.model.message import Message, joined, message
@@ -24,7 +25,6 @@ from resolver.model.resolution import (
     Needs,
     Refusal,
     Shares,
-    Source,
     Span,
     Statement,
     Unread,
@@ -55,7 +55,7 @@ def sentence(statement: Statement) -> Message:
         case Has(component=component, value=value):
             return message("conflict.has", component=component_name(component), value=value)
         case Needs(subject=subject, versions=versions, needs=needs):
-            code = "conflict.building" if statement.source is Source.BUILD else "conflict.needs"
+            code = "conflict.building" if statement.source is NeedSource.BUILD else "conflict.needs"
             return message(code, count=_count(versions), releases=releases(subject, versions), needs=needs)
         case Forbids(subject=subject, versions=versions, fact=fact):
             count, told, reason = _count(versions), releases(subject, versions), reason_of(fact)

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from resolver.i18n import translate
 from resolver.model import fact as facts
+from resolver.model.dependency import NeedSource
 from resolver.model.explanation import Change, ChangeKind, Closing, Contradiction, Environment, Fix
 from resolver.model.message import Message
 from resolver.model.release import Reason, Rejection
@@ -20,7 +21,6 @@ from resolver.model.resolution import (
     Needs,
     Refusal,
     Shares,
-    Source,
     Span,
     Statement,
     Unread,
@@ -43,7 +43,7 @@ NEWER = [Rejection(f"x-1-cp{python}-cp{python}-manylinux_2_28_aarch64.whl", Reas
 MACHINE = (("processor", "aarch64"), ("glibc", "2.17"), ("python", "3.11"))
 
 
-def needs(versions: tuple[Span, ...], source: Source = Source.METADATA) -> Needs:
+def needs(versions: tuple[Span, ...], source: NeedSource = NeedSource.METADATA) -> Needs:
     return Needs(subject="trl", versions=versions, needs="vllm<0.13.0", source=source, where="trl.whl")
 
 
@@ -64,7 +64,7 @@ STATEMENTS: tuple[Statement, ...] = (
     needs(TWO),
     needs((Span("1.0", "1.0", 1), *FIVE)),
     needs(()),
-    needs(ONE, Source.BUILD),
+    needs(ONE, NeedSource.BUILD),
     Forbids(subject="trl", versions=TWO, fact=fact(facts.Excludes, "trl")),
     Forbids(subject="deep-ep", versions=ONE, fact=fact(facts.Names, "deep-ep", index="huawei")),
     Shares(fact=fact(facts.Collides, "triton-ascend", other="triton", module="triton")),
