@@ -16,7 +16,7 @@ from typing import Final
 
 import polib
 
-from resolver.model.message import TEXT, Message, Value
+from resolver.model.message import JOINED, TEXT, Message, Value
 from resolver.model.text import Language
 
 _LOCALE: Final = files("resolver") / "locale"
@@ -35,25 +35,22 @@ def translate(what: str | Message, language: Language, count: int | None = None,
     Raises KeyError if there is no such code, or a placeholder without a value.
     """
     if isinstance(what, Message):
-        if what.code == TEXT:
-            return str(what.values.get(language) or what.values["en"])
-        return translate(what.code, language, **{key: _told(value, language) for key, value in what.values.items()})
-    catalogue = _catalogue(language)
+        return _message(what, language)
+    catalogue, form = _catalogue(language), what
     if count is not None:
         form, values = catalogue.ngettext(what, what, count), {**values, "count": count}
-    else:
+    if form is what:  # there is no plural
         form = catalogue.gettext(what)
     if form is what:
         raise KeyError(what)
-    told = form.format(**values)
-    return told if language == "en" else _NO_SPACE.sub("", told)
+    return _spaced(form.format(**values), language)
 
 
-def listed(items: Sequence[str], language: Language) -> str:
+def listed(items: Sequence[str], language: Language, by: str = "comma", last: str = "and") -> str:
     """`a`, `a and b` or `a, b and c`; nothing if there are none."""
     if len(items) < 2:
         return "".join(items)
-    return translate("comma", language).join(items[:-1]) + translate("and", language) + items[-1]
+    return translate(by, language).join(items[:-1]) + translate(last, language) + items[-1]
 
 
 def templates(prefix: str, language: Language) -> dict[str, str]:
@@ -61,6 +58,23 @@ def templates(prefix: str, language: Language) -> dict[str, str]:
     return {
         entry.msgid.removeprefix(prefix): entry.msgstr for entry in _written(language) if entry.msgid.startswith(prefix)
     }
+
+
+def _spaced(told: str, language: Language) -> str:
+    return told if language == "en" else _NO_SPACE.sub("", told)
+
+
+def _message(what: Message, language: Language) -> str:
+    match what:
+        case Message(code=code, values=texts) if code == TEXT:
+            return str(texts.get(language) or texts["en"])
+        case Message(code=code, values={"by": str(by), "items": tuple(items), "last": str(last)}) if code == JOINED:
+            return _spaced(listed([_told(one, language) for one in items], language, by, last), language)
+        case Message(code=code, values={"count": int(count)}):
+            values = {key: _told(value, language) for key, value in what.values.items() if key != "count"}
+            return translate(code, language, count, **values)
+        case _:
+            return translate(what.code, language, **{key: _told(value, language) for key, value in what.values.items()})
 
 
 def _told(value: Value, language: Language) -> str:

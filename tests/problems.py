@@ -15,6 +15,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from resolver.i18n import translate
 from resolver.index.protocol import Catalog
 from resolver.model import fact as facts
 from resolver.model import text
@@ -23,8 +24,9 @@ from resolver.model.problem import PYPI, Absence, Ask, Index, Indexes, Policy, P
 from resolver.model.release import Source
 from resolver.model.repository import Recipe
 from resolver.model.requirement import ComponentRequirement, parse_value
-from resolver.model.resolution import Conflict, Resolution
+from resolver.model.resolution import Conflict, Resolution, fact_of
 from resolver.model.target import Target
+from resolver.report import document
 from resolver.report.explanation.places import place_of
 from resolver.report.explanation.sentences import explanation_sentence, statement_details
 from resolver.resolve.check import check
@@ -82,10 +84,10 @@ def told(problem: Problem, catalog: Catalog) -> list[str]:
     """A conflict's statements as lines: `sentence @ place`, evidence and strength of a fact, details below it."""
     rows = []
     for statement in refused(problem, catalog).statements:
-        place = place_of(statement, "en")
-        evidence = f" ({place.fact.source}, {place.fact.strength})" if place.fact is not None else ""
-        rows.append(f"{explanation_sentence(statement, 'en')} @ {place.told}{evidence}")
-        rows += [f"  {detail}" for detail in statement_details(statement, "en")]
+        place, fact = document.told(place_of(statement).text, "en"), fact_of(statement)
+        evidence = f" ({fact.source}, {fact.strength})" if fact is not None else ""
+        rows.append(f"{explanation_sentence(statement, 'en')} @ {place}{evidence}")
+        rows += [f"  {translate(detail, 'en')}" for detail in statement_details(statement)]
     return rows
 
 

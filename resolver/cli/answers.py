@@ -104,7 +104,7 @@ def drafted(refutation: Refutation, inputs: Inputs, session: Session) -> Draft:
     of = {"stack": problem.stack.name, "target": problem.target.name}
 
     def tell_way(changed: Changed) -> None:
-        way = changes_sentence(changed.changes, progress.language)
+        way = translate(changes_sentence(changed.changes), progress.language)
         progress.label(translate("cli.first-way-out", progress.language, way=way, **of))
 
     progress.label(translate("cli.ways-out", progress.language, **of))

@@ -31,7 +31,7 @@ from resolver.model.message import Message, message, text
 from resolver.model.problem import Problem
 from resolver.model.text import Language
 from resolver.report.files import render
-from resolver.report.upstream import changes
+from resolver.report.upstream import change_lines, compared_json, old_facts
 
 # The outcome in --json, by exit status.
 _STATUS = {
@@ -165,7 +165,7 @@ def _with_upstream(
     old = older(((fact.id, dt.date.fromisoformat(fact.checked)) for fact in lock.fact), today, days)
     row = {**found.row, "old_facts": [{"id": one.id, "checked": one.checked.isoformat()} for one in old]}
     if catalogs is None:
-        lines = [changes.old_facts(old, days, run.language)] if old else []
+        lines = [translate(old_facts(old, days), run.language)] if old else []
         return replace(found, row=row, lines=lines)
     run.progress.label(translate("cli.asking-indexes", run.language, stack=lock.stack, target=lock.target.name))
     with closing(catalogs.live(structs.replace(problem, indexes=as_locked(lock, problem.indexes)))) as catalog:
@@ -176,9 +176,9 @@ def _with_upstream(
         status = ChangedUpstream.exit_status
     return replace(
         found,
-        row={**row, "upstream": changes.compared_json(compared)},
+        row={**row, "upstream": compared_json(compared)},
         status=max(found.status, status),
-        lines=list(changes.lines(compared, old, days, run.language)),
+        lines=[translate(line, run.language) for line in change_lines(compared, old, days)],
     )
 
 

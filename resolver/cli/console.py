@@ -177,7 +177,7 @@ class Page:
 
         self._written = len(contradictions)
         self.write("\n" if self._begun else "")
-        self.write_blocks(conflict_blocks(problem, contradictions, awaited, self.progress.language))
+        self.write_blocks(conflict_blocks(problem, contradictions, awaited))
         self.write("\n")
         self._warn_of_other_indexes(contradictions)
 
@@ -186,17 +186,17 @@ class Page:
         from resolver.report.explanation.conflict import further_blocks, ways_out_blocks
         from resolver.report.explanation.sentences import shown
 
-        language = self.progress.language
         if further := shown(explanation.contradictions)[self._written :]:
-            self.write_blocks(further_blocks(further, language))
+            self.write_blocks(further_blocks(further))
             self.write("\n")
         told = replace(explanation, options=(*explanation.options, *self.options))
         in_checkout = Path("Makefile").is_file() and Path("matrices").is_dir()
-        self.write_blocks(ways_out_blocks(told, language, in_checkout=in_checkout))
+        self.write_blocks(ways_out_blocks(told, in_checkout=in_checkout))
 
     def write_blocks(self, blocks: Document) -> None:
         """Write a part of the page, no wider than the terminal."""
-        self.write(terminal_text(blocks, WIDTH if self.out is None else columns(self.out, WIDTH)))
+        room = WIDTH if self.out is None else columns(self.out, WIDTH)
+        self.write(terminal_text(blocks, self.progress.language, room))
 
     def _warn_of_other_indexes(self, contradictions: Iterable[Contradiction]) -> None:
         """If no index has a project: pip on this machine would have asked others as well."""

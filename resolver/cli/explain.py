@@ -126,11 +126,10 @@ def _answer(job: Job, wanted: Requirement | None, session: Session) -> Explanati
         case Draft():
             return answer.finish()
         case Why():
-            page.write_blocks(why_blocks(answer, language))
+            page.write_blocks(why_blocks(answer))
         case None:
-            solvable = translate(
-                "conflict.solvable", language, stack=problem.stack.name, target=target_line(problem, language)
-            )
+            target = translate(target_line(problem), language)
+            solvable = translate("conflict.solvable", language, stack=problem.stack.name, target=target)
             page.write(f"{solvable}\n{translate('conflict.see-package', language)}\n")
     return answer
 

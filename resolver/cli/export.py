@@ -25,8 +25,8 @@ from resolver.lock import file as lock_file
 from resolver.model.lock import Lock
 from resolver.model.message import message
 from resolver.model.problem import Problem
-from resolver.report.export import containerfile as containers
-from resolver.report.export import pylock as pylocks
+from resolver.report import containerfile as containers
+from resolver.report import pylock as pylocks
 from resolver.report.requirements import by_hash, by_script
 
 
@@ -115,7 +115,7 @@ def _pylock(problem: Problem, lock: Lock, run: Settings) -> str:
 
 def _sbom(lock: Lock) -> str:
     try:
-        from resolver.report.export.sbom import sbom
+        from resolver.report.sbom import sbom
     except ModuleNotFoundError as error:
         raise InputError(
             "an SBOM needs cyclonedx-python-lib", why=str(error), hint="pip install 'ascend-lock[sbom]'"

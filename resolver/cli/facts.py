@@ -33,7 +33,7 @@ from resolver.json_text import json_text
 from resolver.model import text
 from resolver.model.fact import Fact, Sources
 from resolver.model.problem import Problem
-from resolver.report.upstream import facts as report
+from resolver.report.upstream import fact_json, fact_line, facts_summary
 
 _STATUS = {0: "held", IndexFailure.exit_status: "out-of-reach", ChangedUpstream.exit_status: "contradicted"}
 
@@ -80,22 +80,22 @@ def check(run: Settings, names: tuple[str, ...], every_line: bool, facts_days: i
                     judged = judge(fact, offers, repositories)
                     found.append(judged)
                     old, ahead = (today - fact.checked).days > days, is_to_come(fact.checked, today)
-                    rows.append(report.judged_json(judged, old=old, to_come=ahead, language=language))
+                    rows.append(fact_json(judged, old=old, to_come=ahead, language=language))
                     asks_for_a_look = _asks_for_a_look(judged, failures)
                     if not run.as_json and (every_line or old or ahead or asks_for_a_look):
                         progress.clear()
-                        tell(report.line(judged, old_after=days if old else None, to_come=ahead, language=language))
+                        tell(fact_line(judged, old_after=days if old else None, to_come=ahead, language=language))
                         printed += 1
             progress.clear()
             every += found
             if not run.as_json:
-                tell(report.summary(found, str(problem.target), language))
+                tell(facts_summary(found, str(problem.target), language))
     status = max(map(_status, every), default=0)
     if run.as_json:
         sys.stdout.write(json_text({"status": _STATUS[status], "facts": rows}) + "\n")
         return status
     if not every:
-        tell(report.summary(every, "", language))
+        tell(facts_summary(every, "", language))
     if quiet := len(every) - printed:
         arguments = shlex.join(["--all", *names, *run.folders])
         tell(translate("cli.facts-left-out", language, quiet, arguments=arguments))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, Union
 
 import msgspec
@@ -10,6 +11,9 @@ Value = Union[str, int, "Message", tuple[Union[str, "Message"], ...]]
 
 # The code of a text that is not the program's: its values are the text in each language that it has, `en` at least.
 TEXT: Final = "text"
+# The code of several in one place with other words between them than those of a list: `items`, and the codes of the
+# words `by` and, before the last one, `last`.
+JOINED: Final = "joined"
 
 
 class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -33,6 +37,11 @@ def message(code: str, /, **values: object) -> Message:
 def text(en: str, zh: str = "") -> Message:
     """A text that is not the program's, such as a fact's, in the languages that it has."""
     return Message(TEXT, {"en": en, "zh": zh} if zh else {"en": en})
+
+
+def joined(by: str, items: Iterable[str | Message], last: str = "") -> Message:
+    """Several texts or messages with the text of a code between them, and that of another before the last one."""
+    return Message(JOINED, {"by": by, "items": tuple(items), "last": last or by})
 
 
 def _value(value: object) -> Value:

@@ -1,19 +1,29 @@
 """A text for people, before it is written for a terminal, as Markdown or as HTML: blocks in their order.
 
-Texts are in the language of the reader already, and may be anybody's: who writes a document makes them harmless there.
+Who writes a document tells its messages in the language of the reader, and makes its texts, which may be anybody's,
+harmless.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeVar, cast
 
 import msgspec
+from msgspec.structs import replace
+
+from resolver.i18n import translate
+from resolver.model.message import Message
+from resolver.model.text import Language
+
+Text = str | Message
+_Part = TypeVar("_Part")
 
 
 class Span(msgspec.Struct, frozen=True):
     """A piece of a line, and its address; empty if it has none."""
 
-    text: str
+    text: Text
     href: str = ""
 
 
@@ -23,7 +33,7 @@ Line = tuple[Span, ...]
 class Heading(msgspec.Struct, frozen=True):
     """A heading; 1 is that of the document. `anchor` is what links lead to."""
 
-    text: str
+    text: Text
     level: int = 2
     anchor: str = ""
 
@@ -57,7 +67,7 @@ class Items(msgspec.Struct, frozen=True):
 
     items: tuple[Item, ...]
     most: int = 40
-    more: str = ""
+    more: Text = ""
 
 
 class Code(msgspec.Struct, frozen=True):
@@ -67,22 +77,46 @@ class Code(msgspec.Struct, frozen=True):
     syntax: str
 
 
+class Table(msgspec.Struct, frozen=True):
+    """Rows of cells below the names of the columns; only Markdown shows it."""
+
+    head: tuple[Text, ...]
+    rows: tuple[tuple[Text, ...], ...]
+
+
 class Details(msgspec.Struct, frozen=True):
     """What only some readers want to see; a terminal leaves it out."""
 
-    summary: str
+    summary: Text
     blocks: tuple[Paragraph | Code, ...]
 
 
-Block = Heading | Paragraph | Items | Code | Details
+Block = Heading | Paragraph | Items | Code | Table | Details
 Document = Iterable[Block]
 
 
-def line(text: str) -> Line:
+def line(text: Text) -> Line:
     """A line without links."""
     return (Span(text),)
 
 
 def plain(spans: Line) -> str:
-    """A line without its links."""
-    return "".join(span.text for span in spans)
+    """A line of a text that was told, without its links."""
+    return "".join(str(span.text) for span in spans)
+
+
+def told(part: _Part, language: Language) -> _Part:
+    """A block, or whatever is part of one, with its messages in a language."""
+    return cast("_Part", _told(part, language))
+
+
+def _told(part: object, language: Language) -> object:
+    match part:
+        case Message():
+            return translate(part, language)
+        case tuple():
+            return tuple(_told(one, language) for one in part)
+        case msgspec.Struct():
+            return replace(part, **{name: _told(getattr(part, name), language) for name in part.__struct_fields__})
+        case _:
+            return part

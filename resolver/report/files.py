@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from resolver.lock import file
 from resolver.model.lock import Lock
-from resolver.report import activation, report, requirements, script, verify
+from resolver.report import report, requirements, script, verify
 
 
 def render(lock: Lock) -> dict[str, str]:
@@ -15,7 +15,7 @@ def render(lock: Lock) -> dict[str, str]:
         requirements.NO_DEPS_FILE: requirements.no_deps(lock),
         **requirements.build_requirements(lock),
         script.FILE: script.script(lock),
-        activation.FILE: activation.activation(lock),
+        script.ACTIVATION_FILE: script.activation(lock),
         verify.FILE: verify.verify(lock),
         report.FILE: report.report(lock),
         report.CHINESE_FILE: report.report(lock, "zh"),

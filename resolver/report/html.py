@@ -8,7 +8,7 @@ import msgspec
 
 from resolver.i18n import translate
 from resolver.model.text import Language
-from resolver.report.document import Document, Span
+from resolver.report.document import Document, Span, told
 from resolver.report.template import environment
 from resolver.report.text import one_line, piece
 
@@ -17,7 +17,7 @@ _LANGUAGES = {"zh": "zh-Hans"}
 
 def html_text(document: Document, language: Language) -> str:
     """The page; the first block is its heading."""
-    title, *blocks = map(_view, document)
+    title, *blocks = (_view(told(block, language)) for block in document)
     return (
         environment()
         .overlay(autoescape=True, finalize=None)
@@ -35,7 +35,7 @@ def _view(value: Any) -> Any:
     """A block, with its kind, for the template: all texts on one line each, without what a browser acts on."""
     match value:
         case Span():
-            return {"text": piece(value.text), "href": value.href}
+            return {"text": piece(str(value.text)), "href": value.href}
         case str():
             return one_line(value)
         case tuple():

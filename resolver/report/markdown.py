@@ -6,19 +6,35 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 
-from resolver.report.document import Code, Details, Document, Heading, Item, Items, Line, Paragraph, Span, plain
+from resolver.model.text import Language
+from resolver.report.document import (
+    Block,
+    Code,
+    Details,
+    Document,
+    Heading,
+    Item,
+    Items,
+    Line,
+    Paragraph,
+    Span,
+    Table,
+    Text,
+    plain,
+    told,
+)
 from resolver.report.text import markdown, one_line, piece
 
 
-def markdown_text(document: Document) -> str:
+def markdown_text(document: Document, language: Language) -> str:
     """The text, which ends with a line break."""
-    return "\n\n".join(text for block in document for text in _block(block)) + "\n"
+    return "\n\n".join(text for block in document for text in _block(told(block, language))) + "\n"
 
 
-def _block(block: Heading | Paragraph | Items | Code | Details) -> Iterator[str]:
+def _block(block: Block) -> Iterator[str]:
     match block:
         case Heading():
-            yield f"{'#' * block.level} {markdown(block.text)}"
+            yield f"{'#' * block.level} {markdown(str(block.text))}"
         case Paragraph():
             for spans in block.lines:
                 yield f"**{_line(spans)}**" if block.result else _line(spans)
@@ -26,8 +42,10 @@ def _block(block: Heading | Paragraph | Items | Code | Details) -> Iterator[str]
             yield "\n".join(line for item in block.items for line in _item(item, ""))
         case Code():
             yield _fenced(block.lines, block.syntax)
+        case Table():
+            yield "\n".join([_row(block.head), "|" + "---|" * len(block.head), *map(_row, block.rows)])
         case Details():
-            yield f"<details><summary>{html.escape(one_line(block.summary))}</summary>"
+            yield f"<details><summary>{html.escape(one_line(str(block.summary)))}</summary>"
             for inner in block.blocks:
                 yield from _block(inner)
             yield "</details>"
@@ -46,14 +64,17 @@ def _item(item: Item, indent: str) -> Iterator[str]:
         yield from _item(one, inner)
 
 
+def _row(cells: Sequence[Text]) -> str:
+    return "|" + "".join(f" {markdown(str(cell))} |" if cell else " |" for cell in cells)
+
+
 def _line(spans: Line) -> str:
     return markdown(plain(spans)) if len(spans) == 1 and not spans[0].href else "".join(map(_span, spans))
 
 
 def _span(span: Span) -> str:
-    if span.href:
-        return f"[{markdown(span.text)}]({span.href})"
-    return piece(span.text).replace(one_line(span.text), markdown(span.text))
+    text = str(span.text)
+    return f"[{markdown(text)}]({span.href})" if span.href else piece(text).replace(one_line(text), markdown(text))
 
 
 def _fenced(lines: Sequence[str], syntax: str) -> str:

@@ -2,244 +2,191 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from resolver.i18n import listed, translate
 from resolver.model.lock import Lock, LockedAbsent, LockedFact, LockedGit, LockedPin
-from resolver.model.message import Message
+from resolver.model.message import Message, joined, message, text
 from resolver.model.repository import Step
 from resolver.model.text import Language
+from resolver.report.document import Block, Heading, Item, Items, Paragraph, Span, Table, Text, line
+from resolver.report.markdown import markdown_text
 from resolver.report.requirements import stage_title
-from resolver.report.text import markdown, one_line
 
 FILE = "report.md"
 CHINESE_FILE = "report.zh.md"
 _SYSTEM = {"cann": "CANN", "hdk": "HDK", "soc": "SoC"}
+_WHY = 3  # reasons of a pin that are told
+
+
+class _Section(NamedTuple):
+    """A heading; below it sentences, then a list or a table whose columns are named by the ends of codes."""
+
+    title: Message
+    said: Sequence[Message] = ()
+    items: Sequence[Message] = ()
+    columns: Sequence[str] = ()
+    rows: Sequence[Sequence[Text]] = ()
 
 
 def report(lock: Lock, language: Language = "en") -> str:
     """The text of the report in a language; texts without Chinese stay English."""
-    return "\n\n".join(_blocks(lock, language)) + "\n"
+    title = message("report.title", stack=lock.stack, summary=text(lock.summary, lock.summary_zh))
+    other = Span(message("report.other"), CHINESE_FILE if language == "en" else FILE)
+    head = [Paragraph(((other,),)), *(Paragraph((line(one),)) for one in _head(lock))]
+    sections = [block for section in _sections(lock) for block in _blocks(section)]
+    inputs = Paragraph((line(message("report.inputs", digest=lock.inputs)),))
+    return markdown_text([Heading(title, level=1), *head, *sections, inputs], language)
 
 
-def _blocks(lock: Lock, language: Language) -> Iterator[str]:
-    yield from _head(lock, language)
-    yield from _list("report.warnings", lock.all_warnings, language)
-    yield from _list("report.notes", lock.notes, language)
-    yield from _section(
-        "report.git",
-        "report.git-said",
-        ("project", "repository-commit", "what-is-done-in-it", "its-requirements-were"),
-        _sources(lock, language),
-        language,
-    )
-    yield from _section(
-        "report.absent", "report.absent-said", ("project", "why", "according-to"), _absent(lock, language), language
-    )
-    yield from _changes(lock, language)
-    yield from _section("report.departs", None, ("guide", "here", "why"), _departures(lock, language), language)
-    yield from _section("report.overrides", None, ("project", "requirement-removed", "by"), _overrides(lock), language)
-    reasons = lock.reasons()
-    for number, stage in enumerate(lock.stage, 1):
-        title = stage_title(lock, stage, language)
-        yield f"## {translate('report.stage', language, number=number, title=markdown(title))}"
-        if stage.because:
-            yield "\n".join(f"- {markdown(translate(reason, language))}" for reason in stage.because)
-        yield _pins(lock, lock.pins_of(stage), reasons, language)
-    for pins in lock.environments():
-        names = [markdown(name) for name in pins[0].builds]
-        apart = (
-            translate("report.apart-for", language, names=listed(names, language))
-            if names
-            else translate("report.apart", language)
-        )
-        yield f"## {apart}"
-        yield translate("report.apart-said", language)
-        yield _pins(lock, pins, lock.reasons(pins), language)
-    yield from _section(
-        "report.exports", "report.exports-said", ("variable", "value", "how", "why"), _exports(lock, language), language
-    )
-    yield from _section(
-        "report.facts", None, ("fact", "strength", "reason", "source"), _facts(lock, language), language
-    )
-    yield translate("report.inputs", language, digest=lock.inputs)
+def _blocks(section: _Section) -> Iterator[Block]:
+    """The section; nothing if it has nothing below its heading."""
+    if not section.items and not section.rows and (section.columns or not section.said):
+        return
+    yield Heading(section.title)
+    yield from (Paragraph((line(sentence),)) for sentence in section.said)
+    if section.items:
+        yield Items(tuple(Item(lines=(line(item),)) for item in section.items))
+    if section.rows:
+        head = tuple(message(f"report.column-{name}") for name in section.columns)
+        yield Table(head, tuple(map(tuple, section.rows)))
 
 
-def _head(lock: Lock, language: Language) -> Iterator[str]:
+def _head(lock: Lock) -> Iterator[Message]:
     target = lock.target
-    system = "".join(
-        translate(
-            "report.oldest" if key == "hdk" else "report.component", language, name=_SYSTEM.get(key, key), version=value
-        )
-        for key, value in target.system.items()
-    )
-    summary = (lock.summary_zh if language == "zh" else "") or lock.summary
-    yield translate("report.title", language, stack=markdown(lock.stack), summary=markdown(summary))
-    yield translate("report.other", language)
-    where = translate(
-        "report.target", language, platform=target.platform, python=target.python, glibc=target.glibc, system=system
-    )
-    instead = translate("report.instead", language, source=markdown(lock.source)) if lock.source else ""
+    system: list[Text] = [message("report.oldest", name="glibc", version=target.glibc)]
+    for key, value in target.system.items():
+        name = _SYSTEM.get(key, key)
+        system.append(message("report.oldest", name=name, version=value) if key == "hdk" else f"{name} {value}")
+    told = joined("conflict.clause", system)
+    yield message("report.target", platform=target.platform, python=target.python, system=told)
+    if lock.source:
+        yield message("report.instead", source=lock.source)
     built = sum(pin.mode != "wheels" for pin in lock.pin)
-    size = translate(
+    yield message(
         "report.size",
-        language,
-        pins=translate("report.pins", language, len(lock.pin)),
-        stages=translate("cli.stages", language, len(lock.stage)),
-        wheels=translate("report.wheels", language, len(lock.pin) - built),
-        builds=translate("report.builds", language, built),
-        git=translate("report.by-commit", language) if any(pin.git for pin in lock.pin) else "",
+        pins=message("report.pins", count=len(lock.pin)),
+        stages=message("cli.stages", count=len(lock.stage)),
+        wheels=message("report.wheels", count=len(lock.pin) - built),
+        builds=message("report.builds", count=built),
+        git=message("report.by-commit") if any(pin.git for pin in lock.pin) else "",
     )
-    yield "\n".join(filter(None, (where, instead, size, _external(lock, language))))
-
-
-def _external(lock: Lock, language: Language) -> str:
     needs = [
-        translate(
-            "report.external-for",
-            language,
-            what=translate(f"machine.{need}", language),
-            names=translate("comma", language).join(map(markdown, names)),
-        )
+        message("report.external-for", what=message(f"machine.{need}"), names=joined("comma", names))
         for need, names in lock.external().items()
     ]
-    return translate("report.external", language, needs=translate("semicolon", language).join(needs)) if needs else ""
+    if needs:
+        yield message("report.external", needs=joined("semicolon", needs))
 
 
-def _list(heading: str, messages: Sequence[Message], language: Language) -> Iterator[str]:
-    if messages:
-        yield f"## {translate(heading, language)}"
-        yield "\n".join(f"- {markdown(translate(one, language))}" for one in messages)
-
-
-def _section(
-    heading: str, said: str | None, head: Sequence[str], rows: Iterable[Sequence[str]], language: Language
-) -> Iterator[str]:
-    """A heading, perhaps a sentence, and a table; nothing if there are no rows."""
-    if cells := list(rows):
-        yield f"## {translate(heading, language)}"
-        if said is not None:
-            yield translate(said, language)
-        yield _table(head, cells, language)
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]], language: Language) -> str:
-    """Cells are Markdown already."""
-    titles = _row([translate(f"report.column-{name}", language) for name in head])
-    return "\n".join([titles, "|" + "---|" * len(head), *map(_row, rows)])
-
-
-def _row(cells: Sequence[str]) -> str:
-    return "|" + "".join(f" {cell} |" if cell else " |" for cell in cells)
-
-
-def _sources(lock: Lock, language: Language) -> Iterator[Sequence[str]]:
-    for pin in lock.pin:
-        if (git := pin.git) is not None:
-            place = f"{git.url}, {git.commit}" + (f" ({git.ref})" if git.ref else "")
-            done = translate("semicolon", language).join(treatment(git, language))
-            trust = "report.on-trust" if git.trust else "report.at-commit"
-            yield f"{pin.name} {pin.version}", markdown(place), markdown(done), translate(trust, language)
-
-
-def treatment(git: LockedGit, language: Language = "en") -> list[str]:
-    """What is done to and with a checkout, a phrase each."""
-    done = [
-        translate("report.submodule", language, path=one.path, place=f"{one.url}, {one.commit}")
-        for one in git.submodules
-    ]
-    done += [_step(step, language) for step in git.steps]
-    done += [translate("report.editable", language)] if git.editable else []
-    names = translate("comma", language).join(git.rewrites)
-    return [*done, translate("report.rewrites", language, names=names)] if names else done
-
-
-def _step(step: Step, language: Language) -> str:
-    if step.move:
-        return translate("report.moves", language, move=step.move, to=step.to)
-    if step.comment:
-        return translate("report.comments", language, path=step.in_, comment=step.comment)
-    command = " ".join(step.run)
-    if step.wheels:
-        return translate("report.makes", language, command=command, wheels=step.wheels)
-    return translate("report.runs", language, command=command)
-
-
-def _absent(lock: Lock, language: Language) -> Iterator[Sequence[str]]:
-    return ((row.name, markdown(_reason(row, language)), markdown(row.because)) for row in lock.absent)
-
-
-def _changes(lock: Lock, language: Language) -> Iterator[str]:
-    if lock.first or not lock.change:
-        yield f"## {translate('report.changes', language)}"
-        yield translate("report.first", language) if lock.first else translate("report.no-change", language)
-        return
-    rows = (
-        (
-            markdown(row.name),
-            markdown(row.old) or translate("report.came", language),
-            markdown(row.new) or translate("report.gone", language),
-        )
-        for row in lock.change
+def _sections(lock: Lock) -> Iterator[_Section]:
+    yield _Section(message("report.warnings"), items=lock.all_warnings)
+    yield _Section(message("report.notes"), items=lock.notes)
+    yield _Section(
+        message("report.git"),
+        [message("report.git-said")],
+        columns=("project", "repository-commit", "what-is-done-in-it", "its-requirements-were"),
+        rows=[_source(pin, pin.git) for pin in lock.pin if pin.git is not None],
     )
-    yield from _section("report.changes", None, ("project", "before", "now"), rows, language)
+    yield _Section(
+        message("report.absent"),
+        [message("report.absent-said")],
+        columns=("project", "why", "according-to"),
+        rows=[(row.name, _reason(row), row.because) for row in lock.absent],
+    )
+    changes, came, gone = map(message, ("report.changes", "report.came", "report.gone"))
+    if lock.first or not lock.change:
+        yield _Section(changes, [message("report.first" if lock.first else "report.no-change")])
+    else:
+        rows = [(row.name, row.old or came, row.new or gone) for row in lock.change]
+        yield _Section(changes, columns=("project", "before", "now"), rows=rows)
+    yield _Section(
+        message("report.departs"),
+        columns=("guide", "here", "why"),
+        rows=[
+            (text(row.guide, row.guide_zh), text(row.here, row.here_zh), text(row.reason, row.reason_zh))
+            for row in lock.departs
+        ],
+    )
+    yield _Section(
+        message("report.overrides"),
+        columns=("project", "requirement-removed", "by"),
+        rows=[(f"{row.package} {row.version}", row.dropped, row.fact) for row in lock.override],
+    )
+    for number, stage in enumerate(lock.stage, 1):
+        title = message("report.stage", number=number, title=stage_title(lock, stage))
+        yield _pins(lock, lock.pins_of(stage), lock.reasons(), _Section(title, items=stage.because))
+    for pins in lock.environments():
+        names = pins[0].builds
+        title = message("report.apart-for", names=names) if names else message("report.apart")
+        yield _pins(lock, pins, lock.reasons(pins), _Section(title, [message("report.apart-said")]))
+    yield _Section(
+        message("report.exports"),
+        [message("report.exports-said")],
+        columns=("variable", "value", "how", "why"),
+        rows=[
+            (
+                row.name,
+                row.value,
+                message("report.optional" if row.optional else "report.set"),
+                joined("report.space", [_reason(fact) for fact in lock.facts_of(row)]),
+            )
+            for row in lock.export
+        ],
+    )
+    yield _Section(
+        message("report.facts"),
+        columns=("fact", "strength", "reason", "source"),
+        rows=[
+            (
+                message("report.cited", what=row.id, where=row.where),
+                message(f"strength.{row.strength}"),
+                _reason(row),
+                message("report.checked", what=row.source, date=row.checked),
+            )
+            for row in lock.fact
+        ],
+    )
 
 
-def _departures(lock: Lock, language: Language) -> Iterator[Sequence[str]]:
-    for row in lock.departs:
-        told = [row.guide, row.here, row.reason]
-        if language == "zh":
-            told = [row.guide_zh or row.guide, row.here_zh or row.here, row.reason_zh or row.reason]
-        yield [markdown(cell) for cell in told]
+def _source(pin: LockedPin, git: LockedGit) -> Sequence[Text]:
+    place = f"{git.url}, {git.commit}" + (f" ({git.ref})" if git.ref else "")
+    trust = message("report.on-trust" if git.trust else "report.at-commit")
+    return f"{pin.name} {pin.version}", place, joined("semicolon", treatment(git)), trust
 
 
-def _overrides(lock: Lock) -> Iterator[Sequence[str]]:
-    return ((f"{row.package} {row.version}", markdown(row.dropped), markdown(row.fact)) for row in lock.override)
+def treatment(git: LockedGit) -> list[Message]:
+    """What is done to and with a checkout, a phrase each."""
+    done = [message("report.submodule", path=one.path, place=f"{one.url}, {one.commit}") for one in git.submodules]
+    done += map(_step, git.steps)
+    done += [message("report.editable")] if git.editable else []
+    return [*done, message("report.rewrites", names=joined("comma", git.rewrites))] if git.rewrites else done
 
 
-def _pins(lock: Lock, pins: Sequence[LockedPin], reasons: Mapping[str, Sequence[Message]], language: Language) -> str:
+def _step(step: Step) -> Message:
+    if step.move:
+        return message("report.moves", move=step.move, to=step.to)
+    if step.comment:
+        return message("report.comments", path=step.in_, comment=step.comment)
+    code = "report.makes" if step.wheels else "report.runs"
+    return message(code, command=" ".join(step.run), wheels=step.wheels)
+
+
+def _pins(
+    lock: Lock, pins: Sequence[LockedPin], reasons: Mapping[str, Sequence[Message]], section: _Section
+) -> _Section:
+    """The section with a table of pins; their indexes are named if the lock has several."""
     several = len(lock.index) > 1
-    rows = []
+    rows: list[Sequence[Text]] = []
     for pin in pins:
         name = f"{pin.name}[{','.join(pin.extras)}]" if pin.extras else pin.name
-        index = (markdown(pin.index),) if several else ()
-        rows.append(
-            (markdown(name), pin.version, _how(pin, language), *index, _why(reasons.get(pin.name, ()), language))
-        )
-    head = ("project", "version", "how", *(["index"] if several else []), "why")
-    return _table(head, rows, language)
+        how = message(f"report.{'git-' if pin.git is not None else ''}mode-{pin.mode}")
+        why = reasons.get(pin.name, ())
+        told = joined("semicolon", why[:_WHY])
+        told = message("report.why-more", why=told, count=len(why) - _WHY) if len(why) > _WHY else told
+        rows.append((name, pin.version, how, *([pin.index] if several else []), told))
+    return section._replace(columns=("project", "version", "how", *(["index"] if several else []), "why"), rows=rows)
 
 
-def _how(pin: LockedPin, language: Language) -> str:
-    return translate(f"report.{'git-' if pin.git is not None else ''}mode-{pin.mode}", language)
-
-
-def _why(reasons: Sequence[Message], language: Language) -> str:
-    told = [translate(one, language) for one in reasons[:3]]
-    more = translate("report.more", language, count=len(reasons) - 3) if len(reasons) > 3 else ""
-    return translate("semicolon", language).join(map(markdown, told)) + more
-
-
-def _exports(lock: Lock, language: Language) -> Iterator[Sequence[str]]:
-    for row in lock.export:
-        why = ("" if language == "zh" else " ").join(_reason(fact, language) for fact in lock.facts_of(row))
-        kind = "report.optional" if row.optional else "report.set"
-        yield markdown(row.name), markdown(row.value), translate(kind, language), markdown(why)
-
-
-def _facts(lock: Lock, language: Language) -> Iterator[Sequence[str]]:
-    for row in lock.fact:
-        yield (
-            translate("report.cited", language, what=markdown(row.id), where=one_line(row.where)),
-            _strength(row, language),
-            markdown(_reason(row, language)),
-            translate("report.checked", language, what=markdown(row.source), date=one_line(row.checked)),
-        )
-
-
-def _strength(fact: LockedFact, language: Language) -> str:
-    return translate(f"strength.{fact.strength}", language)
-
-
-def _reason(row: LockedFact | LockedAbsent, language: Language) -> str:
-    return (row.reason_zh if language == "zh" else "") or row.reason
+def _reason(row: LockedFact | LockedAbsent) -> Message:
+    return text(row.reason, row.reason_zh)

@@ -7,9 +7,8 @@ import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from resolver.i18n import listed, translate
 from resolver.model.lock import Lock, LockedGit, LockedIndex, LockedPin, LockedStage
-from resolver.model.text import Language
+from resolver.model.message import Message, joined, message
 from resolver.report.text import one_line
 
 FILE = "requirements.txt"
@@ -75,18 +74,11 @@ def no_deps(lock: Lock) -> str | None:
         variables = " ".join(f"{key}={shlex.quote(value)}" for key, value in sorted(pin.env.items()))
         options = "--no-deps --no-build-isolation --no-cache-dir"
         if pin.label:
-            lines += [
-                (
-                    f"# {pin.name} calls itself {pin.version}+{pin.label}, so pip installs it only by path (and then "
-                    f"does not"
-                ),
-                "# check the hash; compare it first, as install.sh does):",
-                f"#   {variables} pip install {options} ./{pin.file[0].name}",
-            ]
-        else:
-            lines.append(
-                f"#   {variables} pip install {options} --no-binary {pin.name} --require-hashes -r {NO_DEPS_FILE}"
-            )
+            named = f"{pin.version}+{pin.label}"
+            lines.append(f"# {pin.name} calls itself {named}, so pip installs it only by path (and then does not")
+            lines.append("# check the hash; compare it first, as install.sh does):")
+        how = f"./{pin.file[0].name}" if pin.label else f"--no-binary {pin.name} --require-hashes -r {NO_DEPS_FILE}"
+        lines.append(f"#   {variables} pip install {options} {how}")
     for pin in left:
         lines += [] if pin.git is None else _from_git(pin, pin.git)
     return "\n".join([*lines, "", *pin_lines(pins, via=_via(lock)), ""])
@@ -184,23 +176,22 @@ def pin_lines(
         hashes = [f"--hash=sha256:{sha256}" for sha256 in sorted({file.sha256 for file in pin.file})]
         version = f"{pin.version}+{pin.label}" if labelled and pin.label else pin.version
         lines.append(" \\\n    ".join([f"{pin.name}=={version}", *hashes]))
-        match via.get(pin.name, ()) if via is not None else ():
-            case []:
-                pass
-            case [one]:
-                lines.append(f"    # via {one}")
-            case several:
-                lines += ["    # via", *(f"    #   {one}" for one in several)]
+        names = (via or {}).get(pin.name, ())
+        if len(names) == 1:
+            lines.append(f"    # via {names[0]}")
+        elif names:
+            lines += ["    # via", *(f"    #   {name}" for name in names)]
     return lines
 
 
-def stage_title(lock: Lock, stage: LockedStage, language: Language) -> str:
+def stage_title(lock: Lock, stage: LockedStage) -> Message:
     """What a stage installs, and how."""
-    names = listed(stage.pins, language) if len(stage.pins) <= _NAMED else ""
-    what = names or translate("stage.distributions", language, len(stage.pins))
+    what = message("stage.distributions", count=len(stage.pins))
+    if len(stage.pins) <= _NAMED:
+        what = joined("comma", stage.pins, last="and")
     if lock.pins_of(stage)[0].git is not None:
-        return translate("stage.git", language, names=what)
-    return what if stage.mode == "wheels" else translate(f"stage.{stage.mode}", language, names=what)
+        return message("stage.git", names=what)
+    return what if stage.mode == "wheels" else message(f"stage.{stage.mode}", names=what)
 
 
 def _title(lock: Lock) -> list[str]:

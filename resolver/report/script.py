@@ -1,29 +1,34 @@
-"""`install.sh`: the lock as a script that a cautious person can review."""
+"""`install.sh`, the lock as a script that a cautious person can review, and `activate.sh`, for a shell after it."""
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from resolver.i18n import LANGUAGES, listed, translate
+from resolver.i18n import LANGUAGES, translate
 from resolver.json_text import digest, json_text
 from resolver.lock.bundle import Served
-from resolver.model.fact import MachineNeed
-from resolver.model.lock import Lock, LockedGit, LockedPin, LockedStage, bundle_name
+from resolver.model.lock import Lock, LockedExport, LockedFact, LockedGit, LockedPin, LockedStage, bundle_name
+from resolver.model.message import message
 from resolver.model.repository import container
-from resolver.model.text import Language
 from resolver.report.requirements import STAGES, build_file, files_by_index, pin_lines, stage_title
-from resolver.report.template import environment
+from resolver.report.template import Raw, environment
+from resolver.report.text import one_line
 
 FILE = "install.sh"
+ACTIVATION_FILE = "activate.sh"
+_WIDTH = 100
+_BUILD = re.compile(r"\.B\d+\Z", re.IGNORECASE)
 
 
 def stage_files(lock: Lock) -> dict[str, str]:
     """The requirements files of all stages, by relative path: one for each index of a stage."""
     files = {}
     for number, stage in enumerate(lock.stage, 1):
-        header = f"# Stage {number} of {lock.stack} for {lock.target.name}: {stage_title(lock, stage, 'en')}"
+        header = f"# Stage {number} of {lock.stack} for {lock.target.name}: {translate(stage_title(lock, stage), 'en')}"
         for path, pins, remarks in _files(lock, number, stage):
             sources = [line for pin in pins if pin.git is not None for line in _source_lines(pin, pin.git)]
             files[path] = "\n".join([header, *remarks, "", *(sources or pin_lines(pins, labelled=True)), ""])
@@ -71,7 +76,7 @@ def script(lock: Lock) -> str:
             submodules=any(pin.git is not None and pin.git.submodules for pin in lock.pin),
             apart=any(pin.mode == "built-apart" for pin in lock.pin),
             archives=any(pin.mode == "built-apart" and pin.git is None for pin in lock.pin),
-            rewriting=list(_rewriting(lock)),
+            rewriting=_rewriting(lock),
             all_files=list(stage_files(lock)),
             elsewhere=list(_elsewhere(lock)),
         )
@@ -105,53 +110,30 @@ def _external(lock: Lock) -> Iterator[Mapping[str, object]]:
     }
     python = ".".join(lock.target.python.split(".")[:2])
     for need, names in lock.external().items():
+        lacking = message("machine.lacking", names=names, what=message(f"machine.{need}"))
+        told = (lacking, message(f"machine.{need}-hint", python=python))
         yield {
             "need": need,
             "files": list(dict.fromkeys(paths[name] for name in names)),
-            "texts": [text for language in LANGUAGES for text in _lacking(need, names, python, language)],
+            "texts": [translate(one, language) for language in LANGUAGES for one in told],
         }
 
 
-def _lacking(need: MachineNeed, names: Sequence[str], python: str, language: Language) -> Iterator[str]:
-    what = translate(f"machine.{need}", language)
-    yield translate("machine.lacking", language, names=listed(names, language), what=what)
-    yield translate(f"machine.{need}-hint", language, python=python)
-
-
-def _rewriting(lock: Lock) -> Iterator[Mapping[str, object]]:
+def _rewriting(lock: Lock) -> dict[str, list[str]]:
     """The pins that modify installed files of others, and which of those others are in the lock."""
     there = {pin.name for pin in lock.pin}
-    for pin in lock.pin:
-        names = [name for name in pin.git.rewrites if name in there and name != pin.name] if pin.git else []
-        if names:
-            yield {"name": pin.name, "names": names}
+    found = {pin.name: [name for name in pin.git.rewrites if name in there - {pin.name}] for pin in lock.pin if pin.git}
+    return {name: names for name, names in found.items() if names}
 
 
-def _git(pin: LockedPin, rewriting: bool) -> Mapping[str, object] | None:
-    git = pin.git
-    if git is None:
-        return None
+def _direct(git: LockedGit) -> str:
+    """The text of direct_url.json (PEP 610)."""
     direct = {
         "url": git.url,
         "vcs_info": {"vcs": "git", "commit_id": git.commit, **({"requested_revision": git.ref} if git.ref else {})},
         **({"subdirectory": git.subdirectory} if git.subdirectory else {}),
     }
-    return {
-        "name": pin.name,
-        "version": pin.version,
-        "url": git.url,
-        "commit": git.commit,
-        "below": f"/{git.subdirectory}" if git.subdirectory else "",
-        "editable": git.editable,
-        "steps": git.steps,
-        "script": next((step.wheels for step in git.steps if step.wheels), ""),
-        "rewrites": rewriting,
-        "bundle": bundle_name(pin.name, git.commit),
-        "submodules": list(_submodules(pin.name, git)),
-        "env": pin.env,
-        "key": source_key(pin),
-        "direct": json_text(direct, indent=None),
-    }
+    return json_text(direct, indent=None)
 
 
 def _submodules(project: str, git: LockedGit) -> Iterator[Mapping[str, str]]:
@@ -168,31 +150,26 @@ def _submodules(project: str, git: LockedGit) -> Iterator[Mapping[str, str]]:
 
 
 def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
+    """What the template is told of a stage; `pin` is its only one if it is from git."""
     files = _files(lock, number, stage)
-    pins = lock.pins_of(stage)
+    pin = lock.pins_of(stage)[0]
+    git = pin.git and {
+        "bundle": bundle_name(pin.name, pin.git.commit),
+        "submodules": list(_submodules(pin.name, pin.git)),
+        "script": next((step.wheels for step in pin.git.steps if step.wheels), ""),
+        "key": source_key(pin),
+        "direct": _direct(pin.git),
+    }
     return {
         "number": number,
-        "titles": [stage_title(lock, stage, language) for language in LANGUAGES],
+        "titles": [translate(stage_title(lock, stage), language) for language in LANGUAGES],
         "mode": stage.mode,
-        "env": pins[0].env,
+        "pin": pin,
+        "git": git,
         "build_files": _build_files(lock, stage) if stage.mode == "built-apart" else [],
         "files": [path for path, _, _ in files],
         "because": [translate(reason, "en") for reason in stage.because],
-        "git": _git(pins[0], any(row["name"] == pins[0].name for row in _rewriting(lock))),
-        "builds": [
-            {
-                "file": path,
-                "name": pin.name,
-                "version": pin.version,
-                "label": pin.label,
-                "archive": pin.file[0].name,
-                "sha256": pin.file[0].sha256,
-                "env": pin.env,
-            }
-            for path, group, _ in files
-            for pin in group
-            if pin.git is None
-        ],
+        "builds": [(path, one) for path, group, _ in files for one in group],
     }
 
 
@@ -201,3 +178,26 @@ def _build_files(lock: Lock, stage: LockedStage) -> list[str]:
     path = build_file(lock, stage.pins)
     tools = next((pins for pins in lock.environments() if build_file(lock, pins[0].builds) == path), ())
     return [own for own, _, _ in files_by_index(lock, path, tools)]
+
+
+def activation(lock: Lock) -> str:
+    """The text of activate.sh."""
+    cann = _BUILD.sub("", lock.target.system.get("cann", ""))
+    exports = [_export(lock, row) for row in lock.export]
+    return environment().get_template("activate.sh.j2").render(lock=lock, cann=cann, exports=exports)
+
+
+def _export(lock: Lock, row: LockedExport) -> dict[str, object]:
+    return {
+        "name": row.name,
+        "value": row.value,
+        "optional": row.optional,
+        "why": [line for fact in lock.facts_of(row) for line in _comment(fact, optional=row.optional)],
+    }
+
+
+def _comment(fact: LockedFact, *, optional: bool) -> list[Raw]:
+    """A fact's reason and source, in lines that can follow a `#`."""
+    text = one_line(f"{'optional: ' if optional else ''}{fact.reason} ({fact.id}: {fact.source})")
+    lines = textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return list(map(Raw, lines))

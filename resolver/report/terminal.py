@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 from resolver.errors import shown
-from resolver.report.document import Code, Details, Document, Heading, Item, Items, Line, Paragraph, plain
+from resolver.model.text import Language
+from resolver.report.document import Code, Details, Document, Heading, Item, Items, Line, Paragraph, Table, plain, told
 from resolver.report.text import one_line, padded, width, wrapped
 
 WIDTH = 110
@@ -15,14 +16,14 @@ _LEAST = 36  # of the left column
 _STACKED = 80  # on a terminal narrower than this the origin is below the sentence
 
 
-def terminal_text(document: Document, columns: int = WIDTH) -> str:
+def terminal_text(document: Document, language: Language, columns: int = WIDTH) -> str:
     """The text for a terminal of so many columns: plain, and ending with a line break."""
     lines: list[str] = []
     indent = "  "  # of a list, which may belong to the result above it
-    for block in document:
+    for block in (told(one, language) for one in document):
         match block:
             case Heading():
-                lines += [""] * bool(lines) + list(paragraph(block.text, columns, ""))
+                lines += [""] * bool(lines) + list(paragraph(str(block.text), columns, ""))
             case Paragraph(result=True):
                 lines += [line for spans in block.lines for line in _paragraph(spans, columns, "   => ", "      ")]
             case Paragraph():
@@ -30,7 +31,7 @@ def terminal_text(document: Document, columns: int = WIDTH) -> str:
                 lines += [line for spans in block.lines for line in _paragraph(spans, columns, "", "")]
             case Items():
                 lines += _items(block, columns, indent)
-            case Code() | Details():
+            case Code() | Details() | Table():
                 pass
         indent = "      " if isinstance(block, Paragraph) and block.result else "  "
     return "\n".join(lines) + "\n"

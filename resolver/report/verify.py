@@ -15,9 +15,9 @@ from typing import Any
 
 from resolver.i18n import LANGUAGES, templates, translate
 from resolver.json_text import json_text
-from resolver.model.lock import Lock, LockedDriver, LockedFact, LockedPin
+from resolver.model.lock import Lock, LockedDriver, LockedPin
+from resolver.model.message import message, text
 from resolver.model.requirement import Clause, ComponentRequirement
-from resolver.model.text import Language
 from resolver.report.text import one_line
 
 FILE = "verify.py"
@@ -25,16 +25,11 @@ FILE = "verify.py"
 # Each after those that it uses; the first and the last are the program's frame.
 MODULES = (
     "model/system",
-    "verify/finding",
-    "verify/locked",
-    "verify/reading",
-    "verify/distributions",
-    "verify/machine",
-    "verify/cann",
+    "verify/check",
+    "verify/environment",
     "verify/imports",
-    "verify/npu",
+    "verify/ascend",
     "verify/record",
-    "verify/requirements",
     "verify/report",
     "verify/main",
 )
@@ -94,33 +89,22 @@ def _program() -> tuple[str, str]:
     The modules import only the standard library and each other, and no two of them define the same name, as they end up
     in one file; a test checks that.
     """
-    imports: dict[str, set[str]] = {}
+    imports: dict[str, set[str]] = {}  # names by module; modules below an empty name
     parts: list[str] = []
     for module in MODULES:
-        text = files("resolver").joinpath(f"{module}.py").read_text(encoding="utf-8")
-        tree = ast.parse(text)
+        source = files("resolver").joinpath(f"{module}.py").read_text(encoding="utf-8")
+        tree = ast.parse(source)
         own = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]  # below its docstring
         for node in own:
-            _take(node, imports)
-        rest = "\n".join(text.split("\n")[own[-1].end_lineno :]).strip()
+            imports.setdefault(getattr(node, "module", ""), set()).update(alias.name for alias in node.names)
+        rest = "\n".join(source.split("\n")[own[-1].end_lineno :]).strip()
         title = "".join(f"# {line}".rstrip() + "\n" for line in (ast.get_docstring(tree) or "").splitlines())
         parts.append(f"\n\n# --- {module.partition('/')[2]}\n#\n{title}\n{rest}\n")
-    lines = [f"import {name}" for name, taken in sorted(imports.items()) if "" in taken]
+    lines = [f"import {name}" for name in sorted(imports.pop(""))]
     for name, taken in sorted(imports.items()):
-        if taken - {""}:
-            lines.append(f"from {name} import {', '.join(sorted(taken - {''}))}")
+        if name != "__future__" and not name.startswith("resolver."):
+            lines.append(f"from {name} import {', '.join(sorted(taken))}")
     return "\n".join(lines), "".join(parts)
-
-
-def _take(node: ast.Import | ast.ImportFrom, imports: dict[str, set[str]]) -> None:
-    """Add what is imported from where, with an empty name for a whole module; without imports from the same file."""
-    if isinstance(node, ast.Import):
-        wanted = {alias.name: {""} for alias in node.names}
-    else:
-        wanted = {node.module or "": {alias.name for alias in node.names}}
-    for name, taken in wanted.items():
-        if name != "__future__" and name.removeprefix("resolver.").replace(".", "/") not in MODULES:
-            imports.setdefault(name, set()).update(taken)
 
 
 def _told(lock: Lock) -> str:
@@ -167,6 +151,8 @@ def _pin(pin: LockedPin, stage: int) -> dict[str, Any]:
 def _driver(row: LockedDriver, lock: Lock) -> dict[str, Any]:
     needs = [need for need in map(ComponentRequirement.parse, row.needs) if need is not None]
     fact = next((fact for fact in lock.fact if fact.id == row.fact), None)
+    evidence = fact and message("conflict.labelled", label=message(f"strength.{fact.strength}"), text=fact.source)
+    reason = message("conflict.in-brackets", text=text(row.text, row.text_zh), extra=evidence or row.fact)
     return {
         "by": row.by,
         "wanted": " | ".join(map(str, needs)),
@@ -176,19 +162,8 @@ def _driver(row: LockedDriver, lock: Lock) -> dict[str, Any]:
         "binding": row.binding,
         "strength": str(fact.strength) if fact is not None else "stack",
         "source": fact.source if fact is not None else row.fact,
-        "reason": {language: _evidence(row, fact, language) for language in LANGUAGES},
+        "reason": {language: translate(reason, language) for language in LANGUAGES},
     }
-
-
-def _evidence(row: LockedDriver, fact: LockedFact | None, language: Language) -> str:
-    """What a fact, or without one the stack's line, says of the driver, and who says so."""
-    chinese = language == "zh"
-    if fact is None:
-        evidence = row.fact
-    else:
-        strength = translate(f"strength.{fact.strength}", language)
-        evidence = f"{strength}{'：' if chinese else ': '}{fact.source}"
-    return f"{row.text_zh or row.text}（{evidence}）" if chinese else f"{row.text} ({evidence})"
 
 
 def _value(clause: Clause) -> str:

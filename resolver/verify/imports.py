@@ -16,14 +16,12 @@ import os
 import re
 import shlex
 import signal
-import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from resolver.verify.distributions import Installed
-from resolver.verify.finding import Finding, Group
-from resolver.verify.locked import Asked
+from resolver.verify.check import Asked, Finding, Group, Ran, run_program
+from resolver.verify.environment import Installed
 
 _SECONDS_OF_IMPORTS = 1800
 # The loader's words for a library of CANN (ascendcl, hccl, ge, graph, op compiler) or of its driver (ascend_hal).
@@ -65,41 +63,27 @@ class ImportRun(NamedTuple):
 def run_python(asked: Asked, code: str, *arguments: str) -> ImportRun:
     """Run code in the environment with the lock's variables; what it `tell`s are the rows."""
     environ = {**asked.environ, **asked.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
-    try:
-        done = subprocess.run(  # noqa: S603  the environment's own Python
-            [sys.executable, "-c", _TELL + code, *arguments],
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_SECONDS_OF_IMPORTS,
-            check=False,
-        )
-        output, errors, status = done.stdout, done.stderr, done.returncode
-    except subprocess.TimeoutExpired as error:
-        output, errors, status = error.stdout or b"", b"", 0
-        ending = f"it took more than {_SECONDS_OF_IMPORTS // 60} minutes"
-    except (OSError, ValueError) as error:
-        return ImportRun([], str(error))
-    else:
-        lines = errors.decode("utf-8", "replace").strip().splitlines()
-        ending = _ending(status, lines[-1] if lines else "")
+    ran = run_program([sys.executable, "-c", _TELL + code, *arguments], environ, _SECONDS_OF_IMPORTS)
     rows = []
-    for line in output.decode("utf-8", "replace").splitlines():
+    for line in ran.output.splitlines():
         try:
             rows.append(dict(json.loads(line)))
         except (ValueError, TypeError):
             continue  # the process died while it wrote
-    return ImportRun(rows, ending)
+    return ImportRun(rows, _ending(ran))
 
 
-def _ending(status: int, last: str) -> str:
-    if status < 0:
-        try:
-            name = signal.Signals(-status).name
-        except ValueError:
-            name = str(-status)
-        return f"killed by {name}" + (f": {last}" if last else "")
-    return last or f"exit status {status}"
+def _ending(ran: Ran) -> str:
+    last = ran.errors[-1] if ran.errors else ""
+    if ran.status is None:
+        return ran.why
+    if ran.status >= 0:
+        return last or f"exit status {ran.status}"
+    try:
+        name = signal.Signals(-ran.status).name
+    except ValueError:
+        name = str(-ran.status)
+    return f"killed by {name}" + (f": {last}" if last else "")
 
 
 def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[str], *, on_npu: bool) -> Group:
@@ -127,7 +111,7 @@ def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[
             if row["path"] and not _within(str(row["path"]), homes):
                 findings.append(Finding("import-elsewhere", {**values, "found": str(row["path"])}))
         left = left[left.index(name) + 1 :]
-    return Group("imports", tuple(findings), "imports", {"list": ", ".join(asked.lock.imports)})
+    return Group("imports", findings, {"list": ", ".join(asked.lock.imports)})
 
 
 def _failure(asked: Asked, values: dict[str, str], error: str, *, on_npu: bool) -> Finding:

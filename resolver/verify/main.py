@@ -5,20 +5,21 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Collection, Iterator, Sequence
 
-from resolver.verify.cann import check_cann
-from resolver.verify.distributions import check_distributions, installed_distributions
-from resolver.verify.finding import Group
+from resolver.verify.ascend import ask_npu_smi, check_cann, check_hdk, check_npu, check_soc, has_npu, told_soc
+from resolver.verify.check import Asked, Group, LockedStack, run_program
+from resolver.verify.environment import (
+    check_distributions,
+    check_machine,
+    check_python,
+    check_requirements,
+    installed_distributions,
+)
 from resolver.verify.imports import check_imports
-from resolver.verify.locked import Asked, LockedStack
-from resolver.verify.machine import check_machine, check_python
-from resolver.verify.npu import ask_npu_smi, check_hdk, check_npu, check_soc, has_npu, told_soc
 from resolver.verify.record import check_collisions, check_files, read_records
 from resolver.verify.report import Report, UnwritableError, printable
-from resolver.verify.requirements import check_requirements
 
 _USAGE = 2
 _INTERRUPTED = 130
@@ -57,7 +58,7 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         return 0
     report = Report(asked, _language(given.lang, lock.texts), as_json=given.json, lenient=given.skip_system_checks)
     if given.cann:
-        group = check_cann(asked) if "cann" in asked.lock.system else Group("cann", (), "", {"found": ""})
+        group = check_cann(asked) if "cann" in asked.lock.system else Group("cann", (), {"found": ""})
         sys.stdout.write(f"found\t{printable(group.values['found'])}\n{report.told(group)}")
         return 0
     if given.hdk:
@@ -105,11 +106,11 @@ def checks(asked: Asked) -> Iterator[Group]:
         yield check_hdk(asked, tool)
     if "soc" in system:
         yield check_soc(asked, tool)
-    records, broken = read_records(found)
+    records = read_records(found)
     collisions, excused = check_collisions(asked, found, records)
     colliding = {finding.values["other"] for finding in collisions.findings}
     yield check_distributions(asked, found, trouble, colliding)
-    yield check_files(asked, found, records, broken, excused)
+    yield check_files(asked, found, records, excused)
     yield collisions
     yield check_requirements(asked)
     if asked.lock.imports:
@@ -131,16 +132,8 @@ def _become(python: str, file: str, arguments: Sequence[str]) -> int:
 
 def _no_python(path: str) -> str:
     """Why a program is no Python; empty where it is one. Another might end without a word, as if all were well."""
-    try:
-        told = subprocess.run(  # noqa: S603
-            [os.path.abspath(path), "-I", "-c", f"print({_WORD!r})"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-        )
-    except (OSError, ValueError) as error:
-        return getattr(error, "strerror", None) or str(error)
-    return "" if told.stdout.split() == [_WORD.encode()] else "it does not run as Python"
+    ran = run_program([os.path.abspath(path), "-I", "-c", f"print({_WORD!r})"], os.environ)
+    return ran.why or ("" if ran.output.split() == [_WORD] else "it does not run as Python")
 
 
 def _refuse(python: str, why: str) -> int:

@@ -16,10 +16,8 @@ import stat
 from collections.abc import Mapping, Set
 from typing import NamedTuple
 
-from resolver.verify.distributions import Installed
-from resolver.verify.finding import Finding, Group, some
-from resolver.verify.locked import Asked, is_shared
-from resolver.verify.reading import UnreadableError
+from resolver.verify.check import Asked, Finding, Group, UnreadableError, is_shared, some
+from resolver.verify.environment import Installed
 
 _SMALL_FILES = 40
 _SMALL_BYTES = 1 << 18
@@ -80,20 +78,10 @@ def file_digest(path: str, kind: str) -> str:
     return f"{kind}={base64.urlsafe_b64encode(digest.digest()).rstrip(b'=').decode()}"
 
 
-class _Files(NamedTuple):
-    """What became of a distribution's files; `compared` counts contents."""
-
-    compared: int
-    missing: list[str]
-    changed: list[str]
-    unreadable: list[str]
-
-
 def check_files(
     asked: Asked,
     found: Mapping[str, Installed],
-    records: Mapping[str, list[RecordRow] | None],
-    broken: Mapping[str, UnreadableError],
+    records: Mapping[str, list[RecordRow] | UnreadableError | None],
     excused: Set[tuple[str, str]],
 ) -> Group:
     """Every locked distribution's files. `excused` are those that belong to another distribution now."""
@@ -110,50 +98,45 @@ def check_files(
         values = {"name": name, "version": one.version, "again": asked.again(name), "install": asked.install}
         values["folder"] = one.info
         record = records.get(name)
-        if name in broken:
-            findings.append(Finding("record-broken", {**values, **broken[name].values}, fresh))
+        if isinstance(record, UnreadableError):
+            findings.append(Finding("record-broken", {**values, **record.values}, fresh))
         elif record is None:
             if not one.source:
                 findings.append(Finding("record-missing", values, fresh))
         else:
             rows = [row for row in record if (name, row.path) not in excused]
-            done = _compare(rows, full=asked.full)
+            contents, wrong = _compare(rows, full=asked.full)
             files += len(rows)
-            compared += done.compared
-            for code, paths in (
-                ("file-missing", done.missing),
-                ("file-changed", done.changed),
-                ("file-unreadable", done.unreadable),
-            ):
+            compared += contents
+            for code, paths in wrong.items():
                 if paths:
                     shown = [os.path.relpath(path, one.root) for path in paths]
                     findings.append(Finding(code, {**values, **some(shown)}))
-    note = {"files": str(files), "compared": str(compared), "kept": ", ".join(kept)}
-    return Group("files", tuple(findings), "files-kept" if kept else "files", note)
+    values = {"files": str(files), "compared": str(compared), "kept": ", ".join(kept)}
+    return Group("files", findings, values, "files-kept" if kept else "")
 
 
-def _compare(rows: list[RecordRow], *, full: bool) -> _Files:
-    done = _Files(0, [], [], [])
+def _compare(rows: list[RecordRow], *, full: bool) -> tuple[int, dict[str, list[str]]]:
+    """The number of files whose content was compared, and paths by the code of what is wrong with them."""
     compared = 0
+    wrong: dict[str, list[str]] = {"file-missing": [], "file-changed": [], "file-unreadable": []}
     wanted = {row.path for row in (rows if full else _sample(rows))}
     for row in rows:
         try:
             there = os.stat(row.path)
-            size = there.st_size
-            if row.size not in (-1, size):
-                done.changed.append(row.path)
+            if row.size not in (-1, there.st_size):
+                wrong["file-changed"].append(row.path)
             elif not stat.S_ISREG(there.st_mode):
-                done.unreadable.append(row.path)
+                wrong["file-unreadable"].append(row.path)
             elif row.digest and row.path in wanted:
-                kind = row.digest.partition("=")[0]
                 compared += 1
-                if file_digest(row.path, kind) != row.digest.rstrip("="):
-                    done.changed.append(row.path)
+                if file_digest(row.path, row.digest.partition("=")[0]) != row.digest.rstrip("="):
+                    wrong["file-changed"].append(row.path)
         except (FileNotFoundError, NotADirectoryError):
-            done.missing.append(row.path)
+            wrong["file-missing"].append(row.path)
         except (OSError, ValueError, TypeError):  # a hash that this Python does not know, or of no length of its own
-            done.unreadable.append(row.path)
-    return done._replace(compared=compared)
+            wrong["file-unreadable"].append(row.path)
+    return compared, wrong
 
 
 def _sample(rows: list[RecordRow]) -> list[RecordRow]:
@@ -166,18 +149,15 @@ def _sample(rows: list[RecordRow]) -> list[RecordRow]:
     ]
 
 
-def read_records(
-    found: Mapping[str, Installed],
-) -> tuple[dict[str, list[RecordRow] | None], dict[str, UnreadableError]]:
-    """Every distribution's RECORD, and those that cannot be read."""
-    records: dict[str, list[RecordRow] | None] = {}
-    broken: dict[str, UnreadableError] = {}
+def read_records(found: Mapping[str, Installed]) -> dict[str, list[RecordRow] | UnreadableError | None]:
+    """Every distribution's RECORD; None where there is none, and an error where it cannot be read."""
+    records: dict[str, list[RecordRow] | UnreadableError | None] = {}
     for name, one in found.items():
         try:
             records[name] = read_record(one)
         except UnreadableError as error:
-            broken[name] = error
-    return records, broken
+            records[name] = error
+    return records
 
 
 class _Pair(NamedTuple):
@@ -189,7 +169,7 @@ class _Pair(NamedTuple):
 
 
 def check_collisions(
-    asked: Asked, found: Mapping[str, Installed], records: Mapping[str, list[RecordRow] | None]
+    asked: Asked, found: Mapping[str, Installed], records: Mapping[str, list[RecordRow] | UnreadableError | None]
 ) -> tuple[Group, set[tuple[str, str]]]:
     """The collisions, and the files whose RECORD need not hold for a distribution, as another one's are there."""
     findings: list[Finding] = []
@@ -217,15 +197,16 @@ def check_collisions(
             }
             command = asked.again(pair.other, pair.owner)
             findings.append(Finding("collision" if strange else "collision-order", values, command))
-    return Group("collisions", tuple(findings), "collisions", {}), excused
+    return Group("collisions", findings), excused
 
 
 def _shared(
-    asked: Asked, records: Mapping[str, list[RecordRow] | None]
+    asked: Asked, records: Mapping[str, list[RecordRow] | UnreadableError | None]
 ) -> dict[_Pair, list[tuple[RecordRow, RecordRow]]]:
     owners: dict[str, list[tuple[str, RecordRow]]] = {}
     for name in sorted(records):
-        for row in records[name] or ():
+        rows = records[name]
+        for row in rows if isinstance(rows, list) else ():
             if row.digest:
                 owners.setdefault(row.path, []).append((name, row))
     pairs: dict[_Pair, list[tuple[RecordRow, RecordRow]]] = {}
@@ -234,8 +215,8 @@ def _shared(
             for other, other_row in claims[at + 1 :]:
                 pair = _pair(asked, one, other)
                 if row.digest != other_row.digest and pair is not None:
-                    rows = (row, other_row) if pair.owner == one else (other_row, row)
-                    pairs.setdefault(pair, []).append(rows)
+                    both = (row, other_row) if pair.owner == one else (other_row, row)
+                    pairs.setdefault(pair, []).append(both)
     return pairs
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import sys
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from resolver.verify.finding import Finding, Group
-from resolver.verify.locked import Asked
+from resolver.verify.check import Asked, Finding, Group
 
 _ENDS = ("system-differs", "processor-differs", "python-differs", "environment-other")
 _SYSTEM = ("machine", "cann", "hdk", "soc")
@@ -55,10 +54,11 @@ class Report:
     def add(self, group: Group) -> None:
         """A group that was checked."""
         self._groups.append(group)
-        state = self._state(group)
-        note = self._counted(group) if group.findings else self._fill(f"note-{group.note}", group.values)
-        cells = [_padded(self._texts[f"group-{group.name}"], 13), _padded(self._texts[f"state-{state}"], 7), note]
-        self._say("  " + "  ".join(cells).rstrip())
+        codes = [finding.code for finding in group.findings]
+        counted = [f"{code} ({codes.count(code)})" if codes.count(code) > 1 else code for code in dict.fromkeys(codes)]
+        note = ", ".join(counted) or self._fill(f"note-{group.note or group.name}", group.values)
+        state = self._texts[f"state-{self._state(group)}"]
+        self._say("  " + "  ".join([_padded(self._texts[f"group-{group.name}"], 13), _padded(state, 7), note]).rstrip())
 
     @property
     def is_hopeless(self) -> bool:
@@ -69,66 +69,62 @@ class Report:
     def told(self, group: Group) -> str:
         """A line for each finding, for install.sh: its state, what differs and why, and what mends it, between tabs."""
         rows = []
-        for finding in group.findings:
-            what, why, mend = self._sentences(finding)
-            state = "warning" if self._is_warning(group, finding) else "wrong"
-            said = self._fill("label-because", {"what": what, "why": why})
-            rows.append("\t".join(map(printable, (state, said, mend))) + "\n")
+        for row in self._findings(group):
+            cells = (row["state"], self._fill("label-because", row), row["mend"])
+            rows.append("\t".join(map(printable, cells)) + "\n")
         return "".join(rows)
 
     def end(self) -> int:
         """Everything that differs, and the exit status."""
-        found = [(group, finding) for group in self._groups for finding in group.findings]
-        wrong = [finding for group, finding in found if not self._is_warning(group, finding)]
-        counts = {"wrong": str(len(wrong)), "warnings": str(len(found) - len(wrong))}
+        rows = [row for group in self._groups for row in self._findings(group)]
+        wrong = sum(row["state"] == "wrong" for row in rows)
         if self._as_json:
-            self._write(_json(self._object(counts)))
-        for group, finding in sorted(found, key=lambda pair: self._is_warning(*pair)):
-            what, why, mend = self._sentences(finding)
-            label = "warning" if self._is_warning(group, finding) else "wrong"
+            self._write(json.dumps(self._object(wrong, len(rows) - wrong), indent=2, ensure_ascii=True))
+        for row in sorted(rows, key=lambda row: row["state"] == "warning"):
             self._say("")
-            self._say(self._fill(f"label-{label}", {"what": what}) + f"  [{finding.code}]")
-            self._say(self._fill("label-why", {"why": why}))
-            self._say(self._fill("label-mend", {"mend": mend}))
+            self._say(self._fill(f"label-{row['state']}", row) + f"  [{row['code']}]")
+            self._say(self._fill("label-why", row))
+            self._say(self._fill("label-mend", row))
         self._say("")
         if self.is_hopeless:
             self._say(self._texts["label-ended"])
+        counts = {"wrong": str(wrong), "warnings": str(len(rows) - wrong)}
         self._say(self._fill("label-differs" if wrong else "label-as-locked", counts))
         return 1 if wrong else 0
 
-    def _object(self, counts: Mapping[str, str]) -> dict[str, Any]:
+    def _object(self, wrong: int, warnings: int) -> dict[str, Any]:
         lock = self._asked.lock
         return {
             "schema": 1,
             "language": self._language,
-            "status": "differs" if int(counts["wrong"]) else "as-locked",
+            "status": "differs" if wrong else "as-locked",
             "stack": lock.stack,
             "target": lock.target,
             "python": sys.executable,
-            "wrong": int(counts["wrong"]),
-            "warnings": int(counts["warnings"]),
+            "wrong": wrong,
+            "warnings": warnings,
             "ended": self.is_hopeless,
             "groups": [
                 {
                     "name": group.name,
                     "state": self._state(group),
                     "values": dict(group.values),
-                    "findings": [self._finding(group, finding) for finding in group.findings],
+                    "findings": self._findings(group),
                 }
                 for group in self._groups
             ],
         }
 
-    def _finding(self, group: Group, finding: Finding) -> dict[str, Any]:
-        what, why, mend = self._sentences(finding)
-        state = "warning" if self._is_warning(group, finding) else "wrong"
-        values = dict(finding.values)
-        return {"code": finding.code, "state": state, "what": what, "why": why, "mend": mend, "values": values}
-
-    def _sentences(self, finding: Finding) -> tuple[str, str, str]:
-        values = {**finding.values, "reason": finding.reason.get(self._language, "")}
-        what, why, mend = (self._fill(f"{finding.code}-{part}", values) for part in ("what", "why", "mend"))
-        return what, why, finding.mend or mend
+    def _findings(self, group: Group) -> list[dict[str, Any]]:
+        """The findings of a group as they are told."""
+        rows = []
+        for finding in group.findings:
+            values = {**finding.values, "reason": finding.reason.get(self._language, "")}
+            what, why, mend = (self._fill(f"{finding.code}-{part}", values) for part in ("what", "why", "mend"))
+            state = "warning" if self._is_warning(group, finding) else "wrong"
+            row = {"code": finding.code, "state": state, "what": what, "why": why, "mend": finding.mend or mend}
+            rows.append({**row, "values": dict(finding.values)})
+        return rows
 
     def _is_warning(self, group: Group, finding: Finding) -> bool:
         return finding.code in WARNINGS or (self._lenient and group.name in _SYSTEM)
@@ -137,12 +133,7 @@ class Report:
         warnings = [self._is_warning(group, finding) for finding in group.findings]
         return "ok" if not warnings else "warning" if all(warnings) else "wrong"
 
-    def _counted(self, group: Group) -> str:
-        """The codes of a group's findings, each with how often."""
-        codes = [finding.code for finding in group.findings]
-        return ", ".join(code if codes.count(code) == 1 else f"{code} ({codes.count(code)})" for code in _once(codes))
-
-    def _fill(self, code: str, values: Mapping[str, str]) -> str:
+    def _fill(self, code: str, values: Mapping[str, Any]) -> str:
         """The text of a code; there is none for what a command says alone, and for a note of nothing."""
         return self._texts.get(code, "").format(**values)
 
@@ -165,14 +156,6 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(ch if ch.isprintable() else ch.encode("unicode_escape", "surrogatepass").decode() for ch in text)
-
-
-def _json(value: dict[str, Any]) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=True)
-
-
-def _once(items: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(items))
 
 
 def _padded(text: str, width: int) -> str:

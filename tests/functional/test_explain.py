@@ -14,7 +14,7 @@ import pytest
 from tests.functional.conftest import Begin
 from tests.functional.workspace import REPORTS, TWO_PYTHONS, Run, Workspace, tree, wait_until
 from tests.loopback import LoopbackIndex, Response, delayed, status
-from tests.unit.report.test_report_json import SCHEMA, faults
+from tests.unit.report.test_report_json import faults
 
 NAME = "linux-aarch64-py311-cann8.5.0-a2"
 ASCEND = """\
@@ -340,7 +340,7 @@ def test_json_has_one_shape(two: Workspace) -> None:
         (["--target", "new", "--package", "a"], "why", ["why"]),
     ):
         told = explain(two, "--json", *arguments).json
-        assert list(faults({key: told[key] for key in ("status", "targets")}, SCHEMA["$defs"]["answer"])) == []
+        assert faults({key: told[key] for key in ("status", "targets")}, "answer") == []
         assert (told["status"], [one["status"] for one in told["targets"]]) == (told_status, each)
         only = told["targets"][0] if len(each) == 1 else {}
         assert told == {**only, "status": told_status, "targets": told["targets"]}

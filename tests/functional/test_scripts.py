@@ -14,8 +14,7 @@ import pytest
 from resolver.lock import file as lock_file
 from resolver.lock.bundle import Served
 from resolver.model.lock import Lock
-from resolver.report.activation import activation
-from resolver.report.script import bundle_script, script, stage_files
+from resolver.report.script import activation, bundle_script, script, stage_files
 from tests.functional.machine import execute, install, installed, lines, make_environment
 from tests.functional.sources import add_backend, add_source
 from tests.functional.workspace import HERE, PYTHON_LINE, REPOSITORY, Workspace

@@ -94,7 +94,7 @@ def refuted(world: World) -> Case | None:
 
 def lines(contradiction: Contradiction) -> str:
     """A contradiction as people read it."""
-    return terminal_text(further_blocks([contradiction], "en"), 120)
+    return terminal_text(further_blocks([contradiction]), "en", 120)
 
 
 # --- contradictions

@@ -23,7 +23,7 @@ CATALOGUES = {language: polib.pofile(str(ROOT / "locale" / f"{language}.po")) fo
 CHINESE = r"[\u4e00-\u9fff]"
 # A code, or the beginning of those that are put together, anywhere, and where it is certainly one
 CODE = re.compile(r"""["']([a-z]+\.[a-z0-9+.-]*)(?:["'{]| ~)""")
-TOLD = re.compile(r"""\b(?:translate|message)\(\s*f?["']([^"'{]+)""")
+TOLD = re.compile(r"""(?:\b(?:translate|message|about|joined)\(\s*f?|last(?:: str )?=\s*)["']([^"'{]+)""")
 SCRIPT = re.compile(r"(?:message|failure)\('([a-z-]+)'")  # in a template of a script
 CODES = sorted(entry.msgid for entry in CATALOGUES["en"])
 
@@ -94,8 +94,8 @@ def test_lists() -> None:
     assert listed(["a"], "en") == "a"
     assert listed(["a", "b", "c"], "en") == "a, b and c"
     assert listed(["a", "b", "c"], "zh") == "a、b 和 c"
-    assert numbers([1, 3, 4], "en") == "1, 3 and 4"
-    assert numbers([1, 3, 4], "zh") == "1、3、4"
+    assert translate(numbers([1, 3, 4]), "en") == "1, 3 and 4"
+    assert translate(numbers([1, 3, 4]), "zh") == "1、3、4"
 
 
 def test_no_space_after_a_full_width_mark() -> None:

@@ -1,4 +1,4 @@
-"""The changes of a fix and its lock, as sentences."""
+"""The changes of a fix and its lock, as sentences and as diff lines."""
 
 from __future__ import annotations
 
@@ -9,41 +9,32 @@ from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from resolver.i18n import listed, translate
+from resolver.errors import shown
 from resolver.model.explanation import Attempt, Change, ChangeKind, Environment, Explanation, Fix, Outcome
-from resolver.model.problem import Problem
-from resolver.model.text import Language
-from resolver.report.explanation.sentences import component_name, explanation_sentence
+from resolver.model.message import Message, joined, message
+from resolver.report.explanation.sentences import component_name, sentence
+from resolver.report.text import one_line
 
 _SHARED = 6  # lines of both environments that are named
 
 
-def change_sentence(change: Change, language: Language) -> str:
+def change_sentence(change: Change) -> Message:
     """What changes, and how far it is from the wish."""
-    text = _change(change, language)
     more = []
     if change.steps:
-        distance = "conflict.newer" if change.steps > 0 else "conflict.older"
-        more.append(translate(distance, language, abs(change.steps)))
+        more.append(message("conflict.newer" if change.steps > 0 else "conflict.older", count=abs(change.steps)))
     if change.years:
         apart = "conflict.years-later" if change.years > 0 else "conflict.years-earlier"
-        more.append(translate(apart, language, abs(change.years)))
+        more.append(message(apart, count=abs(change.years)))
     if change.kind is ChangeKind.VERSION and _is_prerelease(change.after):
-        more.append(translate("conflict.a-prerelease", language))
-    if change.kind is ChangeKind.VERSION and (gone := _extras(change.before) - _extras(change.after)):
-        more.append(
-            translate(
-                "conflict.without-extras", language, len(gone), extras=translate("comma", language).join(sorted(gone))
-            )
-        )
-    if not more:
-        return text
-    return translate(
-        "conflict.in-brackets", language, text=text, extra=translate("conflict.clause", language).join(more)
-    )
+        more.append(message("conflict.a-prerelease"))
+    if change.kind is ChangeKind.VERSION and _gone(change):
+        more.append(_without_extras(change))
+    told = _change(change)
+    return message("conflict.in-brackets", text=told, extra=joined("conflict.clause", more)) if more else told
 
 
-def change_sentences(changes: Sequence[Change], language: Language) -> list[str]:
+def change_sentences(changes: Sequence[Change]) -> list[Message]:
     """All changes of a fix or an attempt; a split is one sentence, as are all facts about archives.
 
     So is a component that becomes the same for several targets.
@@ -53,161 +44,142 @@ def change_sentences(changes: Sequence[Change], language: Language) -> list[str]
     for change in changes:
         if change.kind not in together:
             same.setdefault(replace(change, target="", where=""), []).append(change)
-    told = [
-        change_sentence(several[0], language) if len(several) == 1 else _for_targets(several, language)
-        for several in same.values()
-    ]
-    parts = sum(1 for change in changes if change.kind is ChangeKind.SPLIT)
-    if parts:
-        told.append(translate("conflict.split", language, count=parts))
-    archives = [change.before for change in changes if change.kind is ChangeKind.STATE]
-    if archives:
-        told.append(
-            translate(
-                "conflict.facts-stated", language, len(archives), archives=translate("comma", language).join(archives)
-            )
-        )
+    told = [change_sentence(several[0]) if len(several) == 1 else _for_targets(several) for several in same.values()]
+    if parts := sum(change.kind is ChangeKind.SPLIT for change in changes):
+        told.append(message("conflict.split", count=parts))
+    if archives := [change.before for change in changes if change.kind is ChangeKind.STATE]:
+        told.append(_facts_stated(archives))
     return told
 
 
-def _for_targets(changes: Sequence[Change], language: Language) -> str:
+def _for_targets(changes: Sequence[Change]) -> Message:
     """One change of several targets."""
-    targets = [change.target or translate("conflict.this-target", language) for change in changes]
-    told = change_sentence(replace(changes[0], target=""), language)
-    return translate("conflict.on-targets", language, change=told, targets=listed(targets, language))
+    targets = [change.target or message("conflict.this-target") for change in changes]
+    told = change_sentence(replace(changes[0], target=""))
+    return message("conflict.on-targets", change=told, targets=targets)
 
 
-def changes_sentence(changes: Sequence[Change], language: Language) -> str:
+def _facts_stated(archives: Sequence[str]) -> Message:
+    return message("conflict.facts-stated", count=len(archives), archives=joined("comma", archives))
+
+
+def changes_sentence(changes: Sequence[Change]) -> Message:
     """The same on one line."""
-    return translate("semicolon", language).join(change_sentences(changes, language))
+    return joined("semicolon", change_sentences(changes))
 
 
-def risk_sentence(fix: Fix, language: Language) -> str:
-    """What a fix goes against; empty if it goes against nothing."""
-    if not fix.risky:
-        practised = any(change.kind is ChangeKind.PRACTICE for change in fix.changes)
-        return translate("conflict.risk-practice", language) if practised else ""
-    against_fact = any(change.kind is ChangeKind.RELAX for change in fix.changes)
-    return translate("conflict.risk-fact" if against_fact else "conflict.risk-metadata", language)
+def risk_sentence(fix: Fix) -> Message | None:
+    """What a fix goes against; None if it goes against nothing."""
+    kinds = {change.kind for change in fix.changes}
+    if fix.risky:
+        return message("conflict.risk-fact" if ChangeKind.RELAX in kinds else "conflict.risk-metadata")
+    return message("conflict.risk-practice") if ChangeKind.PRACTICE in kinds else None
 
 
-def environment_sentence(environment: Environment, language: Language) -> str:
+def environment_sentence(environment: Environment) -> Message:
     """The size of the lock, the pins that matter, and what is missing from it."""
-    pins = translate("comma", language).join(f"{pin.name} {pin.version}" for pin in environment.pins)
-    if pins:
-        told = translate("conflict.projects", language, environment.count, pins=pins)
-    else:
-        told = translate("conflict.project-count", language, environment.count)
+    pins = joined("comma", [f"{pin.name} {pin.version}" for pin in environment.pins])
+    code = "conflict.projects" if environment.pins else "conflict.project-count"
+    told = message(code, count=environment.count, pins=pins)
     if not environment.gone:
         return told
-    gone = translate("conflict.not-in-it", language, names=translate("comma", language).join(environment.gone))
-    return translate("semicolon", language).join([told, gone])
+    return joined("semicolon", [told, message("conflict.not-in-it", names=joined("comma", environment.gone))])
 
 
-def requires_sentence(fix: Fix, environment: Environment, language: Language) -> str:
+def requires_sentence(fix: Fix, environment: Environment) -> Message:
     """The lines of the stack that one of a fix's environments has; those that all have by their number, if many."""
     shared = set(environment.requires).intersection(*(one.requires for one in fix.environments))
     own = [line for line in environment.requires if line not in shared]
-    if len(shared) <= _SHARED or not own:
-        requires = translate("comma", language).join(environment.requires)
-    else:
-        requires = translate(
-            "conflict.and-shared", language, own=translate("comma", language).join(own), count=len(shared)
-        )
-    return translate("conflict.environment", language, name=environment.name, requires=requires)
+    requires = joined("comma", environment.requires)
+    if len(shared) > _SHARED and own:
+        requires = message("conflict.and-shared", own=joined("comma", own), count=len(shared))
+    return message("conflict.environment", name=environment.name, requires=requires)
 
 
-def outcome_sentence(attempt: Attempt, language: Language) -> str:
+def outcome_sentence(attempt: Attempt) -> Message:
     """Why an attempt did not give a lock."""
     match attempt.outcome:
         case Outcome.UNDECIDED:
-            return translate("conflict.undecided", language)
+            return message("conflict.undecided")
         case Outcome.FAILED:
-            template = "conflict.failed-on-target" if attempt.target else "conflict.failed"
-            return translate(template, language, why=attempt.why, target=attempt.target)
+            code = "conflict.failed-on-target" if attempt.target else "conflict.failed"
+            return message(code, why=attempt.why, target=attempt.target)
         case Outcome.ELSEWHERE:
-            return translate("conflict.other-target", language, target=attempt.target)
+            return message("conflict.other-target", target=attempt.target)
         case Outcome.CONFLICT if not attempt.because:
-            return translate("conflict.no-solution", language)
+            return message("conflict.no-solution")
         case Outcome.CONFLICT:
-            told = [explanation_sentence(statement, language) for statement in attempt.because]
-            return translate("conflict.still", language, statements=translate("semicolon", language).join(told))
+            return message("conflict.still", statements=joined("semicolon", map(sentence, attempt.because)))
 
 
-def apply_hint(explanation: Explanation, language: Language, *, in_checkout: bool = True) -> str:
+def apply_hint(explanation: Explanation, *, in_checkout: bool = True) -> Message:
     """The command that writes the first way out, correct for a stack given by name or by path.
 
     Only `in_checkout` is there a Makefile.
     """
-    argument = _stack_argument(explanation.problem)
+    stack = explanation.problem.stack
     name, options = explanation.fixes[0].name, join(explanation.options)
-    if argument != explanation.problem.stack.name or not in_checkout:
-        return translate("conflict.apply-path", language, stack=f"{quote(argument)} {options}".rstrip(), name=name)
-    return translate(
-        "conflict.apply", language, stack=f"{argument} ARGS={quote(options)}" if options else argument, name=name
-    )
+    named = stack.where == f"matrices/stacks/{stack.name}.toml"
+    if not named or not in_checkout:
+        argument = stack.name if named else stack.where
+        return message("conflict.apply-path", stack=f"{quote(argument)} {options}".rstrip(), name=name)
+    return message("conflict.apply", stack=stack.name + f" ARGS={quote(options)}" * bool(options), name=name)
 
 
-def _stack_argument(problem: Problem) -> str:
-    """The stack on the command line: its name, or its path if it is not in the matrices."""
-    name = problem.stack.name
-    return name if problem.stack.where == f"matrices/stacks/{name}.toml" else problem.stack.where
-
-
-def _change(change: Change, language: Language) -> str:
-    before, after = change.before, change.after
+def _change(change: Change) -> Message:
+    before, after, subject = change.before, change.after, change.subject
     match change.kind:
         case ChangeKind.COMPONENT:
-            told = _component(change, language)
-            return (
-                translate("conflict.on-target", language, change=told, target=change.target) if change.target else told
-            )
+            told = _component(change)
+            return message("conflict.on-target", change=told, target=change.target) if change.target else told
         case ChangeKind.POLICY:
-            template = "conflict.policy-instead" if before and after else "conflict.policy-added"
-            template = template if after else "conflict.policy-dropped"
-            return translate(template, language, before=before, after=after)
+            code = "conflict.policy-instead" if before and after else "conflict.policy-added"
+            return message(code if after else "conflict.policy-dropped", before=before, after=after)
+        case ChangeKind.ADD if after.endswith(".toml"):
+            return message("conflict.facts-used", subject=subject, file=after)
         case ChangeKind.ADD:
-            if after.endswith(".toml"):
-                return translate("conflict.facts-used", language, subject=change.subject, file=after)
-            template = "conflict.fact-added-against" if before else "conflict.fact-built"
-            return translate(template, language, subject=change.subject, before=before)
-        case ChangeKind.STATE:
-            return translate("conflict.facts-stated", language, 1, archives=before)
-        case ChangeKind.RELAX:
-            template = "conflict.fact-relaxed-with" if before else "conflict.fact-relaxed"
-            return translate(template, language, subject=change.subject, before=before)
-        case ChangeKind.PRACTICE:
-            names = [f"`{name}`" for name in change.subject.split(", ")]
-            return translate(
-                "conflict.practices-on", language, len(names), names=translate("comma", language).join(names)
+            return message(
+                "conflict.fact-added-against" if before else "conflict.fact-built", subject=subject, before=before
             )
+        case ChangeKind.STATE:
+            return _facts_stated([before])
+        case ChangeKind.RELAX:
+            code = "conflict.fact-relaxed-with" if before else "conflict.fact-relaxed"
+            return message(code, subject=subject, before=before)
+        case ChangeKind.PRACTICE:
+            names = [f"`{name}`" for name in subject.split(", ")]
+            return message("conflict.practices-on", count=len(names), names=joined("comma", names))
         case ChangeKind.SPLIT:
-            return translate("conflict.environment", language, name=change.subject, requires=after)
+            return message("conflict.environment", name=subject, requires=after)
         case ChangeKind.VERSION | ChangeKind.EXTRA | ChangeKind.DROP:
-            return _line(change, language)
+            return _line(change)
 
 
-def _component(change: Change, language: Language) -> str:
+def _component(change: Change) -> Message:
+    code = "conflict.component-instead" if change.before else "conflict.component-added"
     if change.subject == "soc" and change.before:
-        return translate("conflict.machine-instead", language, before=change.before, after=change.after)
-    template = "conflict.component-instead" if change.before else "conflict.component-added"
-    return translate(
-        template, language, component=component_name(change.subject), before=change.before, after=change.after
-    )
+        code = "conflict.machine-instead"
+    return message(code, component=component_name(change.subject), before=change.before, after=change.after)
 
 
-def _line(change: Change, language: Language) -> str:
-    if not change.after:
-        return translate("conflict.line-dropped", language, before=change.before)
-    if not change.before:
-        return translate("conflict.line-added", language, after=change.after)
+def _line(change: Change) -> Message:
+    ends = {"before": change.before, "after": change.after}
+    if not change.after or not change.before:
+        return message("conflict.line-added" if change.after else "conflict.line-dropped", **ends)
     if change.kind is not ChangeKind.EXTRA:
-        return translate("conflict.ask-instead", language, before=change.before, after=change.after)
+        return message("conflict.ask-instead", **ends)
     if len(_extras(change.before)) == 1:
-        return translate("conflict.without-extra", language, before=change.before, after=change.after)
-    gone = sorted(_extras(change.before) - _extras(change.after))
-    without = translate("conflict.without-extras", language, len(gone), extras=translate("comma", language).join(gone))
-    return translate("conflict.instead-without", language, without=without, before=change.before, after=change.after)
+        return message("conflict.without-extra", **ends)
+    return message("conflict.instead-without", without=_without_extras(change), **ends)
+
+
+def _without_extras(change: Change) -> Message:
+    gone = _gone(change)
+    return message("conflict.without-extras", count=len(gone), extras=joined("comma", gone))
+
+
+def _gone(change: Change) -> list[str]:
+    return sorted(_extras(change.before) - _extras(change.after))
 
 
 def _is_prerelease(line: str) -> bool:
@@ -225,3 +197,18 @@ def _extras(line: str) -> set[str]:
         return {canonicalize_name(extra) for extra in Requirement(line).extras}
     except InvalidRequirement:
         return set()
+
+
+def change_diff(change: Change) -> list[str]:
+    """A change as diff lines after its place; none for a split, which changes no line."""
+    if change.kind is ChangeKind.SPLIT:
+        return []
+    lines = [f"@@ {shown(one_line(change.where))} @@"] if change.where else []
+    if change.kind not in (ChangeKind.ADD, ChangeKind.STATE):  # those remove nothing
+        lines += [f"-{line}" for line in safe_lines(change.before)]
+    return lines + [f"+{line}" for line in safe_lines(change.after)]
+
+
+def safe_lines(text: str) -> list[str]:
+    """The lines of a file or of several requirements, without characters that a terminal or browser acts on."""
+    return [shown(line.expandtabs(4)) for line in text.splitlines()]

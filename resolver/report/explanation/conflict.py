@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from resolver.errors import shown
-from resolver.i18n import LANGUAGES, translate
+from resolver.i18n import LANGUAGES
 from resolver.json_text import json_text
 from resolver.model.explanation import Awaited, Branch, Contradiction, Explanation, Fix, Why
 from resolver.model.fact import Fact, Warns
+from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.requirement import ComponentRequirement
-from resolver.model.resolution import Forbids, Needs, Statement
-from resolver.model.text import Language
+from resolver.model.resolution import Forbids, Needs, Statement, fact_of
 from resolver.report.document import Block, Code, Details, Heading, Item, Items, Line, Paragraph, Span, line
 from resolver.report.explanation import changes, sentences
-from resolver.report.explanation.diff import change_diff, safe_lines
 from resolver.report.explanation.json import explanation_json, sort_of
-from resolver.report.explanation.places import cited, place_of, source_line
+from resolver.report.explanation.places import cited, place_of, source_line, with_strength
 from resolver.report.html import html_text
 from resolver.report.markdown import markdown_text
 from resolver.report.text import one_line
@@ -30,94 +29,88 @@ _NEWER = 8
 
 def report_files(explanation: Explanation) -> dict[str, str]:
     """File name -> text, independent of the language of the run. Links are relative to locks/<stack>/<target>/."""
+    document = list(_blocks(explanation))
     files = {}
     for language in LANGUAGES:
         name = "conflict" if language == "en" else f"conflict.{language}"
-        document = [*_head(explanation, language), *_blocks(explanation, language)]
-        files[f"{name}.md"] = markdown_text(document)
+        files[f"{name}.md"] = markdown_text(document, language)
         files[f"{name}.html"] = html_text(document, language)
     files["conflict.json"] = json_text(explanation_json(explanation, "en")) + "\n"
     return files
 
 
-def _head(explanation: Explanation, language: Language) -> Iterator[Block]:
-    yield Heading(sentences.title(explanation.problem, explanation.awaited, language), level=1)
-
-
-def _blocks(explanation: Explanation, language: Language) -> Iterator[Block]:
+def _blocks(explanation: Explanation) -> Iterator[Block]:
     problem = explanation.problem
-    yield from conflict_blocks(problem, explanation.contradictions, explanation.awaited, language)
-    yield from ways_out_blocks(explanation, language, whole=True)
-    yield _paragraph(translate("conflict.inputs", language, digest=problem.digest))
+    code = "conflict.title-undecided" if explanation.awaited else "conflict.title"
+    yield Heading(message(code, stack=problem.stack.name), level=1)
+    yield from conflict_blocks(problem, explanation.contradictions, explanation.awaited)
+    yield from ways_out_blocks(explanation, whole=True)
+    yield _paragraph(message("conflict.inputs", digest=problem.digest))
 
 
 def conflict_blocks(
-    problem: Problem, contradictions: Sequence[Contradiction], awaited: Sequence[Awaited], language: Language
+    problem: Problem, contradictions: Sequence[Contradiction], awaited: Sequence[Awaited]
 ) -> Iterator[Block]:
     """What has no solution, or waits for an index, and why."""
-    yield _paragraph(*sentences.verdict(problem, awaited, language))
+    yield _paragraph(*sentences.verdict(problem, awaited))
     if not contradictions:
-        yield _paragraph(translate("conflict.no-contradiction", language))
+        yield _paragraph(message("conflict.no-contradiction"))
         return
-    claim = sentences.overall_claim(contradictions, language)
-    yield Heading(translate("conflict.why", language, claim=claim))
-    yield from _contradictions(contradictions, language)
+    yield Heading(message("conflict.why", claim=sentences.overall_claim(contradictions)))
+    yield from _contradictions(contradictions)
 
 
-def further_blocks(contradictions: Sequence[Contradiction], language: Language) -> Iterator[Block]:
+def further_blocks(contradictions: Sequence[Contradiction]) -> Iterator[Block]:
     """Contradictions that the search for ways out found."""
     for one in contradictions:
-        yield Heading(translate("conflict.further", language, claim=sentences.claim(one, language)))
-        yield from _contradiction(one, language)
+        yield Heading(message("conflict.further", claim=sentences.claim(one)))
+        yield from _contradiction(one)
 
 
-def _contradictions(contradictions: Sequence[Contradiction], language: Language) -> Iterator[Block]:
+def _contradictions(contradictions: Sequence[Contradiction]) -> Iterator[Block]:
     """The contradictions, with headings if there are several; the heading of a single one is the caller's."""
     total = len(contradictions)
     for number, one in enumerate(sentences.shown(contradictions), 1):
         if total > 1:
-            values = {"number": number, "total": total, "claim": sentences.claim(one, language)}
-            yield Heading(translate("conflict.conflict-of", language, **values), level=3)
-        yield from _contradiction(one, language)
+            told = message("conflict.conflict-of", number=number, total=total, claim=sentences.claim(one))
+            yield Heading(told, level=3)
+        yield from _contradiction(one)
 
 
-def _contradiction(contradiction: Contradiction, language: Language) -> Iterator[Block]:
+def _contradiction(contradiction: Contradiction) -> Iterator[Block]:
     """The statements with their origins, then where they meet and what is known about the releases."""
-    yield _items(statement_items(contradiction.statements, language), language)
+    yield _items(statement_items(contradiction.statements))
     if contradiction.closing is not None and len(contradiction.statements) > 1:
-        yield Paragraph((line(sentences.closing_sentence(contradiction.closing, language)),), result=True)
+        yield _result(sentences.closing_sentence(contradiction.closing))
     if contradiction.branches:
-        cases = translate("conflict.cases", language, subject=contradiction.branches[0].subject)
-        yield Paragraph((line(cases),), result=True)
-        yield _items(_branches(contradiction.branches, language), language)
+        yield _result(message("conflict.cases", subject=contradiction.branches[0].subject))
+        yield _items(_branches(contradiction.branches))
     if contradiction.notes:
-        yield _paragraph(translate("conflict.known-faults", language))
-        yield _items([_warning(note, language) for note in contradiction.notes], language)
+        yield _paragraph(message("conflict.known-faults"))
+        yield _items([_warning(note) for note in contradiction.notes])
 
 
-def statement_items(statements: Sequence[Statement], language: Language) -> list[Item]:
+def statement_items(statements: Sequence[Statement]) -> list[Item]:
     """Numbered statements with their origins and what the facts among them rest on."""
-    return [_statement(number, one, language) for number, one in enumerate(statements, 1)]
+    return [_statement(number, one) for number, one in enumerate(statements, 1)]
 
 
-def _statement(number: int, statement: Statement, language: Language) -> Item:
-    place = place_of(statement, language)
-    origin: Line = (Span(place.told, source_line(place.where)),)
-    details = sentences.statement_details(statement, language)
+def _statement(number: int, statement: Statement) -> Item:
+    origin: Line = (place_of(statement),) if statement.where else ()
+    details = list(sentences.statement_details(statement))
     evidence: list[Line] = []
-    if (fact := place.fact) is not None:
-        strength = translate(f"strength.{fact.strength.value}", language)
-        origin = _around("conflict.with-strength", "where", origin, language, strength=strength)
-        reason = sentences.reason_of(fact, language)
+    if (fact := fact_of(statement)) is not None:
+        origin = (*origin, Span(with_strength(fact)))
+        reason = sentences.reason_of(fact)
         if _is_about_the_soc(statement):  # it says what else can be done on a SoC that nobody can change
-            details = (*details, reason)
+            details.append(reason)
         elif not isinstance(statement, Forbids):  # its sentence has it already
-            evidence.append(line(translate("conflict.reason", language, text=reason)))
-        evidence.append(_evidence(fact, language))
+            evidence.append(line(message("conflict.reason", text=reason)))
+        evidence.append(_evidence(fact))
     return Item(
         label=str(number),
-        lines=(line(sentences.explanation_sentence(statement, language)),),
-        origin=origin if place.told else (),
+        lines=(line(sentences.sentence(statement)),),
+        origin=origin,
         sort=sort_of(statement),
         source=fact.source if fact is not None else "",
         details=tuple(map(line, details)),
@@ -130,183 +123,168 @@ def _is_about_the_soc(statement: Statement) -> bool:
     return need is not None and need.component == "soc"
 
 
-def _evidence(fact: Fact, language: Language) -> Line:
-    checked = translate("conflict.checked-on", language, text="\0", date=fact.checked.isoformat())
-    before, _, after = translate("conflict.evidence", language, text=checked).partition("\0")
-    source = (Span(piece.text, piece.href) for piece in cited(one_line(fact.source)))
-    return tuple(span for span in (Span(before), *source, Span(after)) if span.text)
+def _evidence(fact: Fact) -> Line:
+    before = message("conflict.evidence", text="")
+    after = message("conflict.checked-on", text="", date=fact.checked.isoformat())
+    return (Span(before), *cited(one_line(fact.source)), Span(after))
 
 
-def _around(code: str, placeholder: str, spans: Line, language: Language, **values: str) -> Line:
-    """A text in which one value has links."""
-    before, _, after = translate(code, language, **{placeholder: "\0"}, **values).partition("\0")
-    return tuple(span for span in (Span(before), *spans, Span(after)) if span.text)
-
-
-def _branches(branches: Sequence[Branch], language: Language) -> list[Item]:
+def _branches(branches: Sequence[Branch]) -> list[Item]:
     return [
         Item(
-            lines=(line(sentences.branch_sentence(branch, language)),),
-            items=tuple(_branches(branch.branches, language)),
+            lines=(line(sentences.branch_sentence(branch)),),
+            items=tuple(_branches(branch.branches)),
         )
         for branch in branches
     ]
 
 
-def _warning(warning: Warns, language: Language, label: str = "") -> Item:
+def _warning(warning: Warns, label: str = "") -> Item:
     place = Span(warning.where, source_line(warning.where))
-    evidence = (place, Span(translate("semicolon", language)), *_evidence(warning, language))
-    return Item(label=label, lines=(line(sentences.warning_text(warning, language)),), evidence=(evidence,))
+    evidence = (place, Span(message("semicolon")), *_evidence(warning))
+    return Item(label=label, lines=(line(sentences.warning_text(warning)),), evidence=(evidence,))
 
 
-def ways_out_blocks(
-    explanation: Explanation, language: Language, *, whole: bool = False, in_checkout: bool = True
-) -> Iterator[Block]:
+def ways_out_blocks(explanation: Explanation, *, whole: bool = False, in_checkout: bool = True) -> Iterator[Block]:
     """The ways out, or what was tried; `whole` with the files of each, for a report."""
     if explanation.missing:
         most = None if whole else _MISSING
-        yield _paragraph(sentences.missing_sentence(explanation.missing, language, most))
+        yield _paragraph(sentences.missing_sentence(explanation.missing, most))
     if explanation.awaited:
-        yield Heading(translate("conflict.way-zero-heading", language))
-        yield Items((Item(label="0", lines=(line(sentences.way_zero(explanation.awaited, language)),)),))
+        yield Heading(message("conflict.way-zero-heading"))
+        yield Items((Item(label="0", lines=(line(sentences.way_zero(explanation.awaited)),)),))
     heading = "conflict.ways-out" if explanation.fixes else "conflict.no-way-out"
-    yield Heading(translate(heading, language), anchor="ways-out")
-    yield from _fixes(explanation, language, whole=whole)
+    yield Heading(message(heading), anchor="ways-out")
+    yield from _fixes(explanation, whole=whole)
     if whole or not explanation.fixes:
-        yield from _tried(explanation, language)
-    last = []
+        yield from _tried(explanation)
+    last: list[Message] = []
     if explanation.fixes:
-        last.append(changes.apply_hint(explanation, language, in_checkout=in_checkout))
+        last.append(changes.apply_hint(explanation, in_checkout=in_checkout))
     if explanation.limited:
-        last += [translate("conflict.limited", language), translate("conflict.more-time", language)]
-    yield _paragraph(*last, translate("conflict.old-lock", language))
+        last += [message("conflict.limited"), message("conflict.more-time")]
+    yield _paragraph(*last, message("conflict.old-lock"))
 
 
-def _fixes(explanation: Explanation, language: Language, *, whole: bool) -> Iterator[Block]:
+def _fixes(explanation: Explanation, *, whole: bool) -> Iterator[Block]:
     """The fixes, and below them their warnings, each once, as most fixes share them."""
     environments = [environment for fix in explanation.fixes for environment in fix.environments]
-    warnings = {sentences.warning_text(warning, language): warning for one in environments for warning in one.warnings}
+    warnings = {sentences.warning_text(warning): warning for one in environments for warning in one.warnings}
     labels = {text: f"W{number}" for number, text in enumerate(warnings, 1)}
     if explanation.fixes:
-        yield _items([_fix(fix, labels, language) for fix in explanation.fixes], language)
+        yield _items([_fix(fix, labels) for fix in explanation.fixes])
     if warnings:
-        yield Heading(translate("conflict.heading-warnings", language), level=3)
-        yield _items([_warning(warning, language, labels[text]) for text, warning in warnings.items()], language)
+        yield Heading(message("conflict.heading-warnings"), level=3)
+        yield _items([_warning(warning, labels[text]) for text, warning in warnings.items()])
     if whole:
-        yield from (_details(fix, language) for fix in explanation.fixes)
+        yield from (_details(fix) for fix in explanation.fixes)
 
 
-def _fix(fix: Fix, labels: dict[str, str], language: Language) -> Item:
-    told = changes.change_sentences(fix.changes, language)
-    told += [risk] if (risk := changes.risk_sentence(fix, language)) else []
-    details = []
+def _fix(fix: Fix, labels: Mapping[Message, str]) -> Item:
+    told = changes.change_sentences(fix.changes)
+    told += [risk] if (risk := changes.risk_sentence(fix)) else []
+    details: list[Message] = []
     for environment in fix.environments:
         if len(fix.environments) > 1:
-            details.append(changes.requires_sentence(fix, environment, language))
-        details.append(f"=> {changes.environment_sentence(environment, language)}")
-        met = dict.fromkeys(labels[sentences.warning_text(warning, language)] for warning in environment.warnings)
+            details.append(changes.requires_sentence(fix, environment))
+        details.append(message("conflict.result", text=changes.environment_sentence(environment)))
+        met = dict.fromkeys(labels[sentences.warning_text(warning)] for warning in environment.warnings)
         if met:
-            named = translate("comma", language).join(met)
-            details.append(translate("conflict.warned", language, len(met), labels=named))
+            details.append(message("conflict.warned", count=len(met), labels=joined("comma", met)))
     return Item(label=fix.name, lines=tuple(map(line, told)), details=tuple(map(line, details)))
 
 
-def _details(fix: Fix, language: Language) -> Details:
-    label = translate("conflict.fix", language, name=fix.name)
-    summary = changes.changes_sentence(fix.changes, language)
-    blocks: list[Paragraph | Code] = [Code(tuple(diff), "diff") for diff in map(change_diff, fix.changes) if diff]
+def _details(fix: Fix) -> Details:
+    label = message("conflict.fix", name=fix.name)
+    summary = changes.changes_sentence(fix.changes)
+    blocks: list[Paragraph | Code] = [
+        Code(tuple(diff), "diff") for diff in map(changes.change_diff, fix.changes) if diff
+    ]
     for name, text in fix.files:
-        blocks.append(_paragraph(translate("conflict.file", language, name=name)))
-        blocks.append(Code(tuple(safe_lines(text)), "toml"))
-    return Details(translate("conflict.labelled", language, label=label, text=summary), tuple(blocks))
+        blocks.append(_paragraph(message("conflict.file", name=name)))
+        blocks.append(Code(tuple(changes.safe_lines(text)), "toml"))
+    return Details(message("conflict.labelled", label=label, text=summary), tuple(blocks))
 
 
-def _tried(explanation: Explanation, language: Language) -> Iterator[Block]:
+def _tried(explanation: Explanation) -> Iterator[Block]:
     if not explanation.attempts:
         if not explanation.fixes:
-            yield _paragraph(translate("conflict.nothing-tried", language))
+            yield _paragraph(message("conflict.nothing-tried"))
         return
-    yield Heading(translate("conflict.heading-tried", language), level=3)
+    yield Heading(message("conflict.heading-tried"), level=3)
     items = [
         Item(
-            lines=(line(changes.changes_sentence(attempt.changes, language)),),
-            details=(line(changes.outcome_sentence(attempt, language)),),
+            lines=(line(changes.changes_sentence(attempt.changes)),),
+            details=(line(changes.outcome_sentence(attempt)),),
         )
         for attempt in explanation.attempts
     ]
-    more = translate("conflict.tried-more", language, len(items) - _ATTEMPTS) if len(items) > _ATTEMPTS else ""
+    more = message("conflict.tried-more", count=len(items) - _ATTEMPTS) if len(items) > _ATTEMPTS else ""
     yield Items(tuple(items), _ATTEMPTS, more)
 
 
-def why_blocks(why: Why, language: Language) -> Iterator[Block]:
+def why_blocks(why: Why) -> Iterator[Block]:
     """Why a project has the version that it has."""
-    values = {"stack": why.problem.stack.name, "target": sentences.target_line(why.problem, language)}
-    yield _paragraph(translate("conflict.why-heading", language, name=why.name, version=why.version, **values))
-    yield Heading(translate("conflict.asked-by" if why.asked else "conflict.asked-by-none", language))
-    yield _items(statement_items(why.asked, language), language)
+    values = {"stack": why.problem.stack.name, "target": sentences.target_line(why.problem)}
+    yield _paragraph(message("conflict.why-heading", name=why.name, version=why.version, **values))
+    yield Heading(message("conflict.asked-by" if why.asked else "conflict.asked-by-none"))
+    yield _items(statement_items(why.asked))
     binding = [number for number, statement in enumerate(why.asked, 1) if statement in why.bound]
     if binding:
-        told = sentences.numbers(binding, language)
-        yield Paragraph((line(translate("conflict.bound", language, len(binding), numbers=told)),), result=True)
+        told = message("conflict.bound", count=len(binding), numbers=sentences.numbers(binding))
+        yield _result(told)
     if why.facts:
-        yield Heading(translate("conflict.why-facts", language))
-        yield _items(statement_items(why.facts, language), language)
-    yield _paragraph(*_newer(why, language))
+        yield Heading(message("conflict.why-facts"))
+        yield _items(statement_items(why.facts))
+    yield _paragraph(*_newer(why))
     if why.contradictions:
-        claim = sentences.overall_claim(why.contradictions, language)
-        yield Heading(translate("conflict.cannot-take", language, name=why.name, version=why.tried, claim=claim))
-        yield from _contradictions(why.contradictions, language)
+        claim = sentences.overall_claim(why.contradictions)
+        cannot = message("conflict.cannot-take", name=why.name, version=why.tried, claim=claim)
+        yield Heading(cannot)
+        yield from _contradictions(why.contradictions)
     elif why.tried:
         others = [move for move in why.moves if move[0] != why.name]
         code = "conflict.can-take" if others else "conflict.can-take-alone"
-        values = {"name": why.name, "version": why.tried}
-        yield Heading(
-            translate(code, language, len(others), **values) if others else translate(code, language, **values)
-        )
-        yield _items([Item(lines=(line(_move(*move, language)),)) for move in others], language)
+        yield Heading(message(code, count=len(others), name=why.name, version=why.tried))
+        yield _items([Item(lines=(line(_move(*move)),)) for move in others])
 
 
-def _newer(why: Why, language: Language) -> Iterator[str]:
+def _newer(why: Why) -> Iterator[Message]:
     """The newer releases, and what is not known of them."""
     if not why.newer:
-        yield translate("conflict.nothing-newer", language)
+        yield message("conflict.nothing-newer")
     else:
-        versions = translate("comma", language).join(why.newer[:_NEWER])
+        versions = joined("comma", why.newer[:_NEWER])
         if len(why.newer) > _NEWER:
-            versions = translate("conflict.and-more", language, items=versions)
-        yield translate("conflict.newer-releases", language, len(why.newer), versions=versions)
+            versions = message("conflict.and-more", items=versions)
+        yield message("conflict.newer-releases", count=len(why.newer), versions=versions)
     for version, facts in why.later:
-        places = [
-            translate(
-                "conflict.with-strength",
-                language,
-                where=fact.where,
-                strength=translate(f"strength.{fact.strength.value}", language),
-            )
-            for fact in facts
-        ]
-        told = translate("comma", language).join(places)
-        yield translate("conflict.taken-later", language, version=version, pin=why.version, facts=told)
-        yield from (sentences.reason_of(fact, language) for fact in facts)
+        told = joined("comma", [with_strength(fact, fact.where) for fact in facts])
+        yield message("conflict.taken-later", version=version, pin=why.version, facts=told)
+        yield from (sentences.reason_of(fact) for fact in facts)
     if why.unreachable:
-        indexes = translate("comma", language).join(f"`{index}`" for index in why.unreachable)
-        yield translate("conflict.may-have-newer", language, indexes=indexes, name=why.name)
+        indexes = joined("comma", [f"`{index}`" for index in why.unreachable])
+        yield message("conflict.may-have-newer", indexes=indexes, name=why.name)
     if why.untried:
-        yield translate("conflict.untried", language, why=shown(why.untried))
+        yield message("conflict.untried", why=shown(why.untried))
     elif why.newer and not why.tried:
-        yield translate("conflict.not-decided", language)
+        yield message("conflict.not-decided")
 
 
-def _move(name: str, old: str, new: str, language: Language) -> str:
+def _move(name: str, old: str, new: str) -> Message:
     code = "cli.move" if old and new else "conflict.move-new" if new else "conflict.move-gone"
-    return translate(code, language, name=name, old=old, new=new)
+    return message(code, name=name, old=old, new=new)
 
 
-def _items(items: Sequence[Item], language: Language) -> Items:
+def _items(items: Sequence[Item]) -> Items:
     most = Items(()).most
-    more = translate("conflict.more-in-report", language, count=len(items) - most) if len(items) > most else ""
+    more = message("conflict.more-in-report", count=len(items) - most) if len(items) > most else ""
     return Items(tuple(items), most, more)
 
 
-def _paragraph(*texts: str) -> Paragraph:
+def _paragraph(*texts: Message) -> Paragraph:
     return Paragraph(tuple(map(line, texts)))
+
+
+def _result(text: Message) -> Paragraph:
+    return Paragraph((line(text),), result=True)

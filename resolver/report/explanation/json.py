@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import to_builtins
 from msgspec.structs import replace
 
+from resolver.i18n import translate
 from resolver.model.dependency import NeedSource
 from resolver.model.explanation import (
     Attempt,
@@ -20,8 +22,9 @@ from resolver.model.explanation import (
     Why,
 )
 from resolver.model.fact import Fact, Warns
-from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Statement
+from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Statement, fact_of
 from resolver.model.text import Language
+from resolver.report.document import told
 from resolver.report.explanation import changes, sentences
 from resolver.report.explanation.places import cited, place_of, source_line
 
@@ -43,38 +46,40 @@ def explanation_json(explanation: Explanation, language: Language = "en") -> dic
         "limited": explanation.limited,
         "missing": list(explanation.missing),
         "awaited": to_builtins(explanation.awaited),
-        "contradictions": [contradiction_json(one, language) for one in explanation.contradictions],
+        "contradictions": [_contradiction(one, language) for one in explanation.contradictions],
         "fixes": [_fix(fix, language) for fix in explanation.fixes],
         "attempts": [_attempt(attempt, language) for attempt in explanation.attempts],
     }
 
 
-def contradiction_json(contradiction: Contradiction, language: Language) -> dict[str, Any]:
+def _contradiction(contradiction: Contradiction, language: Language) -> dict[str, Any]:
     """Statements that contradict each other, where they meet, and the cases."""
     return {
-        "claim": sentences.claim(contradiction, language),
-        "statements": [
-            statement_json(number, statement, language) for number, statement in enumerate(contradiction.statements, 1)
-        ],
+        "claim": translate(sentences.claim(contradiction), language),
+        "statements": _statements(contradiction.statements, language),
         "closing": _closing(contradiction.closing, language),
         "branches": [_branch(branch, language) for branch in contradiction.branches],
         "notes": [_warning(note, language) for note in contradiction.notes],
     }
 
 
-def statement_json(number: int, statement: Statement, language: Language) -> dict[str, Any]:
+def _statements(statements: Sequence[Statement], language: Language) -> list[dict[str, Any]]:
+    return [_statement(number, statement, language) for number, statement in enumerate(statements, 1)]
+
+
+def _statement(number: int, statement: Statement, language: Language) -> dict[str, Any]:
     """A statement: its sentence, its origin, and the data behind the sentence."""
-    place = place_of(statement, language)
+    place, fact = place_of(statement), fact_of(statement)
     return {
         "number": number,
         "kind": type(statement).__name__.lower(),
         "sort": sort_of(statement),
         "text": sentences.explanation_sentence(statement, language),
-        "details": list(sentences.statement_details(statement, language)),
+        "details": [translate(one, language) for one in sentences.statement_details(statement)],
         "where": statement.where,
-        "origin": place.told,
-        "href": source_line(place.where),
-        "fact": None if place.fact is None else _fact(place.fact, language),
+        "origin": told(place.text, language),
+        "href": place.href,
+        "fact": None if fact is None else _fact(fact, language),
         "data": _data(statement),
     }
 
@@ -130,7 +135,7 @@ def _fact(fact: Fact, language: Language) -> dict[str, Any]:
         "id": fact.id,
         "package": fact.package,
         "strength": fact.strength.value,
-        "reason": sentences.reason_of(fact, language),
+        "reason": translate(sentences.reason_of(fact), language),
         "source": fact.source,
         "links": [{"text": piece.text, "href": piece.href} for piece in cited(fact.source) if piece.href],
         "checked": fact.checked.isoformat(),
@@ -140,25 +145,29 @@ def _fact(fact: Fact, language: Language) -> dict[str, Any]:
 
 
 def _closing(closing: Closing | None, language: Language) -> dict[str, Any] | None:
-    return None if closing is None else {**to_builtins(closing), "text": sentences.closing_sentence(closing, language)}
+    return (
+        None
+        if closing is None
+        else {**to_builtins(closing), "text": translate(sentences.closing_sentence(closing), language)}
+    )
 
 
 def _branch(branch: Branch, language: Language) -> dict[str, Any]:
     return {
         "subject": branch.subject,
         "versions": to_builtins(branch.versions),
-        "text": sentences.branch_sentence(branch, language),
+        "text": translate(sentences.branch_sentence(branch), language),
         "closing": _closing(branch.closing, language),
         "branches": [_branch(below, language) for below in branch.branches],
     }
 
 
 def _warning(warns: Warns, language: Language) -> dict[str, Any]:
-    return {"text": sentences.warning_text(warns, language), "fact": _fact(warns, language)}
+    return {"text": translate(sentences.warning_text(warns), language), "fact": _fact(warns, language)}
 
 
 def _change(change: Change, language: Language) -> dict[str, Any]:
-    row = {**to_builtins(change), "text": changes.change_sentence(change, language)}
+    row = {**to_builtins(change), "text": translate(changes.change_sentence(change), language)}
     if not change.target:
         del row["target"]
     return row
@@ -168,7 +177,7 @@ def _environment(environment: Environment, language: Language) -> dict[str, Any]
     return {
         **to_builtins(replace(environment, warnings=())),
         "warnings": [_warning(warning, language) for warning in environment.warnings],
-        "text": changes.environment_sentence(environment, language),
+        "text": translate(changes.environment_sentence(environment), language),
     }
 
 
@@ -186,8 +195,8 @@ def _attempt(attempt: Attempt, language: Language) -> dict[str, Any]:
     return {
         "changes": [_change(change, language) for change in attempt.changes],
         "outcome": attempt.outcome.value,
-        "text": changes.outcome_sentence(attempt, language),
-        "because": [statement_json(number, statement, language) for number, statement in enumerate(attempt.because, 1)],
+        "text": translate(changes.outcome_sentence(attempt), language),
+        "because": _statements(attempt.because, language),
     }
 
 
@@ -219,15 +228,15 @@ def why_json(why: Why, language: Language = "en") -> dict[str, Any]:
         "name": why.name,
         "version": why.version,
         "asked": [
-            {"statement": statement_json(number, statement, language), "bound": statement in why.bound}
-            for number, statement in enumerate(why.asked, 1)
+            {"statement": row, "bound": statement in why.bound}
+            for row, statement in zip(_statements(why.asked, language), why.asked, strict=True)
         ],
-        "facts": [statement_json(number, statement, language) for number, statement in enumerate(why.facts, 1)],
+        "facts": _statements(why.facts, language),
         "newer": list(why.newer),
         "tried": why.tried,
         "unreachable": list(why.unreachable),
         "untried": why.untried,
         "later": [{"version": version, "facts": [fact.id for fact in facts]} for version, facts in why.later],
-        "contradictions": [contradiction_json(one, language) for one in why.contradictions],
+        "contradictions": [_contradiction(one, language) for one in why.contradictions],
         "moves": [{"name": name, "old": old, "new": new} for name, old, new in why.moves],
     }

@@ -6,13 +6,11 @@ import re
 from collections.abc import Iterator
 from urllib.parse import quote
 
-import msgspec
-
-from resolver.i18n import translate
 from resolver.model.dependency import NeedSource
 from resolver.model.fact import Fact
-from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Statement, fact_of
-from resolver.model.text import Language
+from resolver.model.message import Message, joined, message
+from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Statement
+from resolver.report.document import Line, Span
 
 _FILE = re.compile(r".+(?::\d+|\.whl|\.zip|\.tar\.gz)")  # anything else is the name of an index
 # As an origin of the search spells it.
@@ -20,48 +18,33 @@ _METADATA = "metadata of "
 _BUILD = "build-system.requires of "
 
 
-class Place(msgspec.Struct, frozen=True):
-    """An origin. `told` is its description; `where` is its file:line, empty if it is not in our files."""
-
-    told: str
-    where: str
-    fact: Fact | None
-
-
-def place_of(statement: Statement, language: Language) -> Place:
-    """The origin of a statement, without the fact's strength."""
-    fact = fact_of(statement)
+def place_of(statement: Statement) -> Span:
+    """The origin of a statement, without the fact's strength, and the link to it if it is in our files."""
     where = statement.where
     match statement:
         case Needs(source=NeedSource.METADATA):
-            return Place(translate("conflict.metadata-of", language, filename=where.removeprefix(_METADATA)), "", fact)
+            return Span(message("conflict.metadata-of", filename=where.removeprefix(_METADATA)))
         case Needs(source=NeedSource.BUILD, fact=None):
-            return Place(translate("conflict.build-of", language, filename=where.removeprefix(_BUILD)), "", fact)
+            return Span(message("conflict.build-of", filename=where.removeprefix(_BUILD)))
         case Lacks(lack=Lack.UNUSABLE, refusals=refusals) if refusals:
-            names = [refusal.files[0].filename for refusal in refusals]
-            return Place(translate("comma", language).join(names) or where, "", fact)
+            return Span(joined("comma", [refusal.files[0].filename for refusal in refusals]))
         case Lacks() if where and not _FILE.fullmatch(where):
-            return Place(_looked_up(statement, language), "", fact)
+            return Span(_looked_up(statement))
         case Asks() | Has() | Needs() | Forbids() | Shares() | Lacks():
-            return Place(where, where, fact)
+            return Span(where, source_line(where))
 
 
-def _looked_up(statement: Lacks, language: Language) -> str:
+def _looked_up(statement: Lacks) -> Message:
     """The indexes that answered, and those that did not."""
-    asked = [name for name in statement.where.split(", ") if name not in statement.unreachable]
-    told = translate("conflict.looked-up", language, indexes=", ".join(asked)) if asked else ""
-    if not statement.unreachable:
-        return told
-    failed = translate("conflict.not-reached", language, indexes=", ".join(statement.unreachable))
-    return translate("semicolon", language).join(part for part in (told, failed) if part)
+    failed = ", ".join(statement.unreachable)
+    asked = ", ".join(name for name in statement.where.split(", ") if name not in statement.unreachable)
+    told = [message("conflict.looked-up", indexes=asked)] if asked else []
+    return joined("semicolon", [*told, *([message("conflict.not-reached", indexes=failed)] if failed else [])])
 
 
-def with_strength(place: Place, language: Language) -> str:
-    """The description of the origin, with the strength of the fact."""
-    if place.fact is None:
-        return place.told
-    strength = translate(f"strength.{place.fact.strength.value}", language)
-    return translate("conflict.with-strength", language, where=place.told, strength=strength)
+def with_strength(fact: Fact, where: str = "") -> Message:
+    """The strength of a fact, after its place."""
+    return message("conflict.with-strength", where=where, strength=message(f"strength.{fact.strength.value}"))
 
 
 _FORGE = "https://github.com"
@@ -84,20 +67,13 @@ _CITED = re.compile(
 )
 
 
-class Cited(msgspec.Struct, frozen=True):
-    """A piece of a text and its address; empty if it has none."""
-
-    text: str
-    href: str
-
-
 def source_line(where: str) -> str:
     """The link to a file:line of the matrices, relative to a lock's folder; empty for any other place."""
     match = _MATRICES.fullmatch(where)
     return f"{_UP}/{quote(match['path'])}#L{match['line']}" if match else ""
 
 
-def cited(source: str) -> tuple[Cited, ...]:
+def cited(source: str) -> Line:
     """The text of a fact's source, split into recognizable addresses and the rest.
 
     Recognized are addresses, `owner/repo#123` (and `, #124` after it), `owner/repo path @sha` and the same
@@ -106,17 +82,17 @@ def cited(source: str) -> tuple[Cited, ...]:
     return tuple(piece for piece in _pieces(source) if piece.text)
 
 
-def _pieces(source: str) -> Iterator[Cited]:
+def _pieces(source: str) -> Iterator[Span]:
     at = 0
     repo = ""
     for match in _CITED.finditer(source):
         repo = match["repo"] or (repo if match["more"] else "")
         href = _address(match, repo)
         if href:
-            yield Cited(source[at : match.start()], "")
-            yield Cited(match[0], href)
+            yield Span(source[at : match.start()])
+            yield Span(match[0], href)
             at = match.end()
-    yield Cited(source[at:], "")
+    yield Span(source[at:])
 
 
 def _address(match: re.Match[str], repo: str) -> str:

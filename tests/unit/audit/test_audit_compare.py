@@ -22,12 +22,13 @@ from resolver.audit.compare import (
     older,
     pins_of,
 )
+from resolver.i18n import translate
 from resolver.index.live import LiveCatalog, Pool
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.store.cache import Cache
 from resolver.model.lock import Lock, LockedFile, LockedGit, LockedIndex, LockedPin, LockedTarget
 from resolver.model.problem import Binding, Index, Indexes
-from resolver.report.upstream.changes import lines, sentence
+from resolver.report.upstream import change_lines, change_sentence
 from tests.builders import Built
 from tests.loopback import LoopbackIndex
 
@@ -72,7 +73,7 @@ def test_what_is_no_longer_yanked(index: LoopbackIndex) -> None:
     found = compared(lock(pin(built, yanked="broken")), index)
     assert found.changes == (Restored(pin=HERE),)
     assert not is_grave(found.changes[0])
-    assert sentence(found.changes[0], "en") == "no longer yanked: demo 1.0 on `pypi`"
+    assert translate(change_sentence(found.changes[0]), "en") == "no longer yanked: demo 1.0 on `pypi`"
 
 
 def test_what_was_yanked_when_it_was_locked(index: LoopbackIndex) -> None:
@@ -87,7 +88,7 @@ def test_a_further_file_that_was_yanked(index: LoopbackIndex) -> None:
     rows = pin(first, further)
     found = compared(lock(rows, build=(rows,)), index)
     assert found.changes == (Yanked(pin=HERE, files=(further.filename,), reason=""),)
-    assert sentence(found.changes[0], "en") == "yanked since: demo 1.0 on `pypi`, without a reason"
+    assert translate(change_sentence(found.changes[0]), "en") == "yanked since: demo 1.0 on `pypi`, without a reason"
     assert found.files == 2
 
 
@@ -96,7 +97,7 @@ def test_a_page_without_hashes_and_another_mark(index: LoopbackIndex) -> None:
     index.stands("demo", "for-sale")
     found = compared(lock(pin(built)), index)
     assert found.changes == (Marked(pin=HERE, status="for-sale", reason=""),)
-    assert list(lines(found, (), 180, "en")) == [
+    assert [translate(line, "en") for line in change_lines(found, (), 180)] == [
         "for-sale: `pypi` marks demo as such",
         "1 file was compared with its index page, 1 file has no hash on its page",
     ]
@@ -126,7 +127,7 @@ def test_what_comes_from_git_is_not_looked_up(index: LoopbackIndex) -> None:
     assert len(pins_of(locked)) == 1
     found = compared(locked, index)
     assert (found.sources, found.changes, index.requests) == ((DEMO,), (), [])
-    assert list(lines(found, (), 180, "en")) == [
+    assert [translate(line, "en") for line in change_lines(found, (), 180)] == [
         "not compared because they come from git: demo",
         "0 files were compared with their index pages",
     ]

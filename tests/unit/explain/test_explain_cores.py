@@ -9,6 +9,7 @@ import pytest
 
 from resolver.explain.contradictions import contradiction
 from resolver.explain.cores import cores, smallest
+from resolver.i18n import translate
 from resolver.model import fact as facts
 from resolver.model.dependency import NeedSource
 from resolver.model.explanation import Branch, Contradiction
@@ -36,13 +37,13 @@ def told(one: Contradiction) -> list[str]:
     """The sentences of a contradiction, then where they meet, or each case."""
     rows = [explanation_sentence(statement, "en") for statement in one.statements]
     if one.closing is not None:
-        rows.append("=> " + closing_sentence(one.closing, "en"))
+        rows.append("=> " + translate(closing_sentence(one.closing), "en"))
     return rows + list(cases(one.branches))
 
 
 def cases(branches: Iterable[Branch], indent: str = "- ") -> Iterable[str]:
     for branch in branches:
-        yield indent + branch_sentence(branch, "en")
+        yield indent + translate(branch_sentence(branch), "en")
         yield from cases(branch.branches, "  " + indent)
 
 
@@ -276,7 +277,7 @@ def test_archives_without_static_metadata_are_one_statement_opened_or_not() -> N
         catalog.add_archive("old", str(number), requires=None)
     (one,) = contradictions(catalog, "app")
     rows = [
-        (explanation_sentence(statement, "en"), statement_details(statement, "en"))
+        (explanation_sentence(statement, "en"), tuple(translate(one, "en") for one in statement_details(statement)))
         for statement in one.statements
         if isinstance(statement, Lacks) and statement.subject == "old"
     ]

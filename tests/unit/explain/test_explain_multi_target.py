@@ -15,6 +15,7 @@ from resolver.errors import IndexFailure
 from resolver.explain.explain import draft, lettered
 from resolver.explain.multi_target import Everywhere
 from resolver.explain.trial import Clock
+from resolver.i18n import translate
 from resolver.model.explanation import Change, Explanation, Fix, Outcome
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
@@ -124,8 +125,8 @@ def test_a_way_out_names_what_changes_for_each_target(
 )
 def test_what_becomes_the_same_for_several_targets_is_told_once(more: str, english: str, chinese: str) -> None:
     (fix,) = explained(PLUGIN, "plugin==2", more=more).fixes
-    assert change_sentences(fix.changes, "en")[-1] == english
-    assert change_sentences(fix.changes, "zh")[-1] == chinese
+    assert translate(change_sentences(fix.changes)[-1], "en") == english
+    assert translate(change_sentences(fix.changes)[-1], "zh") == chinese
     assert fix.environments[0].count == 1
 
 
@@ -167,7 +168,7 @@ def test_a_target_that_an_index_fails_for_is_not_said_to_have_no_solution() -> N
     assert {(one.outcome, one.target, one.why) for one in found.attempts} == {
         (Outcome.FAILED, "two", "Index `far` cannot be reached.")
     }
-    assert {outcome_sentence(attempt, "zh") for attempt in found.attempts} == {
+    assert {translate(outcome_sentence(attempt), "zh") for attempt in found.attempts} == {
         "此处可以锁定，但无法为该栈的目标 two 锁定：Index `far` cannot be reached."
     }
 

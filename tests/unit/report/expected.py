@@ -8,6 +8,7 @@ from typing import Literal
 
 from tests.unit.report import samples
 from tests.unit.report.page import explanation_markdown, explanation_text, why_text
+from tests.unit.report.sentences import all_sentences
 
 FOLDER = Path(__file__).parent / "expected"
 Language = Literal["en", "zh"]
@@ -21,7 +22,10 @@ TEXTS: dict[str, Callable[[Language], str]] = {
     "branching.{}.md": lambda language: explanation_markdown(samples.branching(), language),
     "several.{}.md": lambda language: explanation_markdown(samples.several(), language),
     "hostile.{}.md": lambda language: explanation_markdown(samples.hostile(), language),
+    "long.{}.txt": lambda language: explanation_text(samples.long(), language),
+    "sentences.{}.txt": all_sentences,
     "why-bound.{}.txt": lambda language: why_text(samples.why(), language),
+    "why-newest.{}.txt": lambda language: why_text(samples.newest(), language),
     "why-moves.{}.txt": lambda language: why_text(samples.why(moves=True), language),
 }
 LANGUAGES: tuple[Language, ...] = ("en", "zh")

@@ -10,8 +10,8 @@ from resolver.report.terminal import WIDTH, terminal_text
 
 def explanation_text(explanation: Explanation, language: Language = "en", width: int = WIDTH) -> str:
     """What has no solution and why, then the ways out."""
-    why = conflict_blocks(explanation.problem, explanation.contradictions, (), language)
-    return f"{terminal_text(why, width)}\n{terminal_text(ways_out_blocks(explanation, language), width)}"
+    why = conflict_blocks(explanation.problem, explanation.contradictions, ())
+    return f"{terminal_text(why, language, width)}\n{terminal_text(ways_out_blocks(explanation), language, width)}"
 
 
 def explanation_markdown(explanation: Explanation, language: Language = "en") -> str:
@@ -26,4 +26,4 @@ def explanation_html(explanation: Explanation, language: Language = "en") -> str
 
 def why_text(why: Why, language: Language = "en") -> str:
     """What `explain --package` prints."""
-    return terminal_text(why_blocks(why, language))
+    return terminal_text(why_blocks(why), language)

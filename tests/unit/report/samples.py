@@ -302,6 +302,48 @@ def several() -> Explanation:
     )
 
 
+def long() -> Explanation:
+    """A contradiction that does not fit a screen: it is grouped by cause, the newest releases first."""
+    return Explanation(
+        problem=problem("long", "plugin"),
+        contradictions=(
+            Contradiction(
+                statements=(
+                    Asks(text="plugin", where="stack.toml:1"),
+                    Has(component="cann", value="9.1.0", where="stack.toml:2"),
+                    needs("plugin", "0.9", "cann in 8.1.RC1"),
+                    needs("plugin", "0.10", "cann in 8.2.RC1"),
+                    needs("plugin", "0.13", "cann in 8.5.0 | 8.5.1"),
+                    needs("plugin", "0.14", "cann in 8.5.0"),
+                    needs("plugin", "0.20", "triton==3.2.1"),
+                    needs("plugin", "0.23", "triton==3.2.2"),
+                    needs("plugin", "0.24", "triton==3.2.1"),
+                    Lacks(subject="triton", wanted="==3.2.1", lack=Lack.RELEASE, where="pypi", newest="3.2.0"),
+                    Lacks(subject="triton", wanted="==3.2.2", lack=Lack.RELEASE, where="pypi", newest="3.2.0"),
+                ),
+                closing=None,
+                branches=(
+                    _case("0.9", "cann", 2, 3),
+                    _case("0.10", "cann", 2, 4),
+                    _case("0.13", "cann", 2, 5),
+                    _case("0.14", "cann", 2, 6),
+                    _case("0.20", "triton", 7, 10),
+                    _case("0.23", "triton", 8, 11),
+                    _case("0.24", "triton", 9, 10),
+                ),
+            ),
+        ),
+        fixes=(),
+        attempts=(),
+        limited=False,
+    )
+
+
+def _case(version: str, subject: str, *numbers: int) -> Branch:
+    span = Span(version, version, 1)
+    return Branch(subject="plugin", versions=(span,), closing=Closing(subject=subject, numbers=numbers))
+
+
 HOSTILE = "a\u202e\x1b[31m<script>alert(1)</script>`|*[x](javascript:alert(1))\n# b"
 
 
@@ -395,3 +437,9 @@ def why(*, moves: bool = False) -> Why:
         moves=_MOVES if moves else (),
         bound=(upper, bound),
     )
+
+
+def newest() -> Why:
+    """Why numpy is at a release that has no newer one."""
+    asked = {"asked": (), "facts": (), "newer": (), "tried": "", "contradictions": ()}
+    return Why(problem=problem("a", "numpy"), name="numpy", version="2.4.0", **asked)

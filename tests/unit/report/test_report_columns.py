@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 
 from resolver.report.terminal import paragraph, two_columns, wrap
 from resolver.report.text import width as display_width
+from resolver.report.text import wrapped
 from tests.unit.report import samples
 from tests.unit.report.page import explanation_text
 
@@ -40,3 +42,12 @@ def test_lines_are_no_wider_than_the_terminal(language: Any, width: int) -> None
             # a path or a file name is not broken
             longest = max(map(display_width, line.split()), default=0)
             assert display_width(line) <= width or longest > width // 3, line
+
+
+def test_the_time_for_a_text_grows_with_its_length_alone() -> None:
+    text = "（" * 50_000
+    begin = time.process_time()
+    lines = wrapped(text, "", "")
+    assert time.process_time() - begin < 2
+    assert "".join(lines) == text
+    assert {len(line) for line in lines} == {50}

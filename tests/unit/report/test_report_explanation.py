@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from resolver.model import fact as facts
-from resolver.model.explanation import Explanation, Why
+from resolver.model.explanation import Explanation
 from resolver.report.document import Items
 from resolver.report.explanation.conflict import statement_items
 from resolver.report.terminal import terminal_text
@@ -76,30 +76,8 @@ def test_what_a_fact_about_the_soc_says_stands_below_it() -> None:
         "zh": ["        有人读到过。"],
     }
     for language, wanted in lines.items():
-        shown = terminal_text([Items(tuple(statement_items(statements, language)))]).splitlines()
+        shown = terminal_text([Items(tuple(statement_items(statements)))], language).splitlines()
         assert shown[2:3] == wanted if language == "zh" else shown == wanted
-
-
-def test_why_of_the_newest() -> None:
-    text = why_text(
-        Why(
-            problem=samples.problem("a", "numpy"),
-            name="numpy",
-            version="2.4.0",
-            asked=(),
-            facts=(),
-            newer=(),
-            tried="",
-            contradictions=(),
-        )
-    )
-    assert text == (
-        "numpy is locked at 2.4.0 in a for linux-aarch64, Python 3.11, CANN 8.5.0, SoC A2.\n"
-        "\n"
-        "Nothing asks for it.\n"
-        "\n"
-        "The indexes have no newer release that the target can use.\n"
-    )
 
 
 @pytest.mark.parametrize(

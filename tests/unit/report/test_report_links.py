@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from resolver.report.explanation.places import Cited, cited, source_line
+from resolver.report.document import Span
+from resolver.report.explanation.places import cited, source_line
 
 FORGE = "https://github.com"
 
@@ -67,7 +68,7 @@ def test_evidence(source: str, links: dict[str, str]) -> None:
 
 def test_addresses_end_before_punctuation() -> None:
     assert cited("see https://example.test/a?b=1&c=2. Then") == (
-        Cited("see ", ""),
-        Cited("https://example.test/a?b=1&c=2", "https://example.test/a?b=1&c=2"),
-        Cited(". Then", ""),
+        Span("see "),
+        Span("https://example.test/a?b=1&c=2", "https://example.test/a?b=1&c=2"),
+        Span(". Then"),
     )

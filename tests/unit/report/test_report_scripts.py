@@ -10,8 +10,7 @@ import pytest
 
 from resolver.lock import file as lock_file
 from resolver.lock.bundle import Served
-from resolver.report.activation import activation
-from resolver.report.script import bundle_script, script
+from resolver.report.script import activation, bundle_script, script
 
 _LOCKS = Path("locks")
 _SERVED = [

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from resolver.verify.distributions import check_distributions, installed_distributions
-from resolver.verify.finding import Group
-from resolver.verify.locked import Asked, LockedDistribution, LockedStack
+from resolver.verify.check import Asked, Group, LockedDistribution, LockedStack
+from resolver.verify.environment import check_distributions, installed_distributions
 from resolver.verify.record import check_collisions, check_files, read_records
 
 
@@ -54,9 +53,9 @@ class Site:
         """Every group about the environment, by name."""
         asked = self._asked(full=full)
         found, trouble = installed_distributions([str(self.root)])
-        records, broken = read_records(found)
+        records = read_records(found)
         collisions, excused = check_collisions(asked, found, records)
-        files = check_files(asked, found, records, broken, excused)
+        files = check_files(asked, found, records, excused)
         return {group.name: group for group in (check_distributions(asked, found, trouble), files, collisions)}
 
     def codes(self, *, full: bool = False) -> list[str]:
@@ -100,7 +99,7 @@ def test_a_hash_with_padding_is_the_same(site: Site) -> None:
 def test_a_sample_sees_any_size_and_some_contents_and_full_sees_all(site: Site) -> None:
     site.add("big", {f"big/m{number:03}.py": f"x = {number:3}\n" for number in range(100)} | {"big/w.so": "w" * 9})
     group = site.groups()["files"]
-    assert (group.findings, dict(group.values)) == ((), {"files": "102", "compared": "12", "kept": ""})
+    assert (group.findings, dict(group.values)) == ([], {"files": "102", "compared": "12", "kept": ""})
     (site.root / "big" / "w.so").write_text("W" * 9)
     assert site.codes() == [], "a shared library is not in the sample"
     assert site.codes(full=True) == ["file-changed big big/w.so"]
@@ -151,7 +150,7 @@ def test_what_the_stack_rewrites_is_not_compared(site: Site) -> None:
     assert site.codes() == ["file-changed verl verl/__init__.py"]
     site.rewritten = frozenset(["verl"])
     group = site.groups()["files"]
-    assert (group.findings, group.note, group.values["kept"]) == ((), "files-kept", "verl")
+    assert (group.findings, group.note, group.values["kept"]) == ([], "files-kept", "verl")
 
 
 # --- where a distribution is from
@@ -264,7 +263,7 @@ def test_a_stranger_collides_whoever_came_last(site: Site) -> None:
     assert collision(site) == ["collision triton-ascend triton triton 1 1 0"]
     (site.root / "triton/__init__.py").write_text("cuda")
     assert collision(site) == ["collision triton-ascend triton triton 1 0 1"]
-    assert site.groups()["files"].findings == (), "told once"
+    assert site.groups()["files"].findings == [], "told once"
     (site.root / "triton/__init__.py").write_text("neither")
     assert collision(site) == ["collision triton-ascend triton triton 1 0 0"]
     assert [row.code for row in site.groups()["files"].findings] == ["file-changed"]

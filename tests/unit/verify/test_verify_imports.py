@@ -9,9 +9,9 @@ import sysconfig
 
 import pytest
 
+from resolver.verify.check import Asked, LockedStack
+from resolver.verify.environment import check_python
 from resolver.verify.imports import run_python, shown_command
-from resolver.verify.locked import Asked, LockedStack
-from resolver.verify.machine import check_python
 
 
 def asked(**variables: str) -> Asked:

@@ -111,7 +111,7 @@ def _component(
     told += [("fact", str(why.values["fact"])) for why in reasons if "fact" in why.values]
     told += [("yanked", pin.yanked or "no reason given")] if pin.yanked is not None else []
     told += [("git-commit", pin.git.commit)] if pin.git else []
-    told += [("git-treatment", phrase) for phrase in treatment(pin.git)] if pin.git else []
+    told += [("git-treatment", translate(phrase, "en")) for phrase in treatment(pin.git)] if pin.git else []
     purl = _purl(pin, version, addresses)
     return Component(
         name=pin.name,

@@ -66,21 +66,15 @@ def base_image(lock: Lock, images: Iterable[Image]) -> str:
     for image in fitting:
         if image.python == _line(lock):
             return image.name
+    why = f"with CANN {system['cann']} it has {', '.join(image.name for image in known) or 'none'}"
+    hint = "specify one that has the target's CANN and Python: --base-image NAME"
     if fitting:
-        python, near = _line(lock), fitting[0]
-        raise InputError(
-            f"no base image is known for {lock.target.name}",
-            where="matrices/images.toml",
-            why=f"the nearest is {near.name}, which matches the lock except that it has Python {near.python}",
-            hint=f"build an image on it that has python{python} with venv and headers, and specify it: --base-image "
-            f"NAME",
-        )
-    raise InputError(
-        f"no base image is known for {lock.target.name}",
-        where="matrices/images.toml",
-        why=f"with CANN {system['cann']} it has {', '.join(image.name for image in known) or 'none'}",
-        hint="specify one that has the target's CANN and Python: --base-image NAME",
-    )
+        near = fitting[0]
+        why = f"the nearest is {near.name}, which matches the lock except that it has Python {near.python}"
+        needed = f"python{_line(lock)} with venv and headers"
+        hint = f"build an image on it that has {needed}, and specify it: --base-image NAME"
+    message = f"no base image is known for {lock.target.name}"
+    raise InputError(message, where="matrices/images.toml", why=why, hint=hint)
 
 
 def _line(lock: Lock) -> str:

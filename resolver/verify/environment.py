@@ -1,18 +1,78 @@
-"""What is installed against what is locked."""
+"""The machine, its Python and what is installed there, against what is locked."""
 
 from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import shlex
 import sys
+import sysconfig
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from resolver.verify.finding import Finding, Group, some
-from resolver.verify.locked import Asked, LockedDistribution, is_shared
-from resolver.verify.reading import UnreadableError, read_bytes, read_text
+from resolver.verify.check import (
+    Asked,
+    Finding,
+    Group,
+    LockedDistribution,
+    UnreadableError,
+    is_shared,
+    read_bytes,
+    read_text,
+    run_program,
+    some,
+)
+
+
+def check_machine(asked: Asked) -> Group:
+    """Whether the lock's compiled files can run here at all."""
+    system, _, machine = asked.lock.platform.partition("-")
+    found = {"system": platform.system(), "machine": platform.machine(), "glibc": glibc_version() or "-"}
+    findings: list[Finding] = []
+    if found["system"].lower() != system:
+        findings.append(Finding("system-differs", {"found": found["system"]}))
+    if found["machine"] != machine:
+        findings.append(Finding("processor-differs", {"found": found["machine"], "wanted": machine}))
+    glibc = {"found": found["glibc"], "wanted": asked.lock.glibc}
+    if found["glibc"] == "-":
+        findings.append(Finding("glibc-missing", glibc))
+    elif _numbers(found["glibc"]) < _numbers(asked.lock.glibc):
+        findings.append(Finding("glibc-old", glibc))
+    return Group("machine", findings, found)
+
+
+def check_python(asked: Asked, found: Mapping[str, Installed]) -> Group:
+    """Whether this interpreter takes the lock's wheels, and is the lock's environment, and one of its own."""
+    line = asked.line
+    values = {"found": platform.python_version(), "wanted": line, "python": sys.executable, "fresh": asked.fresh}
+    findings: list[Finding] = []
+    kind = platform.python_implementation()
+    if kind == "CPython" and sysconfig.get_config_var("Py_GIL_DISABLED"):
+        kind = "free-threaded CPython"
+    if kind != "CPython":
+        findings.append(Finding("python-differs", {**values, "found": f"{values['found']} ({kind})"}))
+    elif ".".join(map(str, sys.version_info[:2])) != line:
+        findings.append(Finding("python-differs", values))
+    findings += () if findings else check_environment(asked, found)
+    if not findings and is_shared():
+        findings.append(Finding("python-shared", values))
+    return Group("python", findings, values)
+
+
+def glibc_version() -> str:
+    """`2.36`, or nothing where the C library is another one."""
+    try:
+        name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
+    except (ValueError, OSError, AttributeError):
+        return ""
+    return version if name == "glibc" else ""
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in version.split(".") if part.isdigit()]
+
 
 _VERSION = re.compile(
     r"""
@@ -32,41 +92,23 @@ def canonical_name(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def canonical_version(text: str) -> str:
-    """PEP 440's normal form, `2024.1.5` of `2024.01.05`; a text that is no version stays as it is."""
+def same_version(one: str, other: str) -> bool:
+    """Whether two texts spell one version (PEP 440): `1.0` is `1.0.0`, `2024.01.05` is `2024.1.5`."""
+    return one == other or _version_key(one) == _version_key(other)
+
+
+def _version_key(text: str) -> object:
+    """What all spellings of a version have in common; the text of what is no version."""
     match = _VERSION.fullmatch(text.strip())
     if match is None:
         return text
-    epoch = int(match["epoch"] or 0)
-    version = f"{epoch}!" if epoch else ""
-    version += _counted(match["release"], ".")
-    if match["pre"]:
-        pre = match["pre"].lower()
-        version += f"{_SPELLINGS.get(pre, pre)}{int(match['pre_number'] or 0)}"
-    if match["implied"] or match["post"]:
-        version += f".post{int(match['implied'] or match['post_number'] or 0)}"
-    if match["dev"]:
-        version += f".dev{int(match['dev_number'] or 0)}"
-    if match["local"]:
-        version += "+" + _counted(re.sub("[-_]", ".", match["local"].lower()), ".")
-    return version
-
-
-def same_version(one: str, other: str) -> bool:
-    """Whether two canonical texts spell one version: `1.0` is `1.0.0`."""
-    return one == other or _trimmed(one) == _trimmed(other)
-
-
-def _trimmed(text: str) -> str:
-    match = _VERSION.fullmatch(text)
-    if match is None:
-        return text
-    start, end = match.span("release")
-    return text[:start] + re.sub(r"(\.0)+$", "", match["release"]) + text[end:]
-
-
-def _counted(text: str, mark: str) -> str:
-    return mark.join(str(int(part)) if part.isdigit() else part for part in text.split(mark))
+    epoch, release = int(match["epoch"] or 0), re.sub(r"(\.0+)+$", "", match["release"]).split(".")
+    pre = (match["pre"] or "").lower()
+    post = int(match["implied"] or match["post_number"] or 0) if match["implied"] or match["post"] else None
+    dev = int(match["dev_number"] or 0) if match["dev"] else None
+    local = re.split("[-_.]", (match["local"] or "").lower())
+    parts = [[int(part) if part.isdigit() else part for part in several] for several in (release, local)]
+    return epoch, parts, _SPELLINGS.get(pre, pre), int(match["pre_number"] or 0), post, dev
 
 
 _HEADER = re.compile(rb"^(Name|Version)[ \t]*:[ \t]*([^\r\n]*?)[ \t]*\r?$", re.MULTILINE)
@@ -89,9 +131,8 @@ class Installed(NamedTuple):
         folder = about.get("dir_info")
         if isinstance(folder, dict) and folder.get("editable") is True:
             return re.sub("^file://", "", str(about.get("url", "")))
-        if not self.info.endswith(".dist-info") and not read_names(self.info):
-            return self.root  # setup.py develop, without a list of what it installed
-        return ""
+        listed = not os.path.isdir(self.info) or os.path.isfile(os.path.join(self.info, "installed-files.txt"))
+        return "" if listed or self.info.endswith(".dist-info") else self.root  # setup.py develop
 
 
 def installed_distributions(paths: Iterable[str]) -> tuple[dict[str, Installed], list[Finding]]:
@@ -153,12 +194,7 @@ def _read(root: str, path: str) -> tuple[Installed, list[Finding]]:
         direct = None
         values = {"name": canonical_name(name), "path": os.path.join(path, "direct_url.json"), "why": str(error)}
         findings.append(Finding("metadata-broken", values))
-    return Installed(canonical_name(name), canonical_version(version), root, path, installer, direct), findings
-
-
-def read_names(info: str) -> bool:
-    """Whether an .egg-info knows its files."""
-    return os.path.isfile(os.path.join(info, "installed-files.txt")) or not os.path.isdir(info)
+    return Installed(canonical_name(name), version, root, path, installer, direct), findings
 
 
 _TOOLS = ("pip", "setuptools", "wheel")  # what an environment is made with
@@ -196,7 +232,7 @@ def check_distributions(
         command = f"{asked.python} -m pip uninstall {' '.join(map(shlex.quote, extra))}"
         command = command if all(_is_ours(found[name]) for name in extra) else asked.fresh
         findings.append(Finding("distribution-extra", some(extra, _NAMED), command))
-    return Group("distributions", tuple(findings), "distributions", {"count": str(len(locked))})
+    return Group("distributions", findings, {"count": str(len(locked))})
 
 
 def extra_distributions(asked: Asked, found: Iterable[str]) -> list[str]:
@@ -253,3 +289,40 @@ def _source(pin: LockedDistribution, there: Installed) -> tuple[str, str]:
 def _folder(finding: Finding) -> str:
     """The .dist-info folder of a file in it."""
     return finding.values["path"].rpartition("/")[0]
+
+
+_SECONDS_OF_PIP = 300
+_COMPLAINT = re.compile(r"(\S+) (\S+) (?:requires ([A-Za-z0-9._-]+)|has requirement ([A-Za-z0-9._-]+))")
+
+
+def check_requirements(asked: Asked) -> Group:
+    """Whether every distribution has what it asks for.
+
+    Without PYTHONPATH, on which CANN puts distributions of its own that pip cannot judge.
+    """
+    environ = {key: value for key, value in asked.environ.items() if not key.startswith("PIP_")}
+    command = [sys.executable, "-I", "-m", "pip", "--disable-pip-version-check", "check"]
+    ran = run_program(command, environ, _SECONDS_OF_PIP)
+    complaints = ran.output.splitlines()
+    if any(line.endswith("No module named pip") for line in ran.errors):
+        return Group("requirements", [Finding("pip-missing", {"python": asked.python})])
+    if ran.status not in (0, 1) or (ran.status == 1 and not complaints):
+        error = ran.why or (ran.errors[-1] if ran.errors else f"exit status {ran.status}")
+        return Group("requirements", [Finding("pip-failed", {"error": error, "python": asked.python})])
+    findings: list[Finding] = []
+    expected = 0
+    for line in complaints:
+        if _expected(asked, line):
+            expected += 1
+        elif line.strip() and not line.startswith("No broken requirements found"):
+            findings.append(Finding("requirement-broken", {"complaint": line.strip(), "install": asked.install}))
+    note = "requirements-but" if expected else "requirements"
+    return Group("requirements", findings, {"count": str(expected)}, note)
+
+
+def _expected(asked: Asked, line: str) -> bool:
+    match = _COMPLAINT.match(line)
+    if match is None:
+        return False
+    package, version, name = canonical_name(match[1]), match[2], canonical_name(match[3] or match[4])
+    return any((package, name) == (row[0], row[2]) and same_version(version, row[1]) for row in asked.lock.overrides)

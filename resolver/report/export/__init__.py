@@ -1,1 +1,0 @@
-"""A lock in formats of other tools. Made on demand, and not stored beside the lock."""

@@ -1,1 +1,0 @@
-"""What has happened to locks and facts upstream, as text in two languages and as JSON."""

@@ -1,0 +1,304 @@
+"""CANN, the driver, the SoC and a tensor on the NPU: what files of CANN and npu-smi say of them.
+
+CANN: `version.info` says `Version=8.2.0.0.201`, which is an internal number, and the release as `version_dir`;
+`version.cfg` has `[internal:release]`, and beside what runs now a history of what was installed. So only
+ascend_toolkit_install.info, `*_running_version` and `version_dir` are looked at.
+
+npu-smi is asked for what it calls Software Version, and for the chip's names: an A2 has a Chip Type and a Chip Name
+(`Ascend`, `910B4`), an A3 a Chip Name and an NPU Name (`Ascend910`, `9392`). Numbers of cards need not be consecutive.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import platform
+import re
+import shlex
+import shutil
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from resolver.model.system import SystemVersion
+from resolver.verify.check import (
+    Asked,
+    DriverNeed,
+    Finding,
+    Group,
+    UnreadableError,
+    assignments,
+    read_text,
+    run_program,
+    some,
+)
+from resolver.verify.imports import run_python, shown_command
+
+_HOMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")  # set_env.sh sets both; torch_npu goes by the first
+_PARTS = ("toolkit", "runtime", "compiler", "opp", "opp_kernel", "hccl")
+_NNAL_UP = 4  # ATB_HOME_PATH is nnal/atb/latest/atb/cxx_abi_1, the file lies in latest
+
+
+class _Part(NamedTuple):
+    """A part of CANN, its release as written and as it is compared, and the file that says so."""
+
+    name: str
+    text: str
+    path: str
+    version: SystemVersion
+
+
+def check_cann(asked: Asked) -> Group:
+    """Whether the active CANN is the lock's, all of it of one release."""
+    wanted = asked.lock.system["cann"]
+    variable = next((name for name in _HOMES if asked.environ.get(name)), "")
+    home = asked.environ.get(variable, "")
+    values = {"wanted": wanted, "home": home, "found": "", "variable": variable}
+    if not os.path.isdir(home):
+        code = "cann-gone" if home else "cann-inactive"
+        return Group("cann", [Finding(code, values, _activation(asked, any_release=True))], values)
+    parts, findings = _parts(home)
+    if variable != _HOMES[0]:
+        findings.append(Finding("cann-half-active", values, _sourced([f"{home}/set_env.sh"])))
+    if not parts:
+        told = {"path": f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info", "why": "no such file"}
+        told = next((dict(finding.values) for finding in findings if finding.code == "cann-file-unreadable"), told)
+        return Group("cann", [Finding("cann-unreadable", {**values, **told})], values)
+    first = parts[0]
+    values["found"] = first.text
+    if not first.version.same_release(SystemVersion.parse(wanted)):
+        findings.insert(0, Finding("cann-differs", values, _activation(asked, any_release=False)))
+    others = [part for part in parts if not part.version.same_release(first.version)]
+    if others:
+        named = some([f"{part.name} {part.text} ({part.path})" for part in others])
+        findings.append(Finding("cann-parts-differ", {**values, **named}))
+    findings += _nnal(asked, first.version)
+    return Group("cann", findings, values)
+
+
+def _parts(home: str) -> tuple[list[_Part], list[Finding]]:
+    """The releases of the parts, that of the toolkit first, and what could not be read."""
+    found: list[_Part] = []
+    findings: list[Finding] = []
+    for parts in (_install_record(home), _running(home), *(_version_dir(home, part) for part in _PARTS)):
+        try:
+            found.extend(parts)
+        except UnreadableError as error:
+            findings.append(Finding("cann-file-unreadable", error.values))
+    return found, findings
+
+
+def _part(name: str, text: str, path: str) -> _Part:
+    return _Part(name, text, path, _parsed(text, path))
+
+
+def _install_record(home: str) -> Iterator[_Part]:
+    path = f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info"
+    text = read_text(path)
+    if text is not None:
+        version = assignments(text).get("version", "")
+        if not version:
+            raise UnreadableError(path, "it has no line `version=`")
+        yield _part("toolkit", version, path)
+
+
+def _running(home: str) -> Iterator[_Part]:
+    path = f"{home}/version.cfg"
+    rows = assignments(read_text(path) or "")
+    names = [key[: -len("_running_version")] for key in rows if key.endswith("_running_version")]
+    for name in sorted(names, key=lambda name: (name != "toolkit", name)):
+        pair = re.fullmatch(r"\[[^\]:]*:([^\]:]+)\]", rows[f"{name}_running_version"])
+        if pair is None:
+            raise UnreadableError(path, f"`{name}_running_version` is not [internal:release]")
+        yield _part(name, pair[1], path)
+
+
+def _version_dir(home: str, part: str) -> Iterator[_Part]:
+    path = f"{home}/{part}/version.info"
+    release = assignments(read_text(path) or "").get("version_dir")
+    if release is not None:
+        yield _part(part, release, path)
+
+
+def _nnal(asked: Asked, release: SystemVersion) -> list[Finding]:
+    """NNAL must be the same release as the toolkit. Its file says `Version : 8.0.0.B100`."""
+    folder = asked.environ.get("ATB_HOME_PATH", "")
+    for _ in range(_NNAL_UP if folder else 0):
+        path = f"{folder}/version.info"
+        try:
+            found = assignments(read_text(path) or "").get("version")
+            if found is not None:
+                values = {"found": found, "wanted": str(release), "path": path}
+                return [] if _parsed(found, path).same_release(release) else [Finding("nnal-differs", values)]
+        except UnreadableError as error:
+            return [Finding("cann-file-unreadable", error.values)]
+        folder = os.path.dirname(folder)
+    return []
+
+
+def _activation(asked: Asked, *, any_release: bool) -> str:
+    """The command that activates the lock's release, or any if there is none; nothing where there is none of them."""
+    release = asked.lock.system["cann"]
+    names = [f"cann-{release}", f"ascend-toolkit/{release}", *(["cann", "ascend-toolkit"] if any_release else [])]
+    homes = [asked.ascend, *(f"{home}/Ascend" for home in (asked.environ.get("HOME"),) if home)]
+    return _sourced([f"{home}/{name}/set_env.sh" for home in homes for name in names])
+
+
+def _sourced(scripts: list[str]) -> str:
+    """The command that sources the first of the scripts that is there."""
+    return next((f". {shlex.quote(script)}" for script in scripts if os.path.isfile(script)), "")
+
+
+def _parsed(text: str, where: str) -> SystemVersion:
+    try:
+        return SystemVersion.parse(text)
+    except ValueError as error:
+        raise UnreadableError(where, str(error) if text else "it has no line `Version=`") from None
+
+
+# vllm_ascend/device/hardware.py: ascend910b1 to b4-1; ascend910_9391 and so on; ascend310p1 and so on; ascend950
+_FAMILIES = (("A2", r"910b"), ("A3", r"910_9[0-9]{3}"), ("310P", r"310p"), ("A5", r"950"))
+
+_TENSOR = """
+import torch, torch_npu
+ones = torch.ones(2, 2).npu()
+tell({"sum": float((ones + ones).sum().cpu()), "count": torch.npu.device_count(), "name": torch.npu.get_device_name(0)})
+"""
+
+
+class NpuTool(NamedTuple):
+    """What npu-smi says: of the driver, of the first chip, and how many NPUs there are. Empty where it says nothing."""
+
+    driver: str = ""
+    chip: str = ""
+    npus: int = 0
+
+
+def ask_npu_smi(asked: Asked) -> NpuTool | None:
+    """The answers of npu-smi; None where there is none that answers."""
+    folders = [*asked.environ.get("PATH", "").split(os.pathsep), "/usr/local/bin", "/usr/local/sbin"]
+    tool = shutil.which("npu-smi", path=os.pathsep.join(filter(os.path.isabs, folders)))  # none of the current folder
+    chips = _info(asked, tool, "-m") if tool else None
+    if tool is None or chips is None:
+        return None
+    rows = re.findall(r"^\s*(\d+)\s+(\d+)\s+(\d+)\s+\S", chips, re.MULTILINE)
+    if not rows:
+        return NpuTool()
+    card, chip = rows[0][:2]
+    board = assignments(_info(asked, tool, "-t", "board", "-i", card) or "")
+    about = assignments(_info(asked, tool, "-t", "board", "-i", card, "-c", chip) or "")
+    name, npu = about.get("chip name", ""), about.get("npu name", "")
+    if npu and npu.upper() != "NA":
+        name = f"{name}_{npu}"
+    elif not name.lower().startswith("ascend"):
+        name = about.get("chip type", "") + name
+    return NpuTool(board.get("software version", ""), name, len(rows))
+
+
+def _info(asked: Asked, tool: str, *arguments: str) -> str | None:
+    ran = run_program([tool, "info", *arguments], asked.environ)
+    return ran.output if ran.status == 0 else None
+
+
+def has_npu(tool: NpuTool | None) -> bool:
+    """Whether this machine, or the container, has an NPU: by npu-smi or by its devices."""
+    return bool(tool and tool.npus) or bool(glob.glob("/dev/davinci[0-9]*"))
+
+
+def soc_family(name: str) -> str:
+    """`A2` for Ascend910B4, `A3` for Ascend910_9392; nothing for a name that is not known."""
+    return next((family for family, form in _FAMILIES if re.search(form, name, re.IGNORECASE)), "")
+
+
+def told_soc(tool: NpuTool | None) -> str:
+    """A line such as `A2 (Ascend910B4)`, for install.sh; nothing where the family is not known."""
+    family = soc_family(tool.chip) if tool else ""
+    return f"{family} ({tool.chip})\n" if tool and family else ""
+
+
+def check_soc(asked: Asked, tool: NpuTool | None) -> Group:
+    """Whether the chips are of the family that the lock's binaries and CANN's operators are for."""
+    wanted = asked.lock.system["soc"]
+    chip = tool.chip if tool else ""
+    family = soc_family(chip)
+    values = {"wanted": wanted, "found": family, "chip": chip or "-"}
+    code = "" if family.upper() == wanted.upper() else "soc-differs"
+    if not family:
+        code = "soc-unnamed" if chip else "soc-unknown"
+    return Group("soc", [Finding(code, values)] if code else [], values)
+
+
+def check_npu(asked: Asked, tool: NpuTool | None) -> Group:
+    """Whether torch_npu computes two and two on the first NPU."""
+    values = {"count": "0", "name": "-"}
+    if not has_npu(tool):
+        return Group("npu", [Finding("npu-absent", values)], values)
+    run = run_python(asked, _TENSOR)
+    row = next((row for row in run.rows if "sum" in row), None)
+    if row is None:
+        code = "import torch, torch_npu; print(torch.ones(2, 2).npu())"
+        told = {"error": run.error, "command": shown_command(asked, code)}
+        return Group("npu", [Finding("npu-failed", told)], values)
+    values = {"count": str(row["count"]), "name": str(row["name"])}
+    findings = [] if row["sum"] == 8.0 else [Finding("npu-wrong", {"found": str(row["sum"])})]
+    wanted, family = asked.lock.system.get("soc", ""), soc_family(values["name"])
+    if wanted and family and family.upper() != wanted.upper() and not (tool and soc_family(tool.chip)):
+        findings.append(Finding("soc-differs", {"wanted": wanted, "found": family, "chip": values["name"]}))
+    return Group("npu", findings, values)
+
+
+def check_hdk(asked: Asked, tool: NpuTool | None) -> Group:
+    """Whether the driver is no older than the target's, and meets what else the lock asks of it."""
+    wanted = asked.lock.system.get("hdk", "")
+    needs = asked.lock.driver
+    path = f"{asked.ascend}/driver/version.info"
+    running = tool.driver if tool else ""
+    told = ", ".join([*([f"hdk >= {wanted}"] if wanted else []), *(f"{need.by}: {need.wanted}" for need in needs)])
+    values = {"wanted": wanted, "found": "", "path": path, "running": running, "asked": told}
+    version = None
+    try:
+        text = read_text(path)
+        if text is not None:
+            rows = assignments(text)
+            values["found"] = rows.get("version") or rows.get("package_version") or ""
+        elif running:
+            values["found"], values["path"] = running, "npu-smi"
+        if text is not None or running:
+            version = _parsed(values["found"], values["path"])
+    except UnreadableError as error:
+        code = "hdk-unreadable" if wanted else "hdk-file-unreadable"
+        return Group("hdk", [Finding(code, {**values, **error.values})], values)
+    if version is None:
+        missing = [Finding("hdk-missing", values)] if wanted else []
+        return Group("hdk", missing, values, "hdk-unseen" if needs else "hdk-none")
+    findings = list(_unmet(needs, version, values["found"], values["path"]))
+    if wanted and version.before(SystemVersion.parse(wanted)):
+        findings.insert(0, Finding("hdk-old", values))
+    try:
+        if running and not _parsed(running, "npu-smi").same_release(version):
+            findings.append(Finding("hdk-not-running", values))
+    except UnreadableError:
+        pass  # a form that only npu-smi uses; the file is what counts
+    return Group("hdk", findings, values, "hdk-met" if told else "hdk-any")
+
+
+def _unmet(needs: Sequence[DriverNeed], version: SystemVersion, found: str, path: str) -> Iterator[Finding]:
+    """What is asked of the driver and this one does not meet, what must be met first."""
+    for need in sorted(needs, key=lambda need: not need.binding):
+        if not any(all(_holds(version, sign, text) for sign, text in clauses) for clauses in need.ranges):
+            values = {
+                "found": found,
+                "path": path,
+                "by": need.by,
+                "asked": need.wanted,
+                "strength": need.strength,
+                "source": need.source,
+            }
+            yield Finding("hdk-refused" if need.binding else "hdk-unmet", values, reason=need.reason)
+
+
+def _holds(version: SystemVersion, sign: str, text: str) -> bool:
+    """One comparison; `== 25.5.*` is about the release line."""
+    if not text.endswith(".*"):
+        return version.holds(sign, SystemVersion.parse(text))
+    line = tuple(map(int, text[:-2].split(".")))
+    return (version.line[: len(line)] == line) == (sign == "==")

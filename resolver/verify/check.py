@@ -1,0 +1,232 @@
+"""What checks stand on: the lock, what a run was asked, what they tell, and files that others wrote."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import stat
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+_LONGEST_FILE = 1 << 20
+_SECONDS = 60
+
+
+class LockedDistribution(NamedTuple):
+    """A pin. `stage` says when it is installed; `sha256` are its files, of which none is known before for a build.
+
+    `commit` and `editable` speak of a pin from git.
+    """
+
+    name: str
+    version: str
+    stage: int
+    built: bool = False
+    sha256: Sequence[str] = ()
+    commit: str = ""
+    editable: bool = False
+
+
+class DriverNeed(NamedTuple):
+    """What `by` asks of the driver: any of `ranges`, each of them all of its comparisons, such as `>=` and `25.0.rc1`.
+
+    `wanted` says the same for people, `reason` why and who says so, in each language. Where it is not `binding`, what
+    does not meet it is a warning.
+    """
+
+    by: str
+    wanted: str
+    ranges: Sequence[Sequence[Sequence[str]]]
+    binding: bool
+    strength: str
+    source: str
+    reason: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class LockedStack:
+    """All that verify.py knows of the lock that it belongs to; `texts` are what it tells, by language and code."""
+
+    stack: str
+    target: str
+    platform: str
+    python: str
+    glibc: str
+    system: Mapping[str, str] = field(default_factory=dict)
+    pins: Mapping[str, LockedDistribution] = field(default_factory=dict)
+    overrides: Sequence[Sequence[str]] = ()
+    imports: Sequence[str] = ()
+    import_env: Mapping[str, str] = field(default_factory=dict)
+    rewritten: Sequence[str] = ()
+    absent: Mapping[str, str] = field(default_factory=dict)
+    driver: Sequence[DriverNeed] = ()
+    texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: str) -> LockedStack:
+        """Read the lock's data, which is the last text of this file."""
+        raw: dict[str, Any] = json.loads(text)
+        pins = {pin["name"]: LockedDistribution(**pin) for pin in raw["pins"]}
+        return cls(**{**raw, "pins": pins, "driver": [DriverNeed(**need) for need in raw["driver"]]})
+
+
+def is_shared() -> bool:
+    """Whether this Python is in no virtual or conda environment, as install.sh has it."""
+    return sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.prefix, "conda-meta"))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What this run was asked: the lock, where things are, and how thoroughly."""
+
+    lock: LockedStack
+    folder: str
+    environ: Mapping[str, str]
+    ascend: str = "/usr/local/Ascend"
+    wheelhouse: str = ""
+    full: bool = False
+
+    @property
+    def line(self) -> str:
+        """`3.11`, the line of Python that the lock is for."""
+        return ".".join(self.lock.python.split(".")[:2])
+
+    @property
+    def python(self) -> str:
+        """The environment's Python, for commands that are shown."""
+        return shlex.quote(sys.executable)
+
+    @property
+    def install(self) -> str:
+        """The command that installs what is missing."""
+        return self._install("--python", sys.executable, *(["--system"] if is_shared() else []))
+
+    @property
+    def fresh(self) -> str:
+        """The command that makes an environment of its own for the lock."""
+        return f"python{self.line} -m venv env && . env/bin/activate && {self._install()}"
+
+    def _install(self, *options: str) -> str:
+        wheelhouse = ["--wheelhouse", self.wheelhouse] if self.wheelhouse else []
+        return " ".join(map(shlex.quote, ["bash", f"{self.folder}/install.sh", *options, *wheelhouse]))
+
+    def again(self, *names: str) -> str:
+        """The command that takes distributions away and installs what the lock has of them.
+
+        Without pip nothing can be installed, so Python's own takes the place of one that goes. From a Python that
+        other programs share nothing is taken away.
+        """
+        if is_shared():
+            return self.fresh
+        commands = [f"{self.python} -m pip uninstall -y {' '.join(map(shlex.quote, names))}"]
+        if "pip" in names:
+            commands.append(f"{self.python} -m ensurepip")
+        return " && ".join([*commands, self.install])
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is not as locked, or could not be told.
+
+    `code` begins the codes of its texts, `-what`, `-why` and `-mend`; `values` fills their placeholders. `mend` is a
+    command that is better than the text, `reason` what `{reason}` stands for in each language.
+    """
+
+    code: str
+    values: Mapping[str, str]
+    mend: str = ""
+    reason: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Group:
+    """What one check found. `note` is the code of the text for the line of a group that is fine, if not its name."""
+
+    name: str
+    findings: Sequence[Finding]
+    values: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
+
+
+def some(items: Sequence[str], most: int = 3) -> dict[str, str]:
+    """The values `list` and `count` of a sentence that names a few of many."""
+    text = ", ".join(items[:most])
+    return {"list": text if len(items) <= most else f"{text}, …", "count": str(len(items))}
+
+
+class UnreadableError(Exception):
+    """A file that is there and cannot be read, or says nothing that makes sense."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(path, why)
+        self.path = path
+        self.why = why
+
+    @property
+    def values(self) -> dict[str, str]:
+        """As a finding names it."""
+        return {"path": self.path, "why": self.why}
+
+
+def read_text(path: str) -> str | None:
+    """The text of a small file; None where there is none."""
+    try:
+        content = read_bytes(path, _LONGEST_FILE)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:  # ValueError: a path with a null in it
+        raise UnreadableError(path, getattr(error, "strerror", None) or str(error)) from None
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UnreadableError(path, f"byte {error.start} is not UTF-8") from None
+
+
+def read_bytes(path: str, limit: int = -1) -> bytes:
+    """The first so many bytes of a file, all without a limit; raises OSError and UnreadableError.
+
+    What is no plain file is not opened: a pipe would be waited for.
+    """
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise UnreadableError(path, "it is not a regular file")
+    with open(path, "rb") as handle:
+        return handle.read(limit)
+
+
+def assignments(text: str) -> dict[str, str]:
+    """Lines like `Version=25.3.rc1` or `Chip Name   : 910B4`: the first of each key, in lower case."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        match = re.match(r"\s*([A-Za-z][\w .-]*?)\s*[=:]\s*(.*?)\s*$", line)
+        if match:
+            found.setdefault(match[1].lower(), match[2])
+    return found
+
+
+class Ran(NamedTuple):
+    """What a program printed, and how it ended: with a status, or without one, and why."""
+
+    status: int | None
+    output: str
+    errors: list[str]
+    why: str
+
+
+def run_program(command: Sequence[str], environ: Mapping[str, str], seconds: int = _SECONDS) -> Ran:
+    """Run a program that the machine or the environment has, for at most so long."""
+    try:
+        done = subprocess.run(  # noqa: S603
+            command, env=dict(environ), stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        output = (error.stdout or b"").decode("utf-8", "replace")
+        return Ran(None, output, [], f"it took more than {seconds // 60} minutes")
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        return Ran(None, "", [], getattr(error, "strerror", None) or str(error))
+    errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return Ran(done.returncode, done.stdout.decode("utf-8", "replace"), errors, "")

@@ -1,0 +1,145 @@
+"""Statements and changes of every kind, singular and plural, and all that is said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from resolver.i18n import translate
+from resolver.model import fact as facts
+from resolver.model.dependency import NeedSource
+from resolver.model.explanation import Change, ChangeKind, Closing, Contradiction, Environment, Fix
+from resolver.model.message import Message
+from resolver.model.release import Reason, Rejection
+from resolver.model.resolution import (
+    Asks,
+    Forbids,
+    Has,
+    Lack,
+    Lacks,
+    Needs,
+    Refusal,
+    Shares,
+    Span,
+    Statement,
+    Unread,
+)
+from resolver.model.text import Language
+from resolver.report.document import told
+from resolver.report.explanation.changes import change_sentence, requires_sentence
+from resolver.report.explanation.places import place_of
+from resolver.report.explanation.sentences import claim, closing_sentence, sentence, statement_details
+from tests.unit.report.samples import fact
+
+ONE = (Span("0.28.0", "0.28.0", 1),)
+TWO = (Span("0.27.0", "0.28.0", 2),)
+FIVE = (Span("0.27.0", "0.29.1", 5),)
+CANDIDATES = tuple(Span(f"2.{at}rc1", f"2.{at}rc1", 1) for at in range(9, 0, -1))
+WHEEL = Rejection("x-1-cp312-none-any.whl", Reason.TAGS, "cp312-none-any")
+OTHER = Rejection("x-1-cp310-none-any.whl", Reason.TAGS, "cp310-none-any")
+ARCHIVE = Rejection("x-1.tar.gz", Reason.PYTHON, "Requires-Python >=3.12")
+NEWER = [Rejection(f"x-1-cp{python}-cp{python}-manylinux_2_28_aarch64.whl", Reason.TAGS) for python in (311, 312)]
+MACHINE = (("processor", "aarch64"), ("glibc", "2.17"), ("python", "3.11"))
+
+
+def needs(versions: tuple[Span, ...], source: NeedSource = NeedSource.METADATA) -> Needs:
+    return Needs(subject="trl", versions=versions, needs="vllm<0.13.0", source=source, where="trl.whl")
+
+
+def lacks(lack: Lack, *refusals: Refusal, **more: object) -> Lacks:
+    given: dict[str, object] = {"subject": "x", "wanted": "", "where": "pypi", "count": len(refusals), **more}
+    return Lacks(lack=lack, refusals=refusals, **given)  # type: ignore[arg-type]
+
+
+def refusal(version: str, *files: Rejection) -> Refusal:
+    return Refusal(version=version, files=files)
+
+
+STATEMENTS: tuple[Statement, ...] = (
+    Asks(text="trl[vllm]==0.28.0", where="a:1"),
+    Asks(text="numpy==2", where="--package"),
+    Has(component="cann", value="8.5.0", where="a:2"),
+    needs(ONE),
+    needs(TWO),
+    needs((Span("1.0", "1.0", 1), *FIVE)),
+    needs(()),
+    needs(ONE, NeedSource.BUILD),
+    Forbids(subject="trl", versions=TWO, fact=fact(facts.Excludes, "trl")),
+    Forbids(subject="deep-ep", versions=ONE, fact=fact(facts.Names, "deep-ep", index="huawei")),
+    Shares(fact=fact(facts.Collides, "triton-ascend", other="triton", module="triton")),
+    Shares(fact=fact(facts.Absent, "triton-ascend", other="triton")),
+    lacks(Lack.SOURCE, wanted=">=9.9", newest="2.0"),
+    lacks(Lack.PROJECT),
+    lacks(Lack.RELEASE, wanted="==9.9", newest="2.0"),
+    lacks(Lack.RELEASE, wanted="==1.5", newest="2.0", nearest=("1.4", "1.6")),
+    lacks(Lack.RELEASE, wanted="==0.5", newest="2.0", nearest=("0.9",)),
+    lacks(Lack.RELEASE, wanted="==9.9"),
+    lacks(Lack.RELEASE),
+    lacks(Lack.RELEASE, wanted="==9.9", unread=(Unread(Reason.NAME, 1, "x.whl"),)),
+    lacks(Lack.RELEASE, unread=(Unread(Reason.FOREIGN, 38, "y-1.zip"), Unread(Reason.FORMAT, 2, "x-1.exe"))),
+    lacks(Lack.FILE, refusal("1", WHEEL)),
+    lacks(Lack.FILE, refusal("1", WHEEL, OTHER)),
+    lacks(Lack.FILE, refusal("1", WHEEL, OTHER, ARCHIVE)),
+    lacks(Lack.FILE, refusal("2", WHEEL), refusal("1", ARCHIVE), count=9),
+    lacks(Lack.FILE, wanted="<2"),
+    lacks(Lack.UNUSABLE, refusal("1", Rejection("x-1.whl", Reason.METADATA, "its METADATA is empty"))),
+    lacks(Lack.UNUSABLE, refusal("1", Rejection("x-1.whl", Reason.METADATA))),
+    lacks(Lack.PRERELEASE, refusal("2rc1")),
+    lacks(Lack.NEEDLESS, refusal("2rc1")),
+    lacks(Lack.YANKED, refusal("2"), refusal("1")),
+    lacks(Lack.CUTOFF, refusal("2"), count=2),
+    lacks(Lack.UNREACHABLE, unreachable=("huawei",)),
+    lacks(Lack.FILE, refusal("1", WHEEL, ARCHIVE)),
+    lacks(Lack.FILE, refusal("1", *[WHEEL] * 6)),
+    lacks(Lack.FILE, refusal("2", WHEEL, OTHER), refusal("1", ARCHIVE)),
+    lacks(Lack.UNUSABLE, refusal("1", Rejection("x-1.tar.gz", Reason.DYNAMIC, "`x-1.tar.gz` has no static metadata"))),
+    lacks(Lack.UNUSABLE, where="x-1.whl"),
+    # a file that needs more than another one is no further way in
+    replace(lacks(Lack.FILE, refusal("1", *NEWER)), machine=MACHINE),
+    Forbids(subject="trl", versions=ONE, fact=fact(facts.Excludes, "trl", reason_zh="")),
+    # of releases all over the ends and the number are told, as of candidates between releases, each a run of its own
+    needs(CANDIDATES),
+    needs(CANDIDATES[1:]),
+)
+
+
+def change(kind: ChangeKind, before: str, after: str, steps: int = 0, years: int = 0, subject: str = "demo") -> Change:
+    return Change(kind=kind, subject=subject, before=before, after=after, where="a:1", steps=steps, years=years)
+
+
+BOTH = "demo[fast,safe]==2.0"
+CHANGES = (
+    change(ChangeKind.EXTRA, "demo[fast]==2.0", "demo==2.0"),
+    change(ChangeKind.EXTRA, BOTH, "demo[safe]==2.0"),
+    change(ChangeKind.EXTRA, BOTH, "demo==2.0"),
+    change(ChangeKind.VERSION, BOTH, "demo[safe]==1.0", -1),
+    change(ChangeKind.VERSION, "cann in 8.5.0", "cann in 8.3.RC1"),
+    change(ChangeKind.VERSION, "demo==2.0", "demo==1.0rc1", -9, -3),
+    change(ChangeKind.VERSION, "demo==1", "demo==2", 1, 1),
+    change(ChangeKind.COMPONENT, "A3", "A2", subject="soc"),  # another SoC is another machine
+    change(ChangeKind.COMPONENT, "", "A2", subject="soc"),
+)
+
+
+def split(shared: int) -> Iterator[Message]:
+    """Both environments of a stack in two, which share so many lines: many are counted."""
+    lines = tuple(f"tool-{letter}" for letter in "abcdefg"[:shared])
+    environments = tuple(
+        Environment(name=f"demo-{at}", requires=(*lines, line), pins=(), count=1)
+        for at, line in enumerate(("trl==0.28.0", "vllm==0.13.0"), 1)
+    )
+    fix = Fix(name="A", changes=(), environments=environments, files=(), risky=False)
+    return (requires_sentence(fix, environment) for environment in environments)
+
+
+def all_sentences(language: Language) -> str:
+    """Each statement with its origin, and what is told below it; then the other sentences, a line each."""
+    lines = []
+    for statement in STATEMENTS:
+        lines.append(f"{translate(sentence(statement), language)} @ {told(place_of(statement).text, language)}")
+        lines += [f"  {translate(detail, language)}" for detail in statement_details(statement)]
+    others = [claim(Contradiction(statements=(needs(ONE),) * count, closing=None)) for count in (1, 2, 4)]
+    others += [closing_sentence(Closing(subject="a", numbers=numbers)) for numbers in ((2,), (2, 4))]
+    others += [*map(change_sentence, CHANGES), *split(7), *split(6)]
+    return "\n".join([*lines, *(translate(one, language) for one in others)]) + "\n"
