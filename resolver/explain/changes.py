@@ -12,7 +12,18 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from resolver.explain.alternatives import Alternatives
-from resolver.explain.costs import EXTRA, LATER, PRACTICE, UNLISTED_LAST, Costs, aged, drops, spares, useless_without
+from resolver.explain.costs import (
+    EXTRA,
+    LATER,
+    PRACTICE,
+    UNLISTED_LAST,
+    Costs,
+    aged,
+    drops,
+    saved,
+    spares,
+    useless_without,
+)
 from resolver.explain.edit import StackText, as_list, table_text
 from resolver.explain.trial import Trials, Undecided
 from resolver.lock.build import applied
@@ -71,21 +82,41 @@ class Changed(msgspec.Struct, frozen=True):
         return Changed(later, text, self.price + LATER, self.risky, self.surcharge)
 
     def then(self, other: Changed) -> Changed:
-        """These changes followed by those of the changed stack. A line that changes twice is reported once."""
-        first = {change.after: change for change in self.changes if change.kind is ChangeKind.VERSION}
-        further = [
-            replace(one, before=own.before, steps=own.steps + one.steps, years=own.years + one.years)
-            if (own := first.pop(one.before, None)) is not None
-            else one
-            for one in other.changes
-        ]
-        kept = [change for change in self.changes if change.kind is not ChangeKind.VERSION or change.after in first]
-        if self.practices and other.practices:  # told as one change
-            (own,) = (change for change in kept if change.kind is ChangeKind.PRACTICE)
-            kept[kept.index(own)] = practices_on([*self.practices, *other.practices], own.where)
-            further = [change for change in further if change.kind is not ChangeKind.PRACTICE]
+        """These changes followed by those of the changed stack. What changes twice is reported, and costs, once."""
+        changes, price = list(self.changes), self.price + other.price
+        for change in other.changes:
+            earlier = next((one for one in changes if _is_continued(one, change)), None)
+            if earlier is None:
+                changes.append(change)
+                continue
+            both = _joined(earlier, change)
+            is_undone = both.before == both.after
+            changes[changes.index(earlier)] = both
+            if is_undone:
+                changes.remove(both)
+            price -= saved(earlier) + saved(change) * is_undone
         surcharge = self.surcharge + other.surcharge
-        return Changed((*kept, *further), other.text, self.price + other.price, self.risky or other.risky, surcharge)
+        surcharge += sum(map(aged, changes)) - sum(map(aged, (*self.changes, *other.changes)))
+        return Changed(tuple(changes), other.text, price, self.risky or other.risky, surcharge)
+
+
+def _is_continued(change: Change, later: Change) -> bool:
+    """Whether a later change is one of the same line, of the same component or of practices, too."""
+    match change.kind, later.kind:
+        case ((ChangeKind.VERSION | ChangeKind.EXTRA), (ChangeKind.VERSION | ChangeKind.EXTRA)):
+            return change.after == later.before
+        case (ChangeKind.COMPONENT, ChangeKind.COMPONENT):
+            return (change.subject, change.target) == (later.subject, later.target)
+        case kinds:
+            return kinds == (ChangeKind.PRACTICE, ChangeKind.PRACTICE)
+
+
+def _joined(change: Change, later: Change) -> Change:
+    if change.kind is ChangeKind.PRACTICE:
+        return practices_on([*change.subject.split(", "), *later.subject.split(", ")], change.where)
+    kind = later.kind if change.kind is ChangeKind.EXTRA else change.kind
+    steps, years = change.steps + later.steps, change.years + later.years
+    return replace(later, kind=kind, before=change.before, steps=steps, years=years)
 
 
 def practices_on(names: Sequence[str], where: str) -> Change:
@@ -97,8 +128,8 @@ def practices_on(names: Sequence[str], where: str) -> Change:
 class Found(msgspec.Struct):
     """The results of a search for fixes.
 
-    `seen` says of every stack that was tried, with or without notes, whether it locks. `unstated` is set if a core
-    was about an archive without static metadata, `unstated_in_wish` if it was a core of the original stack.
+    `seen` says of every stack that was tried for a target, with or without notes, whether it locks. `unstated` is set
+    if a core was about an archive without static metadata, `unstated_in_wish` if it was a core of the original stack.
     `further` contradictions were found on the way. `useless` are stacks that lock, but something in them does not work
     without a line that was dropped. `report` is called with the first fix that goes against nothing.
     """
@@ -107,7 +138,7 @@ class Found(msgspec.Struct):
     fixes: list[tuple[Changed, Resolution]] = msgspec.field(default_factory=list)
     useless: list[tuple[Changed, Resolution]] = msgspec.field(default_factory=list)
     attempts: list[Attempt] = msgspec.field(default_factory=list)
-    seen: dict[tuple[str, bool], bool] = msgspec.field(default_factory=dict)
+    seen: dict[tuple[int, str, bool], bool] = msgspec.field(default_factory=dict)
     unstated: bool = False
     unstated_in_wish: bool = False
     further: list[tuple[Sequence[Ground], Contradiction]] = msgspec.field(default_factory=list)
@@ -143,11 +174,11 @@ class Found(msgspec.Struct):
         """Whether a dropped line's project is installed all the same, and another fix only changes its version."""
         dropped = {name for name in _dropped(changed) if resolution.pin(name)}
         kept = {
-            (ChangeKind.VERSION if change.subject in dropped else change.kind, change.subject)
+            (ChangeKind.VERSION if change.subject in dropped else change.kind, change.subject, change.target)
             for change in changed.changes
         }
         return any(
-            subjects(fix) <= kept and any((ChangeKind.VERSION, name) in subjects(fix) for name in dropped)
+            subjects(fix) <= kept and any((ChangeKind.VERSION, name, "") in subjects(fix) for name in dropped)
             for fix, _ in self.fixes
         )
 
@@ -158,23 +189,26 @@ def is_useless(changed: Changed, resolution: Resolution) -> bool:
     return any(useless_without(dropped, applied(resolution))) if dropped else False
 
 
-def subjects(changed: Changed) -> set[tuple[ChangeKind, str]]:
-    """What changes, practices one by one."""
-    practices = {(ChangeKind.PRACTICE, name) for name in changed.practices}
-    return practices | {(one.kind, one.subject) for one in changed.changes if one.kind is not ChangeKind.PRACTICE}
+def subjects(changed: Changed) -> set[tuple[ChangeKind, str, str]]:
+    """What changes, and for which other target; practices one by one."""
+    practices = {(ChangeKind.PRACTICE, name, "") for name in changed.practices}
+    others = {(one.kind, one.subject, one.target) for one in changed.changes if one.kind is not ChangeKind.PRACTICE}
+    return practices | others
 
 
 def _dropped(changed: Changed) -> set[str]:
     return {change.subject for change in changed.changes if change.kind is ChangeKind.DROP}
 
 
-def attempt(changed: Changed, answer: Refutation | Undecided) -> Attempt:
-    """Changes that gave no lock."""
+def attempt(changed: Changed, answer: Refutation | Undecided, target: str = "") -> Attempt:
+    """Changes that gave no lock, for another `target` if there is one."""
     match answer:
         case Undecided(why=""):
-            return Attempt(changes=changed.changes, outcome=Outcome.UNDECIDED)
+            return Attempt(changes=changed.changes, outcome=Outcome.UNDECIDED, target=target)
         case Undecided():
-            return Attempt(changes=changed.changes, outcome=Outcome.FAILED, why=answer.why)
+            return Attempt(changes=changed.changes, outcome=Outcome.FAILED, why=answer.why, target=target)
+        case Refutation() if target:
+            return Attempt(changes=changed.changes, outcome=Outcome.ELSEWHERE, target=target)
         case Refutation():
             statements = dict.fromkeys(tell(answer.engine.clauses, answer.core).values())
             return Attempt(changes=changed.changes, outcome=Outcome.CONFLICT, because=tuple(statements))
@@ -204,7 +238,7 @@ class Changes:
                 case Component(name):
                     before, after = str(target.system[name]), str(choice[ground].chosen)
                     where = target.places.get(name, self._problem.stack.where)
-                    change = Change(ChangeKind.COMPONENT, name, before, after, where=where)
+                    change = Change(ChangeKind.COMPONENT, name, before, after, where, target=self._trials.target)
                     stack = stack.with_component(self._trials.at, name, after)
                 case Said() if self._costs.is_override(ground):
                     change, stack = self._override(stack, ground)
@@ -221,7 +255,7 @@ class Changes:
                 case _:
                     continue
             changes.append(change)
-        stack = stack.apart(self._trials.at, self._trials.others)
+        stack = stack.apart(self._trials.at)
         price = sum(self._costs.of(ground) or 0 for ground in wanted)
         price += self._alternatives.doubt(choice)
         price += EXTRA * sum(len(self._lost(ground, choice)) for ground in wanted)

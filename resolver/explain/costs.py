@@ -179,12 +179,12 @@ def years_older(years: int) -> int:
 
 
 def saved(change: Change) -> int:
-    """The price saved if a line or a component does not change this way."""
+    """The price saved if a line or a component does not change this way; a renamed line still does."""
     match change.kind:
         case ChangeKind.COMPONENT:
             return _COMPONENT.get(change.subject, 0)
-        case ChangeKind.VERSION:
-            return _VERSION + aged(change)
+        case ChangeKind.VERSION if named(change.before) == change.subject:
+            return _VERSION
         case ChangeKind.EXTRA:
             return EXTRA
         case _:

@@ -91,22 +91,22 @@ class StackText:
         path: Path = ("target", target) if isinstance(self._raw["target"], list) else ("target",)
         return self.with_value((*path, name) if name in ("python", "glibc") else (*path, "system", name), after)
 
-    def apart(self, target: int, others: Collection[str]) -> StackText:
-        """With a name for the target at this place, if it has none and its derived one would be among the `others`."""
-        if not isinstance(self._raw["target"], list) or "name" in self._raw["target"][target]:
+    def apart(self, target: int) -> StackText:
+        """With a name for the target at this place, if it has none and its derived one is another target's."""
+        rows = self._raw["target"]
+        if not isinstance(rows, list) or "name" in rows[target]:
             return self
-        row = self._raw["target"][target]
-        system = {name: parse_value(name, value) for name, value in row.get("system", {}).items()}
-        name = default_name(row["python"], row["platform"], system)
+        others = {_target_name(row) for at, row in enumerate(rows) if at != target}
+        name = _target_name(rows[target])
         if name not in others:
             return self
         numbered = (f"{name}-{number}" for number in count(2))
         return self._with(("target", target, "name"), next(one for one in numbered if one not in others))
 
-    def undone(self, change: Change, target: int, others: Collection[str]) -> StackText:
+    def undone(self, change: Change, target: int) -> StackText:
         """Without a change of a line, or of a component of the target at this place; as it is for other changes."""
         if change.kind is ChangeKind.COMPONENT:
-            return self.with_component(target, change.subject, change.before).apart(target, others)
+            return self.with_component(target, change.subject, change.before).apart(target)
         stack = self
         for at, line in enumerate(self._raw["stack"]["requires"]):
             if line == change.after and change.kind in (ChangeKind.VERSION, ChangeKind.EXTRA):
@@ -184,6 +184,11 @@ class StackText:
 
     def _without(self, path: Path) -> StackText:
         return self._edited(lambda document: delitem(_table(document, path[:-1]), path[-1]))
+
+
+def _target_name(row: Mapping[str, Any]) -> str:
+    system = {name: parse_value(name, value) for name, value in row.get("system", {}).items()}
+    return str(row.get("name") or default_name(row["python"], row["platform"], system))
 
 
 def _table(document: Any, path: Path) -> Any:

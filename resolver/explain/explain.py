@@ -20,7 +20,7 @@ from resolver.explain.costs import SPLIT, cost, named, no_longer_needed, spares,
 from resolver.explain.edit import StackText, with_suffix
 from resolver.explain.repairs import find
 from resolver.explain.trial import Clock, Expired, Trials
-from resolver.index.protocol import looking
+from resolver.index.protocol import Catalog, looking
 from resolver.lock.build import applied
 from resolver.model.dependency import Kind, StackLine
 from resolver.model.explanation import (
@@ -48,16 +48,17 @@ _SHOWN = 10  # pins shown for a way out
 _DIVISIONS = 4  # of the lines to two environments
 
 
-def draft(
+def explanation_of(
     refutation: Refutation,
     inputs: Inputs,
     clock: Clock,
+    catalog_of: Callable[[Problem], Catalog] | None = None,
     *,
     cutoff: datetime | None = None,
     tell: Callable[[Problem, tuple[Contradiction, ...], tuple[Awaited, ...]], None] | None = None,
     tell_way: Callable[[Changed], None] | None = None,
 ) -> Explanation:
-    """The explanation of a refuted problem, with its ways out as they were found, still without letters.
+    """The explanation of a refuted problem. Its ways out hold for all targets that `catalog_of` gives a catalog for.
 
     `tell` is called with the contradictions, and what is awaited, as soon as they are known, and `tell_way` with the
     first way out. The search for these may reveal further contradictions, which come last.
@@ -71,19 +72,20 @@ def draft(
     contradictions = tuple(contradiction(clauses, core, clock.expired) for core in found_cores)
     if tell is not None:
         tell(problem, contradictions, waiting)
-    trials = Trials(inputs, clauses.universe, clock, cutoff)
+    trials = Trials(inputs, clauses.universe, clock, cutoff, catalog_of)
     with looking(clock.look):
         found = find(clauses, found_cores, trials, tell_way)
     known = [set(one.statements) for one in contradictions]
     contradictions += tuple(hidden for _, hidden in found.further if set(hidden.statements) not in known)
     all_cores = [*found_cores, *(core for core, _ in found.further)]
-    matter = what_matters(contradictions)
-    fixes = [fix_of(problem, changed, resolution, matter) for changed, resolution in found.fixes or found.useless]
+    matter = _what_matters(contradictions)
+    fixes = [_fix_of(problem, changed, resolution, matter) for changed, resolution in found.fixes or found.useless]
+    fixes += _split(trials, all_cores, matter)
     return Explanation(
         problem=problem,
         contradictions=contradictions,
-        fixes=(*fixes, *_split(trials, all_cores, matter)),
-        attempts=tuple(found.attempts),
+        fixes=tuple(_lettered(fixes, problem.stack.name, cutoff_text(cutoff))),
+        attempts=tuple(sorted(found.attempts, key=lambda attempt: not attempt.target)),
         limited=clock.limited,
         missing=tuple(_missing(clauses.universe, contradictions)),
         options=tuple(_options(inputs, problem, cutoff)),
@@ -120,7 +122,7 @@ def _missing(universe: Universe, contradictions: Iterable[Contradiction]) -> Ite
     return (name for name in names if name not in lacking and not universe.project(canonicalize_name(name)).found)
 
 
-def what_matters(contradictions: Iterable[Contradiction]) -> list[str]:
+def _what_matters(contradictions: Iterable[Contradiction]) -> list[str]:
     """The projects that the contradictions are about."""
     names: dict[str, None] = {}
     for one in contradictions:
@@ -135,7 +137,7 @@ def what_matters(contradictions: Iterable[Contradiction]) -> list[str]:
 # --- ways out as they are shown
 
 
-def fix_of(problem: Problem, changed: Changed, resolution: Resolution, matter: Sequence[str]) -> Fix:
+def _fix_of(problem: Problem, changed: Changed, resolution: Resolution, matter: Sequence[str]) -> Fix:
     """A way out of a problem, and what it was locked to; `matter` are the projects to report."""
     known = {pin.name for pin in resolution.pins}.union(COMPONENTS)
     reported = {change.subject for change in changed.changes if change.kind is ChangeKind.DROP}
@@ -201,25 +203,23 @@ def _warnings(resolution: Resolution, wish: Problem, matter: Sequence[str]) -> I
             yield fact
 
 
-def lettered(explanation: Explanation, cutoff: datetime | None = None) -> Explanation:
-    """An explanation with letters for its ways out: the smallest loss first, those that go against a fact last.
+def _lettered(fixes: Iterable[Fix], of: str, cutoff: str) -> Iterator[Fix]:
+    """The ways out of a stack with letters: the smallest loss first, those that go against a fact last.
 
     One that goes against a fact is left out if it changes all of the wish that one before it changes.
     The files of each carry its letter, the name of the stack, and any `cutoff` that replaced the
     stack's own, since that is what was solved.
     """
-    of, until = explanation.problem.stack.name, cutoff_text(cutoff)
-    ranked = sorted(explanation.fixes, key=lambda fix: (fix.risky, cost(fix)))
+    ranked = sorted(fixes, key=lambda fix: (fix.risky, cost(fix)))
     kept = [
         fix
         for at, fix in enumerate(ranked)
         if not (fix.risky and any(spares(one.changes, fix.changes) for one in ranked[:at]))
     ]
-    fixes = [_lettered(fix, letter, of, until) for fix, letter in zip(kept, ascii_uppercase, strict=False)]
-    return replace(explanation, fixes=tuple(fixes))
+    return (_with_letter(fix, letter, of, cutoff) for fix, letter in zip(kept, ascii_uppercase, strict=False))
 
 
-def _lettered(fix: Fix, letter: str, of: str, cutoff: str) -> Fix:
+def _with_letter(fix: Fix, letter: str, of: str, cutoff: str) -> Fix:
     numbers = [""] if len(fix.files) == 1 else [str(at) for at, _ in enumerate(fix.files, 1)]
     names = [with_suffix(of, f"-{letter.lower()}{number}") for number in numbers]
     stacks = [
@@ -299,7 +299,7 @@ def _side(trials: Trials, without: Collection[int], other: Collection[int]) -> t
     while True:
         text = StackText(trials.text).without_lines(without).text
         answer = trials.lock(text)
-        if not isinstance(answer, Resolution):
+        if not isinstance(answer, Resolution) or trials.elsewhere(text) is not None:
             return None
         idle = set(useless_without(gone, applied(answer)))
         if not idle:

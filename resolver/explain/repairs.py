@@ -19,10 +19,10 @@ from msgspec.structs import replace
 from resolver.explain.alternatives import Alternatives, free_of
 from resolver.explain.changes import Changed, Changes, Found, attempt, is_useless, subjects
 from resolver.explain.cores import HiddenCore, hidden_contradiction, hidden_core, wish_of
-from resolver.explain.costs import UNLISTED, UNLISTED_LAST, Corrections, Costs, drops, risky, years_older
+from resolver.explain.costs import UNLISTED, UNLISTED_LAST, Corrections, Costs, drops, risky, saved, years_older
 from resolver.explain.edit import StackText
 from resolver.explain.proposals import Proposals, first_day, is_unstated
-from resolver.explain.trial import Expired, Trials, Undecided
+from resolver.explain.trial import Answer, Expired, Trials, Undecided
 from resolver.model.explanation import Attempt, Change, ChangeKind
 from resolver.model.resolution import Lack, Resolution
 from resolver.resolve.clauses import Clauses
@@ -195,11 +195,11 @@ class Repairs:
         if late.goes_on:
             self._go_on(late.changed, answer)
 
-    def _go_on(self, changed: Changed, answer: Resolution | Refutation | Undecided) -> None:
-        """Look for what can be changed with a change that is refuted by itself."""
+    def _go_on(self, changed: Changed, answer: Answer, trials: Trials | None = None) -> None:
+        """Look for what can be changed with a change that is refuted by itself, perhaps for another target."""
         if isinstance(answer, Refutation):
             clauses = answer.engine.clauses
-            trials = self._trials.after(changed.text, clauses.universe)
+            trials = (trials or self._trials).after(changed.text, clauses.universe)
             self._search.append(Repairs(clauses, [answer.core], trials, self._found, self._search, changed))
 
     # --- sets of changes
@@ -253,13 +253,15 @@ class Repairs:
 
     def _propose(self, core: Sequence[Ground]) -> None:
         """Make the proposals that a core suggests; no component changes twice."""
-        done = {change.subject for change in self._before.changes}
+        done = {change.subject for change in self._before.changes if change.target == self._trials.target}
         proposed = list(self.proposals.left_out(core))
         for component, several in (("python", self.proposals.pythons), ("glibc", self.proposals.glibcs)):
             if component not in done:
                 proposed += islice(several(core), _PROPOSED)
         if not self._is_wish:  # the practices for all cores of the wish are proposed together
             proposed += self.proposals.practices(core)
+        if not self._trials.is_own:
+            proposed += self.proposals.builds(core)
         self._proposed += map(self._before.then, proposed)
 
     def _try(self, wanted: Sequence[Ground]) -> bool:
@@ -320,14 +322,15 @@ class Repairs:
 
     def _seen(self, changed: Changed) -> bool | None:
         """Whether a stack that was tried before locks; None if it was not tried."""
-        return self._found.seen.get((changed.text, self._trials.notes is not None))
+        return self._found.seen.get(self._key(changed))
 
-    def _lock(
-        self, changed: Changed, tried: list[Attempt], late: _Late | None = None
-    ) -> Resolution | Refutation | Undecided:
+    def _key(self, changed: Changed, *, noting: bool = True) -> tuple[int, str, bool]:
+        return self._trials.at, changed.text, noting and self._trials.notes is not None
+
+    def _lock(self, changed: Changed, tried: list[Attempt], late: _Late | None = None) -> Answer:
         """Lock a changed stack: the result is a fix, or an attempt and why it failed; or it comes back `late`."""
         found = self._found
-        key = changed.text, self._trials.notes is not None
+        key = self._key(changed)
         answer = self._trials.lock(changed.text, briefly=late is not None)
         if isinstance(answer, Resolution):
             changed, answer = self._stated(changed, answer)
@@ -342,14 +345,29 @@ class Repairs:
             else:
                 tried.append(attempt(changed, answer))
             return answer
-        found.seen[changed.text, False] = True  # notes do not matter any more
-        if is_useless(changed, answer):
-            found.useless.append((changed, answer))
-        elif not self._is_needless(changed) and not found.is_lesser(changed, answer):
-            found.add(self._priced_as(changed, answer), answer)
-            if changed.lifted is not None:
-                self._try_days(changed)
+        found.seen[self._key(changed, noting=False)] = True  # notes do not matter any more
+        if self._is_needless(changed) or found.is_lesser(changed, answer) or not self._locks_elsewhere(changed):
+            return answer
+        explained = self._trials.explained(changed.text)
+        if is_useless(changed, explained):
+            found.useless.append((changed, explained))
+            return answer
+        found.add(self._priced_as(changed, answer), explained)
+        if changed.lifted is not None:
+            self._try_days(changed)
         return answer
+
+    def _locks_elsewhere(self, changed: Changed) -> bool:
+        """Whether a changed stack locks for the other targets, too; where one refutes it, more is changed for that."""
+        refused = self._trials.elsewhere(changed.text)
+        if refused is None:
+            return True
+        trials, answer = refused
+        if self._trials.is_own:
+            self._found.attempts.append(attempt(changed, answer, trials.name))
+        if not changed.risky:
+            self._go_on(changed, answer, trials)
+        return False
 
     def _priced_as(self, changed: Changed, found: Resolution) -> Changed:
         """The same, with surcharges for doubtful and old releases that a change brings in and no line names."""
@@ -358,7 +376,7 @@ class Repairs:
         surcharge = changed.surcharge + UNLISTED_LAST * unlisted + years_older(self._alternatives.years_behind(found))
         return replace(changed, price=changed.price + UNLISTED * unlisted, surcharge=surcharge)
 
-    def _stated(self, changed: Changed, found: Resolution) -> tuple[Changed, Resolution | Refutation | Undecided]:
+    def _stated(self, changed: Changed, found: Resolution) -> tuple[Changed, Answer]:
         """A changed stack with a minimal set of the facts that the result rests on, and its lock."""
         notes = self._trials.notes
         needed = [] if notes is None else list(notes.rested_on(found))
@@ -375,7 +393,7 @@ class Repairs:
                 needed, stated, answer = rest, fewer, without
         return stated, answer
 
-    def _practised(self, changed: Changed, found: Resolution) -> tuple[Changed, Resolution | Refutation | Undecided]:
+    def _practised(self, changed: Changed, found: Resolution) -> tuple[Changed, Answer]:
         """A changed stack with no more practices turned on than its lock rests on, and its lock."""
         used = {practice.id for practice in found.practices}
         idle = [name for name in changed.practices if name not in used]
@@ -395,8 +413,11 @@ class Repairs:
         day = None
         for _ in range(_DAYS):
             answer = self._trials.lock(later.text, strictly=True)
-            if isinstance(answer, Resolution) and day is not None:
-                self._found.add(changed.until(day, later.text), answer)
+            refused = self._trials.elsewhere(later.text) if isinstance(answer, Resolution) else None
+            if refused is not None:
+                _, answer = refused
+            elif isinstance(answer, Resolution) and day is not None:
+                self._found.add(changed.until(day, later.text), self._trials.explained(later.text))
             if not isinstance(answer, Refutation) or self._trials.clock.expired():
                 return
             day = first_day(answer.engine.clauses, answer.core)
@@ -410,18 +431,24 @@ class Repairs:
             return False
         if any(subjects(fix) <= subjects(changed) for fix, _ in self._found.fixes):
             return True
-        return any(self._holds_without(change, changed) for change in self._before.changes)
+        earlier, now = subjects(self._before), subjects(changed)
+        # a line that changed before and goes now might as well have gone at once
+        if any(kind is ChangeKind.VERSION and (kind, *rest) not in now for kind, *rest in earlier):
+            return True
+        return any(
+            self._holds_without(change, changed)
+            for change in changed.changes
+            if (saved(change) or change is changed.lifted) and (change.kind, change.subject, change.target) in earlier
+        )
 
     def _holds_without(self, change: Change, changed: Changed) -> bool:
         """Whether a fix also works without one of its earlier changes."""
-        stack, trials = StackText(changed.text), self._trials
-        if change.kind is ChangeKind.COMPONENT:
-            return isinstance(trials.lock(stack.undone(change, trials.at, trials.others).text), Resolution)
-        if change is changed.lifted:
-            stack = stack.with_cutoff(StackText(trials.wish))
-            return isinstance(trials.lock(stack.text, strictly=True), Resolution)
-        # a renamed project is needed as long as its line exists
-        return change.kind is ChangeKind.VERSION and (change.kind, change.subject) not in subjects(changed)
+        trials, is_lifted = self._trials, change is changed.lifted
+        if is_lifted:
+            text = StackText(changed.text).with_cutoff(StackText(trials.wish)).text
+        else:
+            text = trials.undone(changed.text, change)
+        return isinstance(trials.lock(text, strictly=is_lifted), Resolution) and trials.elsewhere(text) is None
 
 
 def _is_proposed(ground: Ground) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from resolver.explain import trial
-from resolver.explain.explain import draft
+from resolver.explain.explain import explanation_of
 from resolver.explain.trial import Clock
 from resolver.model.explanation import Explanation
 from resolver.model.release import File, Metadata
@@ -41,7 +41,7 @@ def catalog(monkeypatch: pytest.MonkeyPatch) -> Slow:
 def explained(catalog: Slow, *lines: str) -> Explanation:
     """Where there is ten times as much time."""
     inputs = inputs_of(*lines, more=target(system=""), known={})
-    return draft(refutation(inputs, catalog), inputs, Clock(10 * SECONDS))
+    return explanation_of(refutation(inputs, catalog), inputs, Clock(10 * SECONDS))
 
 
 def explained_within(catalog: Slow, *lines: str) -> int:
@@ -49,7 +49,7 @@ def explained_within(catalog: Slow, *lines: str) -> int:
     inputs = inputs_of(*lines, more=target(system=""), known={})
     answer = refutation(inputs, catalog)
     began = catalog.now
-    assert draft(answer, inputs, Clock(SECONDS)).limited
+    assert explanation_of(answer, inputs, Clock(SECONDS)).limited
     return catalog.now - began
 
 
