@@ -295,7 +295,8 @@ class Repairs:
                 hit |= locks
                 hit_listed |= locks and not alternatives.count_unlisted(choice)
                 failed |= not locks  # for reasons that the clauses do not know
-                break
+                if changed.text not in self._found.refused:
+                    break
         if hit_listed:
             return False
         if hit:
@@ -363,6 +364,7 @@ class Repairs:
         if refused is None:
             return True
         trials, answer = refused
+        self._found.refused.add(changed.text)
         if self._trials.is_own:
             self._found.attempts.append(attempt(changed, answer, trials.name))
         if not changed.risky:
