@@ -128,10 +128,11 @@ def practices_on(names: Sequence[str], where: str) -> Change:
 class Found(msgspec.Struct):
     """The results of a search for fixes.
 
-    `seen` says of every stack that was tried for a target, with or without notes, whether it locks. `unstated` is set
-    if a core was about an archive without static metadata, `unstated_in_wish` if it was a core of the original stack.
-    `refused` are those that lock for one target, and not for another. `further` contradictions were found on the way. `useless` are stacks that lock, but something in them does not work
-    without a line that was dropped. `report` is called with the first fix that goes against nothing.
+    `seen` says of every stack that was tried for a target, with or without notes, whether it locks. `refused` are
+    those that lock for one target, and not for another. `unstated` is set if a core was about an archive without
+    static metadata, `unstated_in_wish` if it was a core of the original stack. `further` contradictions were found on
+    the way. `useless` are stacks that lock, but something in them does not work without a line that was dropped.
+    `report` is called with the first fix that goes against nothing.
     """
 
     report: Callable[[Changed], None] | None = None

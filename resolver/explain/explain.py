@@ -14,8 +14,7 @@ from packaging.utils import canonicalize_name
 from resolver.config.load import Inputs
 from resolver.explain.awaited import awaited, is_open
 from resolver.explain.changes import Changed
-from resolver.explain.contradictions import contradiction
-from resolver.explain.cores import cores, wish_of
+from resolver.explain.contradictions import contradiction, cores, wish_of
 from resolver.explain.costs import SPLIT, cost, named, no_longer_needed, spares, useless_without
 from resolver.explain.edit import StackText, with_suffix
 from resolver.explain.repairs import find

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from resolver.explain.alternatives import Alternatives, free_of
 from resolver.explain.changes import Changed, Changes, Found, attempt, is_useless, subjects
-from resolver.explain.cores import HiddenCore, hidden_contradiction, hidden_core, wish_of
+from resolver.explain.contradictions import hidden_contradiction, hidden_core, wish_of
 from resolver.explain.costs import UNLISTED, UNLISTED_LAST, Corrections, Costs, drops, risky, saved, years_older
 from resolver.explain.edit import StackText
 from resolver.explain.proposals import Proposals, first_day, is_unstated
@@ -287,10 +287,10 @@ class Repairs:
                     if isinstance(answer, Refutation):
                         clauses.learn(answer.engine.clauses)
                         hidden = hidden_core(answer, clauses, wanted)
-                        if hidden is None:
+                        if not hidden:
                             continue
-                        self._report(hidden, wanted)
-                        return self._demand(hidden.core)
+                        self._report(hidden)
+                        return self._demand(hidden)
                     locks = True
                 hit |= locks
                 hit_listed |= locks and not alternatives.count_unlisted(choice)
@@ -310,14 +310,14 @@ class Repairs:
         self._corrections.refuse(wanted, exactly=failed and not hit)
         return True
 
-    def _report(self, hidden: HiddenCore, wanted: Sequence[Ground]) -> None:
+    def _report(self, hidden: Sequence[Ground]) -> None:
         """Record a contradiction that only showed once the stack was changed, as another one had hidden it."""
-        reasons = [ground for ground in hidden.core if wish_of(ground) is None]
+        reasons = [ground for ground in hidden if wish_of(ground) is None]
         if not self._is_wish or not self._reasons.isdisjoint(reasons) or len(self._found.further) == _FURTHER:
             return
-        further = hidden_contradiction(hidden, self._clauses, wanted, self._trials.clock.expired)
+        further = hidden_contradiction(hidden, self._clauses, self._trials.clock.expired)
         if further is not None and len(further.statements) <= _READABLE:
-            self._found.further.append((hidden.core, further))
+            self._found.further.append((hidden, further))
 
     # --- locking
 

@@ -11,8 +11,7 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.errors import IndexFailure, InputError, UndecidedError, did_you_mean
-from resolver.explain.contradictions import contradiction
-from resolver.explain.cores import cores
+from resolver.explain.contradictions import contradiction, cores
 from resolver.explain.trial import Clock, Expired
 from resolver.model import fact as facts
 from resolver.model import text

@@ -16,8 +16,7 @@ from packaging.requirements import Requirement
 
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs
-from resolver.explain.contradictions import contradiction
-from resolver.explain.cores import cores, smallest, wish_of
+from resolver.explain.contradictions import contradiction, cores, smallest, wish_of
 from resolver.explain.explain import explanation_of
 from resolver.explain.trial import Clock
 from resolver.model.explanation import Branch, Change, ChangeKind, Contradiction, Explanation, Fix
