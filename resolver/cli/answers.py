@@ -9,14 +9,13 @@ from msgspec.structs import replace
 
 from resolver.cli.session import Session
 from resolver.config.load import Inputs
-from resolver.explain.changes import Changed
 from resolver.explain.explain import explanation_of
 from resolver.explain.trial import Clock
 from resolver.i18n import LANGUAGES, translate
 from resolver.index.protocol import Catalog
 from resolver.lock.build import build
 from resolver.lock.upgrade import Preferences
-from resolver.model.explanation import Contradiction, Explanation
+from resolver.model.explanation import Change, Contradiction, Explanation
 from resolver.model.lock import Lock
 from resolver.model.message import TEXT, Message, message
 from resolver.model.problem import Problem
@@ -76,8 +75,8 @@ def explained(refutation: Refutation, inputs: Inputs, session: Session) -> Expla
             return universe.catalog
         return opened.enter_context(closing(catalogs.beside(problem)))
 
-    def tell_way(changed: Changed) -> None:
-        way = changes_sentence(changed.changes, progress.language)
+    def tell_way(changes: tuple[Change, ...]) -> None:
+        way = changes_sentence(changes, progress.language)
         progress.label(translate("cli.first-way-out", progress.language, way=way, **of))
 
     progress.label(translate("cli.ways-out", progress.language, **of))

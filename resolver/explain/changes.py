@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from math import inf
 
@@ -15,7 +15,6 @@ from resolver.explain.alternatives import Alternatives
 from resolver.explain.costs import (
     EXTRA,
     LATER,
-    PRACTICE,
     UNLISTED_LAST,
     Costs,
     aged,
@@ -33,7 +32,7 @@ from resolver.model.explanation import Attempt, Change, ChangeKind, Contradictio
 from resolver.model.problem import Ask, Problem
 from resolver.model.release import Release
 from resolver.model.requirement import Requirement
-from resolver.model.resolution import Lack, Resolution
+from resolver.model.resolution import Lack, Resolution, Statement
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.core_statements import cutoff_text, tell
 from resolver.resolve.grounded import Component, Ground, Lacking, Line, Said, Taken
@@ -63,18 +62,14 @@ class Changed(msgspec.Struct, frozen=True):
         return next((one for one in self.changes if one.subject == CUTOFF and not one.after), None)
 
     @property
-    def practices(self) -> list[str]:
-        """The practices that are turned on."""
-        return [name for one in self.changes if one.kind is ChangeKind.PRACTICE for name in one.subject.split(", ")]
-
-    def without_practices(self, idle: Collection[str]) -> Changed:
-        """The same without some of the practices that are turned on."""
-        kept = [name for name in self.practices if name not in idle]
-        changes = [one for one in self.changes if one.kind is not ChangeKind.PRACTICE]
-        where = next(one.where for one in self.changes if one.kind is ChangeKind.PRACTICE)
-        own = [practices_on(kept, where)] if kept else []
-        text = StackText(self.text).without_practices(idle).text
-        return replace(self, changes=(*own, *changes), text=text, price=self.price - PRACTICE * len(idle))
+    def reported(self) -> tuple[Change, ...]:
+        """The changes as people are told: the practices that are turned on are one."""
+        practices = [one for one in self.changes if one.kind is ChangeKind.PRACTICE]
+        if not practices:
+            return self.changes
+        names = sorted(one.subject for one in practices)
+        one = replace(practices[0], subject=", ".join(names), after=f"practices = {as_list(names)}")
+        return (one, *(other for other in self.changes if other not in practices))
 
     def until(self, day: date, text: str) -> Changed:
         """The same with a later cut-off instead of none; `text` has it."""
@@ -101,28 +96,17 @@ class Changed(msgspec.Struct, frozen=True):
 
 
 def _is_continued(change: Change, later: Change) -> bool:
-    """Whether a later change is one of the same line, of the same component or of practices, too."""
-    match change.kind, later.kind:
-        case ((ChangeKind.VERSION | ChangeKind.EXTRA), (ChangeKind.VERSION | ChangeKind.EXTRA)):
-            return change.after == later.before
-        case (ChangeKind.COMPONENT, ChangeKind.COMPONENT):
-            return (change.subject, change.target) == (later.subject, later.target)
-        case kinds:
-            return kinds == (ChangeKind.PRACTICE, ChangeKind.PRACTICE)
+    """Whether a later change is one of the same line or of the same component."""
+    if change.kind is later.kind is ChangeKind.COMPONENT:
+        return (change.subject, change.target) == (later.subject, later.target)
+    of_lines = {change.kind, later.kind} <= {ChangeKind.VERSION, ChangeKind.EXTRA}
+    return of_lines and change.after == later.before
 
 
 def _joined(change: Change, later: Change) -> Change:
-    if change.kind is ChangeKind.PRACTICE:
-        return practices_on([*change.subject.split(", "), *later.subject.split(", ")], change.where)
     kind = later.kind if change.kind is ChangeKind.EXTRA else change.kind
     steps, years = change.steps + later.steps, change.years + later.years
     return replace(later, kind=kind, before=change.before, steps=steps, years=years)
-
-
-def practices_on(names: Sequence[str], where: str) -> Change:
-    """The one change that turns practices on; `where` is file:line of the stack's table."""
-    names = sorted(dict.fromkeys(names))
-    return Change(ChangeKind.PRACTICE, ", ".join(names), after=f"practices = {as_list(names)}", where=where)
 
 
 class Found(msgspec.Struct):
@@ -135,7 +119,7 @@ class Found(msgspec.Struct):
     `report` is called with the first fix that goes against nothing.
     """
 
-    report: Callable[[Changed], None] | None = None
+    report: Callable[[tuple[Change, ...]], None] | None = None
     fixes: list[tuple[Changed, Resolution]] = msgspec.field(default_factory=list)
     useless: list[tuple[Changed, Resolution]] = msgspec.field(default_factory=list)
     attempts: list[Attempt] = msgspec.field(default_factory=list)
@@ -148,7 +132,7 @@ class Found(msgspec.Struct):
     def add(self, changed: Changed, resolution: Resolution) -> None:
         """One more fix."""
         if self.report is not None and not changed.risky and not self.safe:
-            self.report(changed)
+            self.report(changed.reported)
         self.fixes.append((changed, resolution))
 
     @property
@@ -192,10 +176,8 @@ def is_useless(changed: Changed, resolution: Resolution) -> bool:
 
 
 def subjects(changed: Changed) -> set[tuple[ChangeKind, str, str]]:
-    """What changes, and for which other target; practices one by one."""
-    practices = {(ChangeKind.PRACTICE, name, "") for name in changed.practices}
-    others = {(one.kind, one.subject, one.target) for one in changed.changes if one.kind is not ChangeKind.PRACTICE}
-    return practices | others
+    """What changes, and for which other target."""
+    return {(one.kind, one.subject, one.target) for one in changed.changes}
 
 
 def _dropped(changed: Changed) -> set[str]:
@@ -204,16 +186,14 @@ def _dropped(changed: Changed) -> set[str]:
 
 def attempt(changed: Changed, answer: Refutation | Undecided, target: str = "") -> Attempt:
     """Changes that gave no lock, for another `target` if there is one."""
-    match answer:
-        case Undecided(why=""):
-            return Attempt(changes=changed.changes, outcome=Outcome.UNDECIDED, target=target)
-        case Undecided():
-            return Attempt(changes=changed.changes, outcome=Outcome.FAILED, why=answer.why, target=target)
-        case Refutation() if target:
-            return Attempt(changes=changed.changes, outcome=Outcome.ELSEWHERE, target=target)
-        case Refutation():
-            statements = dict.fromkeys(tell(answer.engine.clauses, answer.core).values())
-            return Attempt(changes=changed.changes, outcome=Outcome.CONFLICT, because=tuple(statements))
+    why, because = "", tuple[Statement, ...]()
+    if isinstance(answer, Undecided):
+        outcome, why = (Outcome.FAILED if answer.why else Outcome.UNDECIDED), answer.why
+    elif target:
+        outcome = Outcome.ELSEWHERE
+    else:
+        outcome, because = Outcome.CONFLICT, tuple(dict.fromkeys(tell(answer.engine.clauses, answer.core).values()))
+    return Attempt(changes=changed.reported, outcome=outcome, because=because, why=why, target=target)
 
 
 class Changes:

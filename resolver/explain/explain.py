@@ -55,7 +55,7 @@ def explanation_of(
     *,
     cutoff: datetime | None = None,
     tell: Callable[[Problem, tuple[Contradiction, ...], tuple[Awaited, ...]], None] | None = None,
-    tell_way: Callable[[Changed], None] | None = None,
+    tell_way: Callable[[tuple[Change, ...]], None] | None = None,
 ) -> Explanation:
     """The explanation of a refuted problem. Its ways out hold for all targets that `catalog_of` gives a catalog for.
 
@@ -67,7 +67,9 @@ def explanation_of(
     problem = clauses.universe.problem
     with looking(clock.look):
         waiting = awaited(refutation, clock.tick)
-    found_cores = _found_cores(refutation, clock.within(clock.seconds * _SHARE), certain=not waiting)
+    share = clock.within(clock.seconds * _SHARE)
+    found_cores = _found_cores(refutation, share, certain=not waiting)
+    clock.limited |= share.limited
     contradictions = tuple(contradiction(clauses, core, clock.expired) for core in found_cores)
     if tell is not None:
         tell(problem, contradictions, waiting)
@@ -146,7 +148,7 @@ def _fix_of(problem: Problem, changed: Changed, resolution: Resolution, matter: 
     gone += _lost_extras(resolution)
     return Fix(
         name="",
-        changes=changed.changes,
+        changes=changed.reported,
         environments=(replace(_environment(resolution, problem, matter), gone=tuple(gone)),),
         files=((problem.stack.name, changed.text),),
         risky=changed.risky,

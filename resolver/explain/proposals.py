@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from resolver.config.load import Document
 from resolver.config.schema import FactFile
 from resolver.errors import ResolverError
-from resolver.explain.changes import Changed, Changes, practices_on, proposed
+from resolver.explain.changes import Changed, Changes, proposed
 from resolver.explain.costs import ADD, NOTE, OVERRIDE, PRACTICE, RENAME, named
 from resolver.explain.edit import StackText
 from resolver.explain.trial import Trials
@@ -79,8 +79,9 @@ class Proposals:
         found = [practice.id for practice in lifting]
         if found:
             stack = StackText(self._trials.text).with_names("practices", found)
-            change = practices_on(found, self._trials.inputs.stack.line("stack"))
-            yield Changed((change,), stack.text, PRACTICE * len(found), risky=False)
+            where = self._trials.inputs.stack.line("stack")
+            changes = tuple(Change(ChangeKind.PRACTICE, name, where=where) for name in found)
+            yield Changed(changes, stack.text, PRACTICE * len(found), risky=False)
 
     def _is_lifted(self, ground: Ground, practice: Practice) -> bool:
         """Whether a practice replaces a requirement."""

@@ -19,7 +19,17 @@ from msgspec.structs import replace
 from resolver.explain.alternatives import Alternatives, free_of
 from resolver.explain.changes import Changed, Changes, Found, attempt, is_useless, subjects
 from resolver.explain.contradictions import hidden_contradiction, hidden_core, wish_of
-from resolver.explain.costs import UNLISTED, UNLISTED_LAST, Corrections, Costs, drops, risky, saved, years_older
+from resolver.explain.costs import (
+    PRACTICE,
+    UNLISTED,
+    UNLISTED_LAST,
+    Corrections,
+    Costs,
+    drops,
+    risky,
+    saved,
+    years_older,
+)
 from resolver.explain.edit import StackText
 from resolver.explain.proposals import Proposals, first_day, is_unstated
 from resolver.explain.trial import Answer, Expired, Trials, Undecided
@@ -49,7 +59,7 @@ def find(
     clauses: Clauses,
     cores: Sequence[Sequence[Ground]],
     trials: Trials,
-    report: Callable[[Changed], None] | None = None,
+    report: Callable[[tuple[Change, ...]], None] | None = None,
 ) -> Found:
     """Fixes of a stack with these cores in the order in which they were found, and attempts that failed.
 
@@ -93,15 +103,21 @@ def _search(
             return
 
 
-class _Late(NamedTuple):
-    """A changed stack that was not decided in a short time, and where attempts are noted.
+class _Waiting(NamedTuple):
+    """A changed stack to lock, and where attempts are noted.
 
-    Where it `goes_on`, and is refuted, there is something that can be changed with it.
+    It `is_late` if it was not decided in a short time. Where it `goes_on`, and is refuted, there is something that can
+    be changed with it.
     """
 
     changed: Changed
     tried: list[Attempt]
-    goes_on: bool
+    goes_on: bool = True
+    is_late: bool = False
+
+    @property
+    def price(self) -> int:
+        return self.changed.price + _LATE * self.is_late
 
 
 class Repairs:
@@ -131,8 +147,7 @@ class Repairs:
         self._changes = Changes(clauses, trials, self._costs, self._alternatives)
         self.proposals = Proposals(clauses, trials, self._changes)
         self._corrections = Corrections()
-        self._late: list[_Late] = []
-        self._proposed: list[Changed] = []
+        self._waiting: list[_Waiting] = []
         self._next: list[Ground] | None = None
         self._sets_left, self._rounds_left = _SETS, _ROUNDS
         self._reasons: set[Ground] = set()  # of known contradictions, without the wishes
@@ -145,13 +160,11 @@ class Repairs:
         """The cheapest step that is left, with its price, earlier changes included."""
         cheapest = self._found.cheapest
         most = max(cheapest, min(cheapest + _MARGIN, _SMALL))
-        steps: list[tuple[float, Callable[[], None]]] = []
-        steps += [
-            (one.changed.price + _LATE, partial(self._try_again, one))
-            for one in self._late
-            if one.changed.price < cheapest
+        steps: list[tuple[float, Callable[[], None]]] = [
+            (one.price, partial(self._lock_waiting, one))
+            for one in self._waiting
+            if one.changed.price < (cheapest if one.is_late else most)
         ]
-        steps += [(one.price, partial(self._try_proposed, one)) for one in self._proposed if one.price < most]
         wanted = self._wanted()
         if wanted is not None:
             price = self._before.price + sum(self._costs.of(ground) or 0 for ground in wanted)
@@ -172,28 +185,26 @@ class Repairs:
 
     def give_up(self) -> None:
         """Note as attempts what was left undecided."""
-        for one in self._late:
-            self._trials.clock.cut()
-            one.tried.append(attempt(one.changed, Undecided()))
+        for one in self._waiting:
+            if one.is_late:
+                self._trials.clock.limited = True
+                one.tried.append(attempt(one.changed, Undecided()))
 
     # --- changed stacks
 
     def propose(self, changed: Changed, tried: list[Attempt]) -> None:
         """Lock a change to what can be used at all, unless that was tried before."""
         if self._seen(changed) is None:
-            # nothing is as near the wish as practices
-            late = None if changed.practices else _Late(changed, tried, goes_on=True)
-            self._go_on(changed, self._lock(changed, tried, late))
+            self._go_on(changed, self._lock(_Waiting(changed, tried)))
 
-    def _try_proposed(self, changed: Changed) -> None:
-        self._proposed.remove(changed)
-        self.propose(changed, [])
-
-    def _try_again(self, late: _Late) -> None:
-        self._late.remove(late)
-        answer = self._lock(late.changed, late.tried)
-        if late.goes_on:
-            self._go_on(late.changed, answer)
+    def _lock_waiting(self, one: _Waiting) -> None:
+        self._waiting.remove(one)
+        if not one.is_late:
+            self.propose(one.changed, one.tried)
+            return
+        answer = self._lock(one)
+        if one.goes_on:
+            self._go_on(one.changed, answer)
 
     def _go_on(self, changed: Changed, answer: Answer, trials: Trials | None = None) -> None:
         """Look for what can be changed with a change that is refuted by itself, perhaps for another target."""
@@ -262,7 +273,7 @@ class Repairs:
             proposed += self.proposals.practices(core)
         if not self._trials.is_own:
             proposed += self.proposals.builds(core)
-        self._proposed += map(self._before.then, proposed)
+        self._waiting += (_Waiting(self._before.then(one), []) for one in proposed)
 
     def _try(self, wanted: Sequence[Ground]) -> bool:
         """Lock the stacks to which a set of changes may lead; False if neither it nor more changes are of any use."""
@@ -276,8 +287,7 @@ class Repairs:
                     return False
                 locks = self._seen(changed)
                 if locks is None:
-                    attempts = self._found.attempts if self._is_wish else []
-                    answer = self._lock(changed, tried, _Late(changed, attempts, goes_on=False))
+                    answer = self._lock(_Waiting(changed, tried, goes_on=False))
                     if isinstance(answer, Undecided):
                         failed = True
                         alternatives.unreadable.update(
@@ -328,11 +338,11 @@ class Repairs:
     def _key(self, changed: Changed, *, noting: bool = True) -> tuple[int, str, bool]:
         return self._trials.at, changed.text, noting and self._trials.notes is not None
 
-    def _lock(self, changed: Changed, tried: list[Attempt], late: _Late | None = None) -> Answer:
+    def _lock(self, waiting: _Waiting) -> Answer:
         """Lock a changed stack: the result is a fix, or an attempt and why it failed; or it comes back `late`."""
-        found = self._found
+        found, changed = self._found, waiting.changed
         key = self._key(changed)
-        answer = self._trials.lock(changed.text, briefly=late is not None)
+        answer = self._trials.lock(changed.text, briefly=not waiting.is_late)
         if isinstance(answer, Resolution):
             changed, answer = self._stated(changed, answer)
         if isinstance(answer, Resolution):
@@ -341,10 +351,11 @@ class Repairs:
         if not isinstance(answer, Resolution):
             if isinstance(answer, Refutation):
                 found.unstated |= any(map(is_unstated, answer.core))
-            if late is not None and answer == Undecided():
-                self._late.append(late)
+            if answer == Undecided() and not waiting.is_late:
+                told = found.attempts if self._is_wish else []
+                self._waiting.append(waiting._replace(is_late=True, tried=told))
             else:
-                tried.append(attempt(changed, answer))
+                waiting.tried.append(attempt(changed, answer))
             return answer
         found.seen[self._key(changed, noting=False)] = True  # notes do not matter any more
         if self._is_needless(changed) or found.is_lesser(changed, answer) or not self._locks_elsewhere(changed):
@@ -398,10 +409,12 @@ class Repairs:
     def _practised(self, changed: Changed, found: Resolution) -> tuple[Changed, Answer]:
         """A changed stack with no more practices turned on than its lock rests on, and its lock."""
         used = {practice.id for practice in found.practices}
-        idle = [name for name in changed.practices if name not in used]
+        idle = [one for one in changed.changes if one.kind is ChangeKind.PRACTICE and one.subject not in used]
         if not idle:
             return changed, found
-        fewer = changed.without_practices(idle)
+        text = StackText(changed.text).without_practices([one.subject for one in idle]).text
+        changes = tuple(one for one in changed.changes if one not in idle)
+        fewer = replace(changed, changes=changes, text=text, price=changed.price - PRACTICE * len(idle))
         return fewer, self._trials.lock(fewer.text, strictly=True)
 
     def _try_days(self, changed: Changed) -> None:

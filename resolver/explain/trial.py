@@ -45,37 +45,23 @@ class Expired(Exception):
 
 
 class Clock:
-    """A limit of time: `expired` once it is reached, `tick` raises then."""
+    """A limit of time: `expired` once it is reached, `tick` raises then. `tell` is told how far a search is."""
 
-    def __init__(
-        self, seconds: float, tell: Callable[[int, int], None] | None = None, whole: Clock | None = None
-    ) -> None:
-        """`whole` is the limit that this one is a part of, which learns if something was cut short."""
+    def __init__(self, seconds: float, tell: Callable[[int, int], None] | None = None) -> None:
         self.seconds = seconds
         self._end = time.monotonic() + seconds
         self._tell = tell
-        self._whole = whole
         self.limited = False  # whether anything was cut short
 
     def expired(self) -> bool:
-        """Whether time is up."""
-        late = time.monotonic() > self._end
-        if late:
-            self.cut()
-        return late
+        """Whether time is up; something is then cut short."""
+        is_late = time.monotonic() > self._end
+        self.limited |= is_late
+        return is_late
 
-    def cut(self) -> None:
-        """Note that something was cut short."""
-        self.limited = True
-        if self._whole is not None:
-            self._whole.cut()
-
-    def within(self, seconds: float, *, again: bool = False) -> Clock:
-        """A limit that ends with this one, or after so many seconds.
-
-        What is done within it may be done `again`: when it ends, nothing is cut short yet.
-        """
-        return Clock(min(seconds, self._end - time.monotonic()), self._tell, None if again else self)
+    def within(self, seconds: float) -> Clock:
+        """A limit that ends with this one, or after so many seconds; this one is not told when it ends."""
+        return Clock(min(seconds, self._end - time.monotonic()), self._tell)
 
     def tick(self, rounds: int, packages: int) -> None:
         """Report how far a search is. Raises Expired."""
@@ -169,7 +155,7 @@ class Trials:
         if not noting and (self.at, text) in self._locked:
             return self._locked[self.at, text]
         share = _NOTING_SHARE if noting else _BRIEF_SHARE if briefly else _TRIAL_SHARE
-        clock = self.clock.within(self.clock.seconds * share, again=True)
+        clock = self.clock.within(self.clock.seconds * share)
         try:
             problems = compile_problems(self._with(text), exclude_newer=self._cutoff, sources=self.problem.sources)
             catalog = self.notes.inner if self.notes is not None and strictly else None
@@ -182,8 +168,7 @@ class Trials:
                 if isinstance(answer, Resolution):
                     solve_builds(answer, universe.catalog, tick=clock.tick)
         except Expired:
-            if not briefly:
-                self.clock.cut()
+            self.clock.limited |= not briefly
             return Undecided()
         except ResolverError as error:
             return Undecided(error.message)
