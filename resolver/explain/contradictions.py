@@ -159,35 +159,16 @@ def smallest(
     """
     softs = [ground for ground in (clauses.known if soft is None else soft) if ground not in set(hard)]
     size = len(set(core).difference(hard))
-    questions = takewhile(lambda _: not expired(), range(_QUESTIONS))
     with Hitman(solver="m22", htype="sorted") as hitman:
-        for _ in questions if size > 1 else ():
+        for _ in takewhile(lambda _: not expired(), range(_QUESTIONS if size > 1 else 0)):
             hit: list[Ground] | None = hitman.get()
             if hit is None or len(hit) >= size:
                 break
             if not clauses.satisfiable(among=[*hard, *hit]):
                 return (*hard, *hit)
-            hitman.hit(_correction(clauses, [*hard, *hit], softs, questions))
-    return tuple(core)
-
-
-def _correction(
-    clauses: Clauses, kept: list[Ground], softs: Sequence[Ground], questions: Iterator[int]
-) -> list[Ground]:
-    """Soft grounds without which the others can hold, reduced by restoring as many as possible within the limits."""
-    broken = clauses.broken()
-    held = [*kept, *(ground for ground in softs if ground not in broken)]
-    out = [ground for ground in softs if ground in broken]
-    correction: list[Ground] = []
-    while out and next(questions, None) is not None:
-        ground = out.pop(0)
-        if clauses.satisfiable(among=[*held, ground]):
             broken = clauses.broken()
-            held += [ground, *(other for other in out if other not in broken)]
-            out = [other for other in out if other in broken]
-        else:
-            correction.append(ground)
-    return [*correction, *out]
+            hitman.hit([ground for ground in softs if ground in broken])
+    return tuple(core)
 
 
 def cores(
