@@ -14,7 +14,6 @@ from packaging.version import Version
 from resolver.explain.alternatives import Alternatives
 from resolver.explain.costs import (
     EXTRA,
-    LATER,
     UNLISTED_LAST,
     Costs,
     aged,
@@ -23,7 +22,7 @@ from resolver.explain.costs import (
     spares,
     useless_without,
 )
-from resolver.explain.edit import StackText, as_list, table_text
+from resolver.explain.edit import CUTOFF, StackText, as_list, table_text
 from resolver.explain.trial import Trials, Undecided
 from resolver.lock.build import applied
 from resolver.model import text
@@ -41,7 +40,6 @@ from resolver.resolve.solver import Refutation
 _FIXES = 6
 _RISKY = 2  # fixes that go against a fact or metadata and spare some of the wish
 _AGAINST = 3  # fixes that go against a fact or metadata
-CUTOFF = "exclude-newer"
 
 
 class Changed(msgspec.Struct, frozen=True):
@@ -70,11 +68,6 @@ class Changed(msgspec.Struct, frozen=True):
         names = sorted(one.subject for one in practices)
         one = replace(practices[0], subject=", ".join(names), after=f"practices = {as_list(names)}")
         return (one, *(other for other in self.changes if other not in practices))
-
-    def until(self, day: date, text: str) -> Changed:
-        """The same with a later cut-off instead of none; `text` has it."""
-        later = tuple(replace(one, after=f"{CUTOFF} = {day}") if one is self.lifted else one for one in self.changes)
-        return Changed(later, text, self.price + LATER, self.risky, self.surcharge)
 
     def then(self, other: Changed) -> Changed:
         """These changes followed by those of the changed stack. What changes twice is reported, and costs, once."""
@@ -229,11 +222,11 @@ class Changes:
                 case Lacking(project, Lack.PRERELEASE | Lack.NEEDLESS):
                     after = f'prereleases-of.{project} = "allow"'
                     change = Change(ChangeKind.POLICY, project, after=after, where=self._problem.stack.where)
-                    stack = stack.with_prereleases(project)
+                    stack = stack.with_key(("policy", "prereleases-of", project), "allow")
                 case Lacking():
                     own = f"{CUTOFF} = {cutoff_text(document.content.policy.exclude_newer).replace('T', ' ')}"
                     change = Change(ChangeKind.POLICY, CUTOFF, own, where=document.line("policy", CUTOFF))
-                    stack = stack.without_cutoff()
+                    stack = stack.without(("policy", CUTOFF))
                 case _:
                     continue
             changes.append(change)

@@ -265,9 +265,6 @@ def _lettered(fixes: Iterable[Fix], of: str, cutoff: str) -> Iterator[Fix]:
 def _with_letter(fix: Fix, letter: str, of: str, cutoff: str) -> Fix:
     numbers = [""] if len(fix.files) == 1 else [str(at) for at, _ in enumerate(fix.files, 1)]
     names = [with_suffix(of, f"-{letter.lower()}{number}") for number in numbers]
-    stacks = [
-        StackText(text).renamed(name).way_out(letter, of) for name, (_, text) in zip(names, fix.files, strict=True)
-    ]
     changes = fix.changes
     if len(names) > 1:
         changes = tuple(replace(change, subject=name) for change, name in zip(changes, names, strict=True))
@@ -276,7 +273,8 @@ def _with_letter(fix: Fix, letter: str, of: str, cutoff: str) -> Fix:
         name=letter,
         changes=changes,
         files=tuple(
-            (name, (stack.until(cutoff) if cutoff else stack).text) for name, stack in zip(names, stacks, strict=True)
+            (name, StackText(text).way_out(letter, of, name, cutoff).text)
+            for name, (_, text) in zip(names, fix.files, strict=True)
         ),
         environments=tuple(replace(one, name=name) for one, name in zip(fix.environments, names, strict=True)),
     )

@@ -20,6 +20,7 @@ from resolver.explain.alternatives import Alternatives, free_of
 from resolver.explain.changes import Changed, Changes, Found, attempt, is_useless, subjects
 from resolver.explain.contradictions import hidden_contradiction, hidden_core, wish_of
 from resolver.explain.costs import (
+    LATER,
     PRACTICE,
     UNLISTED,
     UNLISTED_LAST,
@@ -30,7 +31,7 @@ from resolver.explain.costs import (
     saved,
     years_older,
 )
-from resolver.explain.edit import StackText
+from resolver.explain.edit import CUTOFF, StackText
 from resolver.explain.proposals import Proposals, first_day, is_unstated
 from resolver.explain.trial import Answer, Expired, Trials, Undecided
 from resolver.model.explanation import Attempt, Change, ChangeKind
@@ -366,7 +367,7 @@ class Repairs:
             return answer
         found.add(self._priced_as(changed, answer), explained)
         if changed.lifted is not None:
-            self._try_days(changed)
+            self._try_days(changed, changed.lifted)
         return answer
 
     def _locks_elsewhere(self, changed: Changed) -> bool:
@@ -417,7 +418,7 @@ class Repairs:
         fewer = replace(changed, changes=changes, text=text, price=changed.price - PRACTICE * len(idle))
         return fewer, self._trials.lock(fewer.text, strictly=True)
 
-    def _try_days(self, changed: Changed) -> None:
+    def _try_days(self, changed: Changed, lifted: Change) -> None:
         """For a stack that locks without its cut-off, find the first day with which, as its cut-off, it also does.
 
         A clash under one cut-off persists until one of the releases that it excludes may be used, so
@@ -432,7 +433,10 @@ class Repairs:
             if refused is not None:
                 _, answer = refused
             elif isinstance(answer, Resolution) and day is not None:
-                self._found.add(changed.until(day, later.text), self._trials.explained(later.text))
+                until = replace(lifted, after=f"{CUTOFF} = {day}")
+                changes = tuple(until if one is lifted else one for one in changed.changes)
+                fix = replace(changed, changes=changes, text=later.text, price=changed.price + LATER)
+                self._found.add(fix, self._trials.explained(later.text))
             if not isinstance(answer, Refutation) or self._trials.clock.expired():
                 return
             day = first_day(answer.engine.clauses, answer.core)
