@@ -12,7 +12,6 @@ from functools import partial
 from itertools import chain, islice
 from math import inf
 from operator import itemgetter
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -53,7 +52,6 @@ _FURTHER = 3  # further contradictions
 _MARGIN = 100  # how much dearer than the cheapest fix another Python or glibc may be, with what goes with it
 _SMALL = 310  # up to which price that is so: another Python or glibc with another version or CANN
 _TRIES = 3  # releases locked for one set and one direction, until one works
-_LATE = 300  # how much dearer what takes long is held to be: what goes against no fact still comes before what does
 
 
 def find(
@@ -72,8 +70,6 @@ def find(
     search.append(Repairs(clauses, cores, trials, found, search))
     with suppress(Expired):
         _search(clauses, cores, trials, found, search)
-    for repairs in search:
-        repairs.give_up()
     return found
 
 
@@ -104,23 +100,6 @@ def _search(
             return
 
 
-class _Waiting(NamedTuple):
-    """A changed stack to lock, and where attempts are noted.
-
-    It `is_late` if it was not decided in a short time. Where it `goes_on`, and is refuted, there is something that can
-    be changed with it.
-    """
-
-    changed: Changed
-    tried: list[Attempt]
-    goes_on: bool = True
-    is_late: bool = False
-
-    @property
-    def price(self) -> int:
-        return self.changed.price + _LATE * self.is_late
-
-
 class Repairs:
     """The changes to one refuted stack. `before` is what turned the wish into it; None for the wish itself.
 
@@ -148,7 +127,7 @@ class Repairs:
         self._changes = Changes(clauses, trials, self._costs, self._alternatives)
         self.proposals = Proposals(clauses, trials, self._changes)
         self._corrections = Corrections()
-        self._waiting: list[_Waiting] = []
+        self._proposed: list[Changed] = []
         self._next: list[Ground] | None = None
         self._sets_left, self._rounds_left = _SETS, _ROUNDS
         self._reasons: set[Ground] = set()  # of known contradictions, without the wishes
@@ -162,9 +141,7 @@ class Repairs:
         cheapest = self._found.cheapest
         most = max(cheapest, min(cheapest + _MARGIN, _SMALL))
         steps: list[tuple[float, Callable[[], None]]] = [
-            (one.price, partial(self._lock_waiting, one))
-            for one in self._waiting
-            if one.changed.price < (cheapest if one.is_late else most)
+            (one.price, partial(self._try_proposed, one)) for one in self._proposed if one.price < most
         ]
         wanted = self._wanted()
         if wanted is not None:
@@ -184,28 +161,16 @@ class Repairs:
                 self._next = None
         return self._next
 
-    def give_up(self) -> None:
-        """Note as attempts what was left undecided."""
-        for one in self._waiting:
-            if one.is_late:
-                self._trials.clock.limited = True
-                one.tried.append(attempt(one.changed, Undecided()))
-
     # --- changed stacks
 
     def propose(self, changed: Changed, tried: list[Attempt]) -> None:
         """Lock a change to what can be used at all, unless that was tried before."""
         if self._seen(changed) is None:
-            self._go_on(changed, self._lock(_Waiting(changed, tried)))
+            self._go_on(changed, self._lock(changed, tried))
 
-    def _lock_waiting(self, one: _Waiting) -> None:
-        self._waiting.remove(one)
-        if not one.is_late:
-            self.propose(one.changed, one.tried)
-            return
-        answer = self._lock(one)
-        if one.goes_on:
-            self._go_on(one.changed, answer)
+    def _try_proposed(self, changed: Changed) -> None:
+        self._proposed.remove(changed)
+        self.propose(changed, [])
 
     def _go_on(self, changed: Changed, answer: Answer, trials: Trials | None = None) -> None:
         """Look for what can be changed with a change that is refuted by itself, perhaps for another target."""
@@ -274,7 +239,7 @@ class Repairs:
             proposed += self.proposals.practices(core)
         if not self._trials.is_own:
             proposed += self.proposals.builds(core)
-        self._waiting += (_Waiting(self._before.then(one), []) for one in proposed)
+        self._proposed += map(self._before.then, proposed)
 
     def _try(self, wanted: Sequence[Ground]) -> bool:
         """Lock the stacks to which a set of changes may lead; False if neither it nor more changes are of any use."""
@@ -288,13 +253,15 @@ class Repairs:
                     return False
                 locks = self._seen(changed)
                 if locks is None:
-                    answer = self._lock(_Waiting(changed, tried, goes_on=False))
+                    answer = self._lock(changed, tried)
                     if isinstance(answer, Undecided):
                         failed = True
                         alternatives.unreadable.update(
                             one for one in choice.values() if not clauses.universe.opened(one)
                         )
-                        continue
+                        if answer.why:
+                            continue
+                        break  # another release may take as long
                     if isinstance(answer, Refutation):
                         clauses.learn(answer.engine.clauses)
                         hidden = hidden_core(answer, clauses, wanted)
@@ -339,11 +306,10 @@ class Repairs:
     def _key(self, changed: Changed, *, noting: bool = True) -> tuple[int, str, bool]:
         return self._trials.at, changed.text, noting and self._trials.notes is not None
 
-    def _lock(self, waiting: _Waiting) -> Answer:
-        """Lock a changed stack: the result is a fix, or an attempt and why it failed; or it comes back `late`."""
-        found, changed = self._found, waiting.changed
-        key = self._key(changed)
-        answer = self._trials.lock(changed.text, briefly=not waiting.is_late)
+    def _lock(self, changed: Changed, tried: list[Attempt]) -> Answer:
+        """Lock a changed stack: the result is a fix, or an attempt and why it failed."""
+        found, key = self._found, self._key(changed)
+        answer = self._trials.lock(changed.text)
         if isinstance(answer, Resolution):
             changed, answer = self._stated(changed, answer)
         if isinstance(answer, Resolution):
@@ -352,11 +318,7 @@ class Repairs:
         if not isinstance(answer, Resolution):
             if isinstance(answer, Refutation):
                 found.unstated |= any(map(is_unstated, answer.core))
-            if answer == Undecided() and not waiting.is_late:
-                told = found.attempts if self._is_wish else []
-                self._waiting.append(waiting._replace(is_late=True, tried=told))
-            else:
-                waiting.tried.append(attempt(changed, answer))
+            tried.append(attempt(changed, answer))
             return answer
         found.seen[self._key(changed, noting=False)] = True  # notes do not matter any more
         if self._is_needless(changed) or found.is_lesser(changed, answer) or not self._locks_elsewhere(changed):

@@ -35,9 +35,7 @@ from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.solver import Refutation, prove, search
 from resolver.resolve.universe import Universe
 
-_BRIEF_SHARE = 1 / 12  # of the time for all, at first: what takes longer waits until the rest has been tried
-_TRIAL_SHARE = 1 / 6
-_NOTING_SHARE = 1 / 3  # with notes, as results rest on releases that nobody has read yet
+_SHARE = 1 / 4  # of the time for all, at most, for one changed stack
 
 
 class Expired(Exception):
@@ -146,16 +144,12 @@ class Trials:
         at = [one.target.name for one in self._wished].index(change.target) if change.target else self._explained
         return StackText(text).undone(change, at).text
 
-    def lock(self, text: str, *, strictly: bool = False, briefly: bool = False) -> Answer:
-        """Solve a changed stack, including its builds; `strictly` without the archives' own notes.
-
-        `briefly` takes less of the time: the same can be asked again.
-        """
+    def lock(self, text: str, *, strictly: bool = False) -> Answer:
+        """Solve a changed stack, including its builds; `strictly` without the archives' own notes."""
         noting = self.notes is not None and not strictly  # everything that follows rests on notes
         if not noting and (self.at, text) in self._locked:
             return self._locked[self.at, text]
-        share = _NOTING_SHARE if noting else _BRIEF_SHARE if briefly else _TRIAL_SHARE
-        clock = self.clock.within(self.clock.seconds * share)
+        clock = self.clock.within(self.clock.seconds * _SHARE)
         try:
             problems = compile_problems(self._with(text), exclude_newer=self._cutoff, sources=self.problem.sources)
             catalog = self.notes.inner if self.notes is not None and strictly else None
@@ -168,7 +162,7 @@ class Trials:
                 if isinstance(answer, Resolution):
                     solve_builds(answer, universe.catalog, tick=clock.tick)
         except Expired:
-            self.clock.limited |= not briefly
+            self.clock.limited = True
             return Undecided()
         except ResolverError as error:
             return Undecided(error.message)

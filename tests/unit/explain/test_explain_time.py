@@ -99,8 +99,7 @@ def test_trials_that_take_long_leave_time_for_others(catalog: Slow) -> None:
     assert "a==2" in [fix.changes[0].after for fix in explained(catalog, "a==1", "b==1").fixes]
 
 
-def test_a_trial_that_takes_long_is_tried_again(catalog: Slow) -> None:
-    """In the time of one trial not all files of `d` are read."""
+def test_a_trial_that_takes_long_is_waited_for(catalog: Slow) -> None:
     two_that_clash(catalog, "d")
     catalog.add_wheel("d", "1.0")
     of_no_use(catalog, "d", 20)
@@ -110,7 +109,6 @@ def test_a_trial_that_takes_long_is_tried_again(catalog: Slow) -> None:
 
 
 def test_a_trial_that_stays_undecided_is_told(catalog: Slow) -> None:
-    """They are too many to be read even the second time."""
     two_that_clash(catalog, "d")
     of_no_use(catalog, "d", 40)
     found = explained(catalog, "a==1", "b==1")
