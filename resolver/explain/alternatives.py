@@ -70,7 +70,7 @@ class Alternatives:
             ground: [
                 one
                 for one in self._candidates(ground, wanted, newest=newest)
-                if one not in self.unreadable and not (listed_only and self._is_unlisted(one))
+                if one not in self.unreadable and not (listed_only and self._is_unlisted(one.package.name, one.chosen))
             ]
             for ground in free_of(wanted)
         }
@@ -196,14 +196,12 @@ class Alternatives:
 
     def count_unlisted(self, choice: Choice) -> int:
         """How many of these are releases that are not in their project's tables."""
-        return sum(map(self._is_unlisted, choice.values()))
+        return sum(self._is_unlisted(one.package.name, one.chosen) for one in choice.values())
 
     def unlisted(self, found: Resolution) -> Iterator[str]:
         """The wish's projects whose release in a solution is not in the project's tables."""
-        for pin in filter(None, map(found.pin, self._asked)):
-            position = self._clauses.universe.project(pin.name).position(pin.version)
-            if pin.name in self._tabulated and (position is None or not self._is_listed(pin.name, position)):
-                yield pin.name
+        pins = filter(None, map(found.pin, self._asked))
+        return (pin.name for pin in pins if self._is_unlisted(pin.name, pin.release))
 
     def doubt(self, choice: Choice) -> int:
         """The surcharge for these releases, on the machine given by the components among them."""
@@ -215,7 +213,11 @@ class Alternatives:
 
     def _doubt(self, candidate: Candidate, machine: Mapping[str, Value]) -> int:
         """The surcharge for a release on this machine; 0 for what is no release."""
-        return UNLISTED if self._is_unlisted(candidate) else UNSURE * self._has_faults(candidate, machine)
+        return (
+            UNLISTED
+            if self._is_unlisted(candidate.package.name, candidate.chosen)
+            else UNSURE * self._has_faults(candidate, machine)
+        )
 
     def _has_faults(self, candidate: Candidate, machine: Mapping[str, Value]) -> bool:
         """Whether a warning says that a release fails, or may fail on this machine; mere notes do not count."""
@@ -238,13 +240,12 @@ class Alternatives:
             for fact in project.about(candidate.chosen.position, Warns)
         )
 
-    def _is_unlisted(self, candidate: Candidate) -> bool:
+    def _is_unlisted(self, name: str, release: object) -> bool:
         """Whether facts say which CANN the project's releases need, but not for this one."""
-        name, release = candidate.package.name, candidate.chosen
-        return isinstance(release, Release) and name in self._tabulated and not self._is_listed(name, release.position)
-
-    def _is_listed(self, name: str, position: int) -> bool:
-        return any(map(_is_of_component, self._clauses.universe.project(text.name(name)).about(position, Requires)))
+        if not isinstance(release, Release) or name not in self._tabulated:
+            return False
+        stated = self._clauses.universe.project(text.name(name)).about(release.position, Requires)
+        return not any(map(_is_of_component, stated))
 
     def _need(self, origin: StackLine | BuildLine) -> Requirement:
         need = self._needs[origin]

@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from datetime import date
+from itertools import islice
 from math import inf
+from typing import TypeGuard
 
 import msgspec
 from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from resolver.explain import costs
 from resolver.explain.alternatives import Alternatives
-from resolver.explain.costs import (
-    EXTRA,
-    UNLISTED_LAST,
-    Costs,
-    aged,
-    drops,
-    saved,
-    spares,
-    useless_without,
-)
 from resolver.explain.edit import CUTOFF, StackText, as_list, table_text
 from resolver.explain.trial import Trials, Undecided
 from resolver.lock.build import applied
 from resolver.model import text
 from resolver.model.dependency import Candidate, Package, SameRelease
 from resolver.model.explanation import Attempt, Change, ChangeKind, Contradiction, Outcome
+from resolver.model.fact import Builds, Excludes, Metadata, Names, Requires
 from resolver.model.problem import Ask, Problem
 from resolver.model.release import Release
 from resolver.model.requirement import Requirement
-from resolver.model.resolution import Lack, Resolution, Statement
+from resolver.model.resolution import Lack, Resolution, Source, Statement
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.core_statements import cutoff_text, tell
 from resolver.resolve.grounded import Component, Ground, Lacking, Line, Said, Taken
@@ -82,9 +76,9 @@ class Changed(msgspec.Struct, frozen=True):
             changes[changes.index(earlier)] = both
             if is_undone:
                 changes.remove(both)
-            price -= saved(earlier) + saved(change) * is_undone
+            price -= costs.saved(earlier) + costs.saved(change) * is_undone
         surcharge = self.surcharge + other.surcharge
-        surcharge += sum(map(aged, changes)) - sum(map(aged, (*self.changes, *other.changes)))
+        surcharge += sum(map(costs.aged, changes)) - sum(map(costs.aged, (*self.changes, *other.changes)))
         return Changed(tuple(changes), other.text, price, self.risky or other.risky, surcharge)
 
 
@@ -145,7 +139,7 @@ class Found(msgspec.Struct):
         sparing = [
             one
             for one in against
-            if not any(spares(other.changes, one.changes) for other in rows if other.price < one.price)
+            if not any(costs.spares(other.changes, one.changes) for other in rows if other.price < one.price)
         ]
         return len(rows) >= _FIXES or len(against) >= _AGAINST or len(sparing) >= _RISKY
 
@@ -165,7 +159,7 @@ class Found(msgspec.Struct):
 def is_useless(changed: Changed, resolution: Resolution) -> bool:
     """Whether something does not work without a line that was dropped."""
     dropped = _dropped(changed)
-    return any(useless_without(dropped, applied(resolution))) if dropped else False
+    return any(costs.useless_without(dropped, applied(resolution))) if dropped else False
 
 
 def subjects(changed: Changed) -> set[tuple[ChangeKind, str, str]]:
@@ -190,18 +184,73 @@ def attempt(changed: Changed, answer: Refutation | Undecided, target: str = "") 
 
 
 class Changes:
-    """The changes that grounds of one problem stand for."""
+    """The changes that grounds of one problem stand for, and what they cost."""
 
-    def __init__(self, clauses: Clauses, trials: Trials, costs: Costs, alternatives: Alternatives) -> None:
+    def __init__(self, clauses: Clauses, trials: Trials) -> None:
+        self.alternatives = Alternatives(clauses, trials.clock.expired)
         self._clauses = clauses
         self._trials = trials
-        self._costs = costs
-        self._alternatives = alternatives
+        self._has_cutoff = trials.inputs.stack.content.policy.exclude_newer is not None
+        self._together: dict[Hashable, list[Ground]] = {}  # the known grounds seen so far, by what they change with
+        self._indexed = 0
         self._problem = trials.problem
         self._facts = {fact.id: fact for fact in self._problem.facts}
         self._places: dict[object, list[int]] = {}
         for at, ask in enumerate(self._problem.stack.asks):
             self._places.setdefault(ask.origin, []).append(at)  # the same line may occur twice
+
+    def price(self, ground: Ground) -> int | None:
+        """The price of changing a ground; None if the user cannot change it."""
+        match ground:
+            case Line(origin, aspect) if origin in self._places:
+                return self._price_of_line(self._places[origin][0], aspect)
+            case Component():
+                return costs.COMPONENT.get(ground.name)
+            case Said() if ground.source is Source.METADATA:
+                return costs.OVERRIDE
+            case Said() | Taken() if ground.fact in self._facts:
+                fact = self._facts[ground.fact]
+                if isinstance(fact, (Builds, Metadata)):
+                    return costs.OVERRIDE  # requirements stated by the archive, or for it
+                return costs.RELAX.get(fact.strength) if isinstance(fact, (Requires, Excludes, Names)) else None
+            case Lacking() if ground.lack is Lack.CUTOFF and self._has_cutoff:
+                return costs.WITHOUT_CUTOFF
+            case Lacking() if ground.lack in (Lack.PRERELEASE, Lack.NEEDLESS):
+                return costs.PRERELEASES
+            case _:
+                return None
+
+    def _price_of_line(self, place: int, aspect: str) -> int | None:
+        later = len(self._problem.stack.asks) - place  # of two equal changes the later line's is cheaper
+        if aspect == "version":
+            # a line about a component: the component itself may change
+            return later + costs.VERSION if isinstance(self._problem.stack.asks[place].need, Requirement) else None
+        if aspect:
+            return later + costs.EXTRA
+        return later + costs.DROP if len(self._problem.stack.asks) > 1 else None
+
+    def keeps_a_line(self, wanted: Sequence[Ground]) -> bool:
+        """Whether a set of changes leaves anything to lock."""
+        return sum(map(costs.drops, wanted)) < len(self._places)
+
+    def same(self, ground: Ground) -> list[Ground]:
+        """The grounds that change along with one: a `replaces` fact removes every requirement on a project."""
+        for one in islice(self._clauses.known, self._indexed, None):
+            self._together.setdefault(self._key(one), []).append(one)
+        self._indexed = len(self._clauses.known)
+        return self._together.get(self._key(ground), [ground])
+
+    def _key(self, ground: Ground) -> Hashable:
+        """What grounds that change together have in common."""
+        if isinstance(ground, Lacking) and ground.lack is Lack.CUTOFF:
+            return Lack.CUTOFF
+        if self.is_override(ground):
+            return "override", ground.package.name, text.requirement(ground.text).name
+        return ground
+
+    def is_override(self, ground: Ground) -> TypeGuard[Said]:
+        """Whether a ground is changed by a `replaces` fact."""
+        return isinstance(ground, Said) and self.price(ground) == costs.OVERRIDE
 
     def apply(self, wanted: Sequence[Ground], choice: Mapping[Ground, Candidate]) -> Changed:
         """The stack with these changes."""
@@ -215,7 +264,7 @@ class Changes:
                     where = target.places.get(name, self._problem.stack.where)
                     change = Change(ChangeKind.COMPONENT, name, before, after, where, target=self._trials.target)
                     stack = stack.with_component(self._trials.at, name, after)
-                case Said() if self._costs.is_override(ground):
+                case Said() if self.is_override(ground):
                     change, stack = self._override(stack, ground)
                 case Said() | Taken():
                     change, stack = self._relax(stack, ground)
@@ -231,11 +280,11 @@ class Changes:
                     continue
             changes.append(change)
         stack = stack.apart(self._trials.at)
-        price = sum(self._costs.of(ground) or 0 for ground in wanted)
-        price += self._alternatives.doubt(choice)
-        price += EXTRA * sum(len(self._lost(ground, choice)) for ground in wanted)
+        price = sum(self.price(ground) or 0 for ground in wanted)
+        price += self.alternatives.doubt(choice)
+        price += costs.EXTRA * sum(len(self._lost(ground, choice)) for ground in wanted)
         risky = any(change.kind in (ChangeKind.RELAX, ChangeKind.ADD) for change in changes)
-        surcharge = sum(map(aged, changes)) + UNLISTED_LAST * self._alternatives.count_unlisted(choice)
+        surcharge = sum(map(costs.aged, changes)) + costs.UNLISTED_LAST * self.alternatives.count_unlisted(choice)
         return Changed(tuple(changes), stack.text, price, risky, surcharge)
 
     def _lines(self, wanted: Sequence[Line], choice: Mapping[Ground, Candidate]) -> tuple[StackText, list[Change]]:
@@ -248,7 +297,7 @@ class Changes:
         for origin, grounds in sorted(lines.items(), key=lambda row: self._places[row[0]]):
             places = self._places[origin]
             ask = self._problem.stack.asks[places[0]]
-            if any(map(drops, grounds)):
+            if any(map(costs.drops, grounds)):
                 name = ask.need.name if isinstance(ask.need, Requirement) else ask.need.component
                 changes.append(Change(ChangeKind.DROP, name, ask.origin.text, where=ask.origin.where))
                 gone += places
@@ -270,7 +319,7 @@ class Changes:
             if ground.aspect == "version":
                 kind = ChangeKind.VERSION
                 specifier = f"=={choice[ground].version}"
-                steps, years = self._alternatives.distance(ground.origin, choice[ground])
+                steps, years = self.alternatives.distance(ground.origin, choice[ground])
         marker = f" ; {need.marker}" if need.marker else ""
         source = f" @ {need.url}" if need.url else specifier
         after = f"{need.name}{'[' + ','.join(extras) + ']' if extras else ''}{source}{marker}"
@@ -311,7 +360,7 @@ class Changes:
             if line.name == ground.package.name and (line.marker is None or line.marker.evaluate(markers))
         ]
         asking: dict[Version, set[str]] = {}
-        for other in self._costs.same(ground):
+        for other in self.same(ground):
             for parent, _ in self._clauses.edges[other]:
                 if parent is not None and isinstance(other, Said):
                     asking.setdefault(parent.version, set()).add(other.text)

@@ -15,7 +15,7 @@ from operator import itemgetter
 
 from msgspec.structs import replace
 
-from resolver.explain.alternatives import Alternatives, free_of
+from resolver.explain.alternatives import free_of
 from resolver.explain.changes import Changed, Changes, Found, attempt, is_useless, subjects
 from resolver.explain.contradictions import hidden_contradiction, hidden_core, wish_of
 from resolver.explain.costs import (
@@ -24,7 +24,6 @@ from resolver.explain.costs import (
     UNLISTED,
     UNLISTED_LAST,
     Corrections,
-    Costs,
     drops,
     risky,
     saved,
@@ -121,10 +120,8 @@ class Repairs:
         self._search = search
         self._is_wish = before is None
         self._before = before or Changed((), trials.text, 0, risky=False)
-        own_cutoff = trials.inputs.stack.content.policy.exclude_newer is not None
-        self._costs = Costs(clauses, own_cutoff=own_cutoff)
-        self._alternatives = Alternatives(clauses, trials.clock.expired)
-        self._changes = Changes(clauses, trials, self._costs, self._alternatives)
+        self._changes = Changes(clauses, trials)
+        self._alternatives = self._changes.alternatives
         self.proposals = Proposals(clauses, trials, self._changes)
         self._corrections = Corrections()
         self._proposed: list[Changed] = []
@@ -145,7 +142,7 @@ class Repairs:
         ]
         wanted = self._wanted()
         if wanted is not None:
-            price = self._before.price + sum(self._costs.of(ground) or 0 for ground in wanted)
+            price = self._before.price + sum(self._changes.price(ground) or 0 for ground in wanted)
             if self._is_wish or price < most:
                 steps.append((price, partial(self._correct, wanted)))
         return min(steps, key=itemgetter(0), default=None)
@@ -195,11 +192,11 @@ class Repairs:
             self._sets_left -= 1
             self.propose(self._before.then(self._changes.apply([cutoff], {})), self._found.attempts)
             return
-        clauses.relaxed = frozenset(other for ground in wanted for other in self._costs.same(ground))
+        clauses.relaxed = frozenset(other for ground in wanted for other in self._changes.same(ground))
         try:
             if not clauses.satisfiable():
                 self._demand(clauses.minimal())
-            elif not self._costs.keeps_a_line(wanted):
+            elif not self._changes.keeps_a_line(wanted):
                 corrections.refuse(wanted)
             else:
                 self._sets_left -= 1
@@ -216,11 +213,11 @@ class Repairs:
         self._reasons.update(ground for ground in core if wish_of(ground) is None)
         # a core does not include releases that a line could become if there were files for the target
         self._propose([*core, *(lack for one in given if (lack := self._alternatives.lacking(one)) is not None)])
-        changing = dict.fromkeys(self._costs.same(ground)[0] for ground in core)
+        changing = dict.fromkeys(self._changes.same(ground)[0] for ground in core)
         prices = {
             ground: price
             for ground in changing
-            if not _is_proposed(ground) and (price := self._costs.of(ground)) is not None
+            if not _is_proposed(ground) and (price := self._changes.price(ground)) is not None
         }
         if prices:
             self._corrections.demand(prices, given)
