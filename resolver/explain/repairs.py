@@ -15,20 +15,10 @@ from operator import itemgetter
 
 from msgspec.structs import replace
 
+from resolver.explain import costs
 from resolver.explain.alternatives import free_of
 from resolver.explain.changes import Changed, Changes, Found, attempt, is_useless, subjects
 from resolver.explain.contradictions import hidden_contradiction, hidden_core, wish_of
-from resolver.explain.costs import (
-    LATER,
-    PRACTICE,
-    UNLISTED,
-    UNLISTED_LAST,
-    Corrections,
-    drops,
-    risky,
-    saved,
-    years_older,
-)
 from resolver.explain.edit import CUTOFF, StackText
 from resolver.explain.proposals import Proposals, first_day, is_unstated
 from resolver.explain.trial import Answer, Expired, Trials, Undecided
@@ -123,7 +113,7 @@ class Repairs:
         self._changes = Changes(clauses, trials)
         self._alternatives = self._changes.alternatives
         self.proposals = Proposals(clauses, trials, self._changes)
-        self._corrections = Corrections()
+        self._corrections = costs.Corrections()
         self._proposed: list[Changed] = []
         self._next: list[Ground] | None = None
         self._sets_left, self._rounds_left = _SETS, _ROUNDS
@@ -153,8 +143,8 @@ class Repairs:
             self._next = self._corrections.cheapest()
             if self._next is None:
                 self._sets_left = 0
-            elif self._found.safe >= _WHOLE and any(map(drops, self._next)):
-                self._corrections.refuse(list(filter(drops, self._next))[:1])
+            elif self._found.safe >= _WHOLE and any(map(costs.drops, self._next)):
+                self._corrections.refuse(list(filter(costs.drops, self._next))[:1])
                 self._next = None
         return self._next
 
@@ -234,7 +224,7 @@ class Repairs:
                 proposed += islice(several(core), _PROPOSED)
         if not self._is_wish:  # the practices for all cores of the wish are proposed together
             proposed += self.proposals.practices(core)
-        if not self._trials.is_own:
+        if self._trials.target:
             proposed += self.proposals.builds(core)
         self._proposed += map(self._before.then, proposed)
 
@@ -243,7 +233,7 @@ class Repairs:
         clauses, alternatives = self._clauses, self._alternatives
         tried: list[Attempt] = []
         hit = hit_listed = failed = False
-        for newest in (False,) if any(map(risky, wanted)) else (False, True):
+        for newest in (False,) if any(map(costs.risky, wanted)) else (False, True):
             for choice in islice(alternatives.choices(wanted, newest=newest), _TRIES):
                 changed = self._before.then(self._changes.apply(wanted, choice))
                 if self._trials.clock.expired():
@@ -278,7 +268,7 @@ class Repairs:
             alternatives.met_unlisted.append(frozenset(wanted))
         offered = [clauses.any_of(options) for options in alternatives.options(wanted, newest=False).values()]
         if not clauses.satisfiable(offered):  # what was learned from the attempts
-            core = [ground for ground in clauses.minimal(offered) if not (hit and risky(ground))]
+            core = [ground for ground in clauses.minimal(offered) if not (hit and costs.risky(ground))]
             return self._demand(core, free_of(wanted))
         if self._is_wish and not hit:
             self._found.attempts += tried[:1]
@@ -336,7 +326,7 @@ class Repairs:
             return True
         trials, answer = refused
         self._found.refused.add(changed.text)
-        if self._trials.is_own:
+        if not self._trials.target:
             self._found.attempts.append(attempt(changed, answer, trials.name))
         if not changed.risky:
             self._go_on(changed, answer, trials)
@@ -346,8 +336,12 @@ class Repairs:
         """The same, with surcharges for doubtful and old releases that a change brings in and no line names."""
         named = {change.subject for change in changed.changes if change.kind is ChangeKind.VERSION}
         unlisted = sum(name not in named for name in self._alternatives.unlisted(found))
-        surcharge = changed.surcharge + UNLISTED_LAST * unlisted + years_older(self._alternatives.years_behind(found))
-        return replace(changed, price=changed.price + UNLISTED * unlisted, surcharge=surcharge)
+        surcharge = (
+            changed.surcharge
+            + costs.UNLISTED_LAST * unlisted
+            + costs.years_older(self._alternatives.years_behind(found))
+        )
+        return replace(changed, price=changed.price + costs.UNLISTED * unlisted, surcharge=surcharge)
 
     def _stated(self, changed: Changed, found: Resolution) -> tuple[Changed, Answer]:
         """A changed stack with a minimal set of the facts that the result rests on, and its lock."""
@@ -374,7 +368,7 @@ class Repairs:
             return changed, found
         text = StackText(changed.text).without_practices([one.subject for one in idle]).text
         changes = tuple(one for one in changed.changes if one not in idle)
-        fewer = replace(changed, changes=changes, text=text, price=changed.price - PRACTICE * len(idle))
+        fewer = replace(changed, changes=changes, text=text, price=changed.price - costs.PRACTICE * len(idle))
         return fewer, self._trials.lock(fewer.text, strictly=True)
 
     def _try_days(self, changed: Changed, lifted: Change) -> None:
@@ -394,7 +388,7 @@ class Repairs:
             elif isinstance(answer, Resolution) and day is not None:
                 until = replace(lifted, after=f"{CUTOFF} = {day}")
                 changes = tuple(until if one is lifted else one for one in changed.changes)
-                fix = replace(changed, changes=changes, text=later.text, price=changed.price + LATER)
+                fix = replace(changed, changes=changes, text=later.text, price=changed.price + costs.LATER)
                 self._found.add(fix, self._trials.explained(later.text))
             if not isinstance(answer, Refutation) or self._trials.clock.expired():
                 return
@@ -416,7 +410,8 @@ class Repairs:
         return any(
             self._holds_without(change, changed)
             for change in changed.changes
-            if (saved(change) or change is changed.lifted) and (change.kind, change.subject, change.target) in earlier
+            if (costs.saved(change) or change is changed.lifted)
+            and (change.kind, change.subject, change.target) in earlier
         )
 
     def _holds_without(self, change: Change, changed: Changed) -> bool:

@@ -100,7 +100,6 @@ class Trials:
     ) -> None:
         self.wish = inputs.stack.text
         self.clock = clock
-        self.is_own = True  # whether all changes so far were made for the target that is explained
         self._cutoff = cutoff
         self._wished = compile_problems(inputs, exclude_newer=cutoff, sources=universe.problem.sources)
         self.at = self._explained = [one.target.name for one in self._wished].index(universe.problem.target.name)
@@ -187,7 +186,7 @@ class Trials:
 
     def _for_target(self, at: int) -> Trials:
         other = copy(self)
-        other.at, other.is_own = at, False
+        other.at = at
         if at not in self._universes:
             assert self._catalog_of is not None  # noqa: S101  otherwise there are no other targets
             self._universes[at] = Universe(self._wished[at], self._catalog_of(self._wished[at]))
