@@ -294,9 +294,11 @@ def _split(trials: Trials, found: Iterable[Sequence[Ground]], matter: Sequence[s
     if any(len(clash) < 2 for clash in clashes):
         return  # something clashes with the target, or with itself
     for here, there in islice(_divisions(clashes, trials.clock.expired), _DIVISIONS):
-        sides = [side for apart in ((there, here), (here, there)) if (side := _side(trials, *apart)) is not None]
-        if len(sides) < 2:
+        one = _side(trials, there, here)
+        two = None if one is None else _side(trials, here, there)
+        if one is None or two is None:
             continue
+        sides = one, two
         lines = [[ask.origin.text for ask in resolution.problem.stack.asks] for _, resolution in sides]
         changes = tuple(
             Change(

@@ -310,7 +310,7 @@ class Repairs:
         found.seen[self._key(changed, noting=False)] = True  # notes do not matter any more
         if self._is_needless(changed) or found.is_lesser(changed, answer) or not self._locks_elsewhere(changed):
             return answer
-        explained = self._trials.explained(changed.text)
+        explained = self._trials.explained(changed.text) if self._trials.target else answer
         if is_useless(changed, explained):
             found.useless.append((changed, explained))
             return answer
