@@ -38,8 +38,8 @@ _PROPOSED = 4  # Pythons, or glibcs, proposed for one core
 _NEEDED = 8  # facts about archives that are left out one by one, to see whether they are needed
 _READABLE = 24  # statements of a further contradiction: a longer one does not help the reader
 _FURTHER = 3  # further contradictions
-_MARGIN = 100  # how much dearer than the cheapest fix another Python or glibc may be, with what goes with it
-_SMALL = 310  # up to which price that is so: another Python or glibc with another version or CANN
+_MARGIN = 100  # how much dearer than the cheapest fix the changes of a changed stack may be, with those before them
+_SMALL = 310  # up to which price that is so for the same target: another Python or glibc with another version or CANN
 _TRIES = 3  # releases locked for one set and one direction, until one works
 
 
@@ -126,7 +126,7 @@ class Repairs:
     def next_step(self) -> tuple[float, Callable[[], None]] | None:
         """The cheapest step that is left, with its price, earlier changes included."""
         cheapest = self._found.cheapest
-        most = max(cheapest, min(cheapest + _MARGIN, _SMALL))
+        most = cheapest + _MARGIN if self._trials.target else max(cheapest, min(cheapest + _MARGIN, _SMALL))
         steps: list[tuple[float, Callable[[], None]]] = [
             (one.price, partial(self._try_proposed, one)) for one in self._proposed if one.price < most
         ]
