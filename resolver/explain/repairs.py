@@ -55,38 +55,31 @@ def find(
     Facts about archives that merely note what they need come in once a core of the stack is about one; if only a
     changed stack leads to one, they are the last resort.
     """
-    found, search = Found(report), list[Repairs]()
-    search.append(Repairs(clauses, cores, trials, found, search))
-    with suppress(Expired):
-        _search(clauses, cores, trials, found, search)
-    return found
-
-
-def _search(
-    clauses: Clauses, cores: Sequence[Sequence[Ground]], trials: Trials, found: Found, search: list[Repairs]
-) -> None:
-    proposals = search[0].proposals
-    grounds = list(chain.from_iterable(cores))
+    found, search, noting = Found(report), list[Repairs](), False
+    first = Repairs(clauses, cores, trials, found, search)
+    search.append(first)
+    proposals, grounds = first.proposals, list(chain.from_iterable(cores))
     kinds = (proposals.names, proposals.practices, proposals.pythons, proposals.glibcs)
-    for several in (*(kind(grounds) for kind in kinds), *map(proposals.builds, cores)):
-        before = len(found.fixes)
-        for changed in islice(several, _EACH):
-            if len(found.fixes) > before or trials.clock.expired():
+    with suppress(Expired):
+        for several in (*(kind(grounds) for kind in kinds), *map(proposals.builds, cores)):
+            before = len(found.fixes)
+            for changed in islice(several, _EACH):
+                if len(found.fixes) > before or trials.clock.expired():
+                    break
+                first.propose(changed, found.attempts)
+        for _ in range(_STEPS):
+            if found.is_enough() or trials.clock.expired():
                 break
-            search[0].propose(changed, found.attempts)
-    noting = False
-    for _ in range(_STEPS):
-        if found.is_enough() or trials.clock.expired():
-            return
-        steps = [step for one in search if (step := one.next_step()) is not None]
-        if not noting and (found.unstated_in_wish or (not steps and found.unstated and found.cheapest == inf)):
-            noting = True
-            start = Repairs(clauses, [], trials.noting(), found, search)
-            start.propose(Changed((), trials.text, 0, risky=False), [])
-        elif steps:
-            min(steps, key=itemgetter(0))[1]()
-        else:
-            return
+            steps = [step for one in search if (step := one.next_step()) is not None]
+            if not noting and (found.unstated_in_wish or (not steps and found.unstated and found.cheapest == inf)):
+                noting = True
+                start = Repairs(clauses, [], trials.noting(), found, search)
+                start.propose(Changed((), trials.text, 0, risky=False), [])
+            elif steps:
+                min(steps, key=itemgetter(0))[1]()
+            else:
+                break
+    return found
 
 
 class Repairs:

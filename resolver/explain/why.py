@@ -47,9 +47,7 @@ def why(resolution: Resolution, universe: Universe, wanted: Requirement, clock: 
     asked = {_statement(origin): _admits(origin, pin.name) for origin in _merged(pin.because)}
     newer = tuple(_newer(project, pin.version))
     tried = _tried(project, wanted, newer)
-    found: tuple[Contradiction, ...] = ()
-    moves: tuple[tuple[str, str, str], ...] = ()
-    untried = ""
+    found, moves, untried = tuple[Contradiction, ...](), tuple[tuple[str, str, str], ...](), ""
     if tried:
         try:
             found, moves = _try(resolution, universe, wanted.name, tried, clock)
@@ -161,17 +159,14 @@ def _narrowed(needs: Sequence[Requirement]) -> SpecifierSet:
 
 
 def _statement(origin: Origin) -> Statement:
-    match origin:
-        case StackLine():
-            return Asks(text=origin.text, where=origin.where)
-        case FactLine() | BuildLine() | MetadataLine():
-            subject, _, version = origin.parent.rpartition(" ")
-            if isinstance(origin, MetadataLine) and origin.fact is None:
-                return _needs(subject, version, origin.text, Source.METADATA, origin.filename, None)
-            source = Source.BUILD if isinstance(origin, BuildLine) else Source.FACT
-            return _needs(subject, version, origin.text, source, origin.where, origin.fact)
-        case _:
-            raise AssertionError(f"nothing asks like this: {origin}")
+    if isinstance(origin, StackLine):
+        return Asks(text=origin.text, where=origin.where)
+    assert isinstance(origin, (FactLine, BuildLine, MetadataLine))  # noqa: S101  nothing else asks for a project
+    subject, _, version = origin.parent.rpartition(" ")
+    if isinstance(origin, MetadataLine) and origin.fact is None:
+        return _needs(subject, version, origin.text, Source.METADATA, origin.filename, None)
+    source = Source.BUILD if isinstance(origin, BuildLine) else Source.FACT
+    return _needs(subject, version, origin.text, source, origin.where, origin.fact)
 
 
 def _needs(subject: str, version: str, needs: str, source: Source, where: str, fact: facts.Fact | None) -> Needs:
