@@ -229,8 +229,11 @@ def decode(kind: Any, value: Any, text: TomlText, path: Path = ()) -> Any:
     if issubclass(kind, Enum):
         return kind(_choice([one.value for one in kind], value, text, path))
     if issubclass(kind, msgspec.Struct):
-        table = _checked(dict, value, text, path)
-        _require_known(table, _keys(kind), text, path)
+        table, keys = _checked(dict, value, text, path), _keys(kind)
+        for key in table:
+            if key not in keys:
+                hint = _hint(key, keys, "known keys are")
+                raise InputError(without_secrets(f"unknown key `{key}`"), where=text.place(*path, key), hint=hint)
         return _struct(kind, table, text, path)
     return _checked(kind, value, text, path)
 
@@ -249,8 +252,7 @@ def _annotated(kind: Any, notes: Sequence[Any], value: Any, text: TomlText, path
 def _struct(kind: type[msgspec.Struct], table: dict[str, Any], text: TomlText, path: Path) -> Any:
     values: dict[str, Any] = {}
     missing = []
-    for field in _fields(kind):
-        notes = get_args(field.type)[1:] if get_origin(field.type) is Annotated else ()
+    for field, notes in _fields(kind):
         if field.type == Where:
             values[field.name] = text.line(*path)
         elif SAME_TABLE in notes:
@@ -269,28 +271,21 @@ def _struct(kind: type[msgspec.Struct], table: dict[str, Any], text: TomlText, p
 
 
 @lru_cache
-def _fields(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
-    return msgspec.structs.fields(kind)
+def _fields(kind: type[msgspec.Struct]) -> tuple[tuple[msgspec.structs.FieldInfo, tuple[Any, ...]], ...]:
+    """The fields of a type, each with the notes of its annotation."""
+    return tuple((one, getattr(one.type, "__metadata__", ())) for one in msgspec.structs.fields(kind))
 
 
 @lru_cache
 def _keys(kind: type[msgspec.Struct]) -> dict[str, bool]:
     """The keys that a table of this type may have, and whether it must."""
     keys: dict[str, bool] = {}
-    for field in _fields(kind):
-        notes = get_args(field.type)[1:] if get_origin(field.type) is Annotated else ()
+    for field, notes in _fields(kind):
         if SAME_TABLE in notes:
             keys |= _keys(get_args(field.type)[0])
         elif field.type != Where and UNWRITTEN not in notes:
             keys[field.encode_name] = field.required
     return keys
-
-
-def _require_known(table: Iterable[str], keys: Iterable[str], text: TomlText, path: Path) -> None:
-    for key in table:
-        if key not in keys:
-            hint = _hint(key, keys, "known keys are")
-            raise InputError(without_secrets(f"unknown key `{key}`"), where=text.place(*path, key), hint=hint)
 
 
 def _choice(options: Sequence[Any], value: Any, text: TomlText, path: Path) -> Any:

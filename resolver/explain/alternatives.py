@@ -12,7 +12,7 @@ from packaging.version import Version
 from resolver.errors import ResolverError
 from resolver.explain.costs import UNLISTED, UNSURE
 from resolver.model import text
-from resolver.model.dependency import BuildLine, Candidate, Kind, Package, StackLine
+from resolver.model.dependency import Candidate, Kind, NeedLine, Package, StackLine
 from resolver.model.fact import Need, Requires, Warns
 from resolver.model.release import Release
 from resolver.model.requirement import ComponentRequirement, Requirement, Value
@@ -97,7 +97,7 @@ class Alternatives:
         chosen = [clauses.variable(one) for one in choice.values()]
         for opened, at in enumerate(_possible(clauses, rows, range(len(rows)), chosen, looks)):
             if opened in _AHEAD:  # most candidates ruled out without being opened are never read
-                clauses.expect(rows[at : at + _AHEAD[opened]])
+                clauses.prefetch.expect_releases(rows[at : at + _AHEAD[opened]])
             _open(clauses, rows[at])
             if clauses.satisfiable([*chosen, clauses.variable(rows[at])]):
                 yield from self._complete(options, free[1:], {**choice, ground: rows[at]}, looks)
@@ -156,7 +156,7 @@ class Alternatives:
 
     # --- how far from the wish
 
-    def distance(self, origin: StackLine | BuildLine, candidate: Candidate) -> tuple[int, int]:
+    def distance(self, origin: StackLine | NeedLine, candidate: Candidate) -> tuple[int, int]:
         """How many releases newer than a line's wish a candidate is, and how many full years; negative if it is older.
 
         No years if an index does not tell, and for an older release that was uploaded later, as of a series still

@@ -19,13 +19,13 @@ from resolver.explain.edit import CUTOFF, StackText, as_list, table_text
 from resolver.explain.trial import Trials, Undecided
 from resolver.lock.build import applied
 from resolver.model import text
-from resolver.model.dependency import Candidate, Package, SameRelease
+from resolver.model.dependency import Candidate, NeedSource, Package, SameRelease
 from resolver.model.explanation import Attempt, Change, ChangeKind, Contradiction, Outcome
 from resolver.model.fact import Builds, Excludes, Metadata, Names, Requires
 from resolver.model.problem import Ask, Problem
 from resolver.model.release import Release
 from resolver.model.requirement import Requirement
-from resolver.model.resolution import Lack, Resolution, Source, Statement
+from resolver.model.resolution import Lack, Resolution, Statement
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.core_statements import cutoff_text, tell
 from resolver.resolve.grounded import Component, Ground, Lacking, Line, Said, Taken
@@ -206,7 +206,7 @@ class Changes:
                 return self._price_of_line(self._places[origin][0], aspect)
             case Component():
                 return costs.COMPONENT.get(ground.name)
-            case Said() if ground.source is Source.METADATA:
+            case Said() if ground.source is NeedSource.METADATA:
                 return costs.OVERRIDE
             case Said() | Taken() if ground.fact in self._facts:
                 fact = self._facts[ground.fact]

@@ -18,7 +18,7 @@ from pysat.solvers import Minisat22
 from resolver.errors import ResolverError
 from resolver.explain.costs import drops
 from resolver.model import text
-from resolver.model.dependency import BuildLine, Candidate, Edge, Kind, Package, StackLine
+from resolver.model.dependency import Candidate, Edge, Kind, NeedLine, Package, StackLine
 from resolver.model.explanation import Branch, Closing, Contradiction
 from resolver.model.fact import Warns
 from resolver.model.release import Release
@@ -36,7 +36,7 @@ _MOST = 12  # sets of wishes, and cores, of each round
 _SAME_WISHES = 4  # cores of the same wishes
 _DEEPEST = 4  # cases within cases
 
-Wish = StackLine | BuildLine | Component
+Wish = StackLine | NeedLine | Component
 
 
 def wish_of(ground: Ground) -> Wish | None:
@@ -102,7 +102,7 @@ def explore(clauses: Clauses, expired: Callable[[], bool]) -> None:
     unusable: list[Candidate] = []
     for _ in range(_DEPTH):
         following: list[tuple[Candidate | None, Edge]] = []
-        clauses.expect_edges(edge for _, edge in level)
+        clauses.prefetch.expect(edge for _, edge in level)
         for parent, edge in level:
             if parent is not None and _is_unmet(universe, edge):
                 unusable.append(parent)
@@ -395,7 +395,7 @@ def hidden_core(answer: Refutation, clauses: Clauses, wanted: Collection[Ground]
     after = [ask.origin for ask in changed.universe.problem.stack.asks]
     if len(before) != len(after):
         return []
-    origins: dict[StackLine | BuildLine, StackLine | BuildLine] = dict(zip(after, before, strict=True))
+    origins: dict[StackLine | NeedLine, StackLine | NeedLine] = dict(zip(after, before, strict=True))
 
     def as_before(ground: Ground) -> Ground:
         return Line(origins.get(ground.origin, ground.origin), ground.aspect) if isinstance(ground, Line) else ground

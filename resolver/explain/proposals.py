@@ -27,12 +27,12 @@ from resolver.index.parse.noted import Noted
 from resolver.index.parse.simple import moment
 from resolver.index.protocol import UnusableFile
 from resolver.model import text
-from resolver.model.dependency import Candidate, Kind, Package
+from resolver.model.dependency import Candidate, Kind, NeedSource, Package
 from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Builds, Practice, Replaces
 from resolver.model.release import Reason, Release
 from resolver.model.requirement import ComponentRequirement, Requirement, parse_value
-from resolver.model.resolution import Lack, Pin, Source
+from resolver.model.resolution import Lack, Pin
 from resolver.model.target import machine_of, newer_glibc
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.core_statements import meant
@@ -212,7 +212,7 @@ def is_unstated(ground: Ground) -> TypeGuard[Lacking]:
 
 
 def _of_metadata(ground: Ground) -> TypeGuard[Said]:
-    return isinstance(ground, Said) and ground.source is Source.METADATA
+    return isinstance(ground, Said) and ground.source is NeedSource.METADATA
 
 
 def first_day(clauses: Clauses, core: Sequence[Ground]) -> date | None:

@@ -15,12 +15,12 @@ from resolver.explain.contradictions import contradiction, cores
 from resolver.explain.trial import Clock, Expired
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.dependency import BuildLine, FactLine, MetadataLine, Origin, StackLine
+from resolver.model.dependency import NeedLine, NeedSource, Origin, StackLine
 from resolver.model.explanation import Contradiction, Why
 from resolver.model.problem import Ask
 from resolver.model.release import Release
 from resolver.model.requirement import Requirement
-from resolver.model.resolution import Asks, Forbids, Needs, Pin, Resolution, Shares, Source, Span, Statement
+from resolver.model.resolution import Asks, Forbids, Needs, Pin, Resolution, Shares, Span, Statement
 from resolver.resolve.core_statements import spans
 from resolver.resolve.project import Project
 from resolver.resolve.solver import decide
@@ -140,12 +140,12 @@ def _merged(origins: Iterable[Origin]) -> Iterator[Origin]:
     rows: dict[Origin, list[Requirement]] = {}
     for origin in origins:
         one, needs = origin, []
-        if isinstance(origin, MetadataLine):
+        if isinstance(origin, NeedLine) and origin.source is NeedSource.METADATA:
             need = text.requirement(origin.text)
             one, needs = replace(origin, text=replace(need, specifier=SpecifierSet()).without_marker()), [need]
         rows.setdefault(one, []).extend(needs)
     for one, needs in rows.items():
-        if isinstance(one, MetadataLine):
+        if needs and isinstance(one, NeedLine):
             yield replace(one, text=replace(needs[0], specifier=_narrowed(needs)).without_marker())
         else:
             yield one
@@ -161,15 +161,15 @@ def _narrowed(needs: Sequence[Requirement]) -> SpecifierSet:
 def _statement(origin: Origin) -> Statement:
     if isinstance(origin, StackLine):
         return Asks(text=origin.text, where=origin.where)
-    assert isinstance(origin, (FactLine, BuildLine, MetadataLine))  # noqa: S101  nothing else asks for a project
+    assert isinstance(origin, NeedLine)  # noqa: S101  nothing else asks for a project
     subject, _, version = origin.parent.rpartition(" ")
-    if isinstance(origin, MetadataLine) and origin.fact is None:
-        return _needs(subject, version, origin.text, Source.METADATA, origin.filename, None)
-    source = Source.BUILD if isinstance(origin, BuildLine) else Source.FACT
+    if origin.source is NeedSource.METADATA and origin.fact is None:
+        return _needs(subject, version, origin.text, NeedSource.METADATA, origin.filename, None)
+    source = NeedSource.BUILD if origin.source is NeedSource.BUILD else NeedSource.FACT
     return _needs(subject, version, origin.text, source, origin.where, origin.fact)
 
 
-def _needs(subject: str, version: str, needs: str, source: Source, where: str, fact: facts.Fact | None) -> Needs:
+def _needs(subject: str, version: str, needs: str, source: NeedSource, where: str, fact: facts.Fact | None) -> Needs:
     versions = (Span(version, version, 1),)
     return Needs(subject=subject, versions=versions, needs=needs, source=source, where=where, fact=fact)
 
@@ -191,7 +191,7 @@ def _facts(resolution: Resolution, project: Project, pin: Pin) -> Iterator[State
             case facts.Requires():
                 applies = fact.package == pin.name and fact.speaks_of(pin.version)
                 for need in fact.needs if applies and (pin.release.file.is_wheel or not fact.wheels) else ():
-                    yield _needs(pin.name, str(pin.version), str(need), Source.FACT, fact.where, fact)
+                    yield _needs(pin.name, str(pin.version), str(need), NeedSource.FACT, fact.where, fact)
             case facts.Collides() | facts.Absent():
                 if pin.name in (fact.package, fact.other):
                     yield Shares(fact=fact)

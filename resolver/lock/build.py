@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 
-from msgspec.structs import asdict
 from packaging.requirements import InvalidRequirement
 
 from resolver.errors import InputError, WrongRelease
@@ -18,7 +17,7 @@ from resolver.lock.order import stages
 from resolver.lock.warnings import drivers
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.dependency import BuildLine, FactLine, MetadataLine, Origin, StackLine
+from resolver.model.dependency import NeedLine, NeedSource, Origin, StackLine
 from resolver.model.lock import (
     FORMAT,
     Lock,
@@ -28,7 +27,6 @@ from resolver.model.lock import (
     LockedFile,
     LockedGit,
     LockedIndex,
-    LockedPassedOver,
     LockedPin,
     LockedSubmodule,
     LockedTarget,
@@ -63,7 +61,8 @@ def build(
         "built-apart": {pin.name for pin in tools},
         "built-here": {pin.name for pin in resolution.pins},
     }
-    of_builds = (one for pin in tools for one in pin.because if isinstance(one, BuildLine))
+    origins = (one for pin in tools for one in pin.because)
+    of_builds = (one for one in origins if isinstance(one, NeedLine) and one.source is NeedSource.BUILD)
     lines = _required((*(one for pin in resolution.pins for one in pin.because), *of_builds))
     pins = tuple(
         _pin(pin, lines, catalog, external=_external(pin, about, there[_mode(pin.release)])) for pin in resolution.pins
@@ -95,10 +94,7 @@ def build(
         fact=tuple(map(_fact, about)),
         driver=tuple(drivers(resolution, about)),
         override=tuple(_overrides(resolution, catalog)),
-        passed_over=tuple(
-            LockedPassedOver(**{key: str(value) for key, value in asdict(row).items()})
-            for row in resolution.passed_over
-        ),
+        passed_over=resolution.passed_over,
         export=tuple(_exports(fact for fact in about if isinstance(fact, facts.Exports))),
         absent=tuple(_absent(resolution, about)),
         departs=problem.stack.departures,
@@ -145,7 +141,7 @@ def _fact(fact: facts.Fact) -> LockedFact:
 
 def _pin(
     pin: Pin,
-    lines: Mapping[str, Sequence[Origin]],
+    lines: Mapping[str, Sequence[NeedLine]],
     catalog: Catalog,
     builds: Sequence[str] = (),
     external: Iterable[facts.MachineNeed] = (),
@@ -153,7 +149,7 @@ def _pin(
     release = pin.release
     source = release.source
     own = lines.get(pin.name, ())
-    of_facts = [one for one in own if isinstance(one, FactLine)]
+    of_facts = [(one.fact.id, one.text) for one in own if one.source is NeedSource.FACT and one.fact is not None]
     served = () if source is not None else (release.file, *_alike(pin, catalog))
     return LockedPin(
         name=pin.name,
@@ -166,11 +162,11 @@ def _pin(
         external=tuple(external),
         yanked=release.file.yanked,
         builds=tuple(builds),
-        requires=_lines(one.text for one in own if isinstance(one, MetadataLine)),
-        build_requires=_lines(one.text for one in own if isinstance(one, BuildLine)),
+        requires=_lines(one.text for one in own if one.source is NeedSource.METADATA),
+        build_requires=_lines(one.text for one in own if one.source is NeedSource.BUILD),
         fact_requires={
-            fact: _lines(one.text for one in of_facts if one.fact.id == fact)
-            for fact in sorted({one.fact.id for one in of_facts})
+            fact: _lines(line for other, line in of_facts if other == fact)
+            for fact in sorted({fact for fact, _ in of_facts})
         },
         file=tuple(LockedFile(name=file.filename, sha256=file.sha256) for file in map(catalog.sha256, served)),
         git=_git(source) if source is not None else None,
@@ -186,11 +182,11 @@ def _environments(
             yield from (_pin(pin, lines, catalog, archives) for pin in one.pins)
 
 
-def _required(origins: Iterable[Origin]) -> dict[str, list[Origin]]:
+def _required(origins: Iterable[Origin]) -> dict[str, list[NeedLine]]:
     """The lines of metadata, builds and facts, by the project whose they are."""
-    found: dict[str, list[Origin]] = {}
+    found: dict[str, list[NeedLine]] = {}
     for origin in dict.fromkeys(origins):
-        if not isinstance(origin, StackLine):
+        if isinstance(origin, NeedLine):
             found.setdefault(re.split(r"[\[ ]", origin.parent)[0], []).append(origin)
     return found
 
@@ -343,14 +339,7 @@ def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:
         if known is not None:
             for name in known.recipe.drop:
                 yield Override(package=pin.name, version=str(pin.version), name=name, dropped=name, fact=known.id)
-    for row in resolution.left_out:
-        yield Override(
-            package=row.package,
-            version=str(row.version),
-            name=row.name,
-            dropped=row.requirement,
-            fact=row.because,
-        )
+    yield from resolution.left_out
 
 
 def _name_of(line: str) -> str:

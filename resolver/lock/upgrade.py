@@ -10,8 +10,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
 from resolver.errors import InputError, did_you_mean
-from resolver.model.lock import Lock, LockedPin
-from resolver.model.resolution import PassedOver
+from resolver.model.lock import Lock, LockedPin, PassedOver
 
 Pins = dict[NormalizedName, Version]
 
@@ -55,18 +54,7 @@ class UpgradePolicy(msgspec.Struct, frozen=True):
         return Preferences(
             versions(previous.pin),
             {tuple(map(canonicalize_name, pins[0].builds)): versions(pins) for pins in previous.environments()},
-            tuple(
-                PassedOver(
-                    project=canonicalize_name(row.project),
-                    version=Version(row.version),
-                    archive=row.archive,
-                    archive_of=canonicalize_name(row.archive_of),
-                    archive_version=Version(row.archive_version),
-                    index=row.index,
-                )
-                for row in previous.passed_over
-                if row.project not in self.packages
-            ),
+            tuple(row for row in previous.passed_over if row.project not in self.packages),
         )
 
 

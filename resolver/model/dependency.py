@@ -28,8 +28,6 @@ class Kind(Enum):
     def __lt__(self, other: Kind) -> bool:
         return self.value < other.value
 
-    __hash__ = object.__hash__  # Enum's own is written in Python, and every look-up of a package calls it
-
 
 class Package(NamedTuple):
     """The identity under which the solver decides.
@@ -86,54 +84,31 @@ class StackLine(msgspec.Struct, frozen=True):
         return f"the stack asks for {self.text}"
 
 
-class FactLine(msgspec.Struct, frozen=True):
-    """A need that a fact states."""
+class NeedSource(Enum):
+    """Who says that a release needs something."""
 
-    fact: Fact
+    METADATA = "metadata"  # the metadata of its file
+    FACT = "fact"
+    BUILD = "build"  # build-system.requires of its archive, or a fact about the build
+
+
+class NeedLine(msgspec.Struct, frozen=True):
+    """A line that says what `parent` needs: of a file, or of a `fact`, also where that stands for the file's own."""
+
+    source: NeedSource
     parent: str
     text: str
-
-    @property
-    def where(self) -> str:
-        """file:line of the fact."""
-        return self.fact.where
-
-    def __str__(self) -> str:
-        return f"{self.parent} needs {self.text}"
-
-
-class MetadataLine(msgspec.Struct, frozen=True):
-    """A line of a file's own metadata, or of the `metadata` fact about an archive without any."""
-
-    filename: str
-    parent: str
-    text: str
+    filename: str = ""
     fact: Fact | None = None
 
     @property
     def where(self) -> str:
-        """file:line of the fact, or the file whose metadata it is."""
-        return self.fact.where if self.fact else f"metadata of {self.filename}"
+        """file:line of the fact, or the file that has the line."""
+        what = "build-system.requires" if self.source is NeedSource.BUILD else "metadata"
+        return self.fact.where if self.fact else f"{what} of {self.filename}"
 
     def __str__(self) -> str:
-        return f"{self.parent} needs {self.text}"
-
-
-class BuildLine(msgspec.Struct, frozen=True):
-    """A requirement of a source build, in the target environment or an isolated one."""
-
-    filename: str
-    parent: str
-    text: str
-    fact: Fact | None
-
-    @property
-    def where(self) -> str:
-        """file:line of the fact, or the archive."""
-        return self.fact.where if self.fact else f"build-system.requires of {self.filename}"
-
-    def __str__(self) -> str:
-        return f"building {self.parent} needs {self.text}"
+        return f"{'building ' if self.source is NeedSource.BUILD else ''}{self.parent} needs {self.text}"
 
 
 class SameRelease(msgspec.Struct, frozen=True):
@@ -172,13 +147,7 @@ class Unusable(msgspec.Struct, frozen=True):
         return f"{self.parent} cannot be used: {self.text}"
 
 
-Origin = StackLine | FactLine | MetadataLine | BuildLine | SameRelease | Unusable
-
-
-class Exactly(msgspec.Struct, frozen=True):
-    """Exactly this version, including the local part: what an extra requires of its project."""
-
-    version: Version
+Origin = StackLine | NeedLine | SameRelease | Unusable
 
 
 class Owner(msgspec.Struct, frozen=True):
@@ -188,16 +157,12 @@ class Owner(msgspec.Struct, frozen=True):
 
 
 class Among(msgspec.Struct, frozen=True):
-    """One of the releases at these positions, as a mask (see `resolve/project.py`)."""
+    """One of the releases at these positions, as a mask (see `resolve/project.py`); none where it is 0."""
 
     positions: int
 
 
-class Nothing(msgspec.Struct, frozen=True):
-    """No candidate is admitted: the parent cannot be used."""
-
-
-Allows = SpecifierSet | Exactly | Among | ComponentRequirement | Owner | Nothing
+Allows = SpecifierSet | Among | ComponentRequirement | Owner
 
 
 class Edge(msgspec.Struct, frozen=True, eq=False):

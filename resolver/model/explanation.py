@@ -58,13 +58,12 @@ class ChangeKind(Enum):
 class Change(msgspec.Struct, frozen=True):
     """One change: `before` becomes `after`. `where` is file:line of what changes.
 
-    `subject` is the project, the component or the fact's id. `steps` counts the releases
-    between the wish and what it becomes, negative where that is older; 0 where that has no meaning. `years` are the
-    full years between their uploads, with the same sign; 0 where an index does not tell.
-    Of a fact set aside or added `before` is the requirement that goes (`vllm==0.13.0`), empty where it is none.
-    A split has a change for each environment: `subject` is its name, `after` its lines.
-    `target` is the one whose component changes, where that is another target of the stack than the one that is
-    explained; else it is empty.
+    `subject` is the project, the component or the fact's id. `steps` counts the releases between the wish and what it
+    becomes, negative where that is older; 0 where that has no meaning. `years` are the full years between their
+    uploads, with the same sign; 0 where an index does not tell. Of a fact set aside or added `before` is the
+    requirement that goes (`vllm==0.13.0`), empty where it is none. A split has a change for each environment: `subject`
+    is its name, `after` its lines. `target` is the one whose component changes, where that is another target of the
+    stack than the one that is explained; else it is empty.
     """
 
     kind: ChangeKind
@@ -172,12 +171,11 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 class Why(msgspec.Struct, frozen=True, kw_only=True):
     """Why a project is at the release where it is, in a solved problem.
 
-    `asked` are the statements that ask for it, `bound` those of them that admit nothing newer.
-    `newer` is what exists beyond it, newest first. `tried` is the release that was tried instead, empty
-    for none, with the contradictions that taking it meets; where there are none it can be had, with
-    `moves` as the pins that then change (name, from, to). `unreachable` are indexes that may have more releases;
-    `untried` says why none was tried, where an index failed. `later` are newer releases that come after it, each with
-    the facts that put it there.
+    `asked` are the statements that ask for it, `bound` those of them that admit nothing newer. `newer` is what exists
+    beyond it, newest first. `tried` is the release that was tried instead, empty for none, with the contradictions that
+    taking it meets; where there are none it can be had, with `moves` as the pins that then change (name, from, to).
+    `unreachable` are indexes that may have more releases; `untried` says why none was tried, where an index failed.
+    `later` are newer releases that come after it, each with the facts that put it there.
     """
 
     problem: Problem

@@ -115,12 +115,10 @@ class Metadata(_Common, frozen=True, kw_only=True):
 class Builds(_Common, frozen=True, kw_only=True):
     """A source build whose requirements differ from those of the wheel on the index.
 
-    `requires_from` names a requirements file inside the archive. The build
-    requirements are those of the archive's pyproject.toml without
-    `build_drop`, plus `build_add`. Without isolation they constrain the
-    environment itself. `label` is a PEP 440 local version that the build appends to
-    the version: pip then does not accept it from an index, but only by its path.
-    The fact applies to targets that promise all of `when`, and to others not at all.
+    `requires_from` names a requirements file inside the archive. The build requirements are those of the archive's
+    pyproject.toml without `build_drop`, plus `build_add`. Without isolation they constrain the environment itself.
+    `label` is a PEP 440 local version that the build appends to the version: pip then does not accept it from an index,
+    but only by its path. The fact applies to targets that promise all of `when`, and to others not at all.
     """
 
     from_: Literal["sdist"] = msgspec.field(name="from", default="sdist")
@@ -217,9 +215,8 @@ class External(_Common, frozen=True, kw_only=True):
 class Sources(_Common, frozen=True, kw_only=True):
     """What is known about `package` at one commit of a git repository.
 
-    It applies if a stack asks for that commit. `requires_from` are the files of the
-    repository from which the requirements were taken; they are compared if the
-    repository can be read.
+    It applies if a stack asks for that commit. `requires_from` are the files of the repository from which the
+    requirements were taken; they are compared if the repository can be read.
     """
 
     versions: Annotated[tuple[SpecifierSet, ...], UNWRITTEN] = (SpecifierSet(),)

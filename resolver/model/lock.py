@@ -48,9 +48,8 @@ class LockedSubmodule(_Row, kw_only=True, frozen=True):
 class LockedGit(_Row, kw_only=True, frozen=True):
     """A commit of a git repository that a pin is built from. `ref` is what people call the commit.
 
-    `rewrites` names pins whose installed files it changes. `submodules` are in the checkout, each after the one that
-    it is in. `trust` says why its requirements were taken on trust; none where they were read at
-    the commit.
+    `rewrites` names pins whose installed files it changes. `submodules` are in the checkout, each after the one that it
+    is in. `trust` says why its requirements were taken on trust; none where they were read at the commit.
     """
 
     url: str
@@ -78,13 +77,11 @@ class LockedGit(_Row, kw_only=True, frozen=True):
 class LockedPin(_Row, kw_only=True, frozen=True):
     """One project. `files` begins with the one that pip takes on the target.
 
-    `index` names the index that served it, empty where it is built from `git` and has no files;
-    `mode` tells how it is installed;
-    `label` is what a source build adds to its version as a local part;
-    `external` is what its build needs of the machine and the lock does not have (see `fact.MachineNeed`);
-    `requires` are the lines of its metadata that apply here, `build_requires` those of its build, and `fact_requires`
-    those that facts state, by their ids. Of a build tool `builds` names the archives that its
-    environment builds, where not all are built in one.
+    `index` names the index that served it, empty where it is built from `git` and has no files; `mode` tells how it is
+    installed; `label` is what a source build adds to its version as a local part; `external` is what its build needs of
+    the machine and the lock does not have (see `fact.MachineNeed`); `requires` are the lines of its metadata that apply
+    here, `build_requires` those of its build, and `fact_requires` those that facts state, by their ids. Of a build tool
+    `builds` names the archives that its environment builds, where not all are built in one.
     """
 
     name: str
@@ -178,8 +175,8 @@ class LockedDriver(_Row, kw_only=True, frozen=True):
 class Override(_Row, kw_only=True, frozen=True):
     """A requirement of upstream metadata that was taken out. pip check complains of it.
 
-    `name` is the project that it names, `dropped` the requirement as written, `fact` the id of
-    the fact, or file:line of the stack's own row.
+    `name` is the project that it names, `dropped` the requirement, `fact` the id of the fact, or file:line of the
+    stack's own row.
     """
 
     package: str
@@ -189,9 +186,10 @@ class Override(_Row, kw_only=True, frozen=True):
     fact: str
 
 
-class LockedPassedOver(_Row, kw_only=True, frozen=True):
-    """A release newer than the pin of `project` that needs, or is, a source archive without static metadata.
+class PassedOver(_Row, kw_only=True, frozen=True):
+    """A release newer than the pin of its project: all that asks for it admits it, and still it cannot be used.
 
+    For it needs `archive`, or is itself that: a source archive without static metadata, of a release of `archive_of`.
     It was passed over when the pin was chosen, and stays so for as long as the pin is kept.
     """
 
@@ -250,7 +248,7 @@ class Lock(_Row, kw_only=True, frozen=True):
     fact: tuple[LockedFact, ...] = ()
     driver: tuple[LockedDriver, ...] = ()
     override: tuple[Override, ...] = ()
-    passed_over: tuple[LockedPassedOver, ...] = ()
+    passed_over: tuple[PassedOver, ...] = ()
     export: tuple[LockedExport, ...] = ()
     absent: tuple[LockedAbsent, ...] = ()
     departs: tuple[Departure, ...] = ()

@@ -11,7 +11,7 @@ from packaging.utils import NormalizedName, canonicalize_name, parse_wheel_filen
 
 from resolver.errors import InputError
 from resolver.model.annotations import NOT_EMPTY, Cutoff, RequirementLine, Sentence, Text, Variables, Where, form
-from resolver.model.dependency import BuildLine, StackLine
+from resolver.model.dependency import NeedLine, StackLine
 from resolver.model.fact import Fact, Need, Practice
 from resolver.model.release import Source
 from resolver.model.repository import specifier
@@ -53,7 +53,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a stack's `requires`, or a build requirement of a lock."""
 
     need: Need
-    origin: StackLine | BuildLine
+    origin: StackLine | NeedLine
 
 
 class Departure(
@@ -137,12 +137,10 @@ class Index(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 class Binding(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     """Where projects are looked up, and nowhere else.
 
-    `packages` are normalised names, or `*` for every project that no other
-    binding names. With `take` = "first" the first of `indexes` that has the
-    project answers alone; with "all" they answer together, the first named
-    winning where two have the same version. `unreachable` says what happens
-    when one cannot be reached; "recorded", which no file writes, that the stack
-    tells of files of the one index. Empty `platforms` means all.
+    `packages` are normalised names, or `*` for every project that no other binding names. With `take` = "first" the
+    first of `indexes` that has the project answers alone; with "all" they answer together, the first named winning
+    where two have the same version. `unreachable` says what happens when one cannot be reached; "recorded", which no
+    file writes, that the stack tells of files of the one index. Empty `platforms` means all.
     """
 
     packages: Annotated[tuple[Bound, ...], NOT_EMPTY]
@@ -211,12 +209,11 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that a resolution depends on, except for the content of the indexes and a previous lock.
 
     `digest` is the sha256 of all input files that it was made from; `readings` that of the recorded readings of
-    archives beside them, which say nothing that the archives themselves do not.
-    With `wheels_only` source archives do not count, as for build tools.
-    `values` are the known values of components, nearest to the target's first. `unknown` has the components whose
-    value is in no list of releases, each with the known ones next to it.
-    `sources` maps the text of each direct reference of the stack to what it stands for.
-    `practices` are those that are known but not in force; those in force are among the `facts`.
+    archives beside them, which say nothing that the archives themselves do not. With `wheels_only` source archives do
+    not count, as for build tools. `values` are the known values of components, nearest to the target's first. `unknown`
+    has the components whose value is in no list of releases, each with the known ones next to it. `sources` maps the
+    text of each direct reference of the stack to what it stands for. `practices` are those that are known but not in
+    force; those in force are among the `facts`.
     """
 
     stack: Stack

@@ -19,11 +19,9 @@ from resolver.model.repository import Recipe
 class File(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One file of an index page (PEP 503, 592, 629, 658, 691, 700, 714).
 
-    Texts are the index's own. `sha256` is empty if the page has none.
-    `yanked` is None, or the reason (which may be empty). `metadata` is None
-    if no `.metadata` file is offered, else its sha256, or empty without one.
-    `uploaded` is the page's text, ISO 8601, or empty. `url` is absolute;
-    empty for files of a snapshot.
+    Texts are the index's own. `sha256` is empty if the page has none. `yanked` is None, or the reason (which may be
+    empty). `metadata` is None if no `.metadata` file is offered, else its sha256, or empty without one. `uploaded` is
+    the page's text, ISO 8601, or empty. `url` is absolute; empty for files of a snapshot.
     """
 
     filename: str
@@ -62,7 +60,6 @@ class Reason(Enum):
     SOURCE = "is a source archive, and build tools are not built from source themselves"
     DIRECT = "requires a direct URL, which is not supported"
     UNOPENED = "was not opened, because other archives of its project have no static metadata"
-    UNREAD = "was not read, because other files of its project have the metadata of different releases"
 
     @property
     def code(self) -> str:
@@ -98,9 +95,7 @@ QUARANTINED: Final = "quarantined"
 class Page(msgspec.Struct, frozen=True, kw_only=True):
     """A project on an index: its files by version, what was set aside while reading, and its status.
 
-    `releases` is keyed by the version as spelled in the file names, with one key
-    per distinct PEP 440 version; newest first if `newest_first` is set,
-    otherwise in no particular order.
+    `releases` is keyed by the version as spelled in the file names, with one key per distinct PEP 440 version.
     """
 
     project: NormalizedName
@@ -108,7 +103,6 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     releases: Mapping[str, tuple[File, ...]]
     rejections: tuple[Rejection, ...] = ()
     project_status: ProjectStatus = ACTIVE
-    newest_first: bool = False
 
 
 class Metadata(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -124,9 +118,8 @@ class Metadata(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class Archive(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What was read from a source archive after its sha256 was checked.
 
-    `metadata` is None if the archive has no static requirements (PEP 643 or
-    PEP 621); `why_dynamic` then says why. `build_requires` is build-system.requires
-    of its pyproject.toml (PEP 518), or None if it has no such file or table.
+    `metadata` is None if the archive has no static requirements (PEP 643 or PEP 621); `why_dynamic` then says why.
+    `build_requires` is build-system.requires of its pyproject.toml (PEP 518), or None if it has no such file or table.
     """
 
     metadata: Metadata | None
@@ -174,11 +167,10 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 class Release(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A release of a project that the target can use.
 
-    `file` is the one that pip takes on the target: the best wheel by tag, then by build
-    tag; or a source archive if there is no wheel, or a fact builds it
-    (`builds`). `others` are the other wheels of the release that the target
-    accepts, best first. `position` is the rank among the project's releases,
-    0 for the newest. With a `source` the release comes from a repository, and `file` only names it.
+    `file` is the one that pip takes on the target: the best wheel by tag, then by build tag; or a source archive if
+    there is no wheel, or a fact builds it (`builds`). `others` are the other wheels of the release that the target
+    accepts, best first. `position` is the rank among the project's releases, 0 for the newest. With a `source` the
+    release comes from a repository, and `file` only names it.
     """
 
     version: Version

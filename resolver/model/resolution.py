@@ -13,8 +13,9 @@ import msgspec
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.model.dependency import Origin
+from resolver.model.dependency import NeedSource, Origin
 from resolver.model.fact import Absent, Collides, Excludes, Fact, Names, Practice
+from resolver.model.lock import Override, PassedOver
 from resolver.model.message import Message
 from resolver.model.problem import Problem
 from resolver.model.release import Reason, Rejection, Release
@@ -43,16 +44,6 @@ class Has(msgspec.Struct, frozen=True, kw_only=True):
     where: str
 
 
-class Source(Enum):
-    """Who says that a release needs something."""
-
-    METADATA = "metadata"  # the metadata of its file
-    FACT = "fact"
-    BUILD = "build"  # build-system.requires of its archive, or a fact about the build
-
-    __hash__ = object.__hash__  # Enum's own is written in Python, and every look-up of a ground calls it
-
-
 class Needs(msgspec.Struct, frozen=True, kw_only=True):
     """These releases of `subject` (a project, or one of its extras) need `needs`.
 
@@ -62,7 +53,7 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True):
     subject: str
     versions: tuple[Span, ...]
     needs: str
-    source: Source
+    source: NeedSource
     where: str
     fact: Fact | None = None
 
@@ -105,8 +96,6 @@ class Lack(Enum):
     SOURCE = "source"  # the stack takes the project from a commit, whose version is another
     UNREACHABLE = "unreachable"  # an index that might have one could not be reached
 
-    __hash__ = object.__hash__  # Enum's own is written in Python, and every look-up of a ground calls it
-
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     """A release that cannot be used, and why each of its files was set aside, the nearest to the target first.
@@ -129,16 +118,14 @@ class Unread(msgspec.Struct, frozen=True):
 class Lacks(msgspec.Struct, frozen=True, kw_only=True):
     """There is no usable release of `subject` in `wanted` (a specifier, empty for any).
 
-    `refusals` are the newest of the releases concerned, of which there are
-    `count`. `newest` is the newest release on the indexes, empty where there is none.
-    `nearest` are those just before and just after `wanted`, where a newer one exists than the newest before it.
-    `where` names the indexes that were asked, or the file. `unreachable` are indexes
-    that might have had one. With Lack.SOURCE `newest` is the version of the commit, and `where` the place that
-    says so. `meant` is a known project of a similar name, or a component, where no index has this one. Where wheels
-    were set aside
-    `machine` is what the target has of what wheels are built for (`machine_of`); with Lack.CUTOFF `cutoff` is the
-    cut-off: a day that counts to its end, or a moment. `unread` are the files of a project without any release,
-    the most frequent reason first.
+    `refusals` are the newest of the releases concerned, of which there are `count`. `newest` is the newest release on
+    the indexes, empty where there is none. `nearest` are those just before and just after `wanted`, where a newer one
+    exists than the newest before it. `where` names the indexes that were asked, or the file. `unreachable` are indexes
+    that might have had one. With Lack.SOURCE `newest` is the version of the commit, and `where` the place that says so.
+    `meant` is a known project of a similar name, or a component, where no index has this one. Where wheels were set
+    aside `machine` is what the target has of what wheels are built for (`machine_of`); with Lack.CUTOFF `cutoff` is the
+    cut-off: a day that counts to its end, or a moment. `unread` are the files of a project without any release, the
+    most frequent reason first.
     """
 
     subject: str
@@ -183,36 +170,12 @@ class Pin(msgspec.Struct, frozen=True, kw_only=True):
         return self.release.version
 
 
-class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
-    """A requirement not followed because its project must be absent. `because` is the fact, or file:line."""
-
-    package: NormalizedName
-    version: Version
-    name: NormalizedName
-    requirement: str
-    because: str
-
-
 class LostExtra(msgspec.Struct, frozen=True, kw_only=True):
     """An extra that a line of the stack asks for and the pin of its project lacks; a release that has it, if known."""
 
     project: NormalizedName
     extra: str
     version: Version | None
-
-
-class PassedOver(msgspec.Struct, frozen=True, kw_only=True):
-    """A release newer than the pin of its project: all that asks for it admits it, and still it cannot be used.
-
-    For it needs `archive`, or is itself that: a source archive without static metadata, of a release of `archive_of`.
-    """
-
-    project: NormalizedName
-    version: Version
-    archive: str
-    archive_of: NormalizedName
-    archive_version: Version
-    index: str
 
 
 class FellBack(msgspec.Struct, frozen=True, kw_only=True):
@@ -232,15 +195,14 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     """Pins sorted by name. `engine` says what found it, after so many `rounds`.
 
     `passed_over`, `lost_extras` and `fell_back` are filled in only for what is going to be locked (see
-    `resolve/shortfalls.py`).
-    `practices` are those in force that it rests on (see `resolve/gather.py`).
+    `resolve/shortfalls.py`). `practices` are those in force that it rests on (see `resolve/gather.py`).
     """
 
     problem: Problem
     pins: tuple[Pin, ...]
     engine: str
     rounds: int
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[Override, ...] = ()
     passed_over: tuple[PassedOver, ...] = ()
     lost_extras: tuple[LostExtra, ...] = ()
     practices: tuple[Practice, ...] = ()

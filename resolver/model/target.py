@@ -1,7 +1,6 @@
 """The machine that a lock is for: its marker environment, its tags, and what of those of a wheel it lacks.
 
-Everything comes from what the stack states; nothing from the interpreter or
-machine that runs the resolver.
+Everything comes from what the stack states; nothing from the interpreter or machine that runs the resolver.
 """
 
 from __future__ import annotations
@@ -35,10 +34,9 @@ PLATFORMS: tuple[Platform, ...] = get_args(Platform)
 class Target:
     """One machine to lock for.
 
-    `python` is `3.11` or `3.11.14`; without a patch number markers take it for .0,
-    as those of pip and uv do, and Requires-Python must admit whatever it may be.
-    `system` holds the stated components, `python` and `glibc` among them, and
-    `places` the file:line of each. `name` is the lock's folder.
+    `python` is `3.11` or `3.11.14`; without a patch number markers take it for .0, as those of pip and uv do, and
+    Requires-Python must admit whatever it may be. `system` holds the stated components, `python` and `glibc` among
+    them, and `places` the file:line of each. `name` is the lock's folder.
     """
 
     name: str

@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-from msgspec.structs import replace
-from packaging.markers import InvalidMarker, Marker
+from packaging.markers import Marker
 from packaging.requirements import InvalidRequirement
 from packaging.requirements import Requirement as _PackagingRequirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -84,27 +83,12 @@ def name(text: str) -> NormalizedName:
 
 def requirement(text: str) -> Requirement:
     """The PEP 508 requirement that `text` spells; raises packaging's InvalidRequirement."""
-    return _requirement(text) if len(text) <= LONG else _whole_requirement(text)
+    return _kept(text) if len(text) <= LONG else _parsed(text)
 
 
-@lru_cache(_MEMO)
-def _requirement(text: str) -> Requirement:
-    """A requirement by its two halves, each parsed once: markers of files, and what is before them, are mostly alike.
-
-    What is wrong with one is told of the whole.
-    """
-    what, semicolon, when = text.partition(";")
-    if not semicolon or "@" in what:  # an address may have a semicolon in it
-        return _whole_requirement(text)
-    try:
-        _check_measure(text)
-        return replace(_requirement(what), marker=_marker(when))
-    except (InvalidRequirement, InvalidMarker):
-        return _whole_requirement(text)
-
-
-def _whole_requirement(text: str) -> Requirement:
-    _check_measure(text)
+def _parsed(text: str) -> Requirement:
+    if why := _beyond_measure(text) or _beyond_measure(text.partition(";")[0], LONG) or _nested(text):
+        raise InvalidRequirement(why)
     parsed = _PackagingRequirement(text)
     return Requirement(
         name=canonicalize_name(parsed.name),
@@ -115,12 +99,7 @@ def _whole_requirement(text: str) -> Requirement:
     )
 
 
-def _check_measure(text: str) -> None:
-    if why := _beyond_measure(text) or _beyond_measure(text.partition(";")[0], LONG) or _nested(text):
-        raise InvalidRequirement(why)
-
-
-_marker = lru_cache(_MEMO)(Marker)
+_kept = lru_cache(_MEMO)(_parsed)
 
 
 def extras_named(line: str) -> frozenset[str] | None:

@@ -19,7 +19,7 @@ from resolver.errors import InputError
 from resolver.index.protocol import Catalog
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.dependency import BuildLine
+from resolver.model.dependency import NeedLine, NeedSource
 from resolver.model.problem import Ask, Checks, Problem
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Conflict, Resolution
@@ -102,7 +102,7 @@ def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) 
             fact = pin.release.source.fact
         parent = f"{pin.name} {pin.version}"
         for line in lines:
-            origin = BuildLine(pin.release.file.filename, parent, line, fact)
+            origin = NeedLine(NeedSource.BUILD, parent, line, pin.release.file.filename, fact)
             asks.append(Ask(need=_build_need(line, origin), origin=origin))
     if not asks:
         return None
@@ -110,7 +110,7 @@ def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) 
     return replace(resolution.problem, stack=stack, wheels_only=True, sources={})
 
 
-def _build_need(line: str, origin: BuildLine) -> Requirement:
+def _build_need(line: str, origin: NeedLine) -> Requirement:
     why = "addresses are not supported"
     try:
         need = text.requirement(line)

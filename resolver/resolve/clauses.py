@@ -1,11 +1,10 @@
 """What is known of a problem as clauses of a SAT solver, growing as metadata becomes known.
 
-There is a variable for each candidate of each package that something needs; at
-most one candidate of a package is chosen. Clauses rest on grounds (see `grounded`), and a
-ground can be left out.
+There is a variable for each candidate of each package that something needs; at most one candidate of a package is
+chosen. Clauses rest on grounds (see `grounded`), and a ground can be left out.
 
-What does not exist, a release without a usable file or one that a requirement names in vain, has a variable, too,
-which only the ground of its absence rules out. So a core names an absence if and only if it matters.
+What does not exist, a release without a usable file or one that a requirement names in vain, has a variable, too, which
+only the ground of its absence rules out. So a core names an absence if and only if it matters.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class Clauses(Grounded):
         self._set_aside: dict[Package, dict[int, int]] = {}  # position of an unusable release -> variable
         self._nowhere: dict[tuple[Package, str], int] = {}  # package and specifier -> variable
         self._pins: dict[Package, list[tuple[SpecifierSet, list[int], bool]]] = {}
-        self._prefetch = Prefetch(universe)
+        self.prefetch = Prefetch(universe)
         self._variables: dict[Candidate, int] = {}
         self._candidates: dict[int, Candidate] = {}
         self._opened: dict[Candidate, None] = {}
@@ -81,14 +80,6 @@ class Clauses(Grounded):
         """Whether the clauses include what the candidate needs."""
         return candidate in self._opened
 
-    def expect(self, candidates: Iterable[Candidate]) -> None:
-        """Tell the catalog which candidates will probably be opened next."""
-        self._prefetch.expect_releases(one for one in candidates if one not in self._opened)
-
-    def expect_edges(self, edges: Iterable[Edge]) -> None:
-        """Tell the catalog which requirements will be followed next."""
-        self._prefetch.expect(edges)
-
     def open(self, candidate: Candidate) -> None:
         """Add what a candidate needs. Reads its metadata."""
         if candidate in self._opened:
@@ -96,7 +87,7 @@ class Clauses(Grounded):
         edges = self.universe.edges(candidate)  # first: what cannot be asked for stays unknown
         self._opened[candidate] = None
         self.introduce(candidate.package)
-        self._prefetch.expect(edges)
+        self.prefetch.expect(edges)
         for edge in edges:
             self._add(candidate, edge)
 
@@ -146,7 +137,10 @@ class Clauses(Grounded):
         waiting = [*map(self.variable, unread)]
         if waiting:
             self._unread.update(waiting)
-            givers.append(self.guard(waiting))
+            guard = self.fresh()
+            self._guards.append(guard)
+            self.imply([-guard, *waiting])
+            givers.append(guard)
         self.imply([-leave, *givers])
         rows = self.absent.setdefault(ground, [])
         for candidate in out:

@@ -1,11 +1,9 @@
 """The complete engine: newest-first decisions, with a SAT solver that sees further.
 
-Packages are decided one after the other, each for its most preferred release,
-as in the search. After every decision the solver is asked whether the
-decisions are still satisfiable together with everything known. A candidate whose
-metadata has not been read counts as needing nothing, so unsatisfiable is
-certain. The solver then names the decisions to blame, and
-the engine goes straight back to the latest of them and never meets the same clash again.
+Packages are decided one after the other, each for its most preferred release, as in the search. After every decision
+the solver is asked whether the decisions are still satisfiable together with everything known. A candidate whose
+metadata has not been read counts as needing nothing, so unsatisfiable is certain. The solver then names the decisions
+to blame, and the engine goes straight back to the latest of them and never meets the same clash again.
 """
 
 from __future__ import annotations
@@ -161,11 +159,10 @@ class CompleteEngine:
     def _settle(self) -> bool:
         """Rule out an answer that takes a pre-release or a yanked release without permission; whether it did.
 
-        The clauses are about the project, not about this answer: none of its pre-releases as long as a final
-        release fits the demand, none of its yanked releases as long as nothing pins one. So they exclude
-        nothing that could be allowed, and releases excluded for the same reason are excluded together. Releases not
-        read yet might require something that gives permission; they are read only if nothing else is left and there
-        are not too many.
+        The clauses are about the project, not about this answer: none of its pre-releases as long as a final release
+        fits the demand, none of its yanked releases as long as nothing pins one. So they exclude nothing that could be
+        allowed, and releases excluded for the same reason are excluded together. Releases not read yet might require
+        something that gives permission; they are read only if nothing else is left and there are not too many.
         """
         found = Reached(self._universe, self._chosen)
         unpermitted = list(found.unpermitted())

@@ -1,8 +1,7 @@
 """From grounds to statements: which releases a ground is about in a core, and where it is written.
 
-A ground may hold for more releases than matter. A statement names those only
-that the rest of the core leaves possible, so each release that it names is
-needed for the conflict.
+A ground may hold for more releases than matter. A statement names those only that the rest of the core leaves possible,
+so each release that it names is needed for the conflict.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from packaging.specifiers import SpecifierSet
 
 from resolver.errors import closest
 from resolver.model import text
-from resolver.model.dependency import BuildLine, Kind, Package, StackLine, Unusable
+from resolver.model.dependency import Kind, NeedLine, NeedSource, Package, StackLine, Unusable
 from resolver.model.fact import Absent, Collides, Excludes, Names, Need, Warns, needs_of
 from resolver.model.release import Reason, Rejection, Release
 from resolver.model.requirement import OTHER_NAMES, Requirement
@@ -29,7 +28,6 @@ from resolver.model.resolution import (
     Needs,
     Refusal,
     Shares,
-    Source,
     Span,
     Statement,
     Unread,
@@ -40,7 +38,7 @@ from resolver.resolve.grounded import Component, Ground, Lacking, Line, Module, 
 from resolver.resolve.preference import names_prerelease
 from resolver.resolve.project import Project
 
-_SAID_BY_THE_REASON = frozenset({Reason.DYNAMIC, Reason.UNOPENED, Reason.UNREAD})
+_SAID_BY_THE_REASON = frozenset({Reason.DYNAMIC, Reason.UNOPENED})
 _SIMILAR = 0.7  # from 0 to 1, as in difflib
 _NEARLY_THE_SAME = 0.85  # metadata names thousands of projects
 _REFUSALS = 4  # releases whose files are listed one by one
@@ -286,7 +284,7 @@ def meant(clauses: Clauses, name: str) -> str:
     return closest(name, (close(told, _SIMILAR), close(read, _NEARLY_THE_SAME)), _SIMILAR)
 
 
-def _asked(origin: StackLine | BuildLine) -> Statement:
+def _asked(origin: StackLine | NeedLine) -> Statement:
     if isinstance(origin, StackLine):
         return Asks(text=origin.text, where=origin.where)
     name, _, version = origin.parent.rpartition(" ")
@@ -294,7 +292,7 @@ def _asked(origin: StackLine | BuildLine) -> Statement:
         subject=name,
         versions=(Span(version, version, 1),),
         needs=origin.text,
-        source=Source.BUILD,
+        source=NeedSource.BUILD,
         where=origin.filename if origin.fact is None else origin.where,
         fact=origin.fact,
     )

@@ -63,7 +63,8 @@ class Reached:
 
 def gather(universe: Universe, choices: Mapping[Package, Candidate], *, engine: str, rounds: int) -> Resolution:
     """The pins that the stack reaches through the choices; raises InvalidChoiceError like `Reached`."""
-    reached = Reached(universe, choices).edges
+    found = Reached(universe, choices)
+    reached = found.edges
     by_name: defaultdict[NormalizedName, list[Candidate]] = defaultdict(list)
     for candidate in reached:
         if candidate.package.kind is Kind.PROJECT:
@@ -74,12 +75,7 @@ def gather(universe: Universe, choices: Mapping[Package, Candidate], *, engine: 
         if any(other.chosen is not base.chosen for other in extras):
             raise InvalidChoiceError(f"two releases of {name}")
         origins = dict.fromkeys(edge.origin for other in own for edge in reached[other])
-        needs = {
-            text.name(edge.package.name)
-            for candidate in own
-            for edge in universe.edges(candidate)
-            if edge.package.kind is Kind.PROJECT and edge.package.name != name
-        }
+        needs = sorted(one.name for one in found.needs.get(base.package, ()) if one.kind is Kind.PROJECT)
         pins.append(
             Pin(
                 name=name,
@@ -92,18 +88,18 @@ def gather(universe: Universe, choices: Mapping[Package, Candidate], *, engine: 
                     and all(isinstance(edge.origin, SameRelease) for edge in universe.edges(one))
                 ),
                 because=tuple(origin for origin in origins if not isinstance(origin, SameRelease)),
-                needs=tuple(sorted(needs)),
+                needs=tuple(map(text.name, needs)),
             )
         )
     left_out = {row for candidate in reached for row in universe.left_out(candidate)}
-    found = Resolution(
+    resolution = Resolution(
         problem=universe.problem,
         pins=tuple(pins),
         engine=engine,
         rounds=rounds,
-        left_out=tuple(sorted(left_out, key=lambda row: (row.package, row.name, row.requirement))),
+        left_out=tuple(sorted(left_out, key=lambda row: (row.package, row.name, row.dropped))),
     )
-    return replace(found, practices=tuple(_practices_used(universe, found)))
+    return replace(resolution, practices=tuple(_practices_used(universe, resolution)))
 
 
 def _practices_used(universe: Universe, resolution: Resolution) -> Iterator[facts.Practice]:

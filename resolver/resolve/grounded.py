@@ -12,24 +12,14 @@ from typing import NamedTuple
 from pysat.card import CardEnc, EncType
 from pysat.solvers import Cadical153
 
-from resolver.model.dependency import (
-    BuildLine,
-    Edge,
-    FactLine,
-    MetadataLine,
-    Owner,
-    Package,
-    SameRelease,
-    StackLine,
-    Unusable,
-)
-from resolver.model.resolution import Lack, Source
+from resolver.model.dependency import Edge, NeedLine, NeedSource, Owner, Package, SameRelease, StackLine, Unusable
+from resolver.model.resolution import Lack
 
 
 class Line(NamedTuple):
     """A line of the stack (or a build requirement). `aspect` is "" (the project), "version", or "extra x"."""
 
-    origin: StackLine | BuildLine
+    origin: StackLine | NeedLine
     aspect: str
 
 
@@ -43,7 +33,7 @@ class Said(NamedTuple):
     """Releases of a package require `text`: one ground for all releases that say the same, whatever the source."""
 
     package: Package
-    source: Source
+    source: NeedSource
     text: str
     fact: str  # its id; empty for metadata
 
@@ -81,7 +71,7 @@ def grounds(parent: Package | None, edge: Edge) -> tuple[tuple[tuple[Ground, ...
     match origin:
         case SameRelease():
             return ()
-        case StackLine() | BuildLine() if parent is None:  # as a line of a build environment, in its stack
+        case StackLine() | NeedLine() if parent is None:  # as a line of a build environment, in its stack
             line = Line(origin, "")
             if edge.package.extra:  # it has the version of the project
                 return (((line, Line(origin, f"extra {edge.package.extra}")), False),)
@@ -89,12 +79,12 @@ def grounds(parent: Package | None, edge: Edge) -> tuple[tuple[tuple[Ground, ...
             return (*there, ((line, Line(origin, "version")), True)) if str(edge.allows) else there
         case Unusable():
             return (((Lacking(str(parent), Lack.UNUSABLE, origin.sort),), True),)
-        case FactLine() if isinstance(edge.allows, Owner):
-            return (((Module(origin.fact.id),), True),)
-        case FactLine() | MetadataLine() | BuildLine():
+        case NeedLine():
             assert parent is not None  # noqa: S101  only the stack's own lines have no parent
             fact = origin.fact.id if origin.fact else ""
-            source = Source.BUILD if isinstance(origin, BuildLine) else Source.FACT if fact else Source.METADATA
+            if isinstance(edge.allows, Owner):
+                return (((Module(fact),), True),)
+            source = NeedSource.FACT if fact and origin.source is NeedSource.METADATA else origin.source
             return (((Said(parent, source, origin.text, fact),), True),)
         case StackLine():
             raise AssertionError(edge)
@@ -113,8 +103,7 @@ class Grounded:
         self.relaxed: frozenset[Ground] = frozenset()
         self.reading = False
         self._solver = Cadical153()
-        self._top = 1
-        self._all_hold = 1  # implies every selector
+        self._top = 0
         self._selectors: dict[Ground, int] = {}
         self._grounds: dict[int, Ground] = {}
         self._guards: list[int] = []
@@ -132,13 +121,6 @@ class Grounded:
         """Add a clause that holds regardless of what is relaxed."""
         self._solver.add_clause(clause)
 
-    def guard(self, variables: Sequence[int]) -> int:
-        """A variable that stands for one of the variables: see `reading`."""
-        guard = self.fresh()
-        self._guards.append(guard)
-        self.imply([-guard, *variables])
-        return guard
-
     # --- answers
 
     def satisfiable(
@@ -153,18 +135,14 @@ class Grounded:
         """
         if among is not None:
             selectors = [self._selectors[ground] for ground in among if ground not in self.relaxed]
-        elif self.relaxed:
-            selectors = [-name if ground in self.relaxed else name for ground, name in self._selectors.items()]
         else:
-            selectors = [self._all_hold]
+            selectors = [-name if ground in self.relaxed else name for ground, name in self._selectors.items()]
         if any_of:
             name = self.fresh()
             self.imply([-name, *(self._selectors[ground] for ground in any_of)])
             selectors.append(name)
-        return bool(self._solver.solve(assumptions=[*assumed, *selectors, *self._no_guards()]))
-
-    def _no_guards(self) -> Iterable[int]:
-        return () if self.reading else [-guard for guard in self._guards]
+        guards = () if self.reading else (-guard for guard in self._guards)
+        return bool(self._solver.solve(assumptions=[*assumed, *selectors, *guards]))
 
     def broken(self) -> set[Ground]:
         """Grounds with a clause that the last satisfying answer does not meet."""
@@ -218,7 +196,6 @@ class Grounded:
             selector = self._selectors[ground] = self.fresh()
             self._grounds[selector] = ground
             self._solver.set_phases([selector])
-            self.imply([-self._all_hold, selector])
         return selector
 
     def at_most_one(self, variables: list[int]) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from packaging.specifiers import SpecifierSet
 
 from resolver.model import text
-from resolver.model.dependency import Allows, Candidate, Edge, Exactly, FactLine, Owner, StackLine
+from resolver.model.dependency import Allows, Among, Candidate, Edge, NeedLine, NeedSource, Owner, StackLine
 from resolver.model.release import Release
 from resolver.model.requirement import ComponentRequirement
 from resolver.resolve.project import Project
@@ -53,13 +53,14 @@ ANYTHING = Demand()
 
 def demand_of(edge: Edge, mask: int) -> Demand:
     """The demand of one edge, which admits the candidates in `mask`."""
-    pin = pins(edge.allows)
+    pin, origin = pins(edge.allows), edge.origin
+    stacks = isinstance(origin, StackLine)
     return Demand(
         mask,
         pin,
-        isinstance(edge.origin, StackLine),
+        stacks,
         bool(str(edge.allows)),
-        pin and isinstance(edge.origin, (StackLine, FactLine)),
+        pin and (stacks or (isinstance(origin, NeedLine) and origin.source is NeedSource.FACT)),
         names_prerelease(edge.allows),
     )
 
@@ -88,7 +89,7 @@ def pins(allows: Allows) -> bool:
     """Whether a requirement names one release and no other (PEP 440 `==` without a wildcard, `===`)."""
     if isinstance(allows, SpecifierSet):
         return any(one.operator == "===" or (one.operator == "==" and not one.version.endswith(".*")) for one in allows)
-    return isinstance(allows, Exactly)
+    return isinstance(allows, Among) and allows.positions.bit_count() == 1
 
 
 # --- releases of a project: the one at position `first`, which the lock had, comes before all others

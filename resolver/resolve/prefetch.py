@@ -16,7 +16,7 @@ from resolver.errors import ResolverError
 from resolver.index.protocol import Lookup
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.dependency import Candidate, Edge, Kind, MetadataLine, Package
+from resolver.model.dependency import Candidate, Edge, Kind, NeedLine, NeedSource, Package
 from resolver.model.release import File, Metadata, Release
 from resolver.resolve.preference import ANYTHING, Demand
 from resolver.resolve.universe import Universe
@@ -72,9 +72,7 @@ class Prefetch:
     def expect_releases(self, candidates: Iterable[Candidate]) -> None:
         """Tell the catalog which releases the search will try if this one fails, too."""
         self._universe.catalog.expect_metadata(
-            one.chosen.file
-            for one in candidates
-            if isinstance(one.chosen, Release) and one.chosen.file.is_wheel and not self._universe.is_given_up(one)
+            one.chosen.file for one in candidates if isinstance(one.chosen, Release) and one.chosen.file.is_wheel
         )
 
     def pick(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
@@ -157,4 +155,4 @@ class Prefetch:
 
 
 def _edge(project: NormalizedName, specifier: SpecifierSet) -> Edge:
-    return Edge(Package(project), specifier, MetadataLine("", "", ""))
+    return Edge(Package(project), specifier, NeedLine(NeedSource.METADATA, "", ""))

@@ -21,7 +21,7 @@ from resolver.index.parse.compatibility import Compatibility
 from resolver.index.parse.simple import moment
 from resolver.index.protocol import Lookup
 from resolver.model import text
-from resolver.model.dependency import Allows, Among, Exactly
+from resolver.model.dependency import Allows, Among
 from resolver.model.fact import Builds, Excludes, Fact, FactKind, Names, Warns
 from resolver.model.release import File, Page, Reason, Rejection, Release, Source
 from resolver.model.requirement import Value
@@ -34,49 +34,25 @@ class Offer(NamedTuple):
     version: str
 
 
-class Versions(Sequence[Version]):
-    """Versions by their texts, each parsed when first needed: of thousands, a search needs a few."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        self.texts = texts
-
-    def __getitem__(self, at: int) -> Version:  # type: ignore[override]  # no slices are asked for
-        return text.version(self.texts[at]) or Version(self.texts[at])
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
-
 class Ordered:
-    """All releases of one answer, newest first, independent of the target."""
+    """All releases of one answer, newest first, independent of the target.
+
+    `offers` are the indexes that have the release at each position, in the order of the binding.
+    """
 
     def __init__(self, lookup: Lookup) -> None:
         self.lookup = lookup
-        self._offers: list[list[Offer]] | None = None  # None if they are those of the only page, in its order
-        if len(lookup.pages) == 1 and lookup.pages[0].newest_first:
-            texts = list(lookup.pages[0].releases)
-        else:
-            rows: dict[Version, list[Offer]] = {}
-            for page in lookup.pages:
-                for version_text in page.releases:
-                    version = text.version(version_text)
-                    if version is not None:
-                        rows.setdefault(version, []).append(Offer(page, version_text))
-            self._offers = [rows[version] for version in sorted(rows, reverse=True)]
-            texts = [offers[0].version for offers in self._offers]
-        self.versions = Versions(texts)
-        self.all = (1 << len(texts)) - 1
-        self.stable = self.all
-        for position, one in enumerate(texts):  # versions of digits and dots, as most are, need not be parsed
-            if not one.replace(".", "").isdecimal() and self.versions[position].is_prerelease:
-                self.stable ^= 1 << position
+        rows: dict[Version, list[Offer]] = {}
+        for page in lookup.pages:
+            for version_text in page.releases:
+                version = text.version(version_text)
+                if version is not None:
+                    rows.setdefault(version, []).append(Offer(page, version_text))
+        self.versions = sorted(rows, reverse=True)
+        self.offers = [rows[version] for version in self.versions]
+        self.all = (1 << len(self.versions)) - 1
+        self.stable = self.all ^ sum(1 << at for at, version in enumerate(self.versions) if version.is_prerelease)
         self._masks: dict[str, int] = {}
-
-    def offers(self, position: int) -> Sequence[Offer]:
-        """The indexes that have the release at a position, in the order of the binding."""
-        if self._offers is not None:
-            return self._offers[position]
-        return (Offer(self.lookup.pages[0], self.versions.texts[position]),)
 
     def position(self, version: Version) -> int | None:
         """The position of a version; None if there is no such release."""
@@ -100,42 +76,21 @@ class Ordered:
                 return self._newer(lambda version: not one.contains(version, prereleases=True))
             case "<=" | "<":
                 return self.all ^ self._newer(lambda version: one.contains(version, prereleases=True))
-            case "==":
-                return self._equal(one.version)
             case "!=":
-                return self.all ^ self._equal(one.version)
-            case "~=":  # PEP 440: `~= 2.2.1` is `>= 2.2.1, == 2.2.*`
-                least = Version(one.version)
-                return self._newer(lambda version: version < least) & self._line(least.epoch, least.release[:-1])
-            case _:  # `===` compares texts, and a release has one
-                same = text.version(one.version)
-                position = None if same is None else self.position(same)
-                if position is None or not one.contains(self.versions[position], prereleases=True):
-                    return 0
-                return 1 << position
+                return self.all ^ self._run(Specifier(f"=={one.version}"))
+            case _:
+                return self._run(one)
 
-    def _equal(self, wanted: str) -> int:
-        if wanted.endswith(".*"):
-            line = Version(wanted[:-2])
-            return self._line(line.epoch, line.release)
-        least = Version(wanted)
-        if least.local is not None:
-            position = self.position(least)
-            return 0 if position is None else 1 << position
-        # PEP 440: a local version is ignored unless the specifier has one, and sorts right after its public version
-        return self._between(lambda version: version < least, lambda version: _public(version) <= least)
-
-    def _line(self, epoch: int, release: tuple[int, ...]) -> int:
-        """The releases of a series, as in `== 2.2.*`, including its pre-releases."""
-        begin = epoch, release
-        return self._between(
-            lambda version: _line_of(version, len(release)) < begin,
-            lambda version: _line_of(version, len(release)) <= begin,
-        )
-
-    def _between(self, before: Callable[[Version], bool], until: Callable[[Version], bool]) -> int:
-        """The releases from the first that is not `before` up to the last for which `until` holds."""
-        return self._newer(before) & ~self._newer(until)
+    def _run(self, one: Specifier) -> int:
+        """The releases admitted by a comparison that admits the least version it names and some that follow it."""
+        wildcard = one.version.endswith(".*")
+        least = text.version(f"{one.version[:-2]}.dev0" if wildcard else one.version)
+        if least is None:  # `===` compares texts, and may name anything
+            return 0
+        begin = end = self._bisect(lambda version: version < least)
+        while begin and one.contains(self.versions[begin - 1], prereleases=True):
+            begin -= 1
+        return (1 << end) - (1 << begin)
 
     def _newer(self, after: Callable[[Version], bool]) -> int:
         """The releases newer than the first for which `after` holds, given that it holds for all older ones."""
@@ -144,16 +99,6 @@ class Ordered:
     def _bisect(self, after: Callable[[Version], bool]) -> int:
         """The first position at which `after` holds, given that it holds for all older releases."""
         return bisect_left(self.versions, True, key=after)
-
-
-def _public(version: Version) -> Version:
-    """A version without its local part."""
-    return version if version.local is None else Version(version.public)
-
-
-def _line_of(version: Version, length: int) -> tuple[int, tuple[int, ...]]:
-    """The epoch and so many numbers of a version."""
-    return version.epoch, (*version.release, *(0,) * length)[:length]
 
 
 class Project:
@@ -217,7 +162,7 @@ class Project:
         """The source archives of a release that the target's Python may use, if wheels are used instead."""
         return tuple(
             file
-            for offer in self.ordered.offers(position)
+            for offer in self.ordered.offers[position]
             for file in self._screen(offer.page.releases[offer.version]).archives
         )
 
@@ -261,9 +206,6 @@ class Project:
         match allows:
             case SpecifierSet():
                 return self.ordered.mask(allows)
-            case Exactly():
-                position = self.position(allows.version)
-                return 0 if position is None else 1 << position
             case Among():
                 return allows.positions & self.all
             case _:
@@ -274,12 +216,12 @@ class Project:
         release = self.release(position)
         if not isinstance(release, Release) or release.source is not None or release.file.is_wheel or release.builds:
             return ()
-        rows = [self._screen(one.page.releases[one.version]).rejections for one in self.ordered.offers(position)]
+        rows = [self._screen(one.page.releases[one.version]).rejections for one in self.ordered.offers[position]]
         return tuple(row for aside in rows for row in aside if row.filename.endswith(".whl"))
 
     def uploaded(self, position: int) -> datetime | None:
         """When the first file of a release was uploaded, if an index says so."""
-        files = [file for one in self.ordered.offers(position) for file in one.page.releases[one.version]]
+        files = [file for one in self.ordered.offers[position] for file in one.page.releases[one.version]]
         return min(filter(None, (moment(file.uploaded) for file in files)), default=None)
 
     def _look(self, position: int) -> Release | tuple[Rejection, ...]:
@@ -287,7 +229,7 @@ class Project:
         version = self.versions[position]
         rejections: tuple[Rejection, ...] = ()
         yanked: Release | None = None
-        for offer in self.ordered.offers(position):
+        for offer in self.ordered.offers[position]:
             found = self._look_at(offer, version, position)
             if isinstance(found, Release):
                 if not found.yanked:

@@ -44,7 +44,6 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
         self._is_admitted = cache(universe.is_admitted)  # resolvelib asks the same in every round
         self._conflicts: Counter[Package] = Counter()
         self._order: dict[Package, int] = {}  # the packages in the order in which they were first required
-        self._demands: dict[Package, tuple[list[Edge], Demand]] = {}
         prefetch.demanded = self.demanded
 
     # --- what resolvelib asks
@@ -87,7 +86,7 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
     ) -> Matches[Candidate]:
         """What the requirements and the policies admit, most preferred first, determined as far as it is looked at."""
         self._order.setdefault(identifier, len(self._order))
-        demand = self._combined(identifier, requirements[identifier])
+        demand = self._universe.demand(*requirements[identifier])
         banned = list(incompatibilities[identifier])
         if identifier.extra:
             return _Anew(partial(self._of_extra, identifier, demand, banned))
@@ -126,17 +125,7 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
         """What is demanded of a package now. May be called from any thread."""
         state = getattr(self.resolution, "state", None)
         criterion = None if state is None else state.criteria.get(package)
-        return ANYTHING if criterion is None else self._combined(package, criterion.iter_requirement())
-
-    def _combined(self, package: Package, requirements: Iterable[Edge]) -> Demand:
-        """The demand of all requirements on a package. Mostly they are those of before, and some more."""
-        edges = list(requirements)
-        known, demand = self._demands.get(package, ([], ANYTHING))
-        if edges[: len(known)] != known:
-            known, demand = [], ANYTHING
-        demand &= self._universe.demand(*edges[len(known) :])
-        self._demands[package] = edges, demand
-        return demand
+        return ANYTHING if criterion is None else self._universe.demand(*criterion.iter_requirement())
 
     def _of_extra(self, package: Package, demand: Demand, banned: Sequence[Candidate]) -> Iterator[Candidate]:
         """Candidates of an extra that what is demanded of its project now admits, too.

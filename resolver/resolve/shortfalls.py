@@ -20,10 +20,11 @@ from resolver.errors import ResolverError
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.dependency import Candidate, Edge, Kind, Package, SameRelease, StackLine
+from resolver.model.lock import PassedOver
 from resolver.model.problem import Ask
 from resolver.model.release import Reason, Rejection, Release
 from resolver.model.requirement import ComponentRequirement, Requirement
-from resolver.model.resolution import Asks, FellBack, LostExtra, PassedOver, Pin, Resolution, Statement
+from resolver.model.resolution import Asks, FellBack, LostExtra, Pin, Resolution, Statement
 from resolver.resolve.grounded import Component, Ground, Line
 from resolver.resolve.needs import DynamicArchiveError
 from resolver.resolve.project import Project
@@ -244,10 +245,10 @@ def _newest(
             if (error := blocked.get(one)) is not None:
                 return PassedOver(
                     project=pin.name,
-                    version=candidate.version,
+                    version=str(candidate.version),
                     archive=error.release.file.filename,
                     archive_of=text.name(error.name),
-                    archive_version=error.release.version,
+                    archive_version=str(error.release.version),
                     index=error.release.index,
                 )
     return None
@@ -258,11 +259,11 @@ def _still_holds(row: PassedOver, universe: Universe, pin: Pin, newer: Iterable[
     spoken = any(
         isinstance(fact, facts.Metadata | facts.Builds | facts.Excludes | facts.Names)
         and fact.package == row.archive_of
-        and fact.speaks_of(row.archive_version)
+        and fact.speaks_of(Version(row.archive_version))
         for fact in universe.problem.facts
     )
     kept = universe.preferred.get(pin.name) == pin.version
-    return kept and not spoken and any(one.version == row.version for one in newer)
+    return kept and not spoken and any(one.version == Version(row.version) for one in newer)
 
 
 # --- extras that lines of the stack ask for and the releases that were taken do not have, though others do

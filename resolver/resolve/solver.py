@@ -15,7 +15,6 @@ from resolver.errors import ResolverError, UndecidedError
 from resolver.index.protocol import Catalog
 from resolver.model.dependency import Unusable
 from resolver.model.problem import Problem
-from resolver.model.release import Reason
 from resolver.model.resolution import Conflict, Resolution
 from resolver.resolve.check import check
 from resolver.resolve.gather import InvalidChoiceError, gather
@@ -56,8 +55,7 @@ def solve(
 
     A conflict is certain, with two exceptions. If more than 400 releases were not read, none of them is assumed to
     require a pre-release that the policy rules out, or a yanked release (docs/solving.md). And after three archives of
-    a project without static metadata, or three files with the metadata of other releases, the project's remaining ones
-    count as unusable, and the conflict says so.
+    a project without static metadata, the project's remaining ones count as unusable, and the conflict says so.
 
     `preferred` are releases to keep as long as they fit; `hints` are projects that will probably be needed, whose
     pages are requested at once. `tick` is called with the numbers of rounds and decided packages, and before each
@@ -101,8 +99,7 @@ def search(
     """What resolvelib finds and the check confirms; None, which proves nothing, if that is nothing valid.
 
     It begins so many times: anew after many conflicts, as the provider knows by then which packages keep clashing. On
-    cyclic graphs it is known to fail, with an invalid result or a wrong "impossible"
-    (resolvelib issue 206).
+    cyclic graphs it is known to fail, with an invalid result or a wrong "impossible" (resolvelib issue 206).
     """
     provider = Provider(universe, prefetch)
     reporter = Reporter(provider, tick)
@@ -154,25 +151,22 @@ def _finished(
 def _certain(clauses: Clauses, universe: Universe, core: tuple[Ground, ...]) -> tuple[Ground, ...]:
     """A core that does not rest on files that a fact could make usable, if there is one.
 
-    Raises the error of a file with the metadata of another release if nothing else is in the way, or if some files
-    were not even read. An archive without static metadata is a conflict like any other, which a fact solves.
+    Raises the error of a file with the metadata of another release if nothing else is in the way. An archive without
+    static metadata is a conflict like any other, which a fact solves.
     """
     refused: dict[Ground, ResolverError] = {}
-    unread: set[Ground] = set()
     for ground in clauses.known:
         for _, edge in clauses.edges.get(ground, ()):
             if isinstance(edge.origin, Unusable) and edge.origin.filename in universe.refused:
                 refused.setdefault(ground, universe.refused[edge.origin.filename])  # the newest is opened first
-                if edge.origin.reason is Reason.UNREAD:
-                    unread.add(ground)
     if refused.keys().isdisjoint(core):
         return core
     rest = [ground for ground in clauses.known if ground not in refused]
     if not clauses.satisfiable(among=rest):
         return tuple(clauses.minimal(among=rest))
-    plain = all(ground in refused or isinstance(ground, Line) for ground in core)
-    for ground in core:
-        error = refused.get(ground)
-        if error is not None and not isinstance(error, DynamicArchiveError) and (plain or ground in unread):
-            raise error
+    errors = [refused[ground] for ground in core if ground in refused]
+    if all(ground in refused or isinstance(ground, Line) for ground in core):
+        for error in errors:
+            if not isinstance(error, DynamicArchiveError):
+                raise error
     return core

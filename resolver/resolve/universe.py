@@ -1,7 +1,7 @@
-"""Everything that can be chosen for one problem, and what each choice needs.
+"""What can be chosen for one problem, and what each choice needs: the one place where metadata and facts meet.
 
-It is lazy: a page is requested when its project is first needed (`project`), metadata when a release is first
-chosen (`edges`). The search and the complete engine are both built on it; the independent check is not.
+It is lazy: metadata is requested when a release is first chosen (`edges`). The search and the complete engine are both
+built on it; the independent check is not.
 """
 
 from __future__ import annotations
@@ -11,60 +11,65 @@ from copy import copy
 from functools import cached_property
 
 from msgspec.structs import replace
+from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
+from packaging.requirements import InvalidRequirement
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.errors import FactError
-from resolver.index.parse.compatibility import Compatibility
-from resolver.index.protocol import Catalog, Lookup
+from resolver.errors import InputError, ResolverError, WrongRelease
+from resolver.index.protocol import Catalog, UnusableFile
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.dependency import Allows, Among, Candidate, Edge, Kind, Package
-from resolver.model.problem import Ask, Problem
-from resolver.model.release import Release, Source
-from resolver.model.requirement import Requirement
-from resolver.resolve.edges import Edges
-from resolver.resolve.preference import ANYTHING, Demand, demand_of, every_release, releases, satisfies
-from resolver.resolve.project import Ordered, Project, of_source
+from resolver.model.dependency import (
+    Among,
+    Candidate,
+    Edge,
+    Kind,
+    NeedLine,
+    NeedSource,
+    Origin,
+    Owner,
+    Package,
+    SameRelease,
+    Unusable,
+)
+from resolver.model.lock import Override
+from resolver.model.problem import Problem
+from resolver.model.release import Reason, Release
+from resolver.model.requirement import ComponentRequirement, Requirement
+from resolver.resolve.candidates import Candidates
+from resolver.resolve.needs import DYNAMIC, DynamicArchiveError, Lines, Relevance, is_built_here, requirement_lines
+
+# How many of a project's archives without static metadata are opened before older ones are given up.
+_IN_VAIN = 3
+_UNREADABLE = "its metadata cannot be read"
+_ADDRESS = "it requires something from an address"
+_ITSELF = "it needs another release of itself"
+_MIXED_UP = "its metadata is for a different release"
 
 
-class Universe:
-    """The candidates of a problem and their edges.
+class _Unfit(Exception):
+    """A release cannot be used: `why` for people, and the `sort` of those that a report names together."""
 
-    `preferred` names releases to try first: those of the previous lock. `sources` are the projects
-    that come from a repository instead of an index, each with the line of the stack that says so.
-    """
+    def __init__(self, why: str, sort: str, reason: Reason = Reason.METADATA) -> None:
+        super().__init__(why)
+        self.why, self.sort, self.reason = why, sort, reason
+
+
+class Universe(Candidates):
+    """The candidates of a problem and their edges. `refused` has the errors of files that a fact could make usable."""
 
     def __init__(
         self, problem: Problem, catalog: Catalog, preferred: Mapping[NormalizedName, Version] | None = None
     ) -> None:
-        self.problem = problem
-        self.catalog = catalog
-        self.preferred = dict(preferred or {})
-        self.sources = dict(_named(problem))
-        self._screen = Compatibility(problem.target, problem.policy.exclude_newer)
-        self._facts: dict[NormalizedName, list[facts.Fact]] = {}
-        self._owners: dict[str, set[str]] = {}  # of a module
-        for fact in problem.facts:
-            self._facts.setdefault(fact.package, []).append(fact)
-            if isinstance(fact, (facts.Collides, facts.Absent)):
-                self._owners.setdefault(fact.module, set()).update((fact.package, fact.other))
-        self._edges = Edges(problem, catalog, self._screen, self.project, lambda: self.absent)
-        # what a choice needs, and what is known of that
-        self.edges = self._edges.of
-        self.opened = self._edges.are_known
-        self.is_given_up = self._edges.is_given_up
-        self.provides = self._edges.provides
-        self.tools = self._edges.tools
-        self.left_out = self._edges.left_out
-        self.read = self._edges.read
-        self.refused = self._edges.refused
-        self.requirements = self._edges.relevant.among
-        self.collisions = self._edges.collisions
-        self._projects: dict[NormalizedName, Project] = {}
-        self._ordered: dict[NormalizedName, Ordered] = {}  # of all variants
-        self._candidates: dict[tuple[Package, object], Candidate] = {}
-        self._demands: dict[Edge, Demand] = {}
+        super().__init__(problem, catalog, preferred)
+        self._relevant = Relevance(problem.target.markers)
+        self.requirements = self._relevant.among
+        self.refused: dict[str, ResolverError] = {}
+        self._known: dict[Candidate, tuple[Edge, ...]] = {}
+        self._read: dict[Release, Lines | _Unfit] = {}
+        self._dynamic: dict[str, list[DynamicArchiveError]] = {}  # by project
+        self._left_out: dict[Candidate, tuple[Override, ...]] = {}
         self._narrow: tuple[Edge, ...] = ()
 
     def variant(
@@ -113,7 +118,7 @@ class Universe:
         """The edges of the stack's lines; components of the target are not among them."""
         edges: list[Edge] = []
         for ask in self.problem.stack.asks:
-            edges += self._edges.of_need(ask.need, ask.origin)
+            edges += self._of_need(ask.need, ask.origin)
         return (*edges, *self._narrow)
 
     @cached_property
@@ -134,148 +139,195 @@ class Universe:
                     found.setdefault(fact.other, fact.id)
         return found
 
-    # --- what there is
+    # --- what a choice needs, and what is known of that
 
-    def project(self, name: NormalizedName, lookup: Lookup | None = None) -> Project:
-        """A project with all its releases. The first call asks the catalog, unless given its answer, `lookup`.
+    def edges(self, candidate: Candidate) -> tuple[Edge, ...]:
+        """What a candidate requires. The first call reads its metadata."""
+        known = self._known.get(candidate)
+        if known is None:
+            known = self._known[candidate] = self._look(candidate)
+        return known
 
-        May be called from any thread, like `candidate`: look-ahead does so from the catalog's.
-        """
-        known = self._projects.get(name)
-        if known is not None:
-            return known
-        source = self.sources[name][1] if name in self.sources else None
-        if source is not None:
-            lookup = of_source(source)
-        elif lookup is None:
-            lookup = self.catalog.lookup(name)
-        ordered = self._ordered.get(name)
-        if ordered is None or ordered.lookup is not lookup:
-            ordered = self._ordered[name] = Ordered(lookup)
-        project = Project(
-            name,
-            ordered,
-            self._screen,
-            self._facts.get(name, ()),
-            wheels_only=self.problem.wheels_only,
-            source=source,
-            system=self.problem.target.system,
-        )
-        self._check_facts(project)
-        return self._projects.setdefault(name, project)
+    def opened(self, candidate: Candidate) -> bool:
+        """Whether a candidate's metadata was read."""
+        return candidate in self._known
 
-    def known(self, name: NormalizedName) -> bool:
-        """Whether the project has been looked up."""
-        return name in self._projects
+    def provides(self, candidate: Candidate, extra: str) -> bool:
+        """Whether the metadata of a candidate whose edges are known has the extra (Provides-Extra)."""
+        lines = self._read.get(candidate.release)
+        return isinstance(lines, Lines) and extra in {text.name(one) for one in lines.extras}
 
-    def mask(self, package: Package, allows: Allows) -> int:
-        """The candidates that a requirement admits, as a mask: for a project, one bit per release (see `project`)."""
-        if package.kind is Kind.PROJECT:
-            return self.project(text.name(package.name)).mask(allows)
-        return sum(satisfies(one, allows) << at for at, one in enumerate(self._choices(package)))
+    def tools(self, candidate: Candidate) -> Sequence[str]:
+        """The build-system.requires of a candidate with known edges that is built in isolation."""
+        lines = self._read.get(candidate.release) if isinstance(candidate.chosen, Release) else None
+        return lines.build_requires if isinstance(lines, Lines) and not is_built_here(candidate.release) else ()
 
-    def demand(self, *edges: Edge) -> Demand:
-        """The combined demand of edges on one package. Looks the project up."""
-        demand = ANYTHING
-        for edge in edges:
-            known = self._demands.get(edge)
-            if known is None:
-                known = self._demands[edge] = demand_of(edge, self.mask(edge.package, edge.allows))
-            demand &= known
-        return demand
+    def left_out(self, candidate: Candidate) -> tuple[Override, ...]:
+        """The requirements of a candidate with known edges that are not followed, as the project must be absent."""
+        return self._left_out.get(candidate, ())
 
-    def is_admitted(self, candidate: Candidate, edge: Edge) -> bool:
-        """Whether an edge on its package admits a candidate, leaving policies aside."""
-        known = self._demands.get(edge) or self.demand(edge)
-        if candidate.package.kind is Kind.PROJECT:
-            return bool(known.mask >> candidate.release.position & 1)
-        return bool(known.mask >> self._choices(candidate.package).index(candidate) & 1)
+    def read(self) -> Iterable[Candidate]:
+        """The candidates whose metadata was read."""
+        return self._known.keys()
 
-    def candidates(
-        self, package: Package, demand: Demand, excluded: Iterable[Candidate] = (), *, stable: bool = False
-    ) -> Iterator[Candidate]:
-        """The candidates that a demand and the policies admit (see `preference`), in order of preference.
-
-        With `stable` no pre-release is offered in place of final releases that are all ruled out.
-        """
-        banned = set(excluded)
-        if package.kind is Kind.PROJECT:
-            project = self.project(text.name(package.name))
-            policy = self.problem.policy.prereleases_for(project.name)
-            order = releases(project, demand, self._first(project), policy=policy, stable=stable)
-            found = (self.candidate(package, position) for position in order)
-        else:
-            found = (one if demand.mask >> at & 1 else None for at, one in enumerate(self._choices(package)))
-        return (one for one in found if one is not None and one not in banned)
-
-    def every(self, package: Package) -> Iterator[Candidate]:
-        """All candidates of a package that some requirements could admit, the least preferred last.
-
-        Those of a component are the target's value, then all other known values, including those named by facts.
-        """
-        if package.kind is Kind.PROJECT:
-            project = self.project(text.name(package.name))
-            policy = self.problem.policy.prereleases_for(project.name)
-            for position in every_release(project, self._first(project), policy=policy):
-                candidate = self.candidate(package, position)
-                assert candidate is not None  # noqa: S101  it is usable
-                yield candidate
-            return
-        own = self._choices(package)
-        yield from own
-        if own and package.kind is Kind.SYSTEM:
-            for value in self.problem.values.get(package.name, ()):
-                if value != own[0].chosen:
-                    yield self._candidate(package, value)
-
-    def owner(self, package: Package, name: str) -> Candidate:
-        """The candidate of a module that stands for the owner `name`."""
-        return self._candidate(package, name)
-
-    def candidate(self, package: Package, position: int) -> Candidate | None:
-        """The candidate for a project's release; None if the target cannot use the release."""
-        release = self.project(text.name(package.name)).release(position)
-        return self._candidate(package, release) if isinstance(release, Release) else None
-
-    def _first(self, project: Project) -> int | None:
-        preferred = self.preferred.get(project.name)
-        return project.position(preferred) if preferred is not None else None
-
-    def _choices(self, package: Package) -> Sequence[Candidate]:
-        """What can be chosen for a component, which is the target's value, or for a module, which are its owners."""
-        value = self.problem.target.system.get(package.name) if package.kind is Kind.SYSTEM else None
-        if value is not None:
-            return [self._candidate(package, value)]
-        owners = self._owners.get(package.name, ()) if package.kind is Kind.MODULE else ()
-        return [self._candidate(package, owner) for owner in sorted(owners)]
-
-    def _candidate(self, package: Package, chosen: object) -> Candidate:
-        return self._candidates.setdefault((package, chosen), Candidate(package, chosen))  # type: ignore[arg-type]
-
-    def _check_facts(self, project: Project) -> None:
-        """Raise FactError for a fact that matches no release, unless part of the indexes was out of reach."""
-        indexes = self.problem.indexes
-        if not project.found or project.source or project.unreachable or indexes.own:
-            return
-        binding = indexes.binding(project.name, self.problem.target.platform)
-        if not all(indexes.indexes[name].complete for name in binding.indexes if name in indexes.indexes):
-            return
-        for fact in self._facts.get(project.name, ()):
-            if isinstance(fact, facts.Sources):
-                continue
-            for versions in fact.versions:
-                if not project.mask(versions):
-                    raise FactError(
-                        f"the fact `{fact.id}` refers to {project.name} {versions}, but there is no such release",
-                        where=fact.where,
-                        hint="correct `versions`, or remove what is no longer on the index; an index with only "
-                        "selected releases needs `complete = false` in its row of indexes.toml",
+    def _of_need(self, need: facts.Need, origin: Origin) -> Iterator[Edge]:
+        """The edges of a line of the stack or a fact."""
+        match need:
+            case ComponentRequirement():
+                # a component that the target does not state cannot fail; the lock warns
+                if need.component in self.problem.target.system:
+                    yield Edge(Package(need.component, "", Kind.SYSTEM), need, origin)
+            case Requirement():
+                if text.hangs_on_kernel(text.marker_text(need.marker)):
+                    raise InputError(
+                        f"the marker of `{need}` cannot be evaluated",
+                        where=origin.where,
+                        why="It depends on the machine's kernel, which is unknown when locking.",
+                        hint="leave `platform_release` and `platform_version` out of the marker",
                     )
+                try:
+                    counts = need.marker is None or need.marker.evaluate(self.problem.target.markers)
+                except (UndefinedComparison, UndefinedEnvironmentName) as error:
+                    raise InputError(
+                        f"the marker of `{need}` cannot be evaluated",
+                        where=origin.where,
+                        why=str(error),
+                        hint="a marker compares a variable of PEP 508 with a text, such as `python_version < '3.12'`",
+                    ) from None
+                if counts:
+                    yield from _split(need, origin)
+
+    def _look(self, candidate: Candidate) -> tuple[Edge, ...]:
+        release = candidate.chosen
+        if candidate.package.kind is not Kind.PROJECT or not isinstance(release, Release):
+            return ()
+        try:
+            needs = tuple(self._needs(candidate, release))
+        except _Unfit as error:
+            filename = release.file.filename
+            origin = Unusable(filename, str(candidate), error.why, error.sort, error.reason)
+            needs = (Edge(Package(filename, "", Kind.NONE), Among(0), origin),)
+        edges = needs if candidate.package.extra else (*needs, *self._stated(candidate, release))
+        absent = self.absent
+        kept = tuple(one for one in edges if one.package.kind is not Kind.PROJECT or one.package.name not in absent)
+        if gone := set(edges).difference(kept):
+            self._left_out[candidate] = tuple(
+                Override(
+                    package=candidate.package.name,
+                    version=str(release.version),
+                    name=edge.package.name,
+                    dropped=getattr(edge.origin, "text", str(edge.package)),
+                    fact=absent[text.name(edge.package.name)],
+                )
+                for edge in edges
+                if edge in gone
+            )
+        return kept
+
+    def _lines(self, candidate: Candidate) -> Lines:
+        """The lines of a release, read once for all of its extras; raises _Unfit."""
+        known = self._read.get(candidate.release)
+        if known is None:
+            try:
+                known = self._open(candidate)
+            except _Unfit as error:
+                known = error
+            self._read[candidate.release] = known
+        if isinstance(known, _Unfit):
+            raise known.with_traceback(None)
+        return known
+
+    def _open(self, candidate: Candidate) -> Lines:
+        release, filename = candidate.release, candidate.release.file.filename
+        stated = self._about(candidate, facts.Metadata)
+        dynamic = self._dynamic.setdefault(candidate.package.name, [])
+        if len(dynamic) >= _IN_VAIN and not (stated or release.builds or release.source or release.file.is_wheel):
+            self.refused[filename] = dynamic[0]
+            # of one kind, so that a core names them together
+            raise _Unfit(Reason.UNOPENED.value, DYNAMIC, Reason.UNOPENED)
+        try:
+            lines = requirement_lines(self.catalog, release, stated)
+        except UnusableFile as error:
+            raise _Unfit(str(error), _UNREADABLE) from None
+        except DynamicArchiveError as error:
+            # not fatal yet, as another release may do; fatal if the whole lock fails because of it
+            self.refused[filename] = error
+            dynamic.append(error)
+            raise _Unfit(DYNAMIC, DYNAMIC, Reason.DYNAMIC) from None
+        except WrongRelease as error:
+            self.refused[filename] = error
+            raise _Unfit(error.message, _MIXED_UP) from None
+        if (refusal := self._screen.python_refusal(lines.requires_python)) is not None:
+            reason, why = refusal
+            raise _Unfit(why, why, reason)
+        return lines
+
+    def _needs(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
+        """What a release's lines require; raises _Unfit if one of them cannot be followed."""
+        lines, parent, package = self._lines(candidate), str(candidate), candidate.package
+        if package.extra:
+            own = SameRelease(parent, f"{package.base} {release.version}")
+            yield Edge(package.base, Among(1 << release.position), own)
+        dropped = {name for fact in self._about(candidate, facts.Replaces) for name in fact.drop}
+        fact: facts.Fact | None = release.source.fact if release.source is not None else release.builds
+        stated = self._about(candidate, facts.Metadata)
+        spoken_by = stated[0] if stated and not release.file.is_wheel else None
+        of_file = self._relevant.of(release.file.filename, lines.requires, package.extra)
+        for requirement in self._followed(of_file, package.extra, "metadata"):
+            if requirement.name in dropped:
+                continue
+            if requirement.url:
+                raise _Unfit(f"it needs `{requirement}`, and addresses are not supported", _ADDRESS, Reason.DIRECT)
+            if requirement.name == package.name and not requirement.extras:
+                if not requirement.specifier.contains(release.version, prereleases=True):
+                    raise _Unfit(f"it needs `{requirement}` of itself", _ITSELF)
+                continue
+            what = requirement.without_marker()
+            origin = NeedLine(NeedSource.METADATA, parent, what, release.file.filename, spoken_by)
+            if fact is not None:
+                origin = NeedLine(NeedSource.FACT, parent, what, fact=fact)
+            yield from _split(requirement, origin)
+        if not package.extra and is_built_here(release):
+            for requirement in self._followed(lines.build_requires, "", "build-system.requires"):
+                if requirement.url:
+                    why = f"its build needs `{requirement}`, and addresses are not supported"
+                    raise _Unfit(why, _ADDRESS, Reason.DIRECT)
+                if requirement.name != package.name:
+                    what = requirement.without_marker()
+                    origin = NeedLine(NeedSource.BUILD, parent, what, release.file.filename, fact)
+                    yield from _split(requirement, origin)
+
+    def _followed(self, lines: Iterable[str], extra: str, where: str) -> Iterator[Requirement]:
+        """The requirements of lines that apply; raises _Unfit for one that cannot be read."""
+        for line in lines:
+            try:
+                requirement = self._relevant(line, extra)
+            except InvalidRequirement:
+                raise _Unfit(f"`{line}` in its {where} is not a requirement", _UNREADABLE) from None
+            if requirement is not None:
+                yield requirement
+
+    def _stated(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
+        """What facts say a release requires and owns, which applies whether or not its file can be read."""
+        parent, replaced = str(candidate), self._about(candidate, facts.Replaces)
+        stated: list[tuple[facts.Fact, tuple[facts.Need, ...]]] = [
+            (fact, facts.kept_of(fact, replaced))
+            for fact in self._about(candidate, facts.Requires)
+            if release.file.is_wheel or not fact.wheels
+        ]
+        for fact, needs in (*stated, *((fact, fact.add) for fact in replaced)):
+            for need in needs:
+                yield from self._of_need(need, NeedLine(NeedSource.FACT, parent, str(need), fact=fact))
+        for collision in self.collisions(text.name(candidate.package.name), release.version):
+            origin = NeedLine(NeedSource.FACT, parent, f"the module `{collision.module}` for itself", fact=collision)
+            yield Edge(Package(collision.module, "", Kind.MODULE), Owner(candidate.package.name), origin)
+
+    def _about(self, candidate: Candidate, kind: type[facts.FactKind]) -> list[facts.FactKind]:
+        return self.project(text.name(candidate.package.name)).about(candidate.release.position, kind)
 
 
-def _named(problem: Problem) -> Iterator[tuple[NormalizedName, tuple[Ask, Source]]]:
-    for ask in problem.stack.asks:
-        if isinstance(ask.need, Requirement) and ask.need.url:
-            found = problem.source(ask.need.name)
-            if found is not None:
-                yield ask.need.name, found
+def _split(requirement: Requirement, origin: Origin) -> Iterator[Edge]:
+    """An edge for the project, and one for each extra."""
+    yield Edge(Package(requirement.name), requirement.specifier, origin)
+    for extra in requirement.extras:
+        yield Edge(Package(requirement.name, extra), requirement.specifier, origin)

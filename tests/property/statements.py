@@ -16,7 +16,8 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from resolver.model import fact as facts
-from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Source, Span, Statement
+from resolver.model.dependency import NeedSource
+from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Span, Statement
 from tests.property.bruteforce import line_holds
 from tests.property.worlds import COMPONENT_NEEDS, World, fits
 
@@ -214,7 +215,7 @@ def _needs(world: World, statement: Needs) -> Iterator[str]:
         if not {span.oldest, span.newest} <= set(usable):
             yield f"{span} ends at a release that is not there"
     for version in usable:
-        if statement.source is Source.METADATA:
+        if statement.source is NeedSource.METADATA:
             lines = world.projects[name][version].requires
             dropped = {gone for fact in _about(world, name, version, facts.Replaces) for gone in fact.drop}
             said = any(

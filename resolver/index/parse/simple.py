@@ -95,7 +95,6 @@ def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str
             releases=releases,
             rejections=rejections,
             project_status=project_status,
-            newest_first=True,
         )
     raise IndexFailure(
         f"Index `{index}` sent an unusable page for {project}.",

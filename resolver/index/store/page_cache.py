@@ -65,7 +65,6 @@ class StoredPage(msgspec.Struct, array_like=True, frozen=True, gc=False):
             releases=_Releases(self.pieces),
             rejections=self.rejections,
             project_status=self.project_status,
-            newest_first=True,
         )
 
 

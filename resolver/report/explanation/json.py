@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import to_builtins
 from msgspec.structs import replace
 
+from resolver.model.dependency import NeedSource
 from resolver.model.explanation import (
     Attempt,
     Branch,
@@ -19,7 +20,7 @@ from resolver.model.explanation import (
     Why,
 )
 from resolver.model.fact import Fact, Warns
-from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Source, Statement
+from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Statement
 from resolver.model.text import Language
 from resolver.report.explanation import changes, sentences
 from resolver.report.explanation.places import cited, place_of, source_line
@@ -197,9 +198,9 @@ def sort_of(statement: Statement) -> str:
             return "stack"
         case Has():
             return "target"
-        case Needs(source=Source.METADATA):
+        case Needs(source=NeedSource.METADATA):
             return "metadata"
-        case Needs(source=Source.BUILD):
+        case Needs(source=NeedSource.BUILD):
             return "build"
         case Needs() | Forbids() | Shares() | Lacks(lack=Lack.SOURCE):
             return "fact"

@@ -9,8 +9,9 @@ from urllib.parse import quote
 import msgspec
 
 from resolver.i18n import translate
+from resolver.model.dependency import NeedSource
 from resolver.model.fact import Fact
-from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Source, Statement, fact_of
+from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Statement, fact_of
 from resolver.model.text import Language
 
 _FILE = re.compile(r".+(?::\d+|\.whl|\.zip|\.tar\.gz)")  # anything else is the name of an index
@@ -32,9 +33,9 @@ def place_of(statement: Statement, language: Language) -> Place:
     fact = fact_of(statement)
     where = statement.where
     match statement:
-        case Needs(source=Source.METADATA):
+        case Needs(source=NeedSource.METADATA):
             return Place(translate("conflict.metadata-of", language, filename=where.removeprefix(_METADATA)), "", fact)
-        case Needs(source=Source.BUILD, fact=None):
+        case Needs(source=NeedSource.BUILD, fact=None):
             return Place(translate("conflict.build-of", language, filename=where.removeprefix(_BUILD)), "", fact)
         case Lacks(lack=Lack.UNUSABLE, refusals=refusals) if refusals:
             names = [refusal.files[0].filename for refusal in refusals]

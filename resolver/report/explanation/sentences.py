@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from resolver.i18n import listed, translate
+from resolver.model.dependency import NeedSource
 from resolver.model.explanation import Awaited, Branch, Closing, Contradiction
 from resolver.model.fact import Absent, Fact, Names, Warns
 from resolver.model.problem import Problem
@@ -21,7 +22,6 @@ from resolver.model.resolution import (
     Needs,
     Refusal,
     Shares,
-    Source,
     Span,
     Statement,
     Unread,
@@ -277,7 +277,7 @@ def predicate(row: Rejection, language: Language) -> str:
 
 def _needs(statement: Needs, language: Language) -> str:
     told = releases(statement.subject, statement.versions, language)
-    if statement.source is Source.BUILD:
+    if statement.source is NeedSource.BUILD:
         return translate("conflict.building", language, releases=told, needs=statement.needs)
     return translate(
         "conflict.needs", language, release_count(statement.versions), releases=told, needs=statement.needs

@@ -8,15 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from resolver.config.facts import compile_facts
 from resolver.config.load import read
-from resolver.config.schema import FactFile, StackFile
+from resolver.config.schema import StackFile
 from resolver.model.fact import Fact, Warns
+from tests.unit.config.folders import MATRICES, SHIPPED, SHIPPED_FILES
 
-FOLDER = Path(__file__).parents[3] / "matrices" / "facts"
-FILES = sorted(FOLDER.glob("*.toml"))
-STACKS = sorted((FOLDER.parent / "stacks").glob("*.toml"))
-FACTS = compile_facts([read(path, FactFile, f"matrices/facts/{path.name}") for path in FILES])
+STACKS = sorted((MATRICES / "stacks").glob("*.toml"))
 
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9A-Za-z]+)+")  # 2.8.0.post2, 8.3.RC1, 9.1.X
@@ -47,10 +44,10 @@ def complaints(key: str, english: str, chinese: str) -> list[str]:
 
 
 def test_all_files_are_read() -> None:
-    assert {fact.package for fact in FACTS} == {path.stem for path in FILES}
+    assert {fact.package for fact in SHIPPED} == {path.stem for path in SHIPPED_FILES}
 
 
-@pytest.mark.parametrize("fact", FACTS, ids=lambda fact: fact.id)
+@pytest.mark.parametrize("fact", SHIPPED, ids=lambda fact: fact.id)
 def test_a_shipped_fact_says_the_same_in_chinese(fact: Fact) -> None:
     found = [line for key, pair in texts(fact).items() for line in complaints(key, *pair)]
     assert not found, "\n".join([f"{fact.where}: the fact {fact.id}:", *found])

@@ -12,7 +12,7 @@ from resolver.config.compile import compile_problems
 from resolver.config.load import load, stack_names
 from resolver.model.fact import Builds, Metadata, Replaces, Requires, Strength, Warns
 from resolver.model.problem import Binding, Index, Problem
-from tests.unit.config.folders import HEAD, STACK, matrices
+from tests.unit.config.folders import HEAD, MATRICES, STACK, matrices
 
 UTC = dt.timezone.utc
 
@@ -270,7 +270,6 @@ def test_line_endings_change_no_digest(tmp_path: Path) -> None:
 
 # --- what the project ships
 
-MATRICES = Path(__file__).parents[3] / "matrices"
 ALL_FACTS = "verl-qwen3.5"  # a stack that leaves none out
 
 

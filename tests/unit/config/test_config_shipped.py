@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from resolver.config.facts import compile_facts
-from resolver.config.load import read
-from resolver.config.schema import FactFile
 from resolver.lock.build import applied
 from resolver.model.fact import Warns
 from tests.datacatalog import DataCatalog
 from tests.problems import pins, problem, refused, solved, taken, target, told, with_sources
+from tests.unit.config.folders import SHIPPED as FACTS
 
-FOLDER = Path(__file__).parents[3] / "matrices" / "facts"
-FACTS = compile_facts(
-    [read(path, FactFile, f"matrices/facts/{path.name}") for path in sorted(FOLDER.glob("*.toml"))], None
-)
 TOOLS = ("attrs", "decorator", "numpy", "psutil", "pybind11", "pyyaml", "scipy", "setuptools")
 
 

@@ -9,8 +9,9 @@ import pytest
 
 from resolver.explain.contradictions import contradiction, cores, smallest
 from resolver.model import fact as facts
+from resolver.model.dependency import NeedSource
 from resolver.model.explanation import Branch, Contradiction
-from resolver.model.resolution import Lacks, Needs, Source
+from resolver.model.resolution import Lacks, Needs
 from resolver.report.explanation.sentences import (
     branch_sentence,
     closing_sentence,
@@ -179,7 +180,13 @@ def test_what_a_fact_says_of_an_archive_is_cited_as_the_fact_and_not_as_its_meta
     fact = metadata("old", "==1", "lib<2")
     (one,) = contradictions(catalog, "old", "lib==2", known=[fact])
     (row,) = [statement for statement in one.statements if isinstance(statement, Needs)]
-    assert (row.subject, row.needs, row.source, row.fact, row.where) == ("old", "lib<2", Source.FACT, fact, fact.where)
+    assert (row.subject, row.needs, row.source, row.fact, row.where) == (
+        "old",
+        "lib<2",
+        NeedSource.FACT,
+        fact,
+        fact.where,
+    )
 
 
 def test_two_pins_of_the_same_release_do_not_clash() -> None:

@@ -9,7 +9,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from resolver.model import fact as facts
-from resolver.model.dependency import StackLine
+from resolver.model.dependency import NeedSource, StackLine
 from resolver.model.explanation import (
     Attempt,
     Branch,
@@ -26,7 +26,7 @@ from resolver.model.explanation import (
 )
 from resolver.model.problem import Ask, Policy, Problem, Stack
 from resolver.model.release import Reason, Rejection
-from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Refusal, Shares, Source, Span
+from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Refusal, Shares, Span
 from tests.problems import CHECKED, PYPI_ONLY, need, target
 
 MATRIX = "vllm-ascend docs/source/community/versioning_policy.md @98f2ce96"
@@ -66,7 +66,7 @@ def needs(subject: str, versions: str | Span, what: str, fact: facts.Fact | None
     span = Span(versions, versions, 1) if isinstance(versions, str) else versions
     name = canonicalize_name(subject.partition("[")[0]).replace("-", "_")
     where = fact.where if fact else f"{name}-{span.newest}-py3-none-any.whl"
-    source = Source.FACT if fact else Source.METADATA
+    source = NeedSource.FACT if fact else NeedSource.METADATA
     return Needs(subject=subject, versions=(span,), needs=what, source=source, where=where, fact=fact)
 
 
@@ -335,7 +335,7 @@ def hostile() -> Explanation:
                         subject=HOSTILE,
                         versions=(Span(HOSTILE, HOSTILE, 1),),
                         needs=HOSTILE,
-                        source=Source.METADATA,
+                        source=NeedSource.METADATA,
                         where=HOSTILE,
                     ),
                     Forbids(subject=HOSTILE, versions=(), fact=bad),

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from resolver.model.dependency import NeedSource
 from resolver.model.explanation import Branch, Closing, Contradiction
-from resolver.model.resolution import Asks, Has, Lack, Lacks, Needs, Source, Span
+from resolver.model.resolution import Asks, Has, Lack, Lacks, Needs, Span
 from resolver.report.explanation.grouping import grouped
 from resolver.report.explanation.sentences import branch_sentence, explanation_sentence
 
 
 def needs(version: str, text: str) -> Needs:
-    return Needs(
-        subject="plugin", versions=(Span(version, version, 1),), needs=text, source=Source.FACT, where=f"f:{version}"
-    )
+    versions = (Span(version, version, 1),)
+    return Needs(subject="plugin", versions=versions, needs=text, source=NeedSource.FACT, where=f"f:{version}")
 
 
 def case(version: str, subject: str, *numbers: int) -> Branch:

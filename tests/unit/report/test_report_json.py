@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from resolver.json_text import json_text
+from resolver.model.dependency import NeedSource
 from resolver.model.explanation import ChangeKind, Outcome
 from resolver.model.fact import Strength
 from resolver.model.release import Reason
-from resolver.model.resolution import Lack, Source
+from resolver.model.resolution import Lack
 from resolver.report.explanation.json import explanation_json, why_json
 from tests.unit.report import samples
 
@@ -93,7 +94,7 @@ def test_the_schema_knows_all_that_the_model_has() -> None:
     defs = SCHEMA["$defs"]
     kinds = {case["properties"]["kind"]["const"]: case["properties"]["data"] for case in defs["statement"]["anyOf"]}
     assert listed(kinds["lacks"]["properties"]["lack"]) == {one.value for one in Lack}
-    assert listed(kinds["needs"]["properties"]["source"]) == {one.value for one in Source}
+    assert listed(kinds["needs"]["properties"]["source"]) == {one.value for one in NeedSource}
     files = kinds["lacks"]["properties"]["refusals"]["items"]["properties"]["files"]["items"]["properties"]
     assert listed(files["reason"]) == {one.name.lower() for one in Reason}
     assert listed(defs["change"]["properties"]["kind"]) == {one.value for one in ChangeKind}

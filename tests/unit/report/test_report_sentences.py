@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from resolver.model import fact as facts
+from resolver.model.dependency import NeedSource
 from resolver.model.explanation import Closing, Contradiction
 from resolver.model.release import Reason, Rejection
 from resolver.model.resolution import (
@@ -17,7 +18,6 @@ from resolver.model.resolution import (
     Needs,
     Refusal,
     Shares,
-    Source,
     Span,
     Statement,
     Unread,
@@ -40,7 +40,7 @@ OTHER = Rejection("x-1-cp310-none-any.whl", Reason.TAGS, "cp310-none-any")
 ARCHIVE = Rejection("x-1.tar.gz", Reason.PYTHON, "Requires-Python >=3.12")
 
 
-def needs(versions: tuple[Span, ...], source: Source = Source.METADATA) -> Needs:
+def needs(versions: tuple[Span, ...], source: NeedSource = NeedSource.METADATA) -> Needs:
     return Needs(subject="trl", versions=versions, needs="vllm<0.13.0", source=source, where="trl.whl")
 
 
@@ -71,7 +71,7 @@ def refusal(version: str, *files: Rejection) -> Refusal:
             "trl 1.0 和 0.27.0 至 0.29.1（共 5 个版本）要求 vllm<0.13.0",
         ),
         (needs(()), "every release of trl needs vllm<0.13.0", "trl 的任一版本要求 vllm<0.13.0"),
-        (needs(ONE, Source.BUILD), "building trl 0.28.0 needs vllm<0.13.0", "构建 trl 0.28.0 需要 vllm<0.13.0"),
+        (needs(ONE, NeedSource.BUILD), "building trl 0.28.0 needs vllm<0.13.0", "构建 trl 0.28.0 需要 vllm<0.13.0"),
         (
             Forbids(subject="trl", versions=TWO, fact=fact(facts.Excludes, "trl")),
             "trl 0.27.0 and 0.28.0 must not be used: Somebody read it.",
@@ -259,13 +259,13 @@ def test_closings() -> None:
     ("statement", "english", "chinese"),
     [
         (needs(ONE), "metadata of trl.whl", "trl.whl 的元数据"),
-        (needs(ONE, Source.BUILD), "build-system.requires of trl.whl", "trl.whl 的 build-system.requires"),
+        (needs(ONE, NeedSource.BUILD), "build-system.requires of trl.whl", "trl.whl 的 build-system.requires"),
         (lacks(Lack.PROJECT), "looked up on pypi", "查询的软件源：pypi"),
         (lacks(Lack.UNUSABLE, refusal("1", WHEEL)), WHEEL.filename, WHEEL.filename),
         (lacks(Lack.UNUSABLE, where="x-1.whl"), "x-1.whl", "x-1.whl"),
         (Asks(text="x", where="a.toml:1"), "a.toml:1", "a.toml:1"),
         (
-            Needs(subject="x", versions=ONE, needs="y", source=Source.FACT, where="m.toml:3", fact=MATRIX_FACT),
+            Needs(subject="x", versions=ONE, needs="y", source=NeedSource.FACT, where="m.toml:3", fact=MATRIX_FACT),
             "m.toml:3 (vendor)",
             "m.toml:3（厂商）",
         ),

@@ -8,7 +8,7 @@ from packaging.version import Version
 from resolver.errors import InputError
 from resolver.model.resolution import Conflict, Resolution
 from resolver.report.explanation.sentences import explanation_sentence
-from resolver.resolve.builds import EVERY, build_problem, solve_builds
+from resolver.resolve.builds import EVERY, solve_builds
 from tests.datacatalog import DataCatalog
 from tests.problems import builds, metadata, problem, solved
 
@@ -37,22 +37,6 @@ def test_what_archives_ask_for_is_pinned() -> None:
     catalog.add_archive("c", "1", build_requires=None)
     assert built(catalog, "a", "b") == {"ninja": "1", "setuptools": "79", "wheel": "1"}
     assert built(catalog, "c") == {"setuptools": "80", "wheel": "1"}  # PEP 517's default
-
-
-def test_each_line_says_for_what_it_is() -> None:
-    catalog = tools()
-    catalog.add_archive("b", "1", build_requires=["ninja"])
-    apart = build_problem(solved(problem("b"), catalog), catalog, ("b",))
-    assert apart is not None
-    assert [(str(ask.origin), ask.origin.where) for ask in apart.stack.asks] == [
-        ("building b 1 needs ninja", "build-system.requires of b-1.tar.gz")
-    ]
-
-
-def test_what_the_environment_itself_pins_is_tried_first() -> None:
-    catalog = tools()
-    catalog.add_archive("b", "1", build_requires=["setuptools"])
-    assert built(catalog, "b", "setuptools<80") == {"setuptools": "79"}
 
 
 def test_a_build_without_isolation_has_no_environment_apart() -> None:
@@ -86,14 +70,6 @@ def test_a_build_tool_without_a_wheel_is_refused() -> None:
             "from source themselves"
         ),
     ]
-
-
-def test_a_build_tool_may_have_a_wheel_in_an_older_release() -> None:
-    catalog = tools()
-    catalog.add_archive("b", "1", build_requires=["tool"])
-    catalog.add_archive("tool", "2")
-    catalog.add_wheel("tool", "1")
-    assert built(catalog, "b") == {"tool": "1"}
 
 
 def test_tools_that_contradict_each_other_have_environments_of_their_own() -> None:

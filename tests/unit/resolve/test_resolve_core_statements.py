@@ -170,16 +170,6 @@ def test_a_cut_off_names_its_day_and_that_of_the_release(cutoff: tuple[int, ...]
     assert causes(catalog, "a", exclude_newer=moment)[0] == f"a 1 (uploaded 2026-03-02) {said} {PAGE}"
 
 
-def test_many_releases_without_a_file_are_told_in_short() -> None:
-    catalog = DataCatalog()
-    for number in range(7):
-        catalog.add_wheel("a", str(number), tags="cp27-none-any")
-    assert causes(catalog, "a") == [
-        f"a 6, 5, 4, 3 and 3 more releases have no file for the target {PAGE}",
-        *(f"  a-{at}-cp27-none-any.whl needs Python 2.7 (the target has Python 3.11)" for at in (6, 5, 4, 3)),
-    ]
-
-
 def test_beside_an_archive_that_cannot_be_used_are_the_wheels_that_are_for_others() -> None:
     catalog = DataCatalog()
     for version in ("1", "2"):
@@ -206,17 +196,6 @@ def test_why_releases_were_yanked() -> None:
         f"demo 1.1 and 1.0 were yanked, and neither the stack nor a fact pins any of them {PAGE}",
         "  demo-1.1-py3-none-any.whl was yanked (broken on CANN 8)",
     ]
-
-
-def test_only_prereleases_are_left() -> None:
-    assert "pre-release" in causes(DataCatalog({"a": {"2rc1": []}}), "a", prereleases="never")[0]
-
-
-def test_the_only_release_that_two_requirements_admit_has_no_file() -> None:
-    catalog = wheels("a", "2", "cp312-none-any")
-    for version in ("1", "3"):
-        catalog.add_wheel("a", version)
-    assert causes(catalog, "a<3", "a>1")[0].startswith("a 2 has no file for the target")
 
 
 @pytest.mark.parametrize(
@@ -254,11 +233,6 @@ def test_an_extra() -> None:
     assert causes(catalog, "trl[vllm]", "vllm==2") == [
         "trl[vllm] 1 needs vllm<2 @ metadata of trl-1-py3-none-any.whl",
     ]
-
-
-def test_releases_that_behave_alike_are_told_together() -> None:
-    catalog = DataCatalog({"a": {str(number): ["b<2"] for number in range(1, 4)}, "b": {"1": [], "2": []}})
-    assert causes(catalog, "a", "b==2") == ["a 1 to 3 (3 releases) need b<2 @ metadata of a-3-py3-none-any.whl"]
 
 
 def test_a_fact_against_a_line_of_the_stack() -> None:

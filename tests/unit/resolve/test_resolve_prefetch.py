@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
-import pytest
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.index.protocol import Follow, Lookup
-from resolver.model.dependency import Edge, MetadataLine, Package
+from resolver.model.dependency import Package
 from resolver.model.release import File, Metadata
-from resolver.resolve.preference import ANYTHING, Demand
+from resolver.resolve.preference import ANYTHING
 from resolver.resolve.prefetch import Prefetch
-from resolver.resolve.solver import decide, search
+from resolver.resolve.solver import search
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.problems import builds, metadata, problem
@@ -61,13 +60,6 @@ def test_of_releases_that_are_tried_in_vain_more_and_more_are_told() -> None:
     assert lines == [f"two-{number}-py3-none-any.whl" for number in range(98, -1, -1)], "each once, as they are tried"
 
 
-def test_of_releases_that_a_later_requirement_rules_out_none_is_told() -> None:
-    """They were not tried in vain: the next one that is admitted will most likely do."""
-    catalog = Told({"a": many("base", newest=9), "b": many("base<7", newest=1), "base": many(newest=20)})
-    catalog.add_wheel("c", "1", ["base<4"])
-    assert searched(catalog, "a>=3", "base>=2", "b", "c") == []
-
-
 def test_a_guess_heeds_what_other_likely_releases_need() -> None:
     """A request is wasted on the newest release where another project that is likely to be there needs an older one."""
     catalog = Told({"base": many(newest=9)})
@@ -82,18 +74,6 @@ def test_a_guess_heeds_what_other_likely_releases_need() -> None:
 
 
 BASE, OLD = NormalizedName("base"), NormalizedName("old")
-
-
-def test_nothing_is_guessed_that_what_is_asked_now_rules_out() -> None:
-    """Who needs it will not do, so its newest release, and all that needs, is no use."""
-    catalog = Told({"base": many(newest=9)})
-    universe = Universe(problem("base<5"), catalog)
-    ahead = Prefetch(universe)
-    page = catalog.lookup(BASE)
-    assert picked(ahead, page, ">=7") == "base-9-py3-none-any.whl"
-    ahead.demanded = of_base(universe, "<5")
-    assert picked(ahead, page, ">=3") == "base-4-py3-none-any.whl"
-    assert ahead.pick(BASE, page, SpecifierSet(">=7")) is None
 
 
 def led_to(ahead: Prefetch, name: str, version: str, *requires: str) -> list[str]:
@@ -162,20 +142,6 @@ def test_further_wheels_of_what_is_picked_are_told_of_for_a_lock() -> None:
     for specifier in ("", "<2", ">1"):
         picked(ahead, page, specifier)
     assert catalog.wheels == ["base-2-py2.py3-none-any.whl"]
-
-
-@pytest.mark.parametrize("wheels", [False, True])
-def test_only_for_a_lock_all_wheels_are_asked_for(wheels: bool) -> None:
-    catalog = Told({"base": many(newest=2)})
-    catalog.add_wheel("base", "2", tags="py2.py3-none-any")
-    decide(Universe(problem("base"), catalog), wheels=wheels)
-    assert catalog.wheels == ["base-2-py2.py3-none-any.whl"] * wheels
-
-
-def of_base(universe: Universe, bounds: str) -> Callable[[Package], Demand]:
-    """The demands of a search that got no further than `base`."""
-    demand = universe.demand(Edge(Package("base"), SpecifierSet(bounds), MetadataLine("", "", "")))
-    return lambda package: demand if package == Package("base") else ANYTHING
 
 
 def picked(ahead: Prefetch, page: Lookup, specifier: str) -> str:

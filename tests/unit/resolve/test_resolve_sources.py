@@ -6,7 +6,8 @@ from msgspec.structs import replace
 from packaging.version import Version
 
 from resolver.lock.build import applied
-from resolver.model.resolution import LeftOut, Resolution
+from resolver.model.lock import Override
+from resolver.model.resolution import Resolution
 from resolver.resolve.builds import build_problem
 from resolver.resolve.check import check
 from resolver.resolve.solver import solve
@@ -146,7 +147,7 @@ def test_what_the_stack_keeps_out_is_left_out_wherever_it_is_asked_for() -> None
     asked = without(problem("a[x]", facts=[requires("b", "==1", "timm")]), "timm")
     found = solved(asked, catalog)
     assert [pin.name for pin in found.pins] == ["a", "b"]
-    assert [(row.package, row.requirement, row.because) for row in found.left_out] == [
+    assert [(row.package, row.dropped, row.fact) for row in found.left_out] == [
         ("a", "timm>=1", "stack.toml:20"),
         ("a", "timm[x]", "stack.toml:20"),
         ("b", "timm", "stack.toml:20"),
@@ -171,13 +172,7 @@ def test_a_fact_holds_where_the_stack_names_its_project() -> None:
     found = solved(problem("xgrammar", "triton-ascend==3.2", facts=[_ABSENT]), _tritons())
     assert {pin.name: str(pin.version) for pin in found.pins} == {"triton-ascend": "3.2", "xgrammar": "1"}
     assert found.left_out == (
-        LeftOut(
-            package=found.pins[1].name,
-            version=Version("1"),
-            name=_ABSENT.other,
-            requirement="triton",
-            because="triton-ascend-absent",
-        ),
+        Override(package="xgrammar", version="1", name="triton", dropped="triton", fact="triton-ascend-absent"),
     )
 
 
