@@ -68,6 +68,15 @@ class Catalogs:
         with closing(SnapshotCatalog(self._snapshot(path), problem.target.platform)) as snapshot:
             return ask(snapshot)
 
+    def beside(self, problem: Problem) -> Catalog:
+        """A catalog for another target of the stack that is answered: of its indexes, or of the same snapshot."""
+        path = self.snapshot_path(problem.stack.name)
+        if self._last is None or self._last[0] != path:
+            return self.asking(problem)
+        from resolver.index.snapshot import SnapshotCatalog
+
+        return SnapshotCatalog(self._snapshot(path), problem.target.platform)
+
     def snapshot_path(self, stack: str) -> Path:
         """The path of a stack's snapshot, beside `matrices`, whether it exists or not."""
         return self._settings.matrices.parent / "snapshots" / f"{stack}.snapshot"

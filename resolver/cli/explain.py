@@ -16,7 +16,7 @@ from packaging.requirements import InvalidRequirement
 
 from resolver import files
 from resolver.cli import options
-from resolver.cli.answers import Draft, drafted
+from resolver.cli.answers import explained
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import Page, complain, tell
 from resolver.cli.lock import CONFLICT, UNDECIDED, print_json
@@ -110,12 +110,12 @@ def _answer(job: Job, wanted: Requirement | None, session: Session) -> Explanati
     language = progress.language
     pinned = KEEP_ALL.keep(job.previous).pins
 
-    def solve(catalog: Catalog) -> Draft | Why | None:
+    def solve(catalog: Catalog) -> Explanation | Why | None:
         universe = Universe(problem, catalog, pinned if wanted is not None else None)
         answer = decide(universe, hints=pinned, tick=progress.solving)
         if not isinstance(answer, Resolution):
             session.catalogs.require_an_index(universe)
-            return drafted(answer, job.inputs, session)
+            return explained(answer, job.inputs, session)
         return (
             None if wanted is None else why(answer, universe, wanted, Clock(session.settings.seconds, progress.solving))
         )
@@ -123,8 +123,8 @@ def _answer(job: Job, wanted: Requirement | None, session: Session) -> Explanati
     progress.label(translate("cli.solving", language, stack=problem.stack.name, target=problem.target.name))
     answer = session.catalogs.ask(problem, solve)
     match answer:
-        case Draft():
-            return answer.finish()
+        case Explanation():
+            pass  # it is there
         case Why():
             page.write_blocks(why_blocks(answer))
         case None:

@@ -33,7 +33,6 @@ from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 
 if TYPE_CHECKING:  # a remembered lock needs no explaining
-    from resolver.cli.answers import Draft
     from resolver.model.explanation import Explanation
 
 _Result = TypeVar("_Result")
@@ -154,9 +153,9 @@ class Session:
         )
 
     def _answer(self, job: Job) -> Lock | Explanation:
-        answer = self.catalogs.ask(job.problem, partial(self._lock_or_draft, job))
+        answer = self.catalogs.ask(job.problem, partial(self._lock_or_explain, job))
         if not isinstance(answer, Lock):
-            return answer.finish()
+            return answer
         progress, language = self.settings.progress, self.settings.language
         if not answer.pin:
             notes = [translate(note, language) for note in answer.notes]
@@ -170,14 +169,14 @@ class Session:
             progress.warn(message("cli.replaced", file=now.name, was=was.sha256, now=now.sha256))
         return diff.after(job.previous, answer)
 
-    def _lock_or_draft(self, job: Job, catalog: Catalog) -> Lock | Draft:
-        """The lock, regardless of what changed; without a solution, the explanation as far as it is this target's."""
+    def _lock_or_explain(self, job: Job, catalog: Catalog) -> Lock | Explanation:
+        """The lock, regardless of what changed; without a solution, the explanation."""
         problem, kept = job.problem, self.policy.keep(job.previous)
         remembered = RememberedLock(self.catalogs.pool.cache, problem)
         lock = None if self.anew else remembered.recall(catalog, kept)
         if lock is not None:
             return lock
-        from resolver.cli.answers import drafted, solved
+        from resolver.cli.answers import explained, solved
         from resolver.resolve.solver import Refutation
         from resolver.resolve.universe import Universe
 
@@ -185,7 +184,7 @@ class Session:
         answer = solved(universe, kept, self.settings.progress.solving)
         if isinstance(answer, Refutation):
             self.catalogs.require_an_index(universe)
-            return drafted(answer, job.inputs, self)
+            return explained(answer, job.inputs, self)
         # a lock is a fixed point: solving with its own pins preferred gives it again
         for preferences in (kept, KEEP_ALL.keep(answer)):
             remembered.keep(catalog, answer, preferences)

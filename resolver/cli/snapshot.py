@@ -8,7 +8,7 @@ from contextlib import closing
 import click
 
 from resolver.cli import options
-from resolver.cli.answers import drafted, solved
+from resolver.cli.answers import explained, solved
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import Page, tell
 from resolver.cli.options import Settings, settings
@@ -62,7 +62,7 @@ def _record(stack: str, run: Settings) -> None:
                 for kept in (Preferences(), *kept_with_lock):
                     answer = solved(Universe(problem, catalog, kept.pins), kept, progress.solving)
                     if isinstance(answer, Refutation):
-                        drafted(answer, job.inputs, session)
+                        explained(answer, job.inputs, session)
                         break
         path = catalogs.snapshot_path(name)
     progress.clear()

@@ -43,8 +43,9 @@ class Alternatives:
         self._expired = expired
         problem = clauses.universe.problem
         self._system = problem.target.system
-        self._needs = {ask.origin: ask.need for ask in problem.stack.asks}
-        self._asked = dict.fromkeys(need.name for need in self._needs.values() if isinstance(need, Requirement))
+        asks = problem.stack.asks
+        self._needs = {ask.origin: ask.need for ask in asks if isinstance(ask.need, Requirement)}
+        self._asked = dict.fromkeys(need.name for need in self._needs.values())
         # the projects of which facts say which CANN each release needs
         self._tabulated = {one.package for one in problem.facts if isinstance(one, Requires) and _is_of_component(one)}
 
@@ -70,7 +71,7 @@ class Alternatives:
             ground: [
                 one
                 for one in self._candidates(ground, wanted, newest=newest)
-                if one not in self.unreadable and not (listed_only and self._is_unlisted(one))
+                if one not in self.unreadable and not (listed_only and self._is_unlisted(one.package.name, one.chosen))
             ]
             for ground in free_of(wanted)
         }
@@ -114,7 +115,7 @@ class Alternatives:
         if isinstance(ground, Component):
             return self._clauses.packages[Package(ground.name, "", Kind.SYSTEM)][1:]
         assert isinstance(ground, Line)  # noqa: S101  nothing else has candidates
-        need = self._need(ground.origin)
+        need = self._needs[ground.origin]
         package, wish = Package(need.name), need.specifier
         self._clauses.introduce(package)
         releases = [
@@ -130,10 +131,10 @@ class Alternatives:
             further = [] if newest else [one for one in releases if self._is_candidate_of(wish, one)]
             releases = final or releases
         if newest:
-            releases.sort(key=_position)  # ignoring the preferences of the previous lock
+            releases.sort(key=lambda one: one.release.position)  # ignoring the preferences of the previous lock
         else:
             at = _wished(wish, self._clauses.universe.project(need.name))
-            releases.sort(key=lambda one: abs(_position(one) - at) * 2 + (_position(one) > at))
+            releases.sort(key=lambda one: abs(one.release.position - at) * 2 + (one.release.position > at))
         releases += (one for one in further if one not in releases)
         machine = {name: value for name, value in self._system.items() if Component(name) not in wanted}
         return sorted(releases, key=lambda one: self._doubt(one, machine))
@@ -150,7 +151,7 @@ class Alternatives:
         """The ground that a line's project has releases without a file for the target, if there is one."""
         if not isinstance(ground, Line):
             return None
-        lack = Lacking(self._need(ground.origin).name, Lack.FILE, "")
+        lack = Lacking(self._needs[ground.origin].name, Lack.FILE, "")
         return lack if lack in self._clauses.absent else None
 
     # --- how far from the wish
@@ -161,7 +162,7 @@ class Alternatives:
         No years if an index does not tell, and for an older release that was uploaded later, as of a series still
         maintained.
         """
-        need, position = self._need(origin), _position(candidate)
+        need, position = self._needs[origin], candidate.release.position
         newer = _wished(need.specifier, self._clauses.universe.project(need.name)) - position
         return newer, self._years(need, position)
 
@@ -172,12 +173,9 @@ class Alternatives:
         """
         years = 0
         for need in self._needs.values():
-            pin = found.pin(need.name) if isinstance(need, Requirement) else None
-            if pin is None or not isinstance(need, Requirement):
-                continue
-            position = self._clauses.universe.project(need.name).position(pin.version)
-            if position is not None and need.specifier.contains(pin.version, prereleases=True):
-                years -= self._years(need, position)
+            pin = found.pin(need.name)
+            if pin is not None and need.specifier.contains(pin.version, prereleases=True):
+                years -= self._years(need, pin.release.position)
         return years
 
     def _years(self, need: Requirement, position: int) -> int:
@@ -196,14 +194,12 @@ class Alternatives:
 
     def count_unlisted(self, choice: Choice) -> int:
         """How many of these are releases that are not in their project's tables."""
-        return sum(map(self._is_unlisted, choice.values()))
+        return sum(self._is_unlisted(one.package.name, one.chosen) for one in choice.values())
 
     def unlisted(self, found: Resolution) -> Iterator[str]:
         """The wish's projects whose release in a solution is not in the project's tables."""
-        for pin in filter(None, map(found.pin, self._asked)):
-            position = self._clauses.universe.project(pin.name).position(pin.version)
-            if pin.name in self._tabulated and (position is None or not self._is_listed(pin.name, position)):
-                yield pin.name
+        pins = filter(None, map(found.pin, self._asked))
+        return (pin.name for pin in pins if self._is_unlisted(pin.name, pin.release))
 
     def doubt(self, choice: Choice) -> int:
         """The surcharge for these releases, on the machine given by the components among them."""
@@ -215,7 +211,8 @@ class Alternatives:
 
     def _doubt(self, candidate: Candidate, machine: Mapping[str, Value]) -> int:
         """The surcharge for a release on this machine; 0 for what is no release."""
-        return UNLISTED if self._is_unlisted(candidate) else UNSURE * self._has_faults(candidate, machine)
+        is_unlisted = self._is_unlisted(candidate.package.name, candidate.chosen)
+        return UNLISTED if is_unlisted else UNSURE * self._has_faults(candidate, machine)
 
     def _has_faults(self, candidate: Candidate, machine: Mapping[str, Value]) -> bool:
         """Whether a warning says that a release fails, or may fail on this machine; mere notes do not count."""
@@ -238,18 +235,12 @@ class Alternatives:
             for fact in project.about(candidate.chosen.position, Warns)
         )
 
-    def _is_unlisted(self, candidate: Candidate) -> bool:
+    def _is_unlisted(self, name: str, release: object) -> bool:
         """Whether facts say which CANN the project's releases need, but not for this one."""
-        name, release = candidate.package.name, candidate.chosen
-        return isinstance(release, Release) and name in self._tabulated and not self._is_listed(name, release.position)
-
-    def _is_listed(self, name: str, position: int) -> bool:
-        return any(map(_is_of_component, self._clauses.universe.project(text.name(name)).about(position, Requires)))
-
-    def _need(self, origin: StackLine | NeedLine) -> Requirement:
-        need = self._needs[origin]
-        assert isinstance(need, Requirement)  # noqa: S101  lines about components have no candidates
-        return need
+        if not isinstance(release, Release) or name not in self._tabulated:
+            return False
+        stated = self._clauses.universe.project(text.name(name)).about(release.position, Requires)
+        return not any(map(_is_of_component, stated))
 
 
 def free_of(wanted: Sequence[Ground]) -> list[Ground]:
@@ -272,11 +263,6 @@ def _wished(wish: SpecifierSet, project: Project) -> int:
     if highest is None:
         return 0
     return sum(1 for version in project.versions if version > highest)
-
-
-def _position(candidate: Candidate) -> int:
-    assert isinstance(candidate.chosen, Release)  # noqa: S101  only releases stand in an order
-    return candidate.chosen.position
 
 
 def _possible(

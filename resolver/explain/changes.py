@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from datetime import date
+from itertools import islice
 from math import inf
+from typing import TypeGuard
 
 import msgspec
 from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from resolver.explain import costs
 from resolver.explain.alternatives import Alternatives
-from resolver.explain.costs import EXTRA, LATER, PRACTICE, UNLISTED_LAST, Costs, aged, drops, spares, useless_without
-from resolver.explain.edit import StackText, as_list, table_text
+from resolver.explain.edit import CUTOFF, StackText, as_list, table_text
 from resolver.explain.trial import Trials, Undecided
 from resolver.lock.build import applied
 from resolver.model import text
-from resolver.model.dependency import Candidate, Package, SameRelease
+from resolver.model.dependency import Candidate, NeedSource, Package, SameRelease
 from resolver.model.explanation import Attempt, Change, ChangeKind, Contradiction, Outcome
+from resolver.model.fact import Builds, Excludes, Metadata, Names, Requires
 from resolver.model.problem import Ask, Problem
 from resolver.model.release import Release
 from resolver.model.requirement import Requirement
-from resolver.model.resolution import Lack, Resolution
+from resolver.model.resolution import Lack, Resolution, Statement
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.core_statements import cutoff_text, tell
 from resolver.resolve.grounded import Component, Ground, Lacking, Line, Said, Taken
@@ -31,7 +34,6 @@ from resolver.resolve.solver import Refutation
 _FIXES = 6
 _RISKY = 2  # fixes that go against a fact or metadata and spare some of the wish
 _AGAINST = 3  # fixes that go against a fact or metadata
-CUTOFF = "exclude-newer"
 
 
 class Changed(msgspec.Struct, frozen=True):
@@ -52,62 +54,64 @@ class Changed(msgspec.Struct, frozen=True):
         return next((one for one in self.changes if one.subject == CUTOFF and not one.after), None)
 
     @property
-    def practices(self) -> list[str]:
-        """The practices that are turned on."""
-        return [name for one in self.changes if one.kind is ChangeKind.PRACTICE for name in one.subject.split(", ")]
-
-    def without_practices(self, idle: Collection[str]) -> Changed:
-        """The same without some of the practices that are turned on."""
-        kept = [name for name in self.practices if name not in idle]
-        changes = [one for one in self.changes if one.kind is not ChangeKind.PRACTICE]
-        where = next(one.where for one in self.changes if one.kind is ChangeKind.PRACTICE)
-        own = [practices_on(kept, where)] if kept else []
-        text = StackText(self.text).without_practices(idle).text
-        return replace(self, changes=(*own, *changes), text=text, price=self.price - PRACTICE * len(idle))
-
-    def until(self, day: date, text: str) -> Changed:
-        """The same with a later cut-off instead of none; `text` has it."""
-        later = tuple(replace(one, after=f"{CUTOFF} = {day}") if one is self.lifted else one for one in self.changes)
-        return Changed(later, text, self.price + LATER, self.risky, self.surcharge)
+    def reported(self) -> tuple[Change, ...]:
+        """The changes as people are told: the practices that are turned on are one."""
+        practices = [one for one in self.changes if one.kind is ChangeKind.PRACTICE]
+        if not practices:
+            return self.changes
+        names = sorted(one.subject for one in practices)
+        one = replace(practices[0], subject=", ".join(names), after=f"practices = {as_list(names)}")
+        return (one, *(other for other in self.changes if other not in practices))
 
     def then(self, other: Changed) -> Changed:
-        """These changes followed by those of the changed stack. A line that changes twice is reported once."""
-        first = {change.after: change for change in self.changes if change.kind is ChangeKind.VERSION}
-        further = [
-            replace(one, before=own.before, steps=own.steps + one.steps, years=own.years + one.years)
-            if (own := first.pop(one.before, None)) is not None
-            else one
-            for one in other.changes
-        ]
-        kept = [change for change in self.changes if change.kind is not ChangeKind.VERSION or change.after in first]
-        if self.practices and other.practices:  # told as one change
-            (own,) = (change for change in kept if change.kind is ChangeKind.PRACTICE)
-            kept[kept.index(own)] = practices_on([*self.practices, *other.practices], own.where)
-            further = [change for change in further if change.kind is not ChangeKind.PRACTICE]
+        """These changes followed by those of the changed stack. What changes twice is reported, and costs, once."""
+        changes, price = list(self.changes), self.price + other.price
+        for change in other.changes:
+            earlier = next((one for one in changes if _is_continued(one, change)), None)
+            if earlier is None:
+                changes.append(change)
+                continue
+            both = _joined(earlier, change)
+            is_undone = both.before == both.after
+            changes[changes.index(earlier)] = both
+            if is_undone:
+                changes.remove(both)
+            price -= costs.saved(earlier) + costs.saved(change) * is_undone
         surcharge = self.surcharge + other.surcharge
-        return Changed((*kept, *further), other.text, self.price + other.price, self.risky or other.risky, surcharge)
+        surcharge += sum(map(costs.aged, changes)) - sum(map(costs.aged, (*self.changes, *other.changes)))
+        return Changed(tuple(changes), other.text, price, self.risky or other.risky, surcharge)
 
 
-def practices_on(names: Sequence[str], where: str) -> Change:
-    """The one change that turns practices on; `where` is file:line of the stack's table."""
-    names = sorted(dict.fromkeys(names))
-    return Change(ChangeKind.PRACTICE, ", ".join(names), after=f"practices = {as_list(names)}", where=where)
+def _is_continued(change: Change, later: Change) -> bool:
+    """Whether a later change is one of the same line or of the same component."""
+    if change.kind is later.kind is ChangeKind.COMPONENT:
+        return (change.subject, change.target) == (later.subject, later.target)
+    of_lines = {change.kind, later.kind} <= {ChangeKind.VERSION, ChangeKind.EXTRA}
+    return of_lines and change.after == later.before
+
+
+def _joined(change: Change, later: Change) -> Change:
+    kind = later.kind if change.kind is ChangeKind.EXTRA else change.kind
+    steps, years = change.steps + later.steps, change.years + later.years
+    return replace(later, kind=kind, before=change.before, steps=steps, years=years)
 
 
 class Found(msgspec.Struct):
     """The results of a search for fixes.
 
-    `seen` says of every stack that was tried, with or without notes, whether it locks. `unstated` is set if a core
-    was about an archive without static metadata, `unstated_in_wish` if it was a core of the original stack.
-    `further` contradictions were found on the way. `useless` are stacks that lock, but something in them does not work
-    without a line that was dropped. `report` is called with the first fix that goes against nothing.
+    `seen` says of every stack that was tried for a target, with or without notes, whether it locks. `refused` are
+    those that lock for one target, and not for another. `unstated` is set if a core was about an archive without
+    static metadata, `unstated_in_wish` if it was a core of the original stack. `further` contradictions were found on
+    the way. `useless` are stacks that lock, but something in them does not work without a line that was dropped.
+    `report` is called with the first fix that goes against nothing.
     """
 
-    report: Callable[[Changed], None] | None = None
+    report: Callable[[tuple[Change, ...]], None] | None = None
     fixes: list[tuple[Changed, Resolution]] = msgspec.field(default_factory=list)
     useless: list[tuple[Changed, Resolution]] = msgspec.field(default_factory=list)
     attempts: list[Attempt] = msgspec.field(default_factory=list)
-    seen: dict[tuple[str, bool], bool] = msgspec.field(default_factory=dict)
+    seen: dict[tuple[int, str, bool], bool] = msgspec.field(default_factory=dict)
+    refused: set[str] = msgspec.field(default_factory=set)
     unstated: bool = False
     unstated_in_wish: bool = False
     further: list[tuple[Sequence[Ground], Contradiction]] = msgspec.field(default_factory=list)
@@ -115,7 +119,7 @@ class Found(msgspec.Struct):
     def add(self, changed: Changed, resolution: Resolution) -> None:
         """One more fix."""
         if self.report is not None and not changed.risky and not self.safe:
-            self.report(changed)
+            self.report(changed.reported)
         self.fixes.append((changed, resolution))
 
     @property
@@ -135,7 +139,7 @@ class Found(msgspec.Struct):
         sparing = [
             one
             for one in against
-            if not any(spares(other.changes, one.changes) for other in rows if other.price < one.price)
+            if not any(costs.spares(other.changes, one.changes) for other in rows if other.price < one.price)
         ]
         return len(rows) >= _FIXES or len(against) >= _AGAINST or len(sparing) >= _RISKY
 
@@ -143,11 +147,11 @@ class Found(msgspec.Struct):
         """Whether a dropped line's project is installed all the same, and another fix only changes its version."""
         dropped = {name for name in _dropped(changed) if resolution.pin(name)}
         kept = {
-            (ChangeKind.VERSION if change.subject in dropped else change.kind, change.subject)
+            (ChangeKind.VERSION if change.subject in dropped else change.kind, change.subject, change.target)
             for change in changed.changes
         }
         return any(
-            subjects(fix) <= kept and any((ChangeKind.VERSION, name) in subjects(fix) for name in dropped)
+            subjects(fix) <= kept and any((ChangeKind.VERSION, name, "") in subjects(fix) for name in dropped)
             for fix, _ in self.fixes
         )
 
@@ -155,44 +159,98 @@ class Found(msgspec.Struct):
 def is_useless(changed: Changed, resolution: Resolution) -> bool:
     """Whether something does not work without a line that was dropped."""
     dropped = _dropped(changed)
-    return any(useless_without(dropped, applied(resolution))) if dropped else False
+    return any(costs.useless_without(dropped, applied(resolution))) if dropped else False
 
 
-def subjects(changed: Changed) -> set[tuple[ChangeKind, str]]:
-    """What changes, practices one by one."""
-    practices = {(ChangeKind.PRACTICE, name) for name in changed.practices}
-    return practices | {(one.kind, one.subject) for one in changed.changes if one.kind is not ChangeKind.PRACTICE}
+def subjects(changed: Changed) -> set[tuple[ChangeKind, str, str]]:
+    """What changes, and for which other target."""
+    return {(one.kind, one.subject, one.target) for one in changed.changes}
 
 
 def _dropped(changed: Changed) -> set[str]:
     return {change.subject for change in changed.changes if change.kind is ChangeKind.DROP}
 
 
-def attempt(changed: Changed, answer: Refutation | Undecided) -> Attempt:
-    """Changes that gave no lock."""
-    match answer:
-        case Undecided(why=""):
-            return Attempt(changes=changed.changes, outcome=Outcome.UNDECIDED)
-        case Undecided():
-            return Attempt(changes=changed.changes, outcome=Outcome.FAILED, why=answer.why)
-        case Refutation():
-            statements = dict.fromkeys(tell(answer.engine.clauses, answer.core).values())
-            return Attempt(changes=changed.changes, outcome=Outcome.CONFLICT, because=tuple(statements))
+def attempt(changed: Changed, answer: Refutation | Undecided, target: str = "") -> Attempt:
+    """Changes that gave no lock, for another `target` if there is one."""
+    why, because = "", tuple[Statement, ...]()
+    if isinstance(answer, Undecided):
+        outcome, why = (Outcome.FAILED if answer.why else Outcome.UNDECIDED), answer.why
+    elif target:
+        outcome = Outcome.ELSEWHERE
+    else:
+        outcome, because = Outcome.CONFLICT, tuple(dict.fromkeys(tell(answer.engine.clauses, answer.core).values()))
+    return Attempt(changes=changed.reported, outcome=outcome, because=because, why=why, target=target)
 
 
 class Changes:
-    """The changes that grounds of one problem stand for."""
+    """The changes that grounds of one problem stand for, and what they cost."""
 
-    def __init__(self, clauses: Clauses, trials: Trials, costs: Costs, alternatives: Alternatives) -> None:
+    def __init__(self, clauses: Clauses, trials: Trials) -> None:
+        self.alternatives = Alternatives(clauses, trials.clock.expired)
         self._clauses = clauses
         self._trials = trials
-        self._costs = costs
-        self._alternatives = alternatives
+        self._has_cutoff = trials.inputs.stack.content.policy.exclude_newer is not None
+        self._together: dict[Hashable, list[Ground]] = {}  # the known grounds seen so far, by what they change with
+        self._indexed = 0
         self._problem = trials.problem
         self._facts = {fact.id: fact for fact in self._problem.facts}
         self._places: dict[object, list[int]] = {}
         for at, ask in enumerate(self._problem.stack.asks):
             self._places.setdefault(ask.origin, []).append(at)  # the same line may occur twice
+
+    def price(self, ground: Ground) -> int | None:
+        """The price of changing a ground; None if the user cannot change it."""
+        match ground:
+            case Line(origin, aspect) if origin in self._places:
+                return self._price_of_line(self._places[origin][0], aspect)
+            case Component():
+                return costs.COMPONENT.get(ground.name)
+            case Said() if ground.source is NeedSource.METADATA:
+                return costs.OVERRIDE
+            case Said() | Taken() if ground.fact in self._facts:
+                fact = self._facts[ground.fact]
+                if isinstance(fact, (Builds, Metadata)):
+                    return costs.OVERRIDE  # requirements stated by the archive, or for it
+                return costs.RELAX.get(fact.strength) if isinstance(fact, (Requires, Excludes, Names)) else None
+            case Lacking() if ground.lack is Lack.CUTOFF and self._has_cutoff:
+                return costs.WITHOUT_CUTOFF
+            case Lacking() if ground.lack in (Lack.PRERELEASE, Lack.NEEDLESS):
+                return costs.PRERELEASES
+            case _:
+                return None
+
+    def _price_of_line(self, place: int, aspect: str) -> int | None:
+        later = len(self._problem.stack.asks) - place  # of two equal changes the later line's is cheaper
+        if aspect == "version":
+            # a line about a component: the component itself may change
+            return later + costs.VERSION if isinstance(self._problem.stack.asks[place].need, Requirement) else None
+        if aspect:
+            return later + costs.EXTRA
+        return later + costs.DROP if len(self._problem.stack.asks) > 1 else None
+
+    def keeps_a_line(self, wanted: Sequence[Ground]) -> bool:
+        """Whether a set of changes leaves anything to lock."""
+        return sum(map(costs.drops, wanted)) < len(self._places)
+
+    def same(self, ground: Ground) -> list[Ground]:
+        """The grounds that change along with one: a `replaces` fact removes every requirement on a project."""
+        for one in islice(self._clauses.known, self._indexed, None):
+            self._together.setdefault(self._key(one), []).append(one)
+        self._indexed = len(self._clauses.known)
+        return self._together.get(self._key(ground), [ground])
+
+    def _key(self, ground: Ground) -> Hashable:
+        """What grounds that change together have in common."""
+        if isinstance(ground, Lacking) and ground.lack is Lack.CUTOFF:
+            return Lack.CUTOFF
+        if self.is_override(ground):
+            return "override", ground.package.name, text.requirement(ground.text).name
+        return ground
+
+    def is_override(self, ground: Ground) -> TypeGuard[Said]:
+        """Whether a ground is changed by a `replaces` fact."""
+        return isinstance(ground, Said) and self.price(ground) == costs.OVERRIDE
 
     def apply(self, wanted: Sequence[Ground], choice: Mapping[Ground, Candidate]) -> Changed:
         """The stack with these changes."""
@@ -204,29 +262,29 @@ class Changes:
                 case Component(name):
                     before, after = str(target.system[name]), str(choice[ground].chosen)
                     where = target.places.get(name, self._problem.stack.where)
-                    change = Change(ChangeKind.COMPONENT, name, before, after, where=where)
+                    change = Change(ChangeKind.COMPONENT, name, before, after, where, target=self._trials.target)
                     stack = stack.with_component(self._trials.at, name, after)
-                case Said() if self._costs.is_override(ground):
+                case Said() if self.is_override(ground):
                     change, stack = self._override(stack, ground)
                 case Said() | Taken():
                     change, stack = self._relax(stack, ground)
                 case Lacking(project, Lack.PRERELEASE | Lack.NEEDLESS):
                     after = f'prereleases-of.{project} = "allow"'
                     change = Change(ChangeKind.POLICY, project, after=after, where=self._problem.stack.where)
-                    stack = stack.with_prereleases(project)
+                    stack = stack.with_key(("policy", "prereleases-of", project), "allow")
                 case Lacking():
                     own = f"{CUTOFF} = {cutoff_text(document.content.policy.exclude_newer).replace('T', ' ')}"
                     change = Change(ChangeKind.POLICY, CUTOFF, own, where=document.line("policy", CUTOFF))
-                    stack = stack.without_cutoff()
+                    stack = stack.without(("policy", CUTOFF))
                 case _:
                     continue
             changes.append(change)
-        stack = stack.apart(self._trials.at, self._trials.others)
-        price = sum(self._costs.of(ground) or 0 for ground in wanted)
-        price += self._alternatives.doubt(choice)
-        price += EXTRA * sum(len(self._lost(ground, choice)) for ground in wanted)
+        stack = stack.apart(self._trials.at)
+        price = sum(self.price(ground) or 0 for ground in wanted)
+        price += self.alternatives.doubt(choice)
+        price += costs.EXTRA * sum(len(self._lost(ground, choice)) for ground in wanted)
         risky = any(change.kind in (ChangeKind.RELAX, ChangeKind.ADD) for change in changes)
-        surcharge = sum(map(aged, changes)) + UNLISTED_LAST * self._alternatives.count_unlisted(choice)
+        surcharge = sum(map(costs.aged, changes)) + costs.UNLISTED_LAST * self.alternatives.count_unlisted(choice)
         return Changed(tuple(changes), stack.text, price, risky, surcharge)
 
     def _lines(self, wanted: Sequence[Line], choice: Mapping[Ground, Candidate]) -> tuple[StackText, list[Change]]:
@@ -239,7 +297,7 @@ class Changes:
         for origin, grounds in sorted(lines.items(), key=lambda row: self._places[row[0]]):
             places = self._places[origin]
             ask = self._problem.stack.asks[places[0]]
-            if any(map(drops, grounds)):
+            if any(map(costs.drops, grounds)):
                 name = ask.need.name if isinstance(ask.need, Requirement) else ask.need.component
                 changes.append(Change(ChangeKind.DROP, name, ask.origin.text, where=ask.origin.where))
                 gone += places
@@ -261,7 +319,7 @@ class Changes:
             if ground.aspect == "version":
                 kind = ChangeKind.VERSION
                 specifier = f"=={choice[ground].version}"
-                steps, years = self._alternatives.distance(ground.origin, choice[ground])
+                steps, years = self.alternatives.distance(ground.origin, choice[ground])
         marker = f" ; {need.marker}" if need.marker else ""
         source = f" @ {need.url}" if need.url else specifier
         after = f"{need.name}{'[' + ','.join(extras) + ']' if extras else ''}{source}{marker}"
@@ -302,7 +360,7 @@ class Changes:
             if line.name == ground.package.name and (line.marker is None or line.marker.evaluate(markers))
         ]
         asking: dict[Version, set[str]] = {}
-        for other in self._costs.same(ground):
+        for other in self.same(ground):
             for parent, _ in self._clauses.edges[other]:
                 if parent is not None and isinstance(other, Said):
                     asking.setdefault(parent.version, set()).add(other.text)

@@ -1,23 +1,243 @@
-"""A core in the form for people: its statements, where they meet, or into which contradictory cases it branches."""
+"""What clashes: sets of wishes (what the user wrote) that clash, the fewest grounds for it, and these for people.
+
+The fewest grounds that clash are a core. A contradiction is a core as its statements, with the place where they meet,
+or the contradictory cases into which it branches.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice, takewhile
 
 from packaging.version import Version
+from pysat.examples.hitman import Hitman
+from pysat.solvers import Minisat22
 
+from resolver.errors import ResolverError
+from resolver.explain.costs import drops
 from resolver.model import text
-from resolver.model.dependency import Candidate, Kind, Package
+from resolver.model.dependency import Candidate, Edge, Kind, NeedLine, Package, StackLine
 from resolver.model.explanation import Branch, Closing, Contradiction
 from resolver.model.fact import Warns
 from resolver.model.release import Release
-from resolver.model.resolution import Needs, Statement
+from resolver.model.resolution import Lack, Needs, Statement
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.core_statements import spans, tell
 from resolver.resolve.grounded import Component, Ground, Lacking, Line, Module, Said, Taken
+from resolver.resolve.solver import Refutation
+from resolver.resolve.universe import Universe
 
-_DEEPEST = 4
+_DEPTH = 3  # of the look around the stack
+_LOOKED_AT = 600  # releases
+_QUESTIONS = 300  # to the solver, for one smallest core
+_MOST = 12  # sets of wishes, and cores, of each round
+_SAME_WISHES = 4  # cores of the same wishes
+_DEEPEST = 4  # cases within cases
+
+Wish = StackLine | NeedLine | Component
+
+
+def wish_of(ground: Ground) -> Wish | None:
+    """The wish that a ground belongs to; None if it belongs to none."""
+    match ground:
+        case Line():
+            return ground.origin
+        case Component():
+            return ground
+        case _:
+            return None
+
+
+def wishes(clauses: Clauses) -> dict[Wish, list[Ground]]:
+    """Every wish with its grounds: the lines in the order of the stack, then the target's components."""
+    found: dict[Wish, list[Ground]] = {ask.origin: [] for ask in clauses.universe.problem.stack.asks}
+    for ground in clauses.known:
+        wish = wish_of(ground)
+        if wish is not None:
+            found.setdefault(wish, []).append(ground)
+    return {wish: grounds for wish, grounds in found.items() if grounds}
+
+
+def clashing(clauses: Clauses, given: Sequence[Ground], expired: Callable[[], bool]) -> Iterator[tuple[Wish, ...]]:
+    """Every minimal set of wishes that is unsatisfiable with the given grounds (MARCO, Liffiton et al. 2016)."""
+    grounds = wishes(clauses)
+    order = list(grounds)
+
+    def holds(among: Iterable[Wish]) -> bool:
+        return clauses.satisfiable(among=[*given, *(ground for wish in among for ground in grounds[wish])])
+
+    with Minisat22() as seeds:
+        seeds.set_phases(list(range(1, len(order) + 1)))
+        for number in range(1, len(order) + 1):
+            seeds.add_clause([number, -number])
+        while seeds.solve() and not expired():
+            model = {literal for literal in seeds.get_model() if literal > 0}
+            seed = [wish for number, wish in enumerate(order, 1) if number in model]
+            if holds(seed):
+                for wish in order:
+                    if wish not in seed and holds([*seed, wish]):
+                        seed.append(wish)
+                seeds.add_clause([number for number, wish in enumerate(order, 1) if wish not in seed])
+            else:
+                blamed = {wish_of(ground) for ground in clauses.core()}
+                clash = [wish for wish in seed if wish in blamed]
+                for wish in clash[::-1]:
+                    if not holds(other for other in clash if other != wish):
+                        clash.remove(wish)
+                yield tuple(clash)
+                seeds.add_clause([-(order.index(wish) + 1) for wish in clash])
+
+
+def explore(clauses: Clauses, expired: Callable[[], bool]) -> None:
+    """Open releases near the stack that clash: with unmet requirements, another machine or unusable files.
+
+    Each line of the stack is followed on its own, always to the release that it would get, skipping unusable files.
+    """
+    universe = clauses.universe
+    level: list[tuple[Candidate | None, Edge]] = [(None, edge) for edge in universe.roots()]
+    asked: dict[Package, list[tuple[Candidate | None, Edge]]] = {}
+    parents: dict[Candidate, set[Candidate]] = {}
+    unusable: list[Candidate] = []
+    for _ in range(_DEPTH):
+        following: list[tuple[Candidate | None, Edge]] = []
+        clauses.prefetch.expect(edge for _, edge in level)
+        for parent, edge in level:
+            if parent is not None and _is_unmet(universe, edge):
+                unusable.append(parent)
+            if edge.package.kind is not Kind.PROJECT:
+                continue
+            asked.setdefault(edge.package.base, []).append((parent, edge))
+            for candidate in universe.candidates(edge.package, universe.demand(edge)):
+                fresh = candidate not in parents
+                if expired() or (fresh and len(parents) >= _LOOKED_AT):
+                    break
+                parents.setdefault(candidate, set()).update([] if parent is None else [parent])
+                try:
+                    edges = universe.edges(candidate)
+                except ResolverError:
+                    break  # the conflict is certain without it
+                following += [(candidate, one) for one in edges] if fresh else []
+                if not any(one.package.kind is Kind.NONE for one in edges):
+                    break
+        level = following
+    _open_ways(clauses, parents, unusable)
+    for package, rows in asked.items():
+        if next(universe.candidates(package, universe.demand(*(edge for _, edge in rows))), None) is None:
+            _open_ways(clauses, parents, [parent for parent, _ in rows if parent is not None])
+
+
+def _is_unmet(universe: Universe, edge: Edge) -> bool:
+    """Whether a requirement makes a release useless: it has no usable file, or needs another machine."""
+    if edge.package.kind is Kind.SYSTEM:
+        return next(universe.candidates(edge.package, universe.demand(edge)), None) is None
+    return edge.package.kind is Kind.NONE
+
+
+def _open_ways(clauses: Clauses, parents: Mapping[Candidate, set[Candidate]], candidates: list[Candidate]) -> None:
+    """Open candidates and all that led to them."""
+    while candidates:
+        candidate = candidates.pop()
+        if not clauses.opened(candidate):
+            clauses.open(candidate)
+            candidates += sorted(parents[candidate], key=str)
+
+
+def smallest(
+    clauses: Clauses,
+    core: Sequence[Ground],
+    *,
+    hard: Collection[Ground] = (),
+    soft: Collection[Ground] | None = None,
+    expired: Callable[[], bool] = lambda: False,
+) -> tuple[Ground, ...]:
+    """A core with the fewest grounds, or `core`, which must be minimal, if none has fewer.
+
+    `hard` grounds are part of it, needed or not; the others come from `soft`, all known ones if not given.
+    Past the limits the result is `core`: minimal, but perhaps not smallest.
+    """
+    softs = [ground for ground in (clauses.known if soft is None else soft) if ground not in set(hard)]
+    size = len(set(core).difference(hard))
+    with Hitman(solver="m22", htype="sorted") as hitman:
+        for _ in takewhile(lambda _: not expired(), range(_QUESTIONS if size > 1 else 0)):
+            hit: list[Ground] | None = hitman.get()
+            if hit is None or len(hit) >= size:
+                break
+            if not clauses.satisfiable(among=[*hard, *hit]):
+                return (*hard, *hit)
+            broken = clauses.broken()
+            hitman.hit([ground for ground in softs if ground in broken])
+    return tuple(core)
+
+
+def cores(
+    clauses: Clauses, expired: Callable[[], bool], is_spare: Callable[[Ground], bool] = lambda _: False
+) -> Iterator[tuple[Ground, ...]]:
+    """Independent cores: with different wishes, or with the same wishes but disjoint reasons.
+
+    A wish that is impossible by itself hides its other clashes, so in a second round the reasons of those cores are
+    left out. Spare grounds are not used if there is a core without them.
+    """
+    explore(clauses, expired)
+    needed = [ground for ground in clauses.known if not is_spare(ground)]
+    among = clauses.known if clauses.satisfiable(among=needed) else needed
+    given = [ground for ground in among if wish_of(ground) is None]
+    known: set[frozenset[Ground]] = set()
+    met: dict[tuple[Wish, ...], set[str]] = {}
+    hiding: set[Ground] = set()
+    for _ in range(2):
+        reasons = [ground for ground in given if ground not in hiding]
+        for core in islice(_cores(clauses, reasons, met, expired), _MOST):
+            wanted = {wish_of(ground) for ground in core} - {None}
+            if len(wanted) == 1:
+                hiding.update(ground for ground in core if wish_of(ground) is None)
+            if frozenset(core) not in known:
+                known.add(frozenset(core))
+                yield core
+        if not hiding:
+            return
+
+
+def _cores(
+    clauses: Clauses, given: Sequence[Ground], met: dict[tuple[Wish, ...], set[str]], expired: Callable[[], bool]
+) -> Iterator[tuple[Ground, ...]]:
+    """Cores of these grounds; `met` are the subjects in which cores of the same wishes met so far."""
+    grounds = wishes(clauses)
+    for wanted in sorted(islice(clashing(clauses, given, expired), _MOST), key=len):
+        hard = [ground for wish in wanted for ground in grounds[wish]]
+        reasons = given
+        subjects = met.setdefault(wanted, set())
+        for _ in range(_SAME_WISHES):
+            if clauses.satisfiable(among=[*hard, *reasons]):
+                break
+            core = readable(clauses, hard, reasons, expired)
+            subject = closing_subject(clauses, core)
+            if subject not in subjects:  # otherwise it is the same in another way
+                subjects.add(subject)
+                yield core
+            used = {ground for ground in core if wish_of(ground) is None}
+            if not used:
+                break
+            reasons = [ground for ground in reasons if ground not in used]
+
+
+def readable(
+    clauses: Clauses, wished: Sequence[Ground], reasons: Sequence[Ground], expired: Callable[[], bool]
+) -> tuple[Ground, ...]:
+    """A smallest core of wishes that clash for these reasons, with no needless aspect, as reported to people.
+
+    If a version does not exist, that is enough: faults of other releases, which no wish admits, are not reported.
+    """
+    missing = [ground for ground in reasons if isinstance(ground, Lacking) and ground.lack is Lack.RELEASE]
+    if missing and not clauses.satisfiable(among=[*wished, *missing]):
+        reasons = missing
+    found = clauses.minimal(among=[*wished, *reasons])
+    core = smallest(clauses, found, hard=wished, soft=reasons, expired=expired)
+    return tuple(clauses.minimal(among=core))
+
+
+# --- for people
 
 
 def contradiction(
@@ -158,3 +378,62 @@ def _about(clauses: Clauses, ground: Ground) -> list[str]:
         case Line() | Said() | Module():
             packages = (edge.package for _, edge in clauses.edges.get(ground, ()))
             return list(dict.fromkeys(package.name for package in packages if package.kind is not Kind.NONE))
+
+
+# --- what was hidden
+
+
+def hidden_core(answer: Refutation, clauses: Clauses, wanted: Collection[Ground]) -> Sequence[Ground]:
+    """A core of the stack of `clauses` without anything that is `wanted` to change; empty if there is none.
+
+    `answer` refutes the stack with those changes. To help, a set of changes must change something in this core, too.
+    """
+    changed = answer.engine.clauses
+    stack = clauses.universe.problem.stack
+    gone = {ground.origin for ground in wanted if isinstance(ground, Line) and drops(ground)}
+    before = [ask.origin for ask in stack.asks if ask.origin not in gone]
+    after = [ask.origin for ask in changed.universe.problem.stack.asks]
+    if len(before) != len(after):
+        return []
+    origins: dict[StackLine | NeedLine, StackLine | NeedLine] = dict(zip(after, before, strict=True))
+
+    def as_before(ground: Ground) -> Ground:
+        return Line(origins.get(ground.origin, ground.origin), ground.aspect) if isinstance(ground, Line) else ground
+
+    free = [ground for ground in changed.known if as_before(ground) in wanted]
+    with _asking(changed, free, reading=False):
+        core = [] if changed.satisfiable() else list(map(as_before, changed.minimal()))
+    # a line's own version may permit what the policy otherwise excludes
+    lines = {ground.origin for ground in wanted if isinstance(ground, Line)}
+    names = {getattr(ask.need, "name", "") for ask in stack.asks if ask.origin in lines}
+    if any(isinstance(ground, Lacking) and ground.project.partition("[")[0] in names for ground in core):
+        return []
+    # a fact proposed with the changes is none of the previous stack
+    if any(isinstance(one, (Said, Taken, Module)) and one not in clauses.known for one in core):
+        return []
+    return core
+
+
+def hidden_contradiction(core: Sequence[Ground], clauses: Clauses, expired: Callable[[], bool]) -> Contradiction | None:
+    """A hidden core for people: with whole lines, so that whatever their versions rule out is not a reason.
+
+    None if it is none with them, or if it rests on what only the changed stack shows.
+    """
+    wanted = {wish for ground in core if (wish := wish_of(ground)) is not None}
+    wished = [ground for ground in clauses.known if wish_of(ground) in wanted]
+    reasons = [ground for ground in core if wish_of(ground) is None]
+    with _asking(clauses, (), reading=clauses.reading):
+        if not all(ground in clauses.known for ground in reasons) or clauses.satisfiable(among=[*wished, *reasons]):
+            return None
+        return contradiction(clauses, readable(clauses, wished, reasons, expired), expired)
+
+
+@contextmanager
+def _asking(clauses: Clauses, relaxed: Iterable[Ground], *, reading: bool) -> Iterator[None]:
+    """Use clauses with other grounds relaxed, and with or without assumptions about unread releases."""
+    before = clauses.relaxed, clauses.reading
+    clauses.relaxed, clauses.reading = frozenset(relaxed), reading
+    try:
+        yield
+    finally:
+        clauses.relaxed, clauses.reading = before

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
-from typing import TypeGuard
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from packaging.requirements import InvalidRequirement
 from pysat.examples.rc2 import RC2
 from pysat.formula import WCNF
 
 from resolver.model import text
-from resolver.model.dependency import NeedSource
 from resolver.model.explanation import Change, ChangeKind, Fix
-from resolver.model.fact import Builds, Excludes, Fact, Metadata, Names, Requires, Strength, Warns
+from resolver.model.fact import Fact, Strength, Warns
 from resolver.model.requirement import Requirement
-from resolver.model.resolution import Lack
-from resolver.resolve.clauses import Clauses
-from resolver.resolve.grounded import Component, Ground, Lacking, Line, Said, Taken
+from resolver.resolve.grounded import Ground, Line, Said, Taken
 
 UNSURE = 100  # a release that fails, or may fail on this target, according to a warning
 UNLISTED = 250  # a release not in its project's tables: nobody recorded what it works with
@@ -31,86 +26,19 @@ ADD = 120  # an existing fact that the stack leaves out
 SPLIT = 700  # two environments: more than two other versions with all surcharges
 LATER = -10  # a later cut-off instead of none
 OVERRIDE = 900
-_VERSION = 100
+VERSION = 100
 EXTRA = 130  # an extra removed from a line, or missing from its release
-_CUTOFF = 170
-_PRERELEASES = 180
-_DROP = 600  # during the search: less than going against facts, which would otherwise end the search
+WITHOUT_CUTOFF = 170
+PRERELEASES = 180
+DROP = 600  # during the search: less than going against facts, which would otherwise end the search
 _LOST = 400  # added when ways out are ranked: without a line it is a different stack
 _MACHINE = 2000  # added for other hardware: whatever works on the present machine comes first
 _USELESS = 3000  # added if what is left does not work without a line that was dropped: more than another machine
 _WARNED = 100  # added for an environment with a warning about the machine, or about something missing
 _OTHER_KERNELS = 500  # the same for a warning about the SoC: it will not work
 # most machines of today have a newer glibc than a target assumes; another SoC is another machine
-_COMPONENT = {"glibc": 90, "cann": 140, "hdk": 150, "python": 160, "soc": 800}
-_RELAX = {Strength.OBSERVED: 650, Strength.DOCUMENTED: 750, Strength.VENDOR: 850}
-
-
-class Costs:
-    """The prices of changing the grounds of one problem. `own_cutoff`: its stack has one, which can be changed."""
-
-    def __init__(self, clauses: Clauses, *, own_cutoff: bool) -> None:
-        problem = clauses.universe.problem
-        self._clauses = clauses
-        self._asks = problem.stack.asks
-        self._facts = {fact.id: fact for fact in problem.facts}
-        self._own_cutoff = own_cutoff
-        self._together: dict[Hashable, list[Ground]] = {}  # the known grounds seen so far, by what they change with
-        self._indexed = 0
-        self._places = {ask.origin: at for at, ask in reversed(list(enumerate(problem.stack.asks)))}
-
-    def of(self, ground: Ground) -> int | None:
-        """The price of changing a ground; None if the user cannot change it."""
-        match ground:
-            case Line(origin, aspect) if origin in self._places:
-                return self._of_line(self._places[origin], aspect)
-            case Component():
-                return _COMPONENT.get(ground.name)
-            case Said() if ground.source is NeedSource.METADATA:
-                return OVERRIDE
-            case Said() | Taken() if ground.fact in self._facts:
-                fact = self._facts[ground.fact]
-                if isinstance(fact, (Builds, Metadata)):
-                    return OVERRIDE  # requirements stated by the archive, or for it
-                return _RELAX.get(fact.strength) if isinstance(fact, (Requires, Excludes, Names)) else None
-            case Lacking() if ground.lack is Lack.CUTOFF and self._own_cutoff:
-                return _CUTOFF
-            case Lacking() if ground.lack in (Lack.PRERELEASE, Lack.NEEDLESS):
-                return _PRERELEASES
-            case _:
-                return None
-
-    def _of_line(self, place: int, aspect: str) -> int | None:
-        later = len(self._asks) - place  # of two equal changes the later line's is cheaper
-        if aspect == "version":
-            # a line about a component: the component itself may change
-            return later + _VERSION if isinstance(self._asks[place].need, Requirement) else None
-        if aspect:
-            return later + EXTRA
-        return later + _DROP if len(self._asks) > 1 else None
-
-    def keeps_a_line(self, wanted: Sequence[Ground]) -> bool:
-        """Whether a set of changes leaves anything to lock."""
-        return sum(map(drops, wanted)) < len(self._places)
-
-    def same(self, ground: Ground) -> list[Ground]:
-        """The grounds that change along with one: a `replaces` fact removes every requirement on a project."""
-        for one in islice(self._clauses.known, self._indexed, None):
-            self._together.setdefault(self._key(one), []).append(one)
-        self._indexed = len(self._clauses.known)
-        return self._together.get(self._key(ground), [ground])
-
-    def _key(self, ground: Ground) -> Hashable:
-        """What grounds that change together have in common."""
-        if isinstance(ground, Lacking) and ground.lack is Lack.CUTOFF:
-            return Lack.CUTOFF
-        if self.is_override(ground):
-            return "override", ground.package.name, text.requirement(ground.text).name
-        return ground
-
-    def is_override(self, ground: Ground) -> TypeGuard[Said]:
-        """Whether a ground is changed by a `replaces` fact."""
-        return isinstance(ground, Said) and self.of(ground) == OVERRIDE
+COMPONENT = {"glibc": 90, "cann": 140, "hdk": 150, "python": 160, "soc": 800}
+RELAX = {Strength.OBSERVED: 650, Strength.DOCUMENTED: 750, Strength.VENDOR: 850}
 
 
 class Corrections:
@@ -180,12 +108,12 @@ def years_older(years: int) -> int:
 
 
 def saved(change: Change) -> int:
-    """The price saved if a line or a component does not change this way."""
+    """The price saved if a line or a component does not change this way; a renamed line still does."""
     match change.kind:
         case ChangeKind.COMPONENT:
-            return _COMPONENT.get(change.subject, 0)
-        case ChangeKind.VERSION:
-            return _VERSION + aged(change)
+            return COMPONENT.get(change.subject, 0)
+        case ChangeKind.VERSION if named(change.before) == change.subject:
+            return VERSION
         case ChangeKind.EXTRA:
             return EXTRA
         case _:

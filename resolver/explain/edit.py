@@ -27,7 +27,7 @@ from resolver.model.target import default_name
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'')
 _COMMENT = re.compile(rf"^((?:{_STRING.pattern}|[^\"'#\n])*#[ \t]*)(?:instead of (.+?): )?([^\n]*)")
 _LONGEST_NAME = 80
-_CUTOFF = "exclude-newer"
+CUTOFF = "exclude-newer"  # in [policy]
 
 Path = Sequence[str | int]
 
@@ -57,16 +57,17 @@ class StackText:
     def _raw(self) -> Any:
         return tomli.loads(self.text)
 
-    def renamed(self, name: str) -> StackText:
-        """The stack under another name."""
-        return self._with(("stack", "name"), name)
+    def way_out(self, letter: str, of: str, name: str, cutoff: str = "") -> StackText:
+        """The stack under its own name, with a head and summaries that say of which stack it is a way out.
 
-    def way_out(self, letter: str, of: str) -> StackText:
-        """The stack with a head and summaries that name the stack it is a way out of, as the rest is about that one."""
-        stack = self
+        A `cutoff`, a day or a moment in TOML, replaces its own or none.
+        """
+        stack = self.with_key(("stack", "name"), name)
         for key, form in (("summary", "way out {} of {} ({})"), ("summary-zh", "{1} 的解决办法 {0}（{2}）")):
             if (summary := self._raw["stack"].get(key)) is not None:
-                stack = stack._with(("stack", key), form.format(letter, of, summary))
+                stack = stack.with_key(("stack", key), form.format(letter, of, summary))
+        if cutoff:
+            stack = stack.with_key(("policy", CUTOFF), tomlkit.value(cutoff))
         return StackText(f"# Way out {letter} of `{of}`: what follows was written for that stack.\n{stack.text}")
 
     def requirements(self) -> Iterator[Requirement]:
@@ -83,7 +84,7 @@ class StackText:
         """Without some of its requirements."""
         stack = self
         for at in sorted(numbers, reverse=True):
-            stack = stack._without(("stack", "requires", at))
+            stack = stack.without(("stack", "requires", at))
         return stack
 
     def with_component(self, target: int, name: str, after: str) -> StackText:
@@ -91,22 +92,22 @@ class StackText:
         path: Path = ("target", target) if isinstance(self._raw["target"], list) else ("target",)
         return self.with_value((*path, name) if name in ("python", "glibc") else (*path, "system", name), after)
 
-    def apart(self, target: int, others: Collection[str]) -> StackText:
-        """With a name for the target at this place, if it has none and its derived one would be among the `others`."""
-        if not isinstance(self._raw["target"], list) or "name" in self._raw["target"][target]:
+    def apart(self, target: int) -> StackText:
+        """With a name for the target at this place, if it has none and its derived one is another target's."""
+        rows = self._raw["target"]
+        if not isinstance(rows, list) or "name" in rows[target]:
             return self
-        row = self._raw["target"][target]
-        system = {name: parse_value(name, value) for name, value in row.get("system", {}).items()}
-        name = default_name(row["python"], row["platform"], system)
+        others = {_target_name(row) for at, row in enumerate(rows) if at != target}
+        name = _target_name(rows[target])
         if name not in others:
             return self
         numbered = (f"{name}-{number}" for number in count(2))
-        return self._with(("target", target, "name"), next(one for one in numbered if one not in others))
+        return self.with_key(("target", target, "name"), next(one for one in numbered if one not in others))
 
-    def undone(self, change: Change, target: int, others: Collection[str]) -> StackText:
+    def undone(self, change: Change, target: int) -> StackText:
         """Without a change of a line, or of a component of the target at this place; as it is for other changes."""
         if change.kind is ChangeKind.COMPONENT:
-            return self.with_component(target, change.subject, change.before).apart(target, others)
+            return self.with_component(target, change.subject, change.before).apart(target)
         stack = self
         for at, line in enumerate(self._raw["stack"]["requires"]):
             if line == change.after and change.kind in (ChangeKind.VERSION, ChangeKind.EXTRA):
@@ -119,7 +120,7 @@ class StackText:
         The previous value is added to the comment beside it.
         """
         table = reduce(getitem, path[:-1], self._raw)
-        changed = self._with(path, after)
+        changed = self.with_key(path, after)
         if isinstance(table, dict) and path[-1] not in table:
             return changed
         rows = zip(self.text.split("\n"), changed.text.split("\n"), strict=True)
@@ -137,26 +138,14 @@ class StackText:
         """With none of these practices turned on; others are."""
         stack = self
         for name in names:
-            stack = stack._without(("stack", "practices", stack._raw["stack"]["practices"].index(name)))
+            stack = stack.without(("stack", "practices", stack._raw["stack"]["practices"].index(name)))
         return stack
-
-    def without_cutoff(self) -> StackText:
-        """Without exclude-newer."""
-        return self._without(("policy", _CUTOFF))
 
     def with_cutoff(self, before: StackText, day: date | None = None) -> StackText:
         """With the exclude-newer that this stack lacks and one before it had, or with another day in its place."""
         policy: Any = tomlkit.parse(before.text)["policy"]
-        restored = self._edited(lambda document: document["policy"].append(_CUTOFF, policy.value.item(_CUTOFF)))
-        return restored if day is None else restored._with(("policy", _CUTOFF), day)
-
-    def until(self, cutoff: str) -> StackText:
-        """With this cut-off, a day or a moment in TOML, instead of its own or none."""
-        return self._with(("policy", _CUTOFF), tomlkit.value(cutoff))
-
-    def with_prereleases(self, project: str) -> StackText:
-        """With pre-releases of a project allowed."""
-        return self._with(("policy", "prereleases-of", project), "allow")
+        restored = self._edited(lambda document: document["policy"].append(CUTOFF, policy.value.item(CUTOFF)))
+        return restored if day is None else restored.with_key(("policy", CUTOFF), day)
 
     def with_table(self, key: str, row: Mapping[str, object]) -> StackText:
         """With one more row of an array of tables, at the end of the file: ("relax", {…}), ("fact.replaces", {…})."""
@@ -171,19 +160,23 @@ class StackText:
 
         return self._edited(append)
 
-    # --- the text
-
     def _edited(self, edit: Callable[[Any], None]) -> StackText:
         document = tomlkit.parse(self.text)
         edit(document)
         return StackText(tomlkit.dumps(document))
 
-    def _with(self, path: Path, value: object) -> StackText:
+    def with_key(self, path: Path, value: object) -> StackText:
         """With a value at a path, whose tables are made where there are none."""
         return self._edited(lambda document: setitem(_table(document, path[:-1]), path[-1], value))
 
-    def _without(self, path: Path) -> StackText:
+    def without(self, path: Path) -> StackText:
+        """Without the key or the element at a path."""
         return self._edited(lambda document: delitem(_table(document, path[:-1]), path[-1]))
+
+
+def _target_name(row: Mapping[str, Any]) -> str:
+    system = {name: parse_value(name, value) for name, value in row.get("system", {}).items()}
+    return str(row.get("name") or default_name(row["python"], row["platform"], system))
 
 
 def _table(document: Any, path: Path) -> Any:

@@ -9,20 +9,19 @@ from itertools import chain, combinations, islice
 from string import ascii_uppercase
 
 from msgspec.structs import replace
-from packaging.utils import canonicalize_name
+from packaging.utils import NormalizedName, canonicalize_name
 
 from resolver.config.load import Inputs
-from resolver.explain.awaited import awaited, is_open
 from resolver.explain.changes import Changed
-from resolver.explain.contradictions import contradiction
-from resolver.explain.cores import cores, wish_of
+from resolver.explain.contradictions import contradiction, cores, explore, wish_of
 from resolver.explain.costs import SPLIT, cost, named, no_longer_needed, spares, useless_without
 from resolver.explain.edit import StackText, with_suffix
 from resolver.explain.repairs import find
 from resolver.explain.trial import Clock, Expired, Trials
-from resolver.index.protocol import looking
+from resolver.index.protocol import Catalog, looking
 from resolver.lock.build import applied
-from resolver.model.dependency import Kind, StackLine
+from resolver.model import text
+from resolver.model.dependency import Kind, Origin, StackLine
 from resolver.model.explanation import (
     Awaited,
     Change,
@@ -36,9 +35,9 @@ from resolver.model.explanation import (
 from resolver.model.fact import Warns, as_warning
 from resolver.model.problem import Problem
 from resolver.model.requirement import COMPONENTS, ComponentRequirement, Requirement
-from resolver.model.resolution import Lacks, Needs, Resolution
+from resolver.model.resolution import Lack, Lacks, Needs, Resolution
 from resolver.resolve.core_statements import cutoff_text
-from resolver.resolve.grounded import Ground
+from resolver.resolve.grounded import Ground, Lacking
 from resolver.resolve.preference import pins
 from resolver.resolve.solver import Refutation
 from resolver.resolve.universe import Universe
@@ -48,16 +47,17 @@ _SHOWN = 10  # pins shown for a way out
 _DIVISIONS = 4  # of the lines to two environments
 
 
-def draft(
+def explanation_of(
     refutation: Refutation,
     inputs: Inputs,
     clock: Clock,
+    catalog_of: Callable[[Problem], Catalog] | None = None,
     *,
     cutoff: datetime | None = None,
     tell: Callable[[Problem, tuple[Contradiction, ...], tuple[Awaited, ...]], None] | None = None,
-    tell_way: Callable[[Changed], None] | None = None,
+    tell_way: Callable[[tuple[Change, ...]], None] | None = None,
 ) -> Explanation:
-    """The explanation of a refuted problem, with its ways out as they were found, still without letters.
+    """The explanation of a refuted problem. Its ways out hold for all targets that `catalog_of` gives a catalog for.
 
     `tell` is called with the contradictions, and what is awaited, as soon as they are known, and `tell_way` with the
     first way out. The search for these may reveal further contradictions, which come last.
@@ -65,30 +65,75 @@ def draft(
     """
     clauses = refutation.engine.clauses
     problem = clauses.universe.problem
-    with looking(clock.look):
-        waiting = awaited(refutation, clock.tick)
-    found_cores = _found_cores(refutation, clock.within(clock.seconds * _SHARE), certain=not waiting)
+    share = clock.within(clock.seconds * _SHARE)
+    waiting = _awaited(refutation, share)
+    found_cores = _found_cores(refutation, share, certain=not waiting)
+    clock.limited |= share.limited
     contradictions = tuple(contradiction(clauses, core, clock.expired) for core in found_cores)
     if tell is not None:
         tell(problem, contradictions, waiting)
-    trials = Trials(inputs, clauses.universe, clock, cutoff)
+    trials = Trials(inputs, clauses.universe, clock, cutoff, catalog_of)
     with looking(clock.look):
         found = find(clauses, found_cores, trials, tell_way)
     known = [set(one.statements) for one in contradictions]
     contradictions += tuple(hidden for _, hidden in found.further if set(hidden.statements) not in known)
     all_cores = [*found_cores, *(core for core, _ in found.further)]
-    matter = what_matters(contradictions)
-    fixes = [fix_of(problem, changed, resolution, matter) for changed, resolution in found.fixes or found.useless]
+    matter = _what_matters(contradictions)
+    fixes = [_fix_of(problem, changed, resolution, matter) for changed, resolution in found.fixes or found.useless]
+    fixes += _split(trials, all_cores, matter)
     return Explanation(
         problem=problem,
         contradictions=contradictions,
-        fixes=(*fixes, *_split(trials, all_cores, matter)),
-        attempts=tuple(found.attempts),
+        fixes=tuple(_lettered(fixes, problem.stack.name, cutoff_text(cutoff))),
+        attempts=tuple(sorted(found.attempts, key=lambda attempt: not attempt.target)),
         limited=clock.limited,
         missing=tuple(_missing(clauses.universe, contradictions)),
         options=tuple(_options(inputs, problem, cutoff)),
         awaited=waiting,
     )
+
+
+def _awaited(refutation: Refutation, clock: Clock) -> tuple[Awaited, ...]:
+    """What is wanted from indexes that could not be reached; nothing if there is no solution whatever they have.
+
+    Of several grounds that rest on them, each is left out in turn, until nothing clashes or others alone do.
+    """
+    clauses = refutation.engine.clauses
+    wanted: dict[NormalizedName, list[Origin]] = {}
+    if not any(_is_open(clauses.universe, ground) for ground in refutation.core):
+        return ()
+    with looking(clock.look), suppress(Expired):
+        explore(clauses, clock.expired)
+    among = list(clauses.known)
+    while not clauses.satisfiable(among=among):
+        core = clauses.minimal(among=among)
+        missing = [ground for ground in core if isinstance(ground, Lacking) and _is_open(clauses.universe, ground)]
+        if not missing:
+            return ()
+        among = [ground for ground in among if ground not in missing]
+        edges = [edges[0][1] for ground in core if (edges := clauses.edges.get(ground))]
+        for name in map(_project_name, missing):
+            wanted.setdefault(name, []).extend(edge.origin for edge in edges if edge.package.name == name)
+    return tuple(
+        Awaited(
+            indexes=clauses.universe.project(name).unreachable,
+            project=name,
+            needs=tuple(dict.fromkeys(getattr(origin, "text", name) for origin in origins)),
+            by=tuple(dict.fromkeys(origin.parent for origin in origins if not isinstance(origin, StackLine))),
+        )
+        for name, origins in wanted.items()
+    )
+
+
+def _is_open(universe: Universe, ground: Ground) -> bool:
+    """Whether a ground is a lack of what an index may have that could not be reached."""
+    if not isinstance(ground, Lacking) or ground.lack is Lack.SOURCE:
+        return False
+    return bool(universe.project(_project_name(ground)).unreachable)
+
+
+def _project_name(ground: Lacking) -> NormalizedName:
+    return text.name(ground.project.partition("[")[0])
 
 
 def _found_cores(refutation: Refutation, clock: Clock, *, certain: bool) -> list[Sequence[Ground]]:
@@ -99,7 +144,7 @@ def _found_cores(refutation: Refutation, clock: Clock, *, certain: bool) -> list
     clauses = refutation.engine.clauses
     found: list[Sequence[Ground]] = []
     with looking(clock.look), suppress(Expired):
-        for core in cores(clauses, clock.expired, lambda one: certain and is_open(clauses.universe, one)):
+        for core in cores(clauses, clock.expired, lambda one: certain and _is_open(clauses.universe, one)):
             found += [core]  # one by one, as each takes its time
     return found or [refutation.core]
 
@@ -120,7 +165,7 @@ def _missing(universe: Universe, contradictions: Iterable[Contradiction]) -> Ite
     return (name for name in names if name not in lacking and not universe.project(canonicalize_name(name)).found)
 
 
-def what_matters(contradictions: Iterable[Contradiction]) -> list[str]:
+def _what_matters(contradictions: Iterable[Contradiction]) -> list[str]:
     """The projects that the contradictions are about."""
     names: dict[str, None] = {}
     for one in contradictions:
@@ -135,7 +180,7 @@ def what_matters(contradictions: Iterable[Contradiction]) -> list[str]:
 # --- ways out as they are shown
 
 
-def fix_of(problem: Problem, changed: Changed, resolution: Resolution, matter: Sequence[str]) -> Fix:
+def _fix_of(problem: Problem, changed: Changed, resolution: Resolution, matter: Sequence[str]) -> Fix:
     """A way out of a problem, and what it was locked to; `matter` are the projects to report."""
     known = {pin.name for pin in resolution.pins}.union(COMPONENTS)
     reported = {change.subject for change in changed.changes if change.kind is ChangeKind.DROP}
@@ -145,7 +190,7 @@ def fix_of(problem: Problem, changed: Changed, resolution: Resolution, matter: S
     gone += _lost_extras(resolution)
     return Fix(
         name="",
-        changes=changed.changes,
+        changes=changed.reported,
         environments=(replace(_environment(resolution, problem, matter), gone=tuple(gone)),),
         files=((problem.stack.name, changed.text),),
         risky=changed.risky,
@@ -201,30 +246,25 @@ def _warnings(resolution: Resolution, wish: Problem, matter: Sequence[str]) -> I
             yield fact
 
 
-def lettered(explanation: Explanation, cutoff: datetime | None = None) -> Explanation:
-    """An explanation with letters for its ways out: the smallest loss first, those that go against a fact last.
+def _lettered(fixes: Iterable[Fix], of: str, cutoff: str) -> Iterator[Fix]:
+    """The ways out of a stack with letters: the smallest loss first, those that go against a fact last.
 
     One that goes against a fact is left out if it changes all of the wish that one before it changes.
     The files of each carry its letter, the name of the stack, and any `cutoff` that replaced the
     stack's own, since that is what was solved.
     """
-    of, until = explanation.problem.stack.name, cutoff_text(cutoff)
-    ranked = sorted(explanation.fixes, key=lambda fix: (fix.risky, cost(fix)))
+    ranked = sorted(fixes, key=lambda fix: (fix.risky, cost(fix)))
     kept = [
         fix
         for at, fix in enumerate(ranked)
         if not (fix.risky and any(spares(one.changes, fix.changes) for one in ranked[:at]))
     ]
-    fixes = [_lettered(fix, letter, of, until) for fix, letter in zip(kept, ascii_uppercase, strict=False)]
-    return replace(explanation, fixes=tuple(fixes))
+    return (_with_letter(fix, letter, of, cutoff) for fix, letter in zip(kept, ascii_uppercase, strict=False))
 
 
-def _lettered(fix: Fix, letter: str, of: str, cutoff: str) -> Fix:
+def _with_letter(fix: Fix, letter: str, of: str, cutoff: str) -> Fix:
     numbers = [""] if len(fix.files) == 1 else [str(at) for at, _ in enumerate(fix.files, 1)]
     names = [with_suffix(of, f"-{letter.lower()}{number}") for number in numbers]
-    stacks = [
-        StackText(text).renamed(name).way_out(letter, of) for name, (_, text) in zip(names, fix.files, strict=True)
-    ]
     changes = fix.changes
     if len(names) > 1:
         changes = tuple(replace(change, subject=name) for change, name in zip(changes, names, strict=True))
@@ -233,7 +273,8 @@ def _lettered(fix: Fix, letter: str, of: str, cutoff: str) -> Fix:
         name=letter,
         changes=changes,
         files=tuple(
-            (name, (stack.until(cutoff) if cutoff else stack).text) for name, stack in zip(names, stacks, strict=True)
+            (name, StackText(text).way_out(letter, of, name, cutoff).text)
+            for name, (_, text) in zip(names, fix.files, strict=True)
         ),
         environments=tuple(replace(one, name=name) for one, name in zip(fix.environments, names, strict=True)),
     )
@@ -253,9 +294,11 @@ def _split(trials: Trials, found: Iterable[Sequence[Ground]], matter: Sequence[s
     if any(len(clash) < 2 for clash in clashes):
         return  # something clashes with the target, or with itself
     for here, there in islice(_divisions(clashes, trials.clock.expired), _DIVISIONS):
-        sides = [side for apart in ((there, here), (here, there)) if (side := _side(trials, *apart)) is not None]
-        if len(sides) < 2:
+        one = _side(trials, there, here)
+        two = None if one is None else _side(trials, here, there)
+        if one is None or two is None:
             continue
+        sides = one, two
         lines = [[ask.origin.text for ask in resolution.problem.stack.asks] for _, resolution in sides]
         changes = tuple(
             Change(
@@ -299,7 +342,7 @@ def _side(trials: Trials, without: Collection[int], other: Collection[int]) -> t
     while True:
         text = StackText(trials.text).without_lines(without).text
         answer = trials.lock(text)
-        if not isinstance(answer, Resolution):
+        if not isinstance(answer, Resolution) or trials.elsewhere(text) is not None:
             return None
         idle = set(useless_without(gone, applied(answer)))
         if not idle:

@@ -19,8 +19,8 @@ from msgspec.structs import replace
 from resolver.config.load import Document
 from resolver.config.schema import FactFile
 from resolver.errors import ResolverError
-from resolver.explain.changes import Changed, Changes, practices_on, proposed
-from resolver.explain.costs import ADD, NOTE, OVERRIDE, PRACTICE, RENAME, named
+from resolver.explain.changes import Changed, Changes, proposed
+from resolver.explain.costs import ADD, NOTE, PRACTICE, RENAME, named
 from resolver.explain.edit import StackText
 from resolver.explain.trial import Trials
 from resolver.index.parse.metadata import Noted
@@ -39,7 +39,6 @@ from resolver.resolve.core_statements import meant
 from resolver.resolve.grounded import Component, Ground, Lacking, Said
 from resolver.resolve.needs import DYNAMIC
 
-_REQUIREMENTS_FILES = ("requirements/common.txt", "requirements-common.txt")
 _MARKED = 3  # releases with the same requirement whose metadata is searched for markers
 _PYTHON = re.compile(r";.*\b(?:python_version|python_full_version|implementation_version)\b")
 
@@ -79,8 +78,9 @@ class Proposals:
         found = [practice.id for practice in lifting]
         if found:
             stack = StackText(self._trials.text).with_names("practices", found)
-            change = practices_on(found, self._trials.inputs.stack.line("stack"))
-            yield Changed((change,), stack.text, PRACTICE * len(found), risky=False)
+            where = self._trials.inputs.stack.line("stack")
+            changes = tuple(Change(ChangeKind.PRACTICE, name, where=where) for name in found)
+            yield Changed(changes, stack.text, PRACTICE * len(found), risky=False)
 
     def _is_lifted(self, ground: Ground, practice: Practice) -> bool:
         """Whether a practice replaces a requirement."""
@@ -153,24 +153,11 @@ class Proposals:
         return self._changes.apply([ground], {ground: candidate})
 
     def builds(self, core: Sequence[Ground]) -> Iterator[Changed]:
-        """The stack with facts that build a project of a core from source, so its wheel's requirements do not apply.
-
-        These are facts that the stack leaves out, or a proposal if the archive has a requirements file for such builds.
-        """
-        said: dict[str, Said] = {}
-        for ground in core:
-            if _of_metadata(ground):
-                said.setdefault(ground.package.name, ground)
-        for name, ground in said.items():
-            if self._trials.clock.expired():
-                return
-            if name in self._built:
-                continue
-            spare = self._spare(name)
+        """The stack with left-out facts that build a project of a core from source: its wheel's needs do not apply."""
+        for name in dict.fromkeys(ground.package.name for ground in core if _of_metadata(ground)):
+            spare = self._spare(name) if name not in self._built else None
             if spare is not None and spare.content.builds:
                 yield self._with_facts(spare, self._trials.text)
-            else:
-                yield from self._proposed(ground)
 
     def left_out(self, core: Sequence[Ground]) -> Iterator[Changed]:
         """The stack with left-out facts about a core's archive that does not state what it needs."""
@@ -190,30 +177,6 @@ class Proposals:
         where = self._trials.inputs.stack.line("stack", "facts")
         change = Change(ChangeKind.ADD, name, after=spare.name, where=where)
         return Changed((change,), stack.text, ADD, risky=False)
-
-    def _proposed(self, ground: Said) -> Iterator[Changed]:
-        """A `builds` fact for a release that a ground is about, if its archive has the file for it."""
-        project = self._clauses.universe.project(text.name(ground.package.name))
-        parent = next((parent for parent, _ in self._clauses.edges[ground]), None)
-        if parent is None or not isinstance(parent.chosen, Release) or not parent.chosen.file.is_wheel:
-            return
-        for archive in project.archives(parent.chosen.position):
-            for path in _REQUIREMENTS_FILES:
-                try:
-                    self._trials.catalog.member(archive, path)
-                except (UnusableFile, ResolverError):
-                    continue
-                row = {
-                    "package": project.name,
-                    "versions": f"=={parent.version}",
-                    "from": "sdist",
-                    "requires-from": path,
-                    "reason": "To be confirmed: built from source it needs what this file says, not its wheel",
-                }
-                change = Change(ChangeKind.ADD, project.name)
-                change, stack = proposed(self._problem, StackText(self._trials.text), change, "builds", row)
-                yield Changed((change,), stack.text, OVERRIDE, risky=True)
-                break
 
     def stating(self, changed: Changed, needed: Sequence[tuple[Pin, Noted]]) -> Changed:
         """A changed stack with facts about archives that note what they need: left-out facts, or proposals."""

@@ -12,17 +12,16 @@ from functools import partial
 from itertools import chain, islice
 from math import inf
 from operator import itemgetter
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from resolver.explain.alternatives import Alternatives, free_of
+from resolver.explain import costs
+from resolver.explain.alternatives import free_of
 from resolver.explain.changes import Changed, Changes, Found, attempt, is_useless, subjects
-from resolver.explain.cores import HiddenCore, hidden_contradiction, hidden_core, wish_of
-from resolver.explain.costs import UNLISTED, UNLISTED_LAST, Corrections, Costs, drops, risky, years_older
-from resolver.explain.edit import StackText
+from resolver.explain.contradictions import hidden_contradiction, hidden_core, wish_of
+from resolver.explain.edit import CUTOFF, StackText
 from resolver.explain.proposals import Proposals, first_day, is_unstated
-from resolver.explain.trial import Expired, Trials, Undecided
+from resolver.explain.trial import Answer, Expired, Trials, Undecided
 from resolver.model.explanation import Attempt, Change, ChangeKind
 from resolver.model.resolution import Lack, Resolution
 from resolver.resolve.clauses import Clauses
@@ -39,17 +38,16 @@ _PROPOSED = 4  # Pythons, or glibcs, proposed for one core
 _NEEDED = 8  # facts about archives that are left out one by one, to see whether they are needed
 _READABLE = 24  # statements of a further contradiction: a longer one does not help the reader
 _FURTHER = 3  # further contradictions
-_MARGIN = 100  # how much dearer than the cheapest fix another Python or glibc may be, with what goes with it
-_SMALL = 310  # up to which price that is so: another Python or glibc with another version or CANN
+_MARGIN = 100  # how much dearer than the cheapest fix the changes of a changed stack may be, with those before them
+_SMALL = 310  # up to which price that is so for the same target: another Python or glibc with another version or CANN
 _TRIES = 3  # releases locked for one set and one direction, until one works
-_LATE = 300  # how much dearer what takes long is held to be: what goes against no fact still comes before what does
 
 
 def find(
     clauses: Clauses,
     cores: Sequence[Sequence[Ground]],
     trials: Trials,
-    report: Callable[[Changed], None] | None = None,
+    report: Callable[[tuple[Change, ...]], None] | None = None,
 ) -> Found:
     """Fixes of a stack with these cores in the order in which they were found, and attempts that failed.
 
@@ -57,51 +55,31 @@ def find(
     Facts about archives that merely note what they need come in once a core of the stack is about one; if only a
     changed stack leads to one, they are the last resort.
     """
-    found, search = Found(report), list[Repairs]()
-    search.append(Repairs(clauses, cores, trials, found, search))
-    with suppress(Expired):
-        _search(clauses, cores, trials, found, search)
-    for repairs in search:
-        repairs.give_up()
-    return found
-
-
-def _search(
-    clauses: Clauses, cores: Sequence[Sequence[Ground]], trials: Trials, found: Found, search: list[Repairs]
-) -> None:
-    proposals = search[0].proposals
-    grounds = list(chain.from_iterable(cores))
+    found, search, noting = Found(report), list[Repairs](), False
+    first = Repairs(clauses, cores, trials, found, search)
+    search.append(first)
+    proposals, grounds = first.proposals, list(chain.from_iterable(cores))
     kinds = (proposals.names, proposals.practices, proposals.pythons, proposals.glibcs)
-    for several in (*(kind(grounds) for kind in kinds), *map(proposals.builds, cores)):
-        before = len(found.fixes)
-        for changed in islice(several, _EACH):
-            if len(found.fixes) > before or trials.clock.expired():
+    with suppress(Expired):
+        for several in (*(kind(grounds) for kind in kinds), *map(proposals.builds, cores)):
+            before = len(found.fixes)
+            for changed in islice(several, _EACH):
+                if len(found.fixes) > before or trials.clock.expired():
+                    break
+                first.propose(changed, found.attempts)
+        for _ in range(_STEPS):
+            if found.is_enough() or trials.clock.expired():
                 break
-            search[0].propose(changed, found.attempts)
-    noting = False
-    for _ in range(_STEPS):
-        if found.is_enough() or trials.clock.expired():
-            return
-        steps = [step for one in search if (step := one.next_step()) is not None]
-        if not noting and (found.unstated_in_wish or (not steps and found.unstated and found.cheapest == inf)):
-            noting = True
-            start = Repairs(clauses, [], trials.noting(), found, search)
-            start.propose(Changed((), trials.text, 0, risky=False), [])
-        elif steps:
-            min(steps, key=itemgetter(0))[1]()
-        else:
-            return
-
-
-class _Late(NamedTuple):
-    """A changed stack that was not decided in a short time, and where attempts are noted.
-
-    Where it `goes_on`, and is refuted, there is something that can be changed with it.
-    """
-
-    changed: Changed
-    tried: list[Attempt]
-    goes_on: bool
+            steps = [step for one in search if (step := one.next_step()) is not None]
+            if not noting and (found.unstated_in_wish or (not steps and found.unstated and found.cheapest == inf)):
+                noting = True
+                start = Repairs(clauses, [], trials.noting(), found, search)
+                start.propose(Changed((), trials.text, 0, risky=False), [])
+            elif steps:
+                min(steps, key=itemgetter(0))[1]()
+            else:
+                break
+    return found
 
 
 class Repairs:
@@ -125,13 +103,10 @@ class Repairs:
         self._search = search
         self._is_wish = before is None
         self._before = before or Changed((), trials.text, 0, risky=False)
-        own_cutoff = trials.inputs.stack.content.policy.exclude_newer is not None
-        self._costs = Costs(clauses, own_cutoff=own_cutoff)
-        self._alternatives = Alternatives(clauses, trials.clock.expired)
-        self._changes = Changes(clauses, trials, self._costs, self._alternatives)
+        self._changes = Changes(clauses, trials)
+        self._alternatives = self._changes.alternatives
         self.proposals = Proposals(clauses, trials, self._changes)
-        self._corrections = Corrections()
-        self._late: list[_Late] = []
+        self._corrections = costs.Corrections()
         self._proposed: list[Changed] = []
         self._next: list[Ground] | None = None
         self._sets_left, self._rounds_left = _SETS, _ROUNDS
@@ -144,17 +119,13 @@ class Repairs:
     def next_step(self) -> tuple[float, Callable[[], None]] | None:
         """The cheapest step that is left, with its price, earlier changes included."""
         cheapest = self._found.cheapest
-        most = max(cheapest, min(cheapest + _MARGIN, _SMALL))
-        steps: list[tuple[float, Callable[[], None]]] = []
-        steps += [
-            (one.changed.price + _LATE, partial(self._try_again, one))
-            for one in self._late
-            if one.changed.price < cheapest
+        most = cheapest + _MARGIN if self._trials.target else max(cheapest, min(cheapest + _MARGIN, _SMALL))
+        steps: list[tuple[float, Callable[[], None]]] = [
+            (one.price, partial(self._try_proposed, one)) for one in self._proposed if one.price < most
         ]
-        steps += [(one.price, partial(self._try_proposed, one)) for one in self._proposed if one.price < most]
         wanted = self._wanted()
         if wanted is not None:
-            price = self._before.price + sum(self._costs.of(ground) or 0 for ground in wanted)
+            price = self._before.price + sum(self._changes.price(ground) or 0 for ground in wanted)
             if self._is_wish or price < most:
                 steps.append((price, partial(self._correct, wanted)))
         return min(steps, key=itemgetter(0), default=None)
@@ -165,41 +136,27 @@ class Repairs:
             self._next = self._corrections.cheapest()
             if self._next is None:
                 self._sets_left = 0
-            elif self._found.safe >= _WHOLE and any(map(drops, self._next)):
-                self._corrections.refuse(list(filter(drops, self._next))[:1])
+            elif self._found.safe >= _WHOLE and any(map(costs.drops, self._next)):
+                self._corrections.refuse(list(filter(costs.drops, self._next))[:1])
                 self._next = None
         return self._next
-
-    def give_up(self) -> None:
-        """Note as attempts what was left undecided."""
-        for one in self._late:
-            self._trials.clock.cut()
-            one.tried.append(attempt(one.changed, Undecided()))
 
     # --- changed stacks
 
     def propose(self, changed: Changed, tried: list[Attempt]) -> None:
         """Lock a change to what can be used at all, unless that was tried before."""
         if self._seen(changed) is None:
-            # nothing is as near the wish as practices
-            late = None if changed.practices else _Late(changed, tried, goes_on=True)
-            self._go_on(changed, self._lock(changed, tried, late))
+            self._go_on(changed, self._lock(changed, tried))
 
     def _try_proposed(self, changed: Changed) -> None:
         self._proposed.remove(changed)
         self.propose(changed, [])
 
-    def _try_again(self, late: _Late) -> None:
-        self._late.remove(late)
-        answer = self._lock(late.changed, late.tried)
-        if late.goes_on:
-            self._go_on(late.changed, answer)
-
-    def _go_on(self, changed: Changed, answer: Resolution | Refutation | Undecided) -> None:
-        """Look for what can be changed with a change that is refuted by itself."""
+    def _go_on(self, changed: Changed, answer: Answer, trials: Trials | None = None) -> None:
+        """Look for what can be changed with a change that is refuted by itself, perhaps for another target."""
         if isinstance(answer, Refutation):
             clauses = answer.engine.clauses
-            trials = self._trials.after(changed.text, clauses.universe)
+            trials = (trials or self._trials).after(changed.text, clauses.universe)
             self._search.append(Repairs(clauses, [answer.core], trials, self._found, self._search, changed))
 
     # --- sets of changes
@@ -218,11 +175,11 @@ class Repairs:
             self._sets_left -= 1
             self.propose(self._before.then(self._changes.apply([cutoff], {})), self._found.attempts)
             return
-        clauses.relaxed = frozenset(other for ground in wanted for other in self._costs.same(ground))
+        clauses.relaxed = frozenset(other for ground in wanted for other in self._changes.same(ground))
         try:
             if not clauses.satisfiable():
                 self._demand(clauses.minimal())
-            elif not self._costs.keeps_a_line(wanted):
+            elif not self._changes.keeps_a_line(wanted):
                 corrections.refuse(wanted)
             else:
                 self._sets_left -= 1
@@ -239,11 +196,11 @@ class Repairs:
         self._reasons.update(ground for ground in core if wish_of(ground) is None)
         # a core does not include releases that a line could become if there were files for the target
         self._propose([*core, *(lack for one in given if (lack := self._alternatives.lacking(one)) is not None)])
-        changing = dict.fromkeys(self._costs.same(ground)[0] for ground in core)
+        changing = dict.fromkeys(self._changes.same(ground)[0] for ground in core)
         prices = {
             ground: price
             for ground in changing
-            if not _is_proposed(ground) and (price := self._costs.of(ground)) is not None
+            if not _is_proposed(ground) and (price := self._changes.price(ground)) is not None
         }
         if prices:
             self._corrections.demand(prices, given)
@@ -253,13 +210,15 @@ class Repairs:
 
     def _propose(self, core: Sequence[Ground]) -> None:
         """Make the proposals that a core suggests; no component changes twice."""
-        done = {change.subject for change in self._before.changes}
+        done = {change.subject for change in self._before.changes if change.target == self._trials.target}
         proposed = list(self.proposals.left_out(core))
         for component, several in (("python", self.proposals.pythons), ("glibc", self.proposals.glibcs)):
             if component not in done:
                 proposed += islice(several(core), _PROPOSED)
         if not self._is_wish:  # the practices for all cores of the wish are proposed together
             proposed += self.proposals.practices(core)
+        if self._trials.target:
+            proposed += self.proposals.builds(core)
         self._proposed += map(self._before.then, proposed)
 
     def _try(self, wanted: Sequence[Ground]) -> bool:
@@ -267,68 +226,70 @@ class Repairs:
         clauses, alternatives = self._clauses, self._alternatives
         tried: list[Attempt] = []
         hit = hit_listed = failed = False
-        for newest in (False,) if any(map(risky, wanted)) else (False, True):
+        for newest in (False,) if any(map(costs.risky, wanted)) else (False, True):
             for choice in islice(alternatives.choices(wanted, newest=newest), _TRIES):
                 changed = self._before.then(self._changes.apply(wanted, choice))
                 if self._trials.clock.expired():
                     return False
                 locks = self._seen(changed)
                 if locks is None:
-                    attempts = self._found.attempts if self._is_wish else []
-                    answer = self._lock(changed, tried, _Late(changed, attempts, goes_on=False))
+                    answer = self._lock(changed, tried)
                     if isinstance(answer, Undecided):
                         failed = True
                         alternatives.unreadable.update(
                             one for one in choice.values() if not clauses.universe.opened(one)
                         )
-                        continue
+                        if answer.why:
+                            continue
+                        break  # another release may take as long
                     if isinstance(answer, Refutation):
                         clauses.learn(answer.engine.clauses)
                         hidden = hidden_core(answer, clauses, wanted)
-                        if hidden is None:
+                        if not hidden:
                             continue
-                        self._report(hidden, wanted)
-                        return self._demand(hidden.core)
+                        self._report(hidden)
+                        return self._demand(hidden)
                     locks = True
                 hit |= locks
                 hit_listed |= locks and not alternatives.count_unlisted(choice)
                 failed |= not locks  # for reasons that the clauses do not know
-                break
+                if changed.text not in self._found.refused:
+                    break
         if hit_listed:
             return False
         if hit:
             alternatives.met_unlisted.append(frozenset(wanted))
         offered = [clauses.any_of(options) for options in alternatives.options(wanted, newest=False).values()]
         if not clauses.satisfiable(offered):  # what was learned from the attempts
-            core = [ground for ground in clauses.minimal(offered) if not (hit and risky(ground))]
+            core = [ground for ground in clauses.minimal(offered) if not (hit and costs.risky(ground))]
             return self._demand(core, free_of(wanted))
         if self._is_wish and not hit:
             self._found.attempts += tried[:1]
         self._corrections.refuse(wanted, exactly=failed and not hit)
         return True
 
-    def _report(self, hidden: HiddenCore, wanted: Sequence[Ground]) -> None:
+    def _report(self, hidden: Sequence[Ground]) -> None:
         """Record a contradiction that only showed once the stack was changed, as another one had hidden it."""
-        reasons = [ground for ground in hidden.core if wish_of(ground) is None]
+        reasons = [ground for ground in hidden if wish_of(ground) is None]
         if not self._is_wish or not self._reasons.isdisjoint(reasons) or len(self._found.further) == _FURTHER:
             return
-        further = hidden_contradiction(hidden, self._clauses, wanted, self._trials.clock.expired)
+        further = hidden_contradiction(hidden, self._clauses, self._trials.clock.expired)
         if further is not None and len(further.statements) <= _READABLE:
-            self._found.further.append((hidden.core, further))
+            self._found.further.append((hidden, further))
 
     # --- locking
 
     def _seen(self, changed: Changed) -> bool | None:
         """Whether a stack that was tried before locks; None if it was not tried."""
-        return self._found.seen.get((changed.text, self._trials.notes is not None))
+        return self._found.seen.get(self._key(changed))
 
-    def _lock(
-        self, changed: Changed, tried: list[Attempt], late: _Late | None = None
-    ) -> Resolution | Refutation | Undecided:
-        """Lock a changed stack: the result is a fix, or an attempt and why it failed; or it comes back `late`."""
-        found = self._found
-        key = changed.text, self._trials.notes is not None
-        answer = self._trials.lock(changed.text, briefly=late is not None)
+    def _key(self, changed: Changed, *, noting: bool = True) -> tuple[int, str, bool]:
+        return self._trials.at, changed.text, noting and self._trials.notes is not None
+
+    def _lock(self, changed: Changed, tried: list[Attempt]) -> Answer:
+        """Lock a changed stack: the result is a fix, or an attempt and why it failed."""
+        found, key = self._found, self._key(changed)
+        answer = self._trials.lock(changed.text)
         if isinstance(answer, Resolution):
             changed, answer = self._stated(changed, answer)
         if isinstance(answer, Resolution):
@@ -337,28 +298,45 @@ class Repairs:
         if not isinstance(answer, Resolution):
             if isinstance(answer, Refutation):
                 found.unstated |= any(map(is_unstated, answer.core))
-            if late is not None and answer == Undecided():
-                self._late.append(late)
-            else:
-                tried.append(attempt(changed, answer))
+            tried.append(attempt(changed, answer))
             return answer
-        found.seen[changed.text, False] = True  # notes do not matter any more
-        if is_useless(changed, answer):
-            found.useless.append((changed, answer))
-        elif not self._is_needless(changed) and not found.is_lesser(changed, answer):
-            found.add(self._priced_as(changed, answer), answer)
-            if changed.lifted is not None:
-                self._try_days(changed)
+        found.seen[self._key(changed, noting=False)] = True  # notes do not matter any more
+        if self._is_needless(changed) or found.is_lesser(changed, answer) or not self._locks_elsewhere(changed):
+            return answer
+        explained = self._trials.explained(changed.text) if self._trials.target else answer
+        if is_useless(changed, explained):
+            found.useless.append((changed, explained))
+            return answer
+        found.add(self._priced_as(changed, answer), explained)
+        if changed.lifted is not None:
+            self._try_days(changed, changed.lifted)
         return answer
+
+    def _locks_elsewhere(self, changed: Changed) -> bool:
+        """Whether a changed stack locks for the other targets, too; where one refutes it, more is changed for that."""
+        refused = self._trials.elsewhere(changed.text)
+        if refused is None:
+            return True
+        trials, answer = refused
+        self._found.refused.add(changed.text)
+        if not self._trials.target:
+            self._found.attempts.append(attempt(changed, answer, trials.name))
+        if not changed.risky:
+            self._go_on(changed, answer, trials)
+        return False
 
     def _priced_as(self, changed: Changed, found: Resolution) -> Changed:
         """The same, with surcharges for doubtful and old releases that a change brings in and no line names."""
         named = {change.subject for change in changed.changes if change.kind is ChangeKind.VERSION}
         unlisted = sum(name not in named for name in self._alternatives.unlisted(found))
-        surcharge = changed.surcharge + UNLISTED_LAST * unlisted + years_older(self._alternatives.years_behind(found))
-        return replace(changed, price=changed.price + UNLISTED * unlisted, surcharge=surcharge)
+        surcharge = (
+            changed.surcharge
+            + costs.UNLISTED_LAST * unlisted
+            + costs.years_older(self._alternatives.years_behind(found))
+        )
+        return replace(changed, price=changed.price + costs.UNLISTED * unlisted, surcharge=surcharge)
 
-    def _stated(self, changed: Changed, found: Resolution) -> tuple[Changed, Resolution | Refutation | Undecided]:
+    def _stated(self, changed: Changed, found: Resolution) -> tuple[Changed, Answer]:
         """A changed stack with a minimal set of the facts that the result rests on, and its lock."""
         notes = self._trials.notes
         needed = [] if notes is None else list(notes.rested_on(found))
@@ -375,16 +353,18 @@ class Repairs:
                 needed, stated, answer = rest, fewer, without
         return stated, answer
 
-    def _practised(self, changed: Changed, found: Resolution) -> tuple[Changed, Resolution | Refutation | Undecided]:
+    def _practised(self, changed: Changed, found: Resolution) -> tuple[Changed, Answer]:
         """A changed stack with no more practices turned on than its lock rests on, and its lock."""
         used = {practice.id for practice in found.practices}
-        idle = [name for name in changed.practices if name not in used]
+        idle = [one for one in changed.changes if one.kind is ChangeKind.PRACTICE and one.subject not in used]
         if not idle:
             return changed, found
-        fewer = changed.without_practices(idle)
+        text = StackText(changed.text).without_practices([one.subject for one in idle]).text
+        changes = tuple(one for one in changed.changes if one not in idle)
+        fewer = replace(changed, changes=changes, text=text, price=changed.price - costs.PRACTICE * len(idle))
         return fewer, self._trials.lock(fewer.text, strictly=True)
 
-    def _try_days(self, changed: Changed) -> None:
+    def _try_days(self, changed: Changed, lifted: Change) -> None:
         """For a stack that locks without its cut-off, find the first day with which, as its cut-off, it also does.
 
         A clash under one cut-off persists until one of the releases that it excludes may be used, so
@@ -395,8 +375,14 @@ class Repairs:
         day = None
         for _ in range(_DAYS):
             answer = self._trials.lock(later.text, strictly=True)
-            if isinstance(answer, Resolution) and day is not None:
-                self._found.add(changed.until(day, later.text), answer)
+            refused = self._trials.elsewhere(later.text) if isinstance(answer, Resolution) else None
+            if refused is not None:
+                _, answer = refused
+            elif isinstance(answer, Resolution) and day is not None:
+                until = replace(lifted, after=f"{CUTOFF} = {day}")
+                changes = tuple(until if one is lifted else one for one in changed.changes)
+                fix = replace(changed, changes=changes, text=later.text, price=changed.price + costs.LATER)
+                self._found.add(fix, self._trials.explained(later.text))
             if not isinstance(answer, Refutation) or self._trials.clock.expired():
                 return
             day = first_day(answer.engine.clauses, answer.core)
@@ -410,18 +396,25 @@ class Repairs:
             return False
         if any(subjects(fix) <= subjects(changed) for fix, _ in self._found.fixes):
             return True
-        return any(self._holds_without(change, changed) for change in self._before.changes)
+        earlier, now = subjects(self._before), subjects(changed)
+        # a line that changed before and goes now might as well have gone at once
+        if any(kind is ChangeKind.VERSION and (kind, *rest) not in now for kind, *rest in earlier):
+            return True
+        return any(
+            self._holds_without(change, changed)
+            for change in changed.changes
+            if (costs.saved(change) or change is changed.lifted)
+            and (change.kind, change.subject, change.target) in earlier
+        )
 
     def _holds_without(self, change: Change, changed: Changed) -> bool:
         """Whether a fix also works without one of its earlier changes."""
-        stack, trials = StackText(changed.text), self._trials
-        if change.kind is ChangeKind.COMPONENT:
-            return isinstance(trials.lock(stack.undone(change, trials.at, trials.others).text), Resolution)
-        if change is changed.lifted:
-            stack = stack.with_cutoff(StackText(trials.wish))
-            return isinstance(trials.lock(stack.text, strictly=True), Resolution)
-        # a renamed project is needed as long as its line exists
-        return change.kind is ChangeKind.VERSION and (change.kind, change.subject) not in subjects(changed)
+        trials, is_lifted = self._trials, change is changed.lifted
+        if is_lifted:
+            text = StackText(changed.text).with_cutoff(StackText(trials.wish)).text
+        else:
+            text = trials.undone(changed.text, change)
+        return isinstance(trials.lock(text, strictly=is_lifted), Resolution) and trials.elsewhere(text) is None
 
 
 def _is_proposed(ground: Ground) -> bool:

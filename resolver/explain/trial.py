@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from datetime import datetime
 from typing import NamedTuple
 
@@ -18,12 +19,15 @@ from resolver.config import schema
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs, read_text, with_stack
 from resolver.errors import ResolverError
+from resolver.explain.edit import StackText
 from resolver.index.parse.filename import archive_version
 from resolver.index.parse.metadata import Noted, noted_in
 from resolver.index.protocol import Catalog, CatalogOver, UnusableFile, looking
 from resolver.model import text as texts
+from resolver.model.explanation import Change
 from resolver.model.fact import Builds, Fact
 from resolver.model.fact import Metadata as MetadataFact
+from resolver.model.problem import Problem
 from resolver.model.release import Archive, File, Metadata
 from resolver.model.resolution import Pin, Resolution
 from resolver.resolve.builds import solve_builds
@@ -31,9 +35,7 @@ from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.solver import Refutation, prove, search
 from resolver.resolve.universe import Universe
 
-_BRIEF_SHARE = 1 / 12  # of the time for all, at first: what takes longer waits until the rest has been tried
-_TRIAL_SHARE = 1 / 6
-_NOTING_SHARE = 1 / 3  # with notes, as results rest on releases that nobody has read yet
+_SHARE = 1 / 4  # of the time for all, at most, for one changed stack
 
 
 class Expired(Exception):
@@ -41,37 +43,23 @@ class Expired(Exception):
 
 
 class Clock:
-    """A limit of time: `expired` once it is reached, `tick` raises then."""
+    """A limit of time: `expired` once it is reached, `tick` raises then. `tell` is told how far a search is."""
 
-    def __init__(
-        self, seconds: float, tell: Callable[[int, int], None] | None = None, whole: Clock | None = None
-    ) -> None:
-        """`whole` is the limit that this one is a part of, which learns if something was cut short."""
+    def __init__(self, seconds: float, tell: Callable[[int, int], None] | None = None) -> None:
         self.seconds = seconds
         self._end = time.monotonic() + seconds
         self._tell = tell
-        self._whole = whole
         self.limited = False  # whether anything was cut short
 
     def expired(self) -> bool:
-        """Whether time is up."""
-        late = time.monotonic() > self._end
-        if late:
-            self.cut()
-        return late
+        """Whether time is up; something is then cut short."""
+        is_late = time.monotonic() > self._end
+        self.limited |= is_late
+        return is_late
 
-    def cut(self) -> None:
-        """Note that something was cut short."""
-        self.limited = True
-        if self._whole is not None:
-            self._whole.cut()
-
-    def within(self, seconds: float, *, again: bool = False) -> Clock:
-        """A limit that ends with this one, or after so many seconds.
-
-        What is done within it may be done `again`: when it ends, nothing is cut short yet.
-        """
-        return Clock(min(seconds, self._end - time.monotonic()), self._tell, None if again else self)
+    def within(self, seconds: float) -> Clock:
+        """A limit that ends with this one, or after so many seconds; this one is not told when it ends."""
+        return Clock(min(seconds, self._end - time.monotonic()), self._tell)
 
     def tick(self, rounds: int, packages: int) -> None:
         """Report how far a search is. Raises Expired."""
@@ -91,45 +79,76 @@ class Undecided(NamedTuple):
     why: str = ""
 
 
-class Trials:
-    """Locks variants of a universe's problem. `inputs` are the files that it was made from, `cutoff` overrides theirs.
+Answer = Resolution | Refutation | Undecided
 
-    `wish` is the text of the original stack, from which all changes started.
+
+class Trials:
+    """Locks variants of a stack for one of its targets, that of a universe, and for the others.
+
+    `inputs` are the files that the universe's problem was made from, `cutoff` overrides theirs. `wish` is the text of
+    the original stack, from which all changes started. `catalog_of` gives the catalog for another target's problem;
+    without it there are no other targets.
     """
 
     def __init__(
-        self, inputs: Inputs, universe: Universe, clock: Clock, cutoff: datetime | None = None, wish: str = ""
+        self,
+        inputs: Inputs,
+        universe: Universe,
+        clock: Clock,
+        cutoff: datetime | None = None,
+        catalog_of: Callable[[Problem], Catalog] | None = None,
     ) -> None:
+        self.wish = inputs.stack.text
+        self.clock = clock
+        self._cutoff = cutoff
+        self._wished = compile_problems(inputs, exclude_newer=cutoff, sources=universe.problem.sources)
+        self.at = self._explained = [one.target.name for one in self._wished].index(universe.problem.target.name)
+        self._universes = {self.at: universe}  # of the original stack, by target
+        self._locked: dict[tuple[int, str], Resolution] = {}  # without notes
+        self._catalog_of = catalog_of
+        self._stand_at(inputs, universe)
+
+    def _stand_at(self, inputs: Inputs, universe: Universe) -> None:
         self.inputs = inputs
+        self.text = inputs.stack.text
         self.problem = universe.problem
         self.catalog = universe.catalog
-        self.clock = clock
-        self.text = inputs.stack.text
-        self.wish = wish or self.text
         self.notes = self.catalog if isinstance(self.catalog, NotingCatalog) else None  # if they are taken as true
         self._universe = universe
-        self._cutoff = cutoff
-        names = [one.target.name for one in compile_problems(inputs)]
-        self.at = names.index(self.problem.target.name)
-        self.others = frozenset(names) - {self.problem.target.name}  # the stack's other targets
 
     def after(self, text: str, universe: Universe) -> Trials:
         """Trials for variants of a changed stack, with its universe."""
-        return Trials(self._with(text), universe, self.clock, self._cutoff, self.wish)
+        other = copy(self)
+        other._stand_at(self._with(text), universe)
+        return other
 
     def noting(self) -> Trials:
         """Trials that trust what archives note about themselves."""
-        universe = self._universe.variant(self.problem, NotingCatalog(self.catalog, self.problem.facts))
-        return Trials(self.inputs, universe, self.clock, self._cutoff, self.wish)
+        return self.after(
+            self.text, self._universe.variant(self.problem, NotingCatalog(self.catalog, self.problem.facts))
+        )
 
-    def lock(self, text: str, *, strictly: bool = False, briefly: bool = False) -> Resolution | Refutation | Undecided:
-        """Solve a changed stack, including its builds; `strictly` without the archives' own notes.
+    @property
+    def name(self) -> str:
+        """The name of the target in the original stack."""
+        return self._wished[self.at].target.name
 
-        `briefly` takes less of the time: the same can be asked again.
-        """
+    @property
+    def target(self) -> str:
+        """The same; empty for the target that is explained."""
+        return "" if self.at == self._explained else self.name
+
+    def undone(self, text: str, change: Change) -> str:
+        """A changed stack without one of its changes of lines and components."""
+        at = [one.target.name for one in self._wished].index(change.target) if change.target else self._explained
+        return StackText(text).undone(change, at).text
+
+    def lock(self, text: str, *, strictly: bool = False) -> Answer:
+        """Solve a changed stack, including its builds; `strictly` without the archives' own notes."""
         noting = self.notes is not None and not strictly  # everything that follows rests on notes
-        share = _NOTING_SHARE if noting else _BRIEF_SHARE if briefly else _TRIAL_SHARE
-        clock = self.clock.within(self.clock.seconds * share, again=True)
+        if not noting and (self.at, text) in self._locked:
+            return self._locked[self.at, text]
+        clock = self.clock.within(self.clock.seconds * _SHARE)
         try:
             problems = compile_problems(self._with(text), exclude_newer=self._cutoff, sources=self.problem.sources)
             catalog = self.notes.inner if self.notes is not None and strictly else None
@@ -141,13 +160,38 @@ class Trials:
                 answer = search(universe, prefetch, clock.tick, starts=1) or prove(universe, clock.tick)
                 if isinstance(answer, Resolution):
                     solve_builds(answer, universe.catalog, tick=clock.tick)
-            return answer
         except Expired:
-            if not briefly:
-                self.clock.cut()
+            self.clock.limited = True
             return Undecided()
         except ResolverError as error:
             return Undecided(error.message)
+        if isinstance(answer, Resolution) and not noting:
+            self._locked[self.at, text] = answer
+        return answer
+
+    def elsewhere(self, text: str) -> tuple[Trials, Refutation | Undecided] | None:
+        """The first other target for which a changed stack does not lock, and why; None if it locks for all."""
+        for at in range(len(self._wished)) if self._catalog_of is not None else ():
+            if at == self.at:
+                continue
+            other = self._for_target(at)
+            answer = other.lock(text)
+            if not isinstance(answer, Resolution):
+                return other, answer
+        return None
+
+    def explained(self, text: str) -> Resolution:
+        """The lock of a changed stack, which locks for all targets, for the one that is explained."""
+        return self._locked[self._explained, text]
+
+    def _for_target(self, at: int) -> Trials:
+        other = copy(self)
+        other.at = at
+        if at not in self._universes:
+            assert self._catalog_of is not None  # noqa: S101  otherwise there are no other targets
+            self._universes[at] = Universe(self._wished[at], self._catalog_of(self._wished[at]))
+        other._stand_at(self.inputs, self._universes[at])
+        return other
 
     def _with(self, text: str) -> Inputs:
         return with_stack(self.inputs, read_text(text, schema.StackFile, self.inputs.stack.name))

@@ -11,8 +11,7 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.errors import IndexFailure, InputError, UndecidedError, did_you_mean
-from resolver.explain.contradictions import contradiction
-from resolver.explain.cores import cores
+from resolver.explain.contradictions import contradiction, cores
 from resolver.explain.trial import Clock, Expired
 from resolver.model import fact as facts
 from resolver.model import text
@@ -48,9 +47,7 @@ def why(resolution: Resolution, universe: Universe, wanted: Requirement, clock: 
     asked = {_statement(origin): _admits(origin, pin.name) for origin in _merged(pin.because)}
     newer = tuple(_newer(project, pin.version))
     tried = _tried(project, wanted, newer)
-    found: tuple[Contradiction, ...] = ()
-    moves: tuple[tuple[str, str, str], ...] = ()
-    untried = ""
+    found, moves, untried = tuple[Contradiction, ...](), tuple[tuple[str, str, str], ...](), ""
     if tried:
         try:
             found, moves = _try(resolution, universe, wanted.name, tried, clock)
@@ -162,17 +159,14 @@ def _narrowed(needs: Sequence[Requirement]) -> SpecifierSet:
 
 
 def _statement(origin: Origin) -> Statement:
-    match origin:
-        case StackLine():
-            return Asks(text=origin.text, where=origin.where)
-        case NeedLine():
-            subject, _, version = origin.parent.rpartition(" ")
-            if origin.source is NeedSource.METADATA and origin.fact is None:
-                return _needs(subject, version, origin.text, NeedSource.METADATA, origin.filename, None)
-            source = NeedSource.BUILD if origin.source is NeedSource.BUILD else NeedSource.FACT
-            return _needs(subject, version, origin.text, source, origin.where, origin.fact)
-        case _:
-            raise AssertionError(f"nothing asks like this: {origin}")
+    if isinstance(origin, StackLine):
+        return Asks(text=origin.text, where=origin.where)
+    assert isinstance(origin, NeedLine)  # noqa: S101  nothing else asks for a project
+    subject, _, version = origin.parent.rpartition(" ")
+    if origin.source is NeedSource.METADATA and origin.fact is None:
+        return _needs(subject, version, origin.text, NeedSource.METADATA, origin.filename, None)
+    source = NeedSource.BUILD if origin.source is NeedSource.BUILD else NeedSource.FACT
+    return _needs(subject, version, origin.text, source, origin.where, origin.fact)
 
 
 def _needs(subject: str, version: str, needs: str, source: NeedSource, where: str, fact: facts.Fact | None) -> Needs:

@@ -16,9 +16,8 @@ from packaging.requirements import Requirement
 
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs
-from resolver.explain.contradictions import contradiction
-from resolver.explain.cores import cores, smallest, wish_of
-from resolver.explain.explain import draft, lettered
+from resolver.explain.contradictions import contradiction, cores, smallest, wish_of
+from resolver.explain.explain import explanation_of
 from resolver.explain.trial import Clock
 from resolver.model.explanation import Branch, Change, ChangeKind, Contradiction, Explanation, Fix
 from resolver.model.resolution import Needs, Resolution, Shares, Statement
@@ -59,7 +58,7 @@ class Case:
 
     @cached_property
     def explanation(self) -> Explanation:
-        return lettered(draft(self.refutation, self.inputs, Clock(_SECONDS)))
+        return explanation_of(self.refutation, self.inputs, Clock(_SECONDS))
 
     @cached_property
     def contradictions(self) -> tuple[Contradiction, ...]:
@@ -127,7 +126,7 @@ def test_the_statements_of_a_contradiction_cannot_hold_together(world: World) ->
 def test_without_any_one_of_its_statements_the_others_can(world: World) -> None:
     case = conflict(world)
     known: list[Contradiction] = []
-    found = draft(case.refutation, case.inputs, Clock(_SECONDS), tell=lambda *told: known.extend(told[1]))
+    found = explanation_of(case.refutation, case.inputs, Clock(_SECONDS), tell=lambda *told: known.extend(told[1]))
     assert list(found.contradictions[: len(known)]) == known
     for one in (*case.contradictions, *found.contradictions[len(known) :]):
         for number in range(len(one.statements)):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from random import Random
-from typing import Any, TypeVar
+from typing import Any
 
 import tomli
 import tomli_w
@@ -18,13 +18,10 @@ from msgspec.structs import replace
 from resolver.config import schema
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs, read_text, with_stack
-from resolver.explain.explain import draft, lettered
-from resolver.explain.multi_target import Everywhere
+from resolver.explain.explain import explanation_of
 from resolver.explain.trial import Clock
 from resolver.index.protocol import Catalog
 from resolver.model.explanation import ChangeKind, Explanation
-from resolver.model.problem import Problem
-from resolver.model.resolution import Resolution
 from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
 from tests.property.bruteforce import BruteForce
@@ -32,8 +29,6 @@ from tests.property.worlds import KNOWN, World, machine_world
 
 _NAMES = ("one", "two")
 _laws = settings(max_examples=settings.default.max_examples // 8)  # each one explains two targets, and locks for both
-
-_Told = TypeVar("_Told")
 
 
 @dataclass(frozen=True)
@@ -47,13 +42,7 @@ class Case:
 
     @cached_property
     def explanation(self) -> Explanation:
-        clock = Clock(60)
-
-        def ask(_: int, problem: Problem, use: Callable[[Resolution | Refutation], _Told]) -> _Told:
-            return use(decide(Universe(problem, self.catalog), tick=clock.tick))
-
-        own = draft(self.refutation, self.inputs, clock)
-        return lettered(Everywhere(self.inputs, own, ask, clock).explained())
+        return explanation_of(self.refutation, self.inputs, Clock(60), catalog_of=lambda _: self.catalog)
 
     def holds(self, text: str) -> bool:
         """Whether a changed stack has a solution for both."""

@@ -20,8 +20,7 @@ from msgspec.structs import replace
 from resolver.config import schema
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs, load, read_text
-from resolver.explain.contradictions import contradiction
-from resolver.explain.cores import cores
+from resolver.explain.contradictions import contradiction, cores
 from resolver.index import snapshot as snapshot_file
 from resolver.index.live import LiveCatalog, Pool
 from resolver.index.protocol import Catalog

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from resolver.cli.console import Page, Progress
 from resolver.explain.costs import cost
-from resolver.explain.explain import draft, lettered
+from resolver.explain.explain import explanation_of
 from resolver.explain.trial import Clock
 from resolver.model.explanation import ChangeKind, Explanation, Fix
 from tests.datacatalog import DataCatalog
@@ -30,7 +30,7 @@ def ways_out(catalog: DataCatalog, *lines: str, facts: str = "", cutoff: datetim
 def explained(catalog: DataCatalog, *lines: str, facts: str = "", cutoff: datetime | None = None) -> Explanation:
     inputs = inputs_of(*lines, more=target() + facts)
     answer = refutation(inputs, catalog, cutoff=cutoff)
-    return lettered(draft(answer, inputs, Clock(60), cutoff=cutoff), cutoff)
+    return explanation_of(answer, inputs, Clock(60), cutoff=cutoff)
 
 
 def told(fix: Fix) -> list[str]:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
 
 import pytest
+from packaging.utils import NormalizedName
 
 from resolver.config import schema
 from resolver.config.compile import compile_problems
 from resolver.config.load import read_text, with_stack
 from resolver.errors import IndexFailure
-from resolver.explain.explain import draft, lettered
-from resolver.explain.multi_target import Everywhere
+from resolver.explain.explain import explanation_of
 from resolver.explain.trial import Clock
 from resolver.i18n import translate
+from resolver.index.protocol import Catalog, Lookup
 from resolver.model.explanation import Change, Explanation, Fix, Outcome
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
 from resolver.report.explanation.changes import change_sentences, outcome_sentence
-from resolver.resolve.solver import Refutation, decide
+from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.unit.explain import inputs
@@ -29,7 +28,6 @@ from tests.unit.explain.inputs import inputs_of, matrix, refutation
 KNOWN = {"cann": ["8.2.RC1", "8.3.RC1", "8.5.0"], "python": ["3.10", "3.11", "3.12"]}
 
 needs = partial(matrix, strength="enforced")
-_Told = TypeVar("_Told")
 PLUGIN = DataCatalog({"plugin": {"2": []}, "base": {"1": []}})
 OLDER = DataCatalog({"plugin": {"2": [], "1": []}})
 BOTH = "8.2.RC1 -> 8.5.0", "8.3.RC1 -> 8.5.0 of two"
@@ -43,31 +41,26 @@ TWO = target("one", cann="8.2.RC1") + target("two", cann="8.3.RC1")
 TOO_OLD = TWO + needs("==2", "8.5.0")
 
 
+class Failing(DataCatalog):
+    def lookup(self, project: NormalizedName) -> Lookup:
+        raise IndexFailure("Index `far` cannot be reached.")
+
+
 def explained(
     catalog: DataCatalog,
     *lines: str,
     more: str,
     name: str = "one",
-    asked: list[tuple[str, str]] | None = None,
     failing: str = "",
 ) -> Explanation:
-    """What is explained of one target; `asked` gets what was asked of which target on the way.
-
-    For the target `failing` an index is out of reach.
-    """
+    """What is explained of one target; for the target `failing` an index is out of reach."""
     given = inputs_of(*lines, more=more, known=KNOWN)
     answer = refutation(given, catalog, name)
-    clock = Clock(60)
 
-    def ask(_: int, problem: Problem, use: Callable[[Resolution | Refutation], _Told]) -> _Told:
-        if asked is not None:
-            lines = [ask.origin.text for ask in problem.stack.asks]
-            asked.append((problem.target.name, f"{', '.join(lines)}, cann {problem.target.system['cann']}"))
-        if problem.target.name == failing:
-            raise IndexFailure("Index `far` cannot be reached.")
-        return use(decide(Universe(problem, catalog), tick=clock.tick))
+    def catalog_of(problem: Problem) -> Catalog:
+        return Failing() if problem.target.name == failing else catalog
 
-    found = lettered(Everywhere(given, draft(answer, given, clock), ask, clock).explained())
+    found = explanation_of(answer, given, Clock(60), catalog_of=catalog_of)
     for fix in found.fixes:
         ((_, changed),) = fix.files
         for one in compile_problems(with_stack(given, read_text(changed, schema.StackFile, "demo.toml"))):
@@ -171,16 +164,6 @@ def test_a_target_that_an_index_fails_for_is_not_said_to_have_no_solution() -> N
     assert {translate(outcome_sentence(attempt), "zh") for attempt in found.attempts} == {
         "此处可以锁定，但无法为该栈的目标 two 锁定：Index `far` cannot be reached."
     }
-
-
-def test_what_is_known_is_tried_for_all_targets_before_more_is_looked_for() -> None:
-    """Another CANN takes one for `two` as well, which is cheaper than to go without the line; that is asked before."""
-    asked: list[tuple[str, str]] = []
-    found = explained(PLUGIN, "plugin==2", "base", more=TOO_OLD, asked=asked)
-    assert told(found.fixes) == [BOTH, ("plugin==2 -> ",)]
-    plain, gone, again, *_ = asked
-    assert plain == again == ("two", "plugin==2, base, cann 8.3.RC1"), "of another CANN for `one`"
-    assert gone == ("two", "base, cann 8.3.RC1")
 
 
 def test_two_targets_may_become_the_same_machine() -> None:

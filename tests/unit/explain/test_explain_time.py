@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from resolver.explain import trial
-from resolver.explain.explain import draft
+from resolver.explain.explain import explanation_of
 from resolver.explain.trial import Clock
 from resolver.model.explanation import Explanation
 from resolver.model.release import File, Metadata
@@ -41,7 +41,7 @@ def catalog(monkeypatch: pytest.MonkeyPatch) -> Slow:
 def explained(catalog: Slow, *lines: str) -> Explanation:
     """Where there is ten times as much time."""
     inputs = inputs_of(*lines, more=target(system=""), known={})
-    return draft(refutation(inputs, catalog), inputs, Clock(10 * SECONDS))
+    return explanation_of(refutation(inputs, catalog), inputs, Clock(10 * SECONDS))
 
 
 def explained_within(catalog: Slow, *lines: str) -> int:
@@ -49,7 +49,7 @@ def explained_within(catalog: Slow, *lines: str) -> int:
     inputs = inputs_of(*lines, more=target(system=""), known={})
     answer = refutation(inputs, catalog)
     began = catalog.now
-    assert draft(answer, inputs, Clock(SECONDS)).limited
+    assert explanation_of(answer, inputs, Clock(SECONDS)).limited
     return catalog.now - began
 
 
@@ -99,8 +99,7 @@ def test_trials_that_take_long_leave_time_for_others(catalog: Slow) -> None:
     assert "a==2" in [fix.changes[0].after for fix in explained(catalog, "a==1", "b==1").fixes]
 
 
-def test_a_trial_that_takes_long_is_tried_again(catalog: Slow) -> None:
-    """In the time of one trial not all files of `d` are read."""
+def test_a_trial_that_takes_long_is_waited_for(catalog: Slow) -> None:
     two_that_clash(catalog, "d")
     catalog.add_wheel("d", "1.0")
     of_no_use(catalog, "d", 20)
@@ -110,7 +109,6 @@ def test_a_trial_that_takes_long_is_tried_again(catalog: Slow) -> None:
 
 
 def test_a_trial_that_stays_undecided_is_told(catalog: Slow) -> None:
-    """They are too many to be read even the second time."""
     two_that_clash(catalog, "d")
     of_no_use(catalog, "d", 40)
     found = explained(catalog, "a==1", "b==1")

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from resolver.explain.contradictions import contradiction
-from resolver.explain.cores import cores, smallest
+from resolver.explain.contradictions import contradiction, cores, smallest
 from resolver.i18n import translate
 from resolver.model import fact as facts
 from resolver.model.dependency import NeedSource
