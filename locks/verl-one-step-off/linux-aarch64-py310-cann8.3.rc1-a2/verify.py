@@ -29,7 +29,7 @@ import subprocess
 import sys
 import sysconfig
 import unicodedata
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import total_ordering
 from typing import Any, NamedTuple
@@ -159,623 +159,13 @@ def _build_rank(build: int | None) -> int:
     return -1 if build is None else build
 
 
-# --- finding
+# --- check
 #
-# What a check has to tell.
+# What checks stand on: the lock, what a run was asked, what they tell, and files that others wrote.
 
-@dataclass(frozen=True)
-class Finding:
-    """Something that is not as locked, or could not be told.
+_LONGEST_FILE = 1 << 20
+_SECONDS = 60
 
-    `code` is a key of `CASES`, which has the sentences; `values` fills their
-    placeholders. `mend` is a command that is better than the one of the case,
-    `reason` what `{reason}` stands for in English and in Chinese.
-    """
-
-    code: str
-    values: Mapping[str, str]
-    mend: str = ""
-    reason: tuple[str, str] = ("", "")
-
-
-@dataclass(frozen=True)
-class Group:
-    """What one check found. `note` is a key of `NOTES`, for the line of a group that is fine."""
-
-    name: str
-    findings: tuple[Finding, ...]
-    note: str
-    values: Mapping[str, str]
-
-
-def some(items: list[str], most: int = 3) -> dict[str, str]:
-    """The values `list` and `count` of a sentence that names a few of many."""
-    text = ", ".join(items[:most])
-    return {"list": text if len(items) <= most else f"{text}, …", "count": str(len(items))}
-
-
-# --- words
-#
-# Every sentence of verify.py, in both languages: what differs, why it matters, how to fix it.
-#
-# `what`, `why` and `mend` are pairs of English and Chinese with the same
-# placeholders. A fix that is a command says it once.
-
-class Case(NamedTuple):
-    """One thing that can be wrong. A warning does not fail."""
-
-    what: tuple[str, str]
-    why: tuple[str, str]
-    mend: tuple[str, str]
-    warning: bool = False
-
-
-def _both(text: str) -> tuple[str, str]:
-    return (text, text)
-
-
-_FRESH = _both("{fresh}")
-_WHOSE = (
-    "of {count} files that differ, {theirs} are now from {other} and {ours} from {owner}",
-    "在 {count} 个不同的文件中，{theirs} 个现在来自 {other}，{ours} 个来自 {owner}",
-)
-_DRIVER = (
-    "install driver and firmware that meet {asked} on the machine (a container uses its host's) and restart it",
-    "在机器上安装满足 {asked} 的驱动和固件（容器使用宿主机的驱动）并重启",
-)
-
-CASES: dict[str, Case] = {
-    # --- the machine
-    "system-differs": Case(
-        ("this is {found}, but the lock is for Linux", "本机系统是 {found}，而锁文件面向 Linux"),
-        ("its files are built for Linux", "其中的文件都是为 Linux 构建的"),
-        ("run this on the machine that the lock is for", "请在锁文件面向的机器上运行"),
-    ),
-    "processor-differs": Case(
-        ("this machine is {found}, but the lock is for {wanted}", "本机处理器架构是 {found}，而锁文件面向 {wanted}"),
-        ("the lock's compiled files run only on {wanted}", "锁文件中编译好的文件只能在 {wanted} 上运行"),
-        (
-            (
-                'run this on the machine that the lock is for, or set platform = "linux-{found}" in the stack\'s '
-                "target and lock again"
-            ),
-            '请在锁文件面向的机器上运行；或为本机锁定：在软件栈的目标中设置 platform = "linux-{found}"',
-        ),
-    ),
-    "glibc-missing": Case(
-        ("the C library is not glibc", "C 库不是 glibc"),
-        ("the lock's wheels need glibc {wanted} or newer", "锁文件中的 wheel 需要 glibc {wanted} 或更新版本"),
-        ("use a system with glibc", "请使用带 glibc 的系统"),
-    ),
-    "glibc-old": Case(
-        (
-            "glibc is {found}, but the lock needs {wanted} or newer",
-            "glibc 是 {found}，而锁文件需要 {wanted} 或更新版本",
-        ),
-        (
-            "the lock's compiled files may use functions that an older glibc lacks",
-            "锁文件中编译好的文件可能用到旧版 glibc 没有的函数",
-        ),
-        (
-            'set glibc = "{found}" in the stack\'s target and lock again',
-            '在软件栈的目标中设置 glibc = "{found}" 并重新锁定',
-        ),
-    ),
-    # --- Python
-    "python-differs": Case(
-        (
-            "{python} is Python {found}, but the lock is for {wanted}",
-            "{python} 是 Python {found}，而锁文件面向 {wanted}",
-        ),
-        (
-            "wheels with compiled modules work with only one minor version of CPython",
-            "含编译模块的 wheel 只适用于一个 CPython 版本",
-        ),
-        _FRESH,
-    ),
-    "python-shared": Case(
-        ("{python} is not in a virtual or conda environment", "{python} 不在虚拟环境或 conda 环境中"),
-        ("other programs share these distributions and may change them", "其他程序共用并可能改动这些软件包"),
-        _FRESH,
-        warning=True,
-    ),
-    "environment-other": Case(
-        (
-            "{python} has {found} of the lock's {count} distributions",
-            "{python} 中只有锁文件 {count} 个软件包中的 {found} 个",
-        ),
-        (
-            "this is not the environment that install.sh installed into, or the installation did not finish",
-            "它不是 install.sh 建立的环境，或者安装没有完成",
-        ),
-        (
-            "activate that environment, or pass --python PATH; to install it: {install}",
-            "激活该环境，或用 --python PATH 指明；若要安装：{install}",
-        ),
-    ),
-    # --- CANN
-    "cann-inactive": Case(
-        ("CANN is not active: ASCEND_HOME_PATH is not set", "CANN 未激活：ASCEND_HOME_PATH 未设置"),
-        ("torch_npu finds CANN's libraries through it", "torch_npu 靠它找到 CANN 的库"),
-        ("install CANN {wanted}, then source its set_env.sh", "安装 CANN {wanted}，然后 source 它的 set_env.sh"),
-    ),
-    "cann-gone": Case(
-        (
-            "the active CANN is not there: {variable} is {home}, which is no folder",
-            "已激活的 CANN 不存在：{variable} 是 {home}，没有这个目录",
-        ),
-        ("it was moved or removed after set_env.sh was sourced", "source set_env.sh 之后，它被移动或删除了"),
-        ("source the set_env.sh of CANN {wanted} in a new shell", "在新的 shell 中 source CANN {wanted} 的 set_env.sh"),
-    ),
-    "cann-half-active": Case(
-        (
-            "ASCEND_TOOLKIT_HOME is {home}, but ASCEND_HOME_PATH is not set",
-            "ASCEND_TOOLKIT_HOME 是 {home}，但 ASCEND_HOME_PATH 未设置",
-        ),
-        (
-            "torch_npu finds CANN's libraries through ASCEND_HOME_PATH and cannot be imported without",
-            "torch_npu 靠 ASCEND_HOME_PATH 找到 CANN 的库，缺少它就无法导入",
-        ),
-        ("source CANN's set_env.sh, which sets both", "source CANN 的 set_env.sh，它会设置这两个变量"),
-        warning=True,
-    ),
-    "cann-unreadable": Case(
-        (
-            "the CANN release in {home} could not be read from {path}: {why}",
-            "无法从 {path} 读出 {home} 中 CANN 的版本：{why}",
-        ),
-        (
-            "it is unknown whether this is {wanted}, and the installation may be incomplete",
-            "无法判断它是否为 {wanted}，安装也可能不完整",
-        ),
-        (
-            "source the set_env.sh of CANN {wanted}, or reinstall it if this is its folder",
-            "source CANN {wanted} 的 set_env.sh；若这正是它的目录，则重新安装",
-        ),
-    ),
-    "cann-file-unreadable": Case(
-        ("the CANN version file {path} could not be read: {why}", "无法读取 CANN 的版本文件 {path}：{why}"),
-        ("the installation may be incomplete", "安装可能不完整"),
-        ("reinstall that part of CANN", "重新安装 CANN 的这一部分"),
-        warning=True,
-    ),
-    "cann-differs": Case(
-        (
-            "CANN is {found}, but the lock is for {wanted} (active: {home})",
-            "CANN 是 {found}，而锁文件面向 {wanted}（已激活：{home}）",
-        ),
-        (
-            "torch_npu and the packages that use it are built for specific CANN releases",
-            "torch_npu 及其上层的包只针对特定的 CANN 版本构建",
-        ),
-        (
-            'install and activate CANN {wanted}, or set cann = "{found}" in the stack\'s target and lock again',
-            '安装并激活 CANN {wanted}，或在软件栈的目标中设置 cann = "{found}" 并重新锁定',
-        ),
-    ),
-    "cann-parts-differ": Case(
-        (
-            "CANN is {found}, but parts of it are from a different release: {list} ({count} in all)",
-            "CANN 是 {found}，但有些部分是另一个版本：{list}（共 {count} 个）",
-        ),
-        (
-            "operators and libraries of different releases fail at run time when they are mixed",
-            "不同版本的算子与库混用会在运行时失败",
-        ),
-        (
-            "reinstall the toolkit, operators and NNAL of CANN {found}",
-            "重新安装 CANN {found} 的 toolkit、算子包和 NNAL",
-        ),
-    ),
-    "nnal-differs": Case(
-        ("NNAL is {found}, but CANN is {wanted} ({path})", "NNAL 是 {found}，而 CANN 是 {wanted}（{path}）"),
-        ("NNAL must be the same release as the toolkit", "NNAL 必须与 toolkit 版本相同"),
-        ("install Ascend-cann-nnal {wanted}", "安装 Ascend-cann-nnal {wanted}"),
-    ),
-    # --- HDK
-    "hdk-missing": Case(
-        ("no driver (HDK) was found: {path} does not exist", "未找到驱动（HDK）：{path} 不存在"),
-        ("the lock is for {wanted} or newer", "锁文件面向 {wanted} 或更新版本"),
-        (
-            "install HDK {wanted} or newer; in a container, mount /usr/local/Ascend/driver",
-            "安装 HDK {wanted} 或更新版本；在容器中请挂载 /usr/local/Ascend/driver",
-        ),
-    ),
-    "hdk-unreadable": Case(
-        (
-            "the version of the driver (HDK) could not be read from {path}: {why}",
-            "无法从 {path} 读出驱动（HDK）版本：{why}",
-        ),
-        ("it is unknown whether this is {wanted} or newer", "无法判断它是否为 {wanted} 或更新版本"),
-        ("reinstall the driver, HDK {wanted} or newer", "重新安装驱动，HDK {wanted} 或更新版本"),
-    ),
-    "hdk-file-unreadable": Case(
-        (
-            "the version of the driver (HDK) could not be read from {path}: {why}",
-            "无法从 {path} 读出驱动（HDK）版本：{why}",
-        ),
-        ("the installation may be incomplete", "安装可能不完整"),
-        ("reinstall the driver", "重新安装驱动"),
-        warning=True,
-    ),
-    "hdk-old": Case(
-        (
-            "the driver (HDK) is {found}, but the lock is for {wanted} or newer ({path})",
-            "驱动（HDK）是 {found}，而锁文件面向 {wanted} 或更新版本（{path}）",
-        ),
-        ("an older driver may lack what the stack uses", "旧驱动可能缺少软件栈用到的功能"),
-        (
-            (
-                "install HDK {wanted} or newer on the machine (a container uses its host's) and restart it, or set "
-                'hdk = "{found}" in the stack\'s target and lock again'
-            ),
-            (
-                "在机器上安装 HDK {wanted} 或更新版本（容器使用宿主机的驱动）并重启；"
-                '或在软件栈的目标中设置 hdk = "{found}" 并重新锁定'
-            ),
-        ),
-    ),
-    "hdk-refused": Case(
-        (
-            "the driver (HDK) is {found}, and {by} needs {asked} ({path})",
-            "驱动（HDK）是 {found}，而 {by} 需要 {asked}（{path}）",
-        ),
-        _both("{reason}"),
-        _DRIVER,
-    ),
-    "hdk-unmet": Case(
-        (
-            "the driver (HDK) is {found}, and {by} asks for {asked} ({path})",
-            "驱动（HDK）是 {found}，而 {by} 要求 {asked}（{path}）",
-        ),
-        _both("{reason}"),
-        _DRIVER,
-        warning=True,
-    ),
-    "hdk-not-running": Case(
-        (
-            "{path} says the driver is {found}, but npu-smi says {running}",
-            "{path} 中的驱动是 {found}，而 npu-smi 显示 {running}",
-        ),
-        ("a new driver takes effect only after a restart", "新驱动在重启后才会运行"),
-        ("restart the machine", "重启机器"),
-        warning=True,
-    ),
-    # --- SoC and NPU
-    "soc-unknown": Case(
-        (
-            "the SoC is unknown: npu-smi is missing, does not run or shows no NPU",
-            "无法得知 SoC：没有 npu-smi，或它无法运行，或未显示 NPU",
-        ),
-        (
-            "the lock's binaries and CANN's operators are for {wanted}",
-            "锁文件中的二进制文件和 CANN 的算子面向 {wanted}",
-        ),
-        (
-            (
-                "run this on a machine with NPUs; in a container, pass the devices and mount npu-smi and "
-                "/usr/local/Ascend/driver, whose lib64 npu-smi needs in LD_LIBRARY_PATH"
-            ),
-            (
-                "请在有 NPU 的机器上运行；在容器中请映射 NPU 设备，并挂载 npu-smi 和 /usr/local/Ascend/driver"
-                "（npu-smi 需要后者的 lib64 在 LD_LIBRARY_PATH 中）"
-            ),
-        ),
-        warning=True,
-    ),
-    "soc-unnamed": Case(
-        (
-            "npu-smi reports the chip {chip}, which belongs to no known SoC family",
-            "npu-smi 显示的芯片是 {chip}，不属于任何已知系列",
-        ),
-        (
-            "the lock's binaries and CANN's operators are for {wanted}",
-            "锁文件中的二进制文件和 CANN 的算子面向 {wanted}",
-        ),
-        (
-            "compare the chip with component.soc in matrices/systems.toml",
-            "请与 matrices/systems.toml 中的 component.soc 比较",
-        ),
-        warning=True,
-    ),
-    "soc-differs": Case(
-        (
-            "the SoC is {found} ({chip}), but the lock is for {wanted}",
-            "SoC 是 {found}（{chip}），而锁文件面向 {wanted}",
-        ),
-        (
-            "binaries and operators for another SoC load but fail when they run",
-            "面向其他 SoC 的二进制文件和算子可以加载，但运行时会失败",
-        ),
-        (
-            'set soc = "{found}" in the stack\'s target and lock again',
-            '在软件栈的目标中设置 soc = "{found}" 并重新锁定',
-        ),
-    ),
-    "npu-absent": Case(
-        ("this machine has no NPU, so none was tested", "本机没有 NPU，因此未做测试"),
-        ("only a test on an NPU shows whether torch_npu works", "只有在 NPU 上才能判断 torch_npu 能否工作"),
-        ("run this on a machine with NPUs", "请在有 NPU 的机器上运行"),
-        warning=True,
-    ),
-    "npu-failed": Case(
-        ("a tensor computation on the NPU failed: {error}", "无法在 NPU 上计算张量：{error}"),
-        ("nothing that uses torch_npu will work", "使用 torch_npu 的一切都无法工作"),
-        ("see the full message: {command}", "查看完整信息：{command}"),
-    ),
-    "npu-wrong": Case(
-        ("the sum of a test tensor on the NPU is {found} instead of 8.0", "NPU 上的求和结果是 {found}，应为 8.0"),
-        ("operators for another SoC or release give wrong results", "其他 SoC 或版本的算子会算错"),
-        ("check that CANN's operator package matches the SoC", "请核对 CANN 算子包与 SoC 是否匹配"),
-    ),
-    # --- distributions
-    "distribution-missing": Case(
-        (
-            "missing {count} of the lock's {total} distributions: {list}",
-            "锁文件的 {total} 个软件包中有 {count} 个未安装：{list}",
-        ),
-        ("programs that need them fail when they use them", "需要它们的程序会在使用时失败"),
-        _both("{install}"),
-    ),
-    "distribution-differs": Case(
-        ("{name} is {found}, but the lock has {wanted}", "{name} 是 {found}，而锁文件中是 {wanted}"),
-        ("the lock's versions were resolved together", "锁文件中的版本是一起求解的"),
-        _both("{install}"),
-    ),
-    "distribution-elsewhere": Case(
-        ("{name} {wanted} was installed from a different source: {found}", "{name} {wanted} 的安装来源不同：{found}"),
-        ("the version matches the lock, but the files may not", "版本与锁文件相同，文件却未必"),
-        _both("{again}"),
-    ),
-    "distribution-editable": Case(
-        ("{name} {wanted} is an editable installation of {found}", "{name} {wanted} 是 {found} 的可编辑安装"),
-        ("its files are whatever that folder contains now", "它的文件取决于该目录当前的内容"),
-        _both("{again}"),
-    ),
-    "distribution-conda": Case(
-        ("{name} {wanted} was installed by conda", "{name} {wanted} 是由 conda 安装的"),
-        (
-            "it is conda's own build, not the lock's file, so its files were not compared",
-            "它是 conda 构建的，不是锁文件中的文件，因此未做比较",
-        ),
-        _both("{again}"),
-        warning=True,
-    ),
-    "distribution-twice": Case(
-        ("{name} is installed twice: {one} and {other}", "{name} 存在两份：{one} 和 {other}"),
-        ("an installation was interrupted, and files of both are mixed", "安装曾被中断，文件来自两份"),
-        _both("{again} && {install}"),
-    ),
-    "distribution-leftover": Case(
-        ("an interrupted installation left {path} behind", "一次中断的安装留下了 {path}"),
-        ("pip warns about it every time; nothing uses it", "pip 每次都会警告；没有程序使用它"),
-        _both("rm -r {path}"),
-        warning=True,
-    ),
-    "distribution-unwanted": Case(
-        ("{name} is installed but must not be: {reason}", "{name} 不应安装：{reason}"),
-        ("the lock excludes it", "锁文件将其排除在外"),
-        _both("{again}"),
-    ),
-    "distribution-extra": Case(
-        ("not in the lock: {list} ({count} in all)", "不属于锁文件：{list}（共 {count} 个）"),
-        (
-            "the lock says nothing about them, and their files were not checked",
-            "锁文件没有说明它们，它们带来的内容也未检查",
-        ),
-        ("", ""),
-        warning=True,
-    ),
-    "metadata-broken": Case(
-        ("{path} of {name} cannot be read: {why}", "无法读取 {name} 的 {path}：{why}"),
-        ("pip and other tools cannot tell what is installed", "pip 等程序无法得知安装了什么"),
-        _both("{remove}"),
-    ),
-    # --- files
-    "record-missing": Case(
-        ("{name} {version} has no RECORD in {folder}", "{name} {version} 在 {folder} 中没有 RECORD"),
-        (
-            "its files cannot be checked, and pip cannot uninstall it",
-            "无法判断文件是否与安装时一致，pip 也无法卸载它",
-        ),
-        _both("rm -r {folder} && {install}"),
-    ),
-    "record-broken": Case(
-        ("{path} of {name} {version} cannot be read: {why}", "无法读取 {name} {version} 的 {path}：{why}"),
-        (
-            "its files cannot be checked, and pip cannot uninstall it",
-            "无法判断文件是否与安装时一致，pip 也无法卸载它",
-        ),
-        _both("rm -r {folder} && {install}"),
-    ),
-    "file-missing": Case(
-        (
-            "files of {name} {version} are missing: {list} ({count} in all)",
-            "{name} {version} 缺少文件：{list}（共 {count} 个）",
-        ),
-        ("something removed or overwrote a part of it", "有程序删除或覆盖了它的一部分"),
-        _both("{again}"),
-    ),
-    "file-changed": Case(
-        (
-            "files of {name} {version} were changed after installation: {list} ({count} in all)",
-            "{name} {version} 的文件与安装时不同：{list}（共 {count} 个）",
-        ),
-        ("what runs is not what the lock pins", "实际运行的不是锁文件固定的内容"),
-        _both("{again}"),
-    ),
-    "file-unreadable": Case(
-        (
-            "files of {name} {version} cannot be read: {list} ({count} in all)",
-            "无法读取 {name} {version} 的文件：{list}（共 {count} 个）",
-        ),
-        ("they could not be compared", "无法比较它们"),
-        _both("{again}"),
-    ),
-    # --- collisions
-    "collision": Case(
-        (
-            "{other}, which is not in the lock, installs the same module `{module}` as {owner}: " + _WHOSE[0],
-            "锁文件之外的 {other} 与 {owner} 都提供模块 `{module}`：" + _WHOSE[1],
-        ),
-        (
-            "the one installed last takes effect, and uninstalling either breaks both",
-            "后安装的一方生效，卸载任何一方都会破坏双方",
-        ),
-        ("", ""),
-    ),
-    "collision-order": Case(
-        (
-            "{other} and {owner} both install the module `{module}`, and {owner} must be installed last: " + _WHOSE[0],
-            "{other} 与 {owner} 都提供模块 `{module}`，且 {owner} 必须最后安装：" + _WHOSE[1],
-        ),
-        ("the one installed last takes effect", "后安装的一方生效"),
-        ("", ""),
-    ),
-    # --- requirements
-    "requirement-broken": Case(
-        ("pip check reports: {complaint}", "pip check 报告：{complaint}"),
-        ("the lock's facts do not expect this", "锁文件中的事实没有预期这一点"),
-        _both("{install}"),
-    ),
-    "pip-missing": Case(
-        ("{python} has no pip, so pip check could not be run", "{python} 没有 pip，因此未运行 pip check"),
-        ("it is unknown whether all requirements are met", "无法判断依赖是否都满足"),
-        _both("{python} -m ensurepip"),
-        warning=True,
-    ),
-    "pip-failed": Case(
-        ("pip check failed: {error}", "pip check 运行失败：{error}"),
-        ("it is unknown whether all requirements are met", "无法判断依赖是否都满足"),
-        ("see the full message: {python} -I -m pip check", "查看完整信息：{python} -I -m pip check"),
-    ),
-    # --- imports
-    "import-failed": Case(
-        ("import {name} failed: {error}", "import {name} 失败：{error}"),
-        ("the stack needs it", "软件栈需要它"),
-        ("see the full message: {command}", "查看完整信息：{command}"),
-    ),
-    "import-without-cann": Case(
-        (
-            "import {name} failed: {library} of CANN or its driver was not found",
-            "import {name} 失败：找不到 CANN 或其驱动的 {library}",
-        ),
-        (
-            "it loads torch_npu, which is linked against CANN's libraries; LD_LIBRARY_PATH must include their folder",
-            "该模块会加载 torch_npu，后者链接 CANN 的库，须由 LD_LIBRARY_PATH 指明其位置",
-        ),
-        (
-            (
-                "source the activate.sh next to this file and run this again; if it still fails, CANN or its driver "
-                "lacks files"
-            ),
-            "source 与本文件同目录的 activate.sh 后重新运行；若仍失败，则 CANN 或其驱动缺少文件",
-        ),
-    ),
-    "import-untried": Case(
-        (
-            "import {name} was not tested: this machine has no NPU and no {library} of CANN or its driver",
-            "未能尝试 import {name}：本机没有 NPU，也没有 CANN 或其驱动的 {library}",
-        ),
-        ("it loads torch_npu, which is linked against that library", "该模块会加载 torch_npu，后者链接该库"),
-        ("run this on a machine with NPUs", "请在有 NPU 的机器上运行"),
-        warning=True,
-    ),
-    "import-died": Case(
-        ("Python crashed on import {name}: {error}", "import {name} 时 Python 崩溃：{error}"),
-        ("the stack needs it", "软件栈需要它"),
-        ("see the full message: {command}", "查看完整信息：{command}"),
-    ),
-    "import-elsewhere": Case(
-        (
-            "import {name} loads {found}, which is not in this environment",
-            "import {name} 得到的是 {found}，它不在此环境中",
-        ),
-        (
-            "PYTHONPATH or the user's site-packages take precedence over the lock's files",
-            "PYTHONPATH 或用户的 site-packages 优先于锁文件中的文件",
-        ),
-        (
-            "unset PYTHONPATH, source CANN's set_env.sh again, and try PYTHONNOUSERSITE=1",
-            "unset PYTHONPATH 后重新 source CANN 的 set_env.sh，并尝试 PYTHONNOUSERSITE=1",
-        ),
-    ),
-}
-
-TITLES: dict[str, tuple[str, str]] = {
-    "machine": ("machine", "机器"),
-    "python": _both("Python"),
-    "cann": _both("CANN"),
-    "hdk": ("driver (HDK)", "驱动 (HDK)"),
-    "soc": _both("SoC"),
-    "distributions": ("distributions", "软件包"),
-    "files": ("files", "文件"),
-    "collisions": ("collisions", "冲突"),
-    "requirements": ("requirements", "依赖"),
-    "imports": ("imports", "导入"),
-    "npu": _both("NPU"),
-}
-
-NOTES: dict[str, tuple[str, str]] = {
-    "": _both(""),
-    "machine": _both("{system}, {machine}, glibc {glibc}"),
-    "python": _both("{found} ({python})"),
-    "cann": _both("{found} ({home})"),
-    "hdk-any": ("{found}; the lock requires no particular version", "{found}；锁文件未指定版本"),
-    "hdk-met": ("{found}; required: {asked}", "{found}；要求：{asked}"),
-    "hdk-unseen": ("none found; required: {asked}", "未找到；要求：{asked}"),
-    "hdk-none": ("none found; the lock requires none", "未找到；锁文件也未要求"),
-    "soc": _both("{found} ({chip})"),
-    "distributions": ("{count}, as locked", "{count} 个，与锁文件一致"),
-    "files": (
-        "{files} present with the right size, {compared} compared by hash",
-        "{files} 个文件大小一致，其中 {compared} 个比较了哈希",
-    ),
-    "files-kept": (
-        (
-            "{files} present with the right size, {compared} compared by hash; not checked: {kept}, which the stack "
-            "rewrites"
-        ),
-        "{files} 个文件大小一致，其中 {compared} 个比较了哈希；未检查 {kept}（软件栈会改写它们）",
-    ),
-    "collisions": ("none", "无"),
-    "requirements": ("pip check reports no problem", "pip check 没有报告问题"),
-    "requirements-but": (
-        "pip check reports only problems that the lock expects ({count})",
-        "pip check 只报告了锁文件预期之内的问题（{count} 个）",
-    ),
-    "imports": _both("{list}"),
-    "npu": ("{count}, the first is {name}; tensor computation works", "{count} 个，第一个是 {name}；张量计算正常"),
-}
-
-STATES: dict[str, tuple[str, str]] = {
-    "ok": ("ok", "正常"),
-    "warning": ("warning", "警告"),
-    "wrong": ("ERROR", "错误"),
-}
-
-LABELS: dict[str, tuple[str, str]] = {
-    "head": ("{stack} for {target}", "{stack}，目标 {target}"),
-    "wrong": ("error: {what}", "错误：{what}"),
-    "warning": ("warning: {what}", "警告：{what}"),
-    "why": ("   why: {why}", "  原因：{why}"),
-    "mend": ("   fix: {mend}", "  修复：{mend}"),
-    "because": ("{what}: {why}", "{what}：{why}"),
-    "ended": (
-        "Nothing else was checked: any other difference would only follow from this one.",
-        "其余未检查：它们只会是由此引起的后果。",
-    ),
-    "as-locked": ("matches the lock (errors: 0, warnings: {warnings})", "与锁文件一致（错误：0，警告：{warnings}）"),
-    "differs": (
-        "differs from the lock (errors: {wrong}, warnings: {warnings})",
-        "与锁文件不一致（错误：{wrong}，警告：{warnings}）",
-    ),
-}
-
-
-# --- locked
-#
-# The part of a lock that can be checked on a machine.
 
 class LockedDistribution(NamedTuple):
     """A pin. `stage` says when it is installed; `sha256` are its files, of which none is known before for a build.
@@ -787,7 +177,7 @@ class LockedDistribution(NamedTuple):
     version: str
     stage: int
     built: bool = False
-    sha256: tuple[str, ...] = ()
+    sha256: Sequence[str] = ()
     commit: str = ""
     editable: bool = False
 
@@ -795,22 +185,22 @@ class LockedDistribution(NamedTuple):
 class DriverNeed(NamedTuple):
     """What `by` asks of the driver: any of `ranges`, each of them all of its comparisons, such as `>=` and `25.0.rc1`.
 
-    `wanted` says the same for people, `reason` why and who says so, in both languages. Where it is not `binding`, what
+    `wanted` says the same for people, `reason` why and who says so, in each language. Where it is not `binding`, what
     does not meet it is a warning.
     """
 
     by: str
     wanted: str
-    ranges: tuple[tuple[tuple[str, str], ...], ...]
+    ranges: Sequence[Sequence[Sequence[str]]]
     binding: bool
     strength: str
     source: str
-    reason: tuple[str, str]
+    reason: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class LockedStack:
-    """All that verify.py knows of the lock that it belongs to."""
+    """All that verify.py knows of the lock that it belongs to; `texts` are what it tells, by language and code."""
 
     stack: str
     target: str
@@ -819,28 +209,20 @@ class LockedStack:
     glibc: str
     system: Mapping[str, str] = field(default_factory=dict)
     pins: Mapping[str, LockedDistribution] = field(default_factory=dict)
-    overrides: frozenset[tuple[str, str, str]] = frozenset()
-    imports: tuple[str, ...] = ()
+    overrides: Sequence[Sequence[str]] = ()
+    imports: Sequence[str] = ()
     import_env: Mapping[str, str] = field(default_factory=dict)
-    rewritten: frozenset[str] = frozenset()
+    rewritten: Sequence[str] = ()
     absent: Mapping[str, str] = field(default_factory=dict)
-    driver: tuple[DriverNeed, ...] = ()
+    driver: Sequence[DriverNeed] = ()
+    texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, text: str) -> LockedStack:
         """Read the lock's data, which is the last text of this file."""
         raw: dict[str, Any] = json.loads(text)
-        pins = [LockedDistribution(**{**pin, "sha256": tuple(pin.get("sha256", ()))}) for pin in raw["pins"]]
-        return cls(
-            **{
-                **raw,
-                "pins": {pin.name: pin for pin in pins},
-                "overrides": frozenset(map(tuple, raw["overrides"])),
-                "imports": tuple(raw["imports"]),
-                "rewritten": frozenset(raw.get("rewritten", ())),
-                "driver": tuple(DriverNeed(**need) for need in raw.get("driver", ())),
-            }
-        )
+        pins = {pin["name"]: LockedDistribution(**pin) for pin in raw["pins"]}
+        return cls(**{**raw, "pins": pins, "driver": [DriverNeed(**need) for need in raw["driver"]]})
 
 
 def is_shared() -> bool:
@@ -897,12 +279,34 @@ class Asked:
         return " && ".join([*commands, self.install])
 
 
-# --- reading
-#
-# Files that others wrote, and what programs answer: each may be missing, cut short or no text at all.
+@dataclass(frozen=True)
+class Finding:
+    """Something that is not as locked, or could not be told.
 
-_LONGEST_FILE = 1 << 20
-_SECONDS = 60
+    `code` begins the codes of its texts, `-what`, `-why` and `-mend`; `values` fills their placeholders. `mend` is a
+    command that is better than the text, `reason` what `{reason}` stands for in each language.
+    """
+
+    code: str
+    values: Mapping[str, str]
+    mend: str = ""
+    reason: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Group:
+    """What one check found. `note` is the code of the text for the line of a group that is fine, if not its name."""
+
+    name: str
+    findings: Sequence[Finding]
+    values: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
+
+
+def some(items: Sequence[str], most: int = 3) -> dict[str, str]:
+    """The values `list` and `count` of a sentence that names a few of many."""
+    text = ", ".join(items[:most])
+    return {"list": text if len(items) <= most else f"{text}, …", "count": str(len(items))}
 
 
 class UnreadableError(Exception):
@@ -954,20 +358,81 @@ def assignments(text: str) -> dict[str, str]:
     return found
 
 
-def answer(command: Sequence[str], environ: Mapping[str, str]) -> str | None:
-    """What a program prints; None where it is not there, fails or hangs."""
+class Ran(NamedTuple):
+    """What a program printed, and how it ended: with a status, or without one, and why."""
+
+    status: int | None
+    output: str
+    errors: list[str]
+    why: str
+
+
+def run_program(command: Sequence[str], environ: Mapping[str, str], seconds: int = _SECONDS) -> Ran:
+    """Run a program that the machine or the environment has, for at most so long."""
     try:
-        done = subprocess.run(  # noqa: S603  what the machine itself has
-            command, env=dict(environ), stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
+        done = subprocess.run(  # noqa: S603
+            command, env=dict(environ), stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False
         )
-    except (OSError, ValueError, subprocess.SubprocessError):
-        return None
-    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
+    except subprocess.TimeoutExpired as error:
+        output = (error.stdout or b"").decode("utf-8", "replace")
+        return Ran(None, output, [], f"it took more than {seconds // 60} minutes")
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        return Ran(None, "", [], getattr(error, "strerror", None) or str(error))
+    errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return Ran(done.returncode, done.stdout.decode("utf-8", "replace"), errors, "")
 
 
-# --- versions
+# --- environment
 #
-# Names and versions of distributions as the lock spells them.
+# The machine, its Python and what is installed there, against what is locked.
+
+def check_machine(asked: Asked) -> Group:
+    """Whether the lock's compiled files can run here at all."""
+    system, _, machine = asked.lock.platform.partition("-")
+    found = {"system": platform.system(), "machine": platform.machine(), "glibc": glibc_version() or "-"}
+    findings: list[Finding] = []
+    if found["system"].lower() != system:
+        findings.append(Finding("system-differs", {"found": found["system"]}))
+    if found["machine"] != machine:
+        findings.append(Finding("processor-differs", {"found": found["machine"], "wanted": machine}))
+    glibc = {"found": found["glibc"], "wanted": asked.lock.glibc}
+    if found["glibc"] == "-":
+        findings.append(Finding("glibc-missing", glibc))
+    elif _numbers(found["glibc"]) < _numbers(asked.lock.glibc):
+        findings.append(Finding("glibc-old", glibc))
+    return Group("machine", findings, found)
+
+
+def check_python(asked: Asked, found: Mapping[str, Installed]) -> Group:
+    """Whether this interpreter takes the lock's wheels, and is the lock's environment, and one of its own."""
+    line = asked.line
+    values = {"found": platform.python_version(), "wanted": line, "python": sys.executable, "fresh": asked.fresh}
+    findings: list[Finding] = []
+    kind = platform.python_implementation()
+    if kind == "CPython" and sysconfig.get_config_var("Py_GIL_DISABLED"):
+        kind = "free-threaded CPython"
+    if kind != "CPython":
+        findings.append(Finding("python-differs", {**values, "found": f"{values['found']} ({kind})"}))
+    elif ".".join(map(str, sys.version_info[:2])) != line:
+        findings.append(Finding("python-differs", values))
+    findings += () if findings else check_environment(asked, found)
+    if not findings and is_shared():
+        findings.append(Finding("python-shared", values))
+    return Group("python", findings, values)
+
+
+def glibc_version() -> str:
+    """`2.36`, or nothing where the C library is another one."""
+    try:
+        name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
+    except (ValueError, OSError, AttributeError):
+        return ""
+    return version if name == "glibc" else ""
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in version.split(".") if part.isdigit()]
+
 
 _VERSION = re.compile(
     r"""
@@ -987,46 +452,24 @@ def canonical_name(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def canonical_version(text: str) -> str:
-    """PEP 440's normal form, `2024.1.5` of `2024.01.05`; a text that is no version stays as it is."""
+def same_version(one: str, other: str) -> bool:
+    """Whether two texts spell one version (PEP 440): `1.0` is `1.0.0`, `2024.01.05` is `2024.1.5`."""
+    return one == other or _version_key(one) == _version_key(other)
+
+
+def _version_key(text: str) -> object:
+    """What all spellings of a version have in common; the text of what is no version."""
     match = _VERSION.fullmatch(text.strip())
     if match is None:
         return text
-    epoch = int(match["epoch"] or 0)
-    version = f"{epoch}!" if epoch else ""
-    version += _counted(match["release"], ".")
-    if match["pre"]:
-        pre = match["pre"].lower()
-        version += f"{_SPELLINGS.get(pre, pre)}{int(match['pre_number'] or 0)}"
-    if match["implied"] or match["post"]:
-        version += f".post{int(match['implied'] or match['post_number'] or 0)}"
-    if match["dev"]:
-        version += f".dev{int(match['dev_number'] or 0)}"
-    if match["local"]:
-        version += "+" + _counted(re.sub("[-_]", ".", match["local"].lower()), ".")
-    return version
+    epoch, release = int(match["epoch"] or 0), re.sub(r"(\.0+)+$", "", match["release"]).split(".")
+    pre = (match["pre"] or "").lower()
+    post = int(match["implied"] or match["post_number"] or 0) if match["implied"] or match["post"] else None
+    dev = int(match["dev_number"] or 0) if match["dev"] else None
+    local = re.split("[-_.]", (match["local"] or "").lower())
+    parts = [[int(part) if part.isdigit() else part for part in several] for several in (release, local)]
+    return epoch, parts, _SPELLINGS.get(pre, pre), int(match["pre_number"] or 0), post, dev
 
-
-def same_version(one: str, other: str) -> bool:
-    """Whether two canonical texts spell one version: `1.0` is `1.0.0`."""
-    return one == other or _trimmed(one) == _trimmed(other)
-
-
-def _trimmed(text: str) -> str:
-    match = _VERSION.fullmatch(text)
-    if match is None:
-        return text
-    start, end = match.span("release")
-    return text[:start] + re.sub(r"(\.0)+$", "", match["release"]) + text[end:]
-
-
-def _counted(text: str, mark: str) -> str:
-    return mark.join(str(int(part)) if part.isdigit() else part for part in text.split(mark))
-
-
-# --- installed
-#
-# What is installed in this environment, from the folders that pip and conda leave beside the modules.
 
 _HEADER = re.compile(rb"^(Name|Version)[ \t]*:[ \t]*([^\r\n]*?)[ \t]*\r?$", re.MULTILINE)
 
@@ -1048,9 +491,8 @@ class Installed(NamedTuple):
         folder = about.get("dir_info")
         if isinstance(folder, dict) and folder.get("editable") is True:
             return re.sub("^file://", "", str(about.get("url", "")))
-        if not self.info.endswith(".dist-info") and not read_names(self.info):
-            return self.root  # setup.py develop, without a list of what it installed
-        return ""
+        listed = not os.path.isdir(self.info) or os.path.isfile(os.path.join(self.info, "installed-files.txt"))
+        return "" if listed or self.info.endswith(".dist-info") else self.root  # setup.py develop
 
 
 def installed_distributions(paths: Iterable[str]) -> tuple[dict[str, Installed], list[Finding]]:
@@ -1112,17 +554,8 @@ def _read(root: str, path: str) -> tuple[Installed, list[Finding]]:
         direct = None
         values = {"name": canonical_name(name), "path": os.path.join(path, "direct_url.json"), "why": str(error)}
         findings.append(Finding("metadata-broken", values))
-    return Installed(canonical_name(name), canonical_version(version), root, path, installer, direct), findings
+    return Installed(canonical_name(name), version, root, path, installer, direct), findings
 
-
-def read_names(info: str) -> bool:
-    """Whether an .egg-info knows its files."""
-    return os.path.isfile(os.path.join(info, "installed-files.txt")) or not os.path.isdir(info)
-
-
-# --- distributions
-#
-# What is installed against what is locked.
 
 _TOOLS = ("pip", "setuptools", "wheel")  # what an environment is made with
 _NAMED = 8
@@ -1159,7 +592,7 @@ def check_distributions(
         command = f"{asked.python} -m pip uninstall {' '.join(map(shlex.quote, extra))}"
         command = command if all(_is_ours(found[name]) for name in extra) else asked.fresh
         findings.append(Finding("distribution-extra", some(extra, _NAMED), command))
-    return Group("distributions", tuple(findings), "distributions", {"count": str(len(locked))})
+    return Group("distributions", findings, {"count": str(len(locked))})
 
 
 def extra_distributions(asked: Asked, found: Iterable[str]) -> list[str]:
@@ -1218,189 +651,41 @@ def _folder(finding: Finding) -> str:
     return finding.values["path"].rpartition("/")[0]
 
 
-# --- machine
-#
-# Processor, C library and Python.
+_SECONDS_OF_PIP = 300
+_COMPLAINT = re.compile(r"(\S+) (\S+) (?:requires ([A-Za-z0-9._-]+)|has requirement ([A-Za-z0-9._-]+))")
 
-def check_machine(asked: Asked) -> Group:
-    """Whether the lock's compiled files can run here at all."""
-    system, _, machine = asked.lock.platform.partition("-")
-    found = {"system": platform.system(), "machine": platform.machine(), "glibc": glibc_version() or "-"}
+
+def check_requirements(asked: Asked) -> Group:
+    """Whether every distribution has what it asks for.
+
+    Without PYTHONPATH, on which CANN puts distributions of its own that pip cannot judge.
+    """
+    environ = {key: value for key, value in asked.environ.items() if not key.startswith("PIP_")}
+    command = [sys.executable, "-I", "-m", "pip", "--disable-pip-version-check", "check"]
+    ran = run_program(command, environ, _SECONDS_OF_PIP)
+    complaints = ran.output.splitlines()
+    if any(line.endswith("No module named pip") for line in ran.errors):
+        return Group("requirements", [Finding("pip-missing", {"python": asked.python})])
+    if ran.status not in (0, 1) or (ran.status == 1 and not complaints):
+        error = ran.why or (ran.errors[-1] if ran.errors else f"exit status {ran.status}")
+        return Group("requirements", [Finding("pip-failed", {"error": error, "python": asked.python})])
     findings: list[Finding] = []
-    if found["system"].lower() != system:
-        findings.append(Finding("system-differs", {"found": found["system"]}))
-    if found["machine"] != machine:
-        findings.append(Finding("processor-differs", {"found": found["machine"], "wanted": machine}))
-    glibc = {"found": found["glibc"], "wanted": asked.lock.glibc}
-    if found["glibc"] == "-":
-        findings.append(Finding("glibc-missing", glibc))
-    elif _numbers(found["glibc"]) < _numbers(asked.lock.glibc):
-        findings.append(Finding("glibc-old", glibc))
-    return Group("machine", tuple(findings), "machine", found)
+    expected = 0
+    for line in complaints:
+        if _expected(asked, line):
+            expected += 1
+        elif line.strip() and not line.startswith("No broken requirements found"):
+            findings.append(Finding("requirement-broken", {"complaint": line.strip(), "install": asked.install}))
+    note = "requirements-but" if expected else "requirements"
+    return Group("requirements", findings, {"count": str(expected)}, note)
 
 
-def check_python(asked: Asked, found: Mapping[str, Installed]) -> Group:
-    """Whether this interpreter takes the lock's wheels, and is the lock's environment, and one of its own."""
-    line = asked.line
-    values = {"found": platform.python_version(), "wanted": line, "python": sys.executable, "fresh": asked.fresh}
-    findings: list[Finding] = []
-    kind = platform.python_implementation()
-    if kind == "CPython" and sysconfig.get_config_var("Py_GIL_DISABLED"):
-        kind = "free-threaded CPython"
-    if kind != "CPython":
-        findings.append(Finding("python-differs", {**values, "found": f"{values['found']} ({kind})"}))
-    elif ".".join(map(str, sys.version_info[:2])) != line:
-        findings.append(Finding("python-differs", values))
-    findings += () if findings else check_environment(asked, found)
-    if not findings and is_shared():
-        findings.append(Finding("python-shared", values))
-    return Group("python", tuple(findings), "python", values)
-
-
-def glibc_version() -> str:
-    """`2.36`, or nothing where the C library is another one."""
-    try:
-        name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
-    except (ValueError, OSError, AttributeError):
-        return ""
-    return version if name == "glibc" else ""
-
-
-def _numbers(version: str) -> list[int]:
-    return [int(part) for part in version.split(".") if part.isdigit()]
-
-
-# --- cann
-#
-# CANN: which release is active, by its own files.
-#
-# `version.info` says `Version=8.2.0.0.201`, which is an internal number, and the
-# release as `version_dir`; `version.cfg` has `[internal:release]`, and beside
-# what runs now a history of what was installed. So only ascend_toolkit_install.info,
-# `*_running_version` and `version_dir` are looked at.
-
-_HOMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")  # set_env.sh sets both; torch_npu goes by the first
-_PARTS = ("toolkit", "runtime", "compiler", "opp", "opp_kernel", "hccl")
-_NNAL_UP = 4  # ATB_HOME_PATH is nnal/atb/latest/atb/cxx_abi_1, the file lies in latest
-
-
-class _Part(NamedTuple):
-    """A part of CANN, its release as written, and the file that says so."""
-
-    name: str
-    text: str
-    path: str
-
-
-def check_cann(asked: Asked) -> Group:
-    """Whether the active CANN is the lock's, all of it of one release."""
-    wanted = asked.lock.system["cann"]
-    variable = next((name for name in _HOMES if asked.environ.get(name)), "")
-    home = asked.environ.get(variable, "")
-    values = {"wanted": wanted, "home": home, "found": "", "variable": variable}
-    if not os.path.isdir(home):
-        command = _activation(asked, "")
-        code = "cann-gone" if home else "cann-inactive"
-        return Group("cann", (Finding(code, values, command and f". {shlex.quote(command)}"),), "", values)
-    parts, findings = _parts(home)
-    if variable != _HOMES[0]:
-        script = f"{home}/set_env.sh"
-        findings.append(
-            Finding("cann-half-active", values, f". {shlex.quote(script)}" if os.path.isfile(script) else "")
-        )
-    if not parts:
-        path = f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info"
-        told = next((finding.values for finding in findings if finding.code == "cann-file-unreadable"), None)
-        told = told or {"path": path, "why": "no such file"}
-        return Group("cann", (Finding("cann-unreadable", {**values, **told}),), "", values)
-    first, release = parts[0]
-    values["found"] = first.text
-    if not release.same_release(SystemVersion.parse(wanted)):
-        command = _activation(asked, wanted)
-        findings.insert(0, Finding("cann-differs", values, command and f". {shlex.quote(command)}"))
-    others = [f"{part.name} {part.text} ({part.path})" for part, other in parts if not other.same_release(release)]
-    if others:
-        findings.append(Finding("cann-parts-differ", {**values, **some(others)}))
-    findings += _nnal(asked, release)
-    return Group("cann", tuple(findings), "cann", values)
-
-
-def _parts(home: str) -> tuple[list[tuple[_Part, SystemVersion]], list[Finding]]:
-    """The releases of the parts, that of the toolkit first, and what could not be read."""
-    found: list[tuple[_Part, SystemVersion]] = []
-    findings: list[Finding] = []
-    for read in (_install_record, _running, _version_dirs):
-        try:
-            for part in read(home):
-                try:
-                    found.append((part, SystemVersion.parse(part.text)))
-                except ValueError as error:
-                    findings.append(Finding("cann-file-unreadable", {"path": part.path, "why": str(error)}))
-        except UnreadableError as error:
-            findings.append(Finding("cann-file-unreadable", error.values))
-    return found, findings
-
-
-def _install_record(home: str) -> Iterator[_Part]:
-    path = f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info"
-    text = read_text(path)
-    if text is not None:
-        version = assignments(text).get("version", "")
-        if not version:
-            raise UnreadableError(path, "it has no line `version=`")
-        yield _Part("toolkit", version, path)
-
-
-def _running(home: str) -> Iterator[_Part]:
-    path = f"{home}/version.cfg"
-    rows = assignments(read_text(path) or "")
-    names = [key[: -len("_running_version")] for key in rows if key.endswith("_running_version")]
-    for name in sorted(names, key=lambda name: (name != "toolkit", name)):
-        pair = re.fullmatch(r"\[[^\]:]*:([^\]:]+)\]", rows[f"{name}_running_version"])
-        if pair is None:
-            raise UnreadableError(path, f"`{name}_running_version` is not [internal:release]")
-        yield _Part(name, pair[1], path)
-
-
-def _version_dirs(home: str) -> Iterator[_Part]:
-    for name in _PARTS:
-        path = f"{home}/{name}/version.info"
-        release = assignments(read_text(path) or "").get("version_dir")
-        if release is not None:
-            yield _Part(name, release, path)
-
-
-def _nnal(asked: Asked, release: SystemVersion) -> Iterator[Finding]:
-    """NNAL must be the same release as the toolkit. Its file says `Version : 8.0.0.B100`."""
-    folder = asked.environ.get("ATB_HOME_PATH", "")
-    for _ in range(_NNAL_UP if folder else 0):
-        path = f"{folder}/version.info"
-        try:
-            found = assignments(read_text(path) or "").get("version")
-            if found is not None:
-                if not SystemVersion.parse(found).same_release(release):
-                    yield Finding("nnal-differs", {"found": found, "wanted": str(release), "path": path})
-                return
-        except UnreadableError as error:
-            yield Finding("cann-file-unreadable", error.values)
-            return
-        except ValueError as error:
-            yield Finding("cann-file-unreadable", {"path": path, "why": str(error)})
-            return
-        folder = os.path.dirname(folder)
-
-
-def _activation(asked: Asked, release: str) -> str:
-    """The set_env.sh that activates this release, or any; nothing where there is none."""
-    homes = [asked.ascend, *(f"{home}/Ascend" for home in (asked.environ.get("HOME"),) if home)]
-    wanted = release or asked.lock.system["cann"]
-    names = [f"cann-{wanted}/set_env.sh", f"ascend-toolkit/{wanted}/set_env.sh"]
-    if not release:
-        names += ["cann/set_env.sh", "ascend-toolkit/set_env.sh"]
-    found: str | None = next(
-        (f"{home}/{name}" for home in homes for name in names if os.path.isfile(f"{home}/{name}")), None
-    )
-    return found or ""
+def _expected(asked: Asked, line: str) -> bool:
+    match = _COMPLAINT.match(line)
+    if match is None:
+        return False
+    package, version, name = canonical_name(match[1]), match[2], canonical_name(match[3] or match[4])
+    return any((package, name) == (row[0], row[2]) and same_version(version, row[1]) for row in asked.lock.overrides)
 
 
 # --- imports
@@ -1454,41 +739,27 @@ class ImportRun(NamedTuple):
 def run_python(asked: Asked, code: str, *arguments: str) -> ImportRun:
     """Run code in the environment with the lock's variables; what it `tell`s are the rows."""
     environ = {**asked.environ, **asked.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
-    try:
-        done = subprocess.run(  # noqa: S603  the environment's own Python
-            [sys.executable, "-c", _TELL + code, *arguments],
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_SECONDS_OF_IMPORTS,
-            check=False,
-        )
-        output, errors, status = done.stdout, done.stderr, done.returncode
-    except subprocess.TimeoutExpired as error:
-        output, errors, status = error.stdout or b"", b"", 0
-        ending = f"it took more than {_SECONDS_OF_IMPORTS // 60} minutes"
-    except (OSError, ValueError) as error:
-        return ImportRun([], str(error))
-    else:
-        lines = errors.decode("utf-8", "replace").strip().splitlines()
-        ending = _ending(status, lines[-1] if lines else "")
+    ran = run_program([sys.executable, "-c", _TELL + code, *arguments], environ, _SECONDS_OF_IMPORTS)
     rows = []
-    for line in output.decode("utf-8", "replace").splitlines():
+    for line in ran.output.splitlines():
         try:
             rows.append(dict(json.loads(line)))
         except (ValueError, TypeError):
             continue  # the process died while it wrote
-    return ImportRun(rows, ending)
+    return ImportRun(rows, _ending(ran))
 
 
-def _ending(status: int, last: str) -> str:
-    if status < 0:
-        try:
-            name = signal.Signals(-status).name
-        except ValueError:
-            name = str(-status)
-        return f"killed by {name}" + (f": {last}" if last else "")
-    return last or f"exit status {status}"
+def _ending(ran: Ran) -> str:
+    last = ran.errors[-1] if ran.errors else ""
+    if ran.status is None:
+        return ran.why
+    if ran.status >= 0:
+        return last or f"exit status {ran.status}"
+    try:
+        name = signal.Signals(-ran.status).name
+    except ValueError:
+        name = str(-ran.status)
+    return f"killed by {name}" + (f": {last}" if last else "")
 
 
 def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[str], *, on_npu: bool) -> Group:
@@ -1516,7 +787,7 @@ def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[
             if row["path"] and not _within(str(row["path"]), homes):
                 findings.append(Finding("import-elsewhere", {**values, "found": str(row["path"])}))
         left = left[left.index(name) + 1 :]
-    return Group("imports", tuple(findings), "imports", {"list": ", ".join(asked.lock.imports)})
+    return Group("imports", findings, {"list": ", ".join(asked.lock.imports)})
 
 
 def _failure(asked: Asked, values: dict[str, str], error: str, *, on_npu: bool) -> Finding:
@@ -1550,13 +821,138 @@ def shown_command(asked: Asked, code: str) -> str:
     return " ".join([*(["env", *variables] if variables else []), asked.python, "-c", shlex.quote(code)])
 
 
-# --- npu
+# --- ascend
 #
-# What npu-smi says, the SoC, and a tensor on the NPU.
+# CANN, the driver, the SoC and a tensor on the NPU: what files of CANN and npu-smi say of them.
 #
-# npu-smi is asked for what it calls Software Version, and for the chip's names:
-# an A2 has a Chip Type and a Chip Name (`Ascend`, `910B4`), an A3 a Chip Name and
-# an NPU Name (`Ascend910`, `9392`). Numbers of cards need not be consecutive.
+# CANN: `version.info` says `Version=8.2.0.0.201`, which is an internal number, and the release as `version_dir`;
+# `version.cfg` has `[internal:release]`, and beside what runs now a history of what was installed. So only
+# ascend_toolkit_install.info, `*_running_version` and `version_dir` are looked at.
+#
+# npu-smi is asked for what it calls Software Version, and for the chip's names: an A2 has a Chip Type and a Chip Name
+# (`Ascend`, `910B4`), an A3 a Chip Name and an NPU Name (`Ascend910`, `9392`). Numbers of cards need not be consecutive.
+
+_HOMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")  # set_env.sh sets both; torch_npu goes by the first
+_PARTS = ("toolkit", "runtime", "compiler", "opp", "opp_kernel", "hccl")
+_NNAL_UP = 4  # ATB_HOME_PATH is nnal/atb/latest/atb/cxx_abi_1, the file lies in latest
+
+
+class _Part(NamedTuple):
+    """A part of CANN, its release as written and as it is compared, and the file that says so."""
+
+    name: str
+    text: str
+    path: str
+    version: SystemVersion
+
+
+def check_cann(asked: Asked) -> Group:
+    """Whether the active CANN is the lock's, all of it of one release."""
+    wanted = asked.lock.system["cann"]
+    variable = next((name for name in _HOMES if asked.environ.get(name)), "")
+    home = asked.environ.get(variable, "")
+    values = {"wanted": wanted, "home": home, "found": "", "variable": variable}
+    if not os.path.isdir(home):
+        code = "cann-gone" if home else "cann-inactive"
+        return Group("cann", [Finding(code, values, _activation(asked, any_release=True))], values)
+    parts, findings = _parts(home)
+    if variable != _HOMES[0]:
+        findings.append(Finding("cann-half-active", values, _sourced([f"{home}/set_env.sh"])))
+    if not parts:
+        told = {"path": f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info", "why": "no such file"}
+        told = next((dict(finding.values) for finding in findings if finding.code == "cann-file-unreadable"), told)
+        return Group("cann", [Finding("cann-unreadable", {**values, **told})], values)
+    first = parts[0]
+    values["found"] = first.text
+    if not first.version.same_release(SystemVersion.parse(wanted)):
+        findings.insert(0, Finding("cann-differs", values, _activation(asked, any_release=False)))
+    others = [part for part in parts if not part.version.same_release(first.version)]
+    if others:
+        named = some([f"{part.name} {part.text} ({part.path})" for part in others])
+        findings.append(Finding("cann-parts-differ", {**values, **named}))
+    findings += _nnal(asked, first.version)
+    return Group("cann", findings, values)
+
+
+def _parts(home: str) -> tuple[list[_Part], list[Finding]]:
+    """The releases of the parts, that of the toolkit first, and what could not be read."""
+    found: list[_Part] = []
+    findings: list[Finding] = []
+    for parts in (_install_record(home), _running(home), *(_version_dir(home, part) for part in _PARTS)):
+        try:
+            found.extend(parts)
+        except UnreadableError as error:
+            findings.append(Finding("cann-file-unreadable", error.values))
+    return found, findings
+
+
+def _part(name: str, text: str, path: str) -> _Part:
+    return _Part(name, text, path, _parsed(text, path))
+
+
+def _install_record(home: str) -> Iterator[_Part]:
+    path = f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info"
+    text = read_text(path)
+    if text is not None:
+        version = assignments(text).get("version", "")
+        if not version:
+            raise UnreadableError(path, "it has no line `version=`")
+        yield _part("toolkit", version, path)
+
+
+def _running(home: str) -> Iterator[_Part]:
+    path = f"{home}/version.cfg"
+    rows = assignments(read_text(path) or "")
+    names = [key[: -len("_running_version")] for key in rows if key.endswith("_running_version")]
+    for name in sorted(names, key=lambda name: (name != "toolkit", name)):
+        pair = re.fullmatch(r"\[[^\]:]*:([^\]:]+)\]", rows[f"{name}_running_version"])
+        if pair is None:
+            raise UnreadableError(path, f"`{name}_running_version` is not [internal:release]")
+        yield _part(name, pair[1], path)
+
+
+def _version_dir(home: str, part: str) -> Iterator[_Part]:
+    path = f"{home}/{part}/version.info"
+    release = assignments(read_text(path) or "").get("version_dir")
+    if release is not None:
+        yield _part(part, release, path)
+
+
+def _nnal(asked: Asked, release: SystemVersion) -> list[Finding]:
+    """NNAL must be the same release as the toolkit. Its file says `Version : 8.0.0.B100`."""
+    folder = asked.environ.get("ATB_HOME_PATH", "")
+    for _ in range(_NNAL_UP if folder else 0):
+        path = f"{folder}/version.info"
+        try:
+            found = assignments(read_text(path) or "").get("version")
+            if found is not None:
+                values = {"found": found, "wanted": str(release), "path": path}
+                return [] if _parsed(found, path).same_release(release) else [Finding("nnal-differs", values)]
+        except UnreadableError as error:
+            return [Finding("cann-file-unreadable", error.values)]
+        folder = os.path.dirname(folder)
+    return []
+
+
+def _activation(asked: Asked, *, any_release: bool) -> str:
+    """The command that activates the lock's release, or any if there is none; nothing where there is none of them."""
+    release = asked.lock.system["cann"]
+    names = [f"cann-{release}", f"ascend-toolkit/{release}", *(["cann", "ascend-toolkit"] if any_release else [])]
+    homes = [asked.ascend, *(f"{home}/Ascend" for home in (asked.environ.get("HOME"),) if home)]
+    return _sourced([f"{home}/{name}/set_env.sh" for home in homes for name in names])
+
+
+def _sourced(scripts: list[str]) -> str:
+    """The command that sources the first of the scripts that is there."""
+    return next((f". {shlex.quote(script)}" for script in scripts if os.path.isfile(script)), "")
+
+
+def _parsed(text: str, where: str) -> SystemVersion:
+    try:
+        return SystemVersion.parse(text)
+    except ValueError as error:
+        raise UnreadableError(where, str(error) if text else "it has no line `Version=`") from None
+
 
 # vllm_ascend/device/hardware.py: ascend910b1 to b4-1; ascend910_9391 and so on; ascend310p1 and so on; ascend950
 _FAMILIES = (("A2", r"910b"), ("A3", r"910_9[0-9]{3}"), ("310P", r"310p"), ("A5", r"950"))
@@ -1580,21 +976,26 @@ def ask_npu_smi(asked: Asked) -> NpuTool | None:
     """The answers of npu-smi; None where there is none that answers."""
     folders = [*asked.environ.get("PATH", "").split(os.pathsep), "/usr/local/bin", "/usr/local/sbin"]
     tool = shutil.which("npu-smi", path=os.pathsep.join(filter(os.path.isabs, folders)))  # none of the current folder
-    chips = answer([tool, "info", "-m"], asked.environ) if tool else None
+    chips = _info(asked, tool, "-m") if tool else None
     if tool is None or chips is None:
         return None
     rows = re.findall(r"^\s*(\d+)\s+(\d+)\s+(\d+)\s+\S", chips, re.MULTILINE)
     if not rows:
         return NpuTool()
     card, chip = rows[0][:2]
-    board = assignments(answer([tool, "info", "-t", "board", "-i", card], asked.environ) or "")
-    about = assignments(answer([tool, "info", "-t", "board", "-i", card, "-c", chip], asked.environ) or "")
+    board = assignments(_info(asked, tool, "-t", "board", "-i", card) or "")
+    about = assignments(_info(asked, tool, "-t", "board", "-i", card, "-c", chip) or "")
     name, npu = about.get("chip name", ""), about.get("npu name", "")
     if npu and npu.upper() != "NA":
         name = f"{name}_{npu}"
     elif not name.lower().startswith("ascend"):
         name = about.get("chip type", "") + name
     return NpuTool(board.get("software version", ""), name, len(rows))
+
+
+def _info(asked: Asked, tool: str, *arguments: str) -> str | None:
+    ran = run_program([tool, "info", *arguments], asked.environ)
+    return ran.output if ran.status == 0 else None
 
 
 def has_npu(tool: NpuTool | None) -> bool:
@@ -1619,49 +1020,30 @@ def check_soc(asked: Asked, tool: NpuTool | None) -> Group:
     chip = tool.chip if tool else ""
     family = soc_family(chip)
     values = {"wanted": wanted, "found": family, "chip": chip or "-"}
-    findings: tuple[Finding, ...] = ()
+    code = "" if family.upper() == wanted.upper() else "soc-differs"
     if not family:
-        findings = (Finding("soc-unnamed" if chip else "soc-unknown", values),)
-    elif family.upper() != wanted.upper():
-        findings = (Finding("soc-differs", values),)
-    return Group("soc", findings, "soc", values)
+        code = "soc-unnamed" if chip else "soc-unknown"
+    return Group("soc", [Finding(code, values)] if code else [], values)
 
 
 def check_npu(asked: Asked, tool: NpuTool | None) -> Group:
     """Whether torch_npu computes two and two on the first NPU."""
     values = {"count": "0", "name": "-"}
     if not has_npu(tool):
-        return Group("npu", (Finding("npu-absent", values),), "", values)
+        return Group("npu", [Finding("npu-absent", values)], values)
     run = run_python(asked, _TENSOR)
-    found = _tensor(run)
-    if found is None:
+    row = next((row for row in run.rows if "sum" in row), None)
+    if row is None:
         code = "import torch, torch_npu; print(torch.ones(2, 2).npu())"
         told = {"error": run.error, "command": shown_command(asked, code)}
-        return Group("npu", (Finding("npu-failed", told),), "", values)
-    total, count, name = found
-    values = {"count": str(count), "name": name}
-    findings: list[Finding] = []
-    if total != 8.0:
-        findings.append(Finding("npu-wrong", {"found": str(total)}))
-    wanted, family = asked.lock.system.get("soc", ""), soc_family(name)
+        return Group("npu", [Finding("npu-failed", told)], values)
+    values = {"count": str(row["count"]), "name": str(row["name"])}
+    findings = [] if row["sum"] == 8.0 else [Finding("npu-wrong", {"found": str(row["sum"])})]
+    wanted, family = asked.lock.system.get("soc", ""), soc_family(values["name"])
     if wanted and family and family.upper() != wanted.upper() and not (tool and soc_family(tool.chip)):
-        findings.append(Finding("soc-differs", {"wanted": wanted, "found": family, "chip": name}))
-    return Group("npu", tuple(findings), "npu", values)
+        findings.append(Finding("soc-differs", {"wanted": wanted, "found": family, "chip": values["name"]}))
+    return Group("npu", findings, values)
 
-
-def _tensor(run: ImportRun) -> tuple[float, int, str] | None:
-    for row in run.rows:
-        if "sum" in row:
-            return float(row["sum"]), int(row["count"]), str(row["name"])
-    return None
-
-
-# --- driver
-#
-# Driver (HDK): at least the one that the lock's target states, and what else the lock asks of it.
-#
-# It is read from the driver's version.info, or where that is not to be seen, as in a
-# container that has the devices alone, from npu-smi.
 
 def check_hdk(asked: Asked, tool: NpuTool | None) -> Group:
     """Whether the driver is no older than the target's, and meets what else the lock asks of it."""
@@ -1671,40 +1053,34 @@ def check_hdk(asked: Asked, tool: NpuTool | None) -> Group:
     running = tool.driver if tool else ""
     told = ", ".join([*([f"hdk >= {wanted}"] if wanted else []), *(f"{need.by}: {need.wanted}" for need in needs)])
     values = {"wanted": wanted, "found": "", "path": path, "running": running, "asked": told}
-    findings: list[Finding] = []
     version = None
     try:
         text = read_text(path)
         if text is not None:
             rows = assignments(text)
             values["found"] = rows.get("version") or rows.get("package_version") or ""
-            version = _parsed(values["found"], path)
+        elif running:
+            values["found"], values["path"] = running, "npu-smi"
+        if text is not None or running:
+            version = _parsed(values["found"], values["path"])
     except UnreadableError as error:
-        findings.append(Finding("hdk-unreadable" if wanted else "hdk-file-unreadable", {**values, **error.values}))
-        return Group("hdk", tuple(findings), "", values)
-    if version is None and running:
-        values["found"], values["path"] = running, "npu-smi"
-        try:
-            version = _parsed(running, "npu-smi")
-        except UnreadableError as error:
-            findings.append(Finding("hdk-unreadable" if wanted else "hdk-file-unreadable", {**values, **error.values}))
-    elif running and version is not None:
-        try:
-            if not _parsed(running, "npu-smi").same_release(version):
-                findings.append(Finding("hdk-not-running", values))
-        except UnreadableError:
-            pass  # a form that only npu-smi uses; the file is what counts
+        code = "hdk-unreadable" if wanted else "hdk-file-unreadable"
+        return Group("hdk", [Finding(code, {**values, **error.values})], values)
     if version is None:
-        if wanted and not findings:
-            findings.append(Finding("hdk-missing", values))
-        return Group("hdk", tuple(findings), "hdk-unseen" if needs else "hdk-none", values)
-    findings = [*_unmet(needs, version, values["found"], values["path"]), *findings]
+        missing = [Finding("hdk-missing", values)] if wanted else []
+        return Group("hdk", missing, values, "hdk-unseen" if needs else "hdk-none")
+    findings = list(_unmet(needs, version, values["found"], values["path"]))
     if wanted and version.before(SystemVersion.parse(wanted)):
         findings.insert(0, Finding("hdk-old", values))
-    return Group("hdk", tuple(findings), "hdk-met" if told else "hdk-any", values)
+    try:
+        if running and not _parsed(running, "npu-smi").same_release(version):
+            findings.append(Finding("hdk-not-running", values))
+    except UnreadableError:
+        pass  # a form that only npu-smi uses; the file is what counts
+    return Group("hdk", findings, values, "hdk-met" if told else "hdk-any")
 
 
-def _unmet(needs: tuple[DriverNeed, ...], version: SystemVersion, found: str, path: str) -> Iterator[Finding]:
+def _unmet(needs: Sequence[DriverNeed], version: SystemVersion, found: str, path: str) -> Iterator[Finding]:
     """What is asked of the driver and this one does not meet, what must be met first."""
     for need in sorted(needs, key=lambda need: not need.binding):
         if not any(all(_holds(version, sign, text) for sign, text in clauses) for clauses in need.ranges):
@@ -1725,13 +1101,6 @@ def _holds(version: SystemVersion, sign: str, text: str) -> bool:
         return version.holds(sign, SystemVersion.parse(text))
     line = tuple(map(int, text[:-2].split(".")))
     return (version.line[: len(line)] == line) == (sign == "==")
-
-
-def _parsed(text: str, where: str) -> SystemVersion:
-    try:
-        return SystemVersion.parse(text)
-    except ValueError as error:
-        raise UnreadableError(where, str(error) if text else "it has no line `Version=`") from None
 
 
 # --- record
@@ -1801,20 +1170,10 @@ def file_digest(path: str, kind: str) -> str:
     return f"{kind}={base64.urlsafe_b64encode(digest.digest()).rstrip(b'=').decode()}"
 
 
-class _Files(NamedTuple):
-    """What became of a distribution's files; `compared` counts contents."""
-
-    compared: int
-    missing: list[str]
-    changed: list[str]
-    unreadable: list[str]
-
-
 def check_files(
     asked: Asked,
     found: Mapping[str, Installed],
-    records: Mapping[str, list[RecordRow] | None],
-    broken: Mapping[str, UnreadableError],
+    records: Mapping[str, list[RecordRow] | UnreadableError | None],
     excused: Set[tuple[str, str]],
 ) -> Group:
     """Every locked distribution's files. `excused` are those that belong to another distribution now."""
@@ -1831,50 +1190,45 @@ def check_files(
         values = {"name": name, "version": one.version, "again": asked.again(name), "install": asked.install}
         values["folder"] = one.info
         record = records.get(name)
-        if name in broken:
-            findings.append(Finding("record-broken", {**values, **broken[name].values}, fresh))
+        if isinstance(record, UnreadableError):
+            findings.append(Finding("record-broken", {**values, **record.values}, fresh))
         elif record is None:
             if not one.source:
                 findings.append(Finding("record-missing", values, fresh))
         else:
             rows = [row for row in record if (name, row.path) not in excused]
-            done = _compare(rows, full=asked.full)
+            contents, wrong = _compare(rows, full=asked.full)
             files += len(rows)
-            compared += done.compared
-            for code, paths in (
-                ("file-missing", done.missing),
-                ("file-changed", done.changed),
-                ("file-unreadable", done.unreadable),
-            ):
+            compared += contents
+            for code, paths in wrong.items():
                 if paths:
                     shown = [os.path.relpath(path, one.root) for path in paths]
                     findings.append(Finding(code, {**values, **some(shown)}))
-    note = {"files": str(files), "compared": str(compared), "kept": ", ".join(kept)}
-    return Group("files", tuple(findings), "files-kept" if kept else "files", note)
+    values = {"files": str(files), "compared": str(compared), "kept": ", ".join(kept)}
+    return Group("files", findings, values, "files-kept" if kept else "")
 
 
-def _compare(rows: list[RecordRow], *, full: bool) -> _Files:
-    done = _Files(0, [], [], [])
+def _compare(rows: list[RecordRow], *, full: bool) -> tuple[int, dict[str, list[str]]]:
+    """The number of files whose content was compared, and paths by the code of what is wrong with them."""
     compared = 0
+    wrong: dict[str, list[str]] = {"file-missing": [], "file-changed": [], "file-unreadable": []}
     wanted = {row.path for row in (rows if full else _sample(rows))}
     for row in rows:
         try:
             there = os.stat(row.path)
-            size = there.st_size
-            if row.size not in (-1, size):
-                done.changed.append(row.path)
+            if row.size not in (-1, there.st_size):
+                wrong["file-changed"].append(row.path)
             elif not stat.S_ISREG(there.st_mode):
-                done.unreadable.append(row.path)
+                wrong["file-unreadable"].append(row.path)
             elif row.digest and row.path in wanted:
-                kind = row.digest.partition("=")[0]
                 compared += 1
-                if file_digest(row.path, kind) != row.digest.rstrip("="):
-                    done.changed.append(row.path)
+                if file_digest(row.path, row.digest.partition("=")[0]) != row.digest.rstrip("="):
+                    wrong["file-changed"].append(row.path)
         except (FileNotFoundError, NotADirectoryError):
-            done.missing.append(row.path)
+            wrong["file-missing"].append(row.path)
         except (OSError, ValueError, TypeError):  # a hash that this Python does not know, or of no length of its own
-            done.unreadable.append(row.path)
-    return done._replace(compared=compared)
+            wrong["file-unreadable"].append(row.path)
+    return compared, wrong
 
 
 def _sample(rows: list[RecordRow]) -> list[RecordRow]:
@@ -1887,23 +1241,16 @@ def _sample(rows: list[RecordRow]) -> list[RecordRow]:
     ]
 
 
-def read_records(
-    found: Mapping[str, Installed],
-) -> tuple[dict[str, list[RecordRow] | None], dict[str, UnreadableError]]:
-    """Every distribution's RECORD, and those that cannot be read."""
-    records: dict[str, list[RecordRow] | None] = {}
-    broken: dict[str, UnreadableError] = {}
+def read_records(found: Mapping[str, Installed]) -> dict[str, list[RecordRow] | UnreadableError | None]:
+    """Every distribution's RECORD; None where there is none, and an error where it cannot be read."""
+    records: dict[str, list[RecordRow] | UnreadableError | None] = {}
     for name, one in found.items():
         try:
             records[name] = read_record(one)
         except UnreadableError as error:
-            broken[name] = error
-    return records, broken
+            records[name] = error
+    return records
 
-
-# --- collisions
-#
-# Two distributions that own the same file, with different contents: whose is on disk now.
 
 class _Pair(NamedTuple):
     """`owner` must have the files, `other` also claims them. None of both must where the lock has no order."""
@@ -1914,7 +1261,7 @@ class _Pair(NamedTuple):
 
 
 def check_collisions(
-    asked: Asked, found: Mapping[str, Installed], records: Mapping[str, list[RecordRow] | None]
+    asked: Asked, found: Mapping[str, Installed], records: Mapping[str, list[RecordRow] | UnreadableError | None]
 ) -> tuple[Group, set[tuple[str, str]]]:
     """The collisions, and the files whose RECORD need not hold for a distribution, as another one's are there."""
     findings: list[Finding] = []
@@ -1942,15 +1289,16 @@ def check_collisions(
             }
             command = asked.again(pair.other, pair.owner)
             findings.append(Finding("collision" if strange else "collision-order", values, command))
-    return Group("collisions", tuple(findings), "collisions", {}), excused
+    return Group("collisions", findings), excused
 
 
 def _shared(
-    asked: Asked, records: Mapping[str, list[RecordRow] | None]
+    asked: Asked, records: Mapping[str, list[RecordRow] | UnreadableError | None]
 ) -> dict[_Pair, list[tuple[RecordRow, RecordRow]]]:
     owners: dict[str, list[tuple[str, RecordRow]]] = {}
     for name in sorted(records):
-        for row in records[name] or ():
+        rows = records[name]
+        for row in rows if isinstance(rows, list) else ():
             if row.digest:
                 owners.setdefault(row.path, []).append((name, row))
     pairs: dict[_Pair, list[tuple[RecordRow, RecordRow]]] = {}
@@ -1959,8 +1307,8 @@ def _shared(
             for other, other_row in claims[at + 1 :]:
                 pair = _pair(asked, one, other)
                 if row.digest != other_row.digest and pair is not None:
-                    rows = (row, other_row) if pair.owner == one else (other_row, row)
-                    pairs.setdefault(pair, []).append(rows)
+                    both = (row, other_row) if pair.owner == one else (other_row, row)
+                    pairs.setdefault(pair, []).append(both)
     return pairs
 
 
@@ -1989,67 +1337,29 @@ def _module(owner: Installed, rows: list[tuple[RecordRow, RecordRow]]) -> str:
     return path.split("/")[0] if not path.startswith("..") else os.path.basename(path)
 
 
-# --- requirements
-#
-# `pip check`, without the complaints that the lock's facts expect.
-
-_SECONDS_OF_PIP = 300
-_COMPLAINT = re.compile(r"(\S+) (\S+) (?:requires ([A-Za-z0-9._-]+)|has requirement ([A-Za-z0-9._-]+))")
-
-
-def check_requirements(asked: Asked) -> Group:
-    """Whether every distribution has what it asks for.
-
-    Without PYTHONPATH, on which CANN puts distributions of its own that pip cannot judge.
-    """
-    environ = {key: value for key, value in asked.environ.items() if not key.startswith("PIP_")}
-    command = [sys.executable, "-I", "-m", "pip", "--disable-pip-version-check", "check"]
-    try:
-        done = subprocess.run(  # noqa: S603  the environment's own pip
-            command,
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_SECONDS_OF_PIP,
-            check=False,
-        )
-        complaints = done.stdout.decode("utf-8", "replace").splitlines()
-        errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    except (OSError, subprocess.SubprocessError) as error:
-        return _failed(asked, str(error))
-    if any(line.endswith("No module named pip") for line in errors):
-        return Group("requirements", (Finding("pip-missing", {"python": asked.python}),), "", {})
-    findings: list[Finding] = []
-    expected = 0
-    for line in complaints:
-        if _expected(asked, line):
-            expected += 1
-        elif line.strip() and not line.startswith("No broken requirements found"):
-            findings.append(Finding("requirement-broken", {"complaint": line.strip(), "install": asked.install}))
-    if done.returncode not in (0, 1) or (done.returncode == 1 and not complaints):
-        return _failed(asked, errors[-1] if errors else f"exit status {done.returncode}")
-    note = "requirements-but" if expected else "requirements"
-    return Group("requirements", tuple(findings), note, {"count": str(expected)})
-
-
-def _failed(asked: Asked, error: str) -> Group:
-    return Group("requirements", (Finding("pip-failed", {"error": error, "python": asked.python}),), "", {})
-
-
-def _expected(asked: Asked, line: str) -> bool:
-    match = _COMPLAINT.match(line)
-    if match is None:
-        return False
-    package, version, name = canonical_name(match[1]), canonical_version(match[2]), canonical_name(match[3] or match[4])
-    return any((package, name) == (row[0], row[2]) and same_version(version, row[1]) for row in asked.lock.overrides)
-
-
 # --- report
 #
 # What is printed: a line for each group while the checks run, then what differs; or one JSON object.
 
 _ENDS = ("system-differs", "processor-differs", "python-differs", "environment-other")
 _SYSTEM = ("machine", "cann", "hdk", "soc")
+# What does not fail
+WARNINGS = (
+    "cann-file-unreadable",
+    "cann-half-active",
+    "distribution-conda",
+    "distribution-extra",
+    "distribution-leftover",
+    "hdk-file-unreadable",
+    "hdk-not-running",
+    "hdk-unmet",
+    "import-untried",
+    "npu-absent",
+    "pip-missing",
+    "python-shared",
+    "soc-unknown",
+    "soc-unnamed",
+)
 
 
 class UnwritableError(Exception):
@@ -2061,7 +1371,8 @@ class Report:
 
     def __init__(self, asked: Asked, language: str, *, as_json: bool, lenient: bool) -> None:
         self._asked = asked
-        self._language = 1 if language == "zh" else 0
+        self._language = language
+        self._texts = asked.lock.texts[language]
         self._as_json = as_json
         self._lenient = lenient
         self._groups: list[Group] = []
@@ -2069,15 +1380,16 @@ class Report:
     def begin(self) -> None:
         """The line above all."""
         lock = self._asked.lock
-        self._say(self._fill(LABELS["head"], {"stack": lock.stack, "target": lock.target}))
+        self._say(self._fill("label-head", {"stack": lock.stack, "target": lock.target}))
 
     def add(self, group: Group) -> None:
         """A group that was checked."""
         self._groups.append(group)
-        state = self._state(group)
-        note = self._fill(NOTES[group.note], group.values) if not group.findings else self._counted(group)
-        cells = [_padded(TITLES[group.name][self._language], 13), _padded(STATES[state][self._language], 7), note]
-        self._say("  " + "  ".join(cells).rstrip())
+        codes = [finding.code for finding in group.findings]
+        counted = [f"{code} ({codes.count(code)})" if codes.count(code) > 1 else code for code in dict.fromkeys(codes)]
+        note = ", ".join(counted) or self._fill(f"note-{group.note or group.name}", group.values)
+        state = self._texts[f"state-{self._state(group)}"]
+        self._say("  " + "  ".join([_padded(self._texts[f"group-{group.name}"], 13), _padded(state, 7), note]).rstrip())
 
     @property
     def is_hopeless(self) -> bool:
@@ -2088,85 +1400,73 @@ class Report:
     def told(self, group: Group) -> str:
         """A line for each finding, for install.sh: its state, what differs and why, and what mends it, between tabs."""
         rows = []
-        for finding in group.findings:
-            what, why, mend = self._sentences(finding)
-            state = "warning" if self._is_warning(group, finding) else "wrong"
-            said = self._fill(LABELS["because"], {"what": what, "why": why})
-            rows.append("\t".join(map(printable, (state, said, mend))) + "\n")
+        for row in self._findings(group):
+            cells = (row["state"], self._fill("label-because", row), row["mend"])
+            rows.append("\t".join(map(printable, cells)) + "\n")
         return "".join(rows)
 
     def end(self) -> int:
         """Everything that differs, and the exit status."""
-        found = [(group, finding) for group in self._groups for finding in group.findings]
-        wrong = [finding for group, finding in found if not self._is_warning(group, finding)]
-        counts = {"wrong": str(len(wrong)), "warnings": str(len(found) - len(wrong))}
+        rows = [row for group in self._groups for row in self._findings(group)]
+        wrong = sum(row["state"] == "wrong" for row in rows)
         if self._as_json:
-            self._write(_json(self._object(counts)))
-        for group, finding in sorted(found, key=lambda pair: self._is_warning(*pair)):
-            what, why, mend = self._sentences(finding)
-            label = "warning" if self._is_warning(group, finding) else "wrong"
+            self._write(json.dumps(self._object(wrong, len(rows) - wrong), indent=2, ensure_ascii=True))
+        for row in sorted(rows, key=lambda row: row["state"] == "warning"):
             self._say("")
-            self._say(self._fill(LABELS[label], {"what": what}) + f"  [{finding.code}]")
-            self._say(self._fill(LABELS["why"], {"why": why}))
-            self._say(self._fill(LABELS["mend"], {"mend": mend}))
+            self._say(self._fill(f"label-{row['state']}", row) + f"  [{row['code']}]")
+            self._say(self._fill("label-why", row))
+            self._say(self._fill("label-mend", row))
         self._say("")
         if self.is_hopeless:
-            self._say(self._fill(LABELS["ended"], {}))
-        self._say(self._fill(LABELS["differs" if wrong else "as-locked"], counts))
+            self._say(self._texts["label-ended"])
+        counts = {"wrong": str(wrong), "warnings": str(len(rows) - wrong)}
+        self._say(self._fill("label-differs" if wrong else "label-as-locked", counts))
         return 1 if wrong else 0
 
-    def _object(self, counts: Mapping[str, str]) -> dict[str, Any]:
+    def _object(self, wrong: int, warnings: int) -> dict[str, Any]:
         lock = self._asked.lock
         return {
             "schema": 1,
-            "language": "zh" if self._language else "en",
-            "status": "differs" if int(counts["wrong"]) else "as-locked",
+            "language": self._language,
+            "status": "differs" if wrong else "as-locked",
             "stack": lock.stack,
             "target": lock.target,
             "python": sys.executable,
-            "wrong": int(counts["wrong"]),
-            "warnings": int(counts["warnings"]),
+            "wrong": wrong,
+            "warnings": warnings,
             "ended": self.is_hopeless,
             "groups": [
                 {
                     "name": group.name,
                     "state": self._state(group),
                     "values": dict(group.values),
-                    "findings": [self._finding(group, finding) for finding in group.findings],
+                    "findings": self._findings(group),
                 }
                 for group in self._groups
             ],
         }
 
-    def _finding(self, group: Group, finding: Finding) -> dict[str, Any]:
-        what, why, mend = self._sentences(finding)
-        state = "warning" if self._is_warning(group, finding) else "wrong"
-        values = dict(finding.values)
-        return {"code": finding.code, "state": state, "what": what, "why": why, "mend": mend, "values": values}
-
-    def _sentences(self, finding: Finding) -> tuple[str, str, str]:
-        case = CASES[finding.code]
-        values = {**finding.values, "reason": finding.reason[self._language]}
-        return (
-            self._fill(case.what, values),
-            self._fill(case.why, values),
-            finding.mend or self._fill(case.mend, values),
-        )
+    def _findings(self, group: Group) -> list[dict[str, Any]]:
+        """The findings of a group as they are told."""
+        rows = []
+        for finding in group.findings:
+            values = {**finding.values, "reason": finding.reason.get(self._language, "")}
+            what, why, mend = (self._fill(f"{finding.code}-{part}", values) for part in ("what", "why", "mend"))
+            state = "warning" if self._is_warning(group, finding) else "wrong"
+            row = {"code": finding.code, "state": state, "what": what, "why": why, "mend": finding.mend or mend}
+            rows.append({**row, "values": dict(finding.values)})
+        return rows
 
     def _is_warning(self, group: Group, finding: Finding) -> bool:
-        return CASES[finding.code].warning or (self._lenient and group.name in _SYSTEM)
+        return finding.code in WARNINGS or (self._lenient and group.name in _SYSTEM)
 
     def _state(self, group: Group) -> str:
         warnings = [self._is_warning(group, finding) for finding in group.findings]
         return "ok" if not warnings else "warning" if all(warnings) else "wrong"
 
-    def _counted(self, group: Group) -> str:
-        """The codes of a group's findings, each with how often."""
-        codes = [finding.code for finding in group.findings]
-        return ", ".join(code if codes.count(code) == 1 else f"{code} ({codes.count(code)})" for code in _once(codes))
-
-    def _fill(self, pair: tuple[str, str], values: Mapping[str, str]) -> str:
-        return pair[self._language].format(**values)
+    def _fill(self, code: str, values: Mapping[str, Any]) -> str:
+        """The text of a code; there is none for what a command says alone, and for a note of nothing."""
+        return self._texts.get(code, "").format(**values)
 
     def _say(self, line: str) -> None:
         if not self._as_json:
@@ -2187,14 +1487,6 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(ch if ch.isprintable() else ch.encode("unicode_escape", "surrogatepass").decode() for ch in text)
-
-
-def _json(value: dict[str, Any]) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=True)
-
-
-def _once(items: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(items))
 
 
 def _padded(text: str, width: int) -> str:
@@ -2220,7 +1512,8 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     if sys.stdout is None:  # it is closed: the exit status tells, and no other file may get its number
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.stdout = os.fdopen(1, "w", closefd=False)
-    given = _arguments(arguments)
+    lock = LockedStack.parse(text)
+    given = _arguments(arguments, sorted(lock.texts))
     if given.python and os.path.abspath(given.python) != os.path.abspath(sys.executable):
         why = _no_python(given.python)
         return _refuse(given.python, why) if why else _become(given.python, file, arguments)
@@ -2230,7 +1523,7 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))  # what was begun here ends, too
     folder = os.path.dirname(os.path.abspath(file))
     asked = Asked(
-        LockedStack.parse(text),
+        lock,
         folder,
         dict(os.environ),
         ascend=given.ascend,
@@ -2240,9 +1533,9 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     if given.soc:
         sys.stdout.write(told_soc(ask_npu_smi(asked)))
         return 0
-    report = Report(asked, _language(given.lang), as_json=given.json, lenient=given.skip_system_checks)
+    report = Report(asked, _language(given.lang, lock.texts), as_json=given.json, lenient=given.skip_system_checks)
     if given.cann:
-        group = check_cann(asked) if "cann" in asked.lock.system else Group("cann", (), "", {"found": ""})
+        group = check_cann(asked) if "cann" in asked.lock.system else Group("cann", (), {"found": ""})
         sys.stdout.write(f"found\t{printable(group.values['found'])}\n{report.told(group)}")
         return 0
     if given.hdk:
@@ -2290,11 +1583,11 @@ def checks(asked: Asked) -> Iterator[Group]:
         yield check_hdk(asked, tool)
     if "soc" in system:
         yield check_soc(asked, tool)
-    records, broken = read_records(found)
+    records = read_records(found)
     collisions, excused = check_collisions(asked, found, records)
     colliding = {finding.values["other"] for finding in collisions.findings}
     yield check_distributions(asked, found, trouble, colliding)
-    yield check_files(asked, found, records, broken, excused)
+    yield check_files(asked, found, records, excused)
     yield collisions
     yield check_requirements(asked)
     if asked.lock.imports:
@@ -2316,16 +1609,8 @@ def _become(python: str, file: str, arguments: Sequence[str]) -> int:
 
 def _no_python(path: str) -> str:
     """Why a program is no Python; empty where it is one. Another might end without a word, as if all were well."""
-    try:
-        told = subprocess.run(  # noqa: S603
-            [os.path.abspath(path), "-I", "-c", f"print({_WORD!r})"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-        )
-    except (OSError, ValueError) as error:
-        return getattr(error, "strerror", None) or str(error)
-    return "" if told.stdout.split() == [_WORD.encode()] else "it does not run as Python"
+    ran = run_program([os.path.abspath(path), "-I", "-c", f"print({_WORD!r})"], os.environ)
+    return ran.why or ("" if ran.output.split() == [_WORD] else "it does not run as Python")
 
 
 def _refuse(python: str, why: str) -> int:
@@ -2338,14 +1623,14 @@ def _is_python(arguments: Sequence[str], at: int) -> bool:
     return arguments[at].startswith("--python=") or "--python" in arguments[max(at - 1, 0) : at + 1]
 
 
-def _language(wanted: str | None) -> str:
+def _language(wanted: str | None, known: Collection[str]) -> str:
     for value in (wanted, *map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG"))):
         if value:
-            return "zh" if value.lower().startswith("zh") else "en"
+            return value[:2].lower() if value[:2].lower() in known else "en"
     return "en"
 
 
-def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
+def _arguments(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="verify.py",
         description="Check whether this machine and environment match the lock. Changes nothing.",
@@ -2362,7 +1647,7 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
         "--hdk", action="store_true", help="print what is wrong with the driver, a line each, and nothing else"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    parser.add_argument("--lang", choices=("en", "zh"), help="the language (default: by locale)")
+    parser.add_argument("--lang", choices=languages, help="the language (default: by locale)")
     parser.add_argument(
         "--skip-system-checks", action="store_true", help="only warn if the machine does not match the lock"
     )
@@ -2391,7 +1676,7 @@ LOCK = r"""
 "import_env": {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
 "rewritten": [],
 "absent": {"triton": "triton and triton-ascend both install a package named `triton`. triton's file triton/_C/libtriton.cpython-*.so hides triton-ascend's package of that name, and uninstalling either one deletes files of both. Up to triton-ascend 3.2.0 they must therefore not be in the same environment. On x86_64, torch from PyPI and xgrammar require triton; the guides uninstall it by hand."},
-"driver": [{"by": "CANN 8.3.RC1", "wanted": "hdk >= 25.3.rc1", "ranges": [[[">=", "25.3.rc1"]]], "binding": false, "strength": "vendor", "source": "mindspore.cn/mindformers/docs/en/r1.9.0/installation.html; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.3.RC1.json; sglang docs/platforms/ascend", "reason": ["CANN 8.3 is paired with HDK (driver and firmware) 25.3.RC1; no table that could be read says whether an older one works. The stack's target does not state this driver or a newer one; install.sh checks the machine's. (vendor: mindspore.cn/mindformers/docs/en/r1.9.0/installation.html; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.3.RC1.json; sglang docs/platforms/ascend)", "CANN 8.3 \u7684\u914d\u5957 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff09\u662f 25.3.RC1\uff1b\u80fd\u67e5\u5230\u7684\u8868\u90fd\u6ca1\u6709\u8bf4\u660e\u66f4\u65e7\u7684\u7248\u672c\u80fd\u5426\u4f7f\u7528\u3002\u8f6f\u4ef6\u6808\u7684\u76ee\u6807\u6ca1\u6709\u8bf4\u660e\u8be5\u9a71\u52a8\u6216\u66f4\u65b0\u7684\u9a71\u52a8\uff1binstall.sh \u4f1a\u68c0\u67e5\u673a\u5668\u4e0a\u7684\u9a71\u52a8\u3002\uff08\u5382\u5546\uff1amindspore.cn/mindformers/docs/en/r1.9.0/installation.html; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.3.RC1.json; sglang docs/platforms/ascend\uff09"]}],
+"driver": [{"by": "CANN 8.3.RC1", "wanted": "hdk >= 25.3.rc1", "ranges": [[[">=", "25.3.rc1"]]], "binding": false, "strength": "vendor", "source": "mindspore.cn/mindformers/docs/en/r1.9.0/installation.html; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.3.RC1.json; sglang docs/platforms/ascend", "reason": {"en": "CANN 8.3 is paired with HDK (driver and firmware) 25.3.RC1; no table that could be read says whether an older one works. The stack's target does not state this driver or a newer one; install.sh checks the machine's. (vendor: mindspore.cn/mindformers/docs/en/r1.9.0/installation.html; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.3.RC1.json; sglang docs/platforms/ascend)", "zh": "CANN 8.3 \u7684\u914d\u5957 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff09\u662f 25.3.RC1\uff1b\u80fd\u67e5\u5230\u7684\u8868\u90fd\u6ca1\u6709\u8bf4\u660e\u66f4\u65e7\u7684\u7248\u672c\u80fd\u5426\u4f7f\u7528\u3002\u8f6f\u4ef6\u6808\u7684\u76ee\u6807\u6ca1\u6709\u8bf4\u660e\u8be5\u9a71\u52a8\u6216\u66f4\u65b0\u7684\u9a71\u52a8\uff1binstall.sh \u4f1a\u68c0\u67e5\u673a\u5668\u4e0a\u7684\u9a71\u52a8\u3002\uff08\u5382\u5546\uff1amindspore.cn/mindformers/docs/en/r1.9.0/installation.html; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.3.RC1.json; sglang docs/platforms/ascend\uff09"}}],
 "pins": [
 {"name": "absl-py", "version": "2.3.1", "stage": 7, "sha256": ["eeecf07f0c2a93ace0772c92e596ace6d3d3996c042b2128459aaae2a76de11d"]},
 {"name": "accelerate", "version": "1.12.0", "stage": 7, "sha256": ["3e2091cd341423207e2f084a6654b1efcd250dc326f2a37d6dde446e07cabb11"]},
@@ -2601,7 +1886,403 @@ LOCK = r"""
 {"name": "xxhash", "version": "3.6.0", "stage": 7, "sha256": ["48e6f2ffb07a50b52465a1032c3cf1f4a5683f944acaca8a134a2f23674c2058"]},
 {"name": "yarl", "version": "1.22.0", "stage": 7, "sha256": ["e1b329cb8146d7b736677a2440e422eadd775d1806a81db2d4cded80a48efc1a", "1380560bdba02b6b6c90de54133c81c9f2a453dee9912fe58c1dcced1edb7cff"]},
 {"name": "zipp", "version": "3.23.0", "stage": 7, "sha256": ["071652d6115ed432f5ce1d34c336c0adfd6a884660d1e9712a256d3d3bd4b14e"]}
-]
+],
+"texts": {
+"en": {
+"system-differs-what": "this is {found}, but the lock is for Linux",
+"system-differs-why": "its files are built for Linux",
+"system-differs-mend": "run this on the machine that the lock is for",
+"processor-differs-what": "this machine is {found}, but the lock is for {wanted}",
+"processor-differs-why": "the lock's compiled files run only on {wanted}",
+"processor-differs-mend": "run this on the machine that the lock is for, or set platform = \"linux-{found}\" in the stack's target and lock again",
+"glibc-missing-what": "the C library is not glibc",
+"glibc-missing-why": "the lock's wheels need glibc {wanted} or newer",
+"glibc-missing-mend": "use a system with glibc",
+"glibc-old-what": "glibc is {found}, but the lock needs {wanted} or newer",
+"glibc-old-why": "the lock's compiled files may use functions that an older glibc lacks",
+"glibc-old-mend": "set glibc = \"{found}\" in the stack's target and lock again",
+"python-differs-what": "{python} is Python {found}, but the lock is for {wanted}",
+"python-differs-why": "wheels with compiled modules work with only one minor version of CPython",
+"python-differs-mend": "{fresh}",
+"python-shared-what": "{python} is not in a virtual or conda environment",
+"python-shared-why": "other programs share these distributions and may change them",
+"python-shared-mend": "{fresh}",
+"environment-other-what": "{python} has {found} of the lock's {count} distributions",
+"environment-other-why": "this is not the environment that install.sh installed into, or the installation did not finish",
+"environment-other-mend": "activate that environment, or pass --python PATH; to install it: {install}",
+"cann-inactive-what": "CANN is not active: ASCEND_HOME_PATH is not set",
+"cann-inactive-why": "torch_npu finds CANN's libraries through it",
+"cann-inactive-mend": "install CANN {wanted}, then source its set_env.sh",
+"cann-gone-what": "the active CANN is not there: {variable} is {home}, which is no folder",
+"cann-gone-why": "it was moved or removed after set_env.sh was sourced",
+"cann-gone-mend": "source the set_env.sh of CANN {wanted} in a new shell",
+"cann-half-active-what": "ASCEND_TOOLKIT_HOME is {home}, but ASCEND_HOME_PATH is not set",
+"cann-half-active-why": "torch_npu finds CANN's libraries through ASCEND_HOME_PATH and cannot be imported without",
+"cann-half-active-mend": "source CANN's set_env.sh, which sets both",
+"cann-unreadable-what": "the CANN release in {home} could not be read from {path}: {why}",
+"cann-unreadable-why": "it is unknown whether this is {wanted}, and the installation may be incomplete",
+"cann-unreadable-mend": "source the set_env.sh of CANN {wanted}, or reinstall it if this is its folder",
+"cann-file-unreadable-what": "the CANN version file {path} could not be read: {why}",
+"cann-file-unreadable-why": "the installation may be incomplete",
+"cann-file-unreadable-mend": "reinstall that part of CANN",
+"cann-differs-what": "CANN is {found}, but the lock is for {wanted} (active: {home})",
+"cann-differs-why": "torch_npu and the packages that use it are built for specific CANN releases",
+"cann-differs-mend": "install and activate CANN {wanted}, or set cann = \"{found}\" in the stack's target and lock again",
+"cann-parts-differ-what": "CANN is {found}, but parts of it are from a different release: {list} ({count} in all)",
+"cann-parts-differ-why": "operators and libraries of different releases fail at run time when they are mixed",
+"cann-parts-differ-mend": "reinstall the toolkit, operators and NNAL of CANN {found}",
+"nnal-differs-what": "NNAL is {found}, but CANN is {wanted} ({path})",
+"nnal-differs-why": "NNAL must be the same release as the toolkit",
+"nnal-differs-mend": "install Ascend-cann-nnal {wanted}",
+"hdk-missing-what": "no driver (HDK) was found: {path} does not exist",
+"hdk-missing-why": "the lock is for {wanted} or newer",
+"hdk-missing-mend": "install HDK {wanted} or newer; in a container, mount /usr/local/Ascend/driver",
+"hdk-unreadable-what": "the version of the driver (HDK) could not be read from {path}: {why}",
+"hdk-unreadable-why": "it is unknown whether this is {wanted} or newer",
+"hdk-unreadable-mend": "reinstall the driver, HDK {wanted} or newer",
+"hdk-file-unreadable-what": "the version of the driver (HDK) could not be read from {path}: {why}",
+"hdk-file-unreadable-why": "the installation may be incomplete",
+"hdk-file-unreadable-mend": "reinstall the driver",
+"hdk-old-what": "the driver (HDK) is {found}, but the lock is for {wanted} or newer ({path})",
+"hdk-old-why": "an older driver may lack what the stack uses",
+"hdk-old-mend": "install HDK {wanted} or newer on the machine (a container uses its host's) and restart it, or set hdk = \"{found}\" in the stack's target and lock again",
+"hdk-refused-what": "the driver (HDK) is {found}, and {by} needs {asked} ({path})",
+"hdk-refused-why": "{reason}",
+"hdk-refused-mend": "install driver and firmware that meet {asked} on the machine (a container uses its host's) and restart it",
+"hdk-unmet-what": "the driver (HDK) is {found}, and {by} asks for {asked} ({path})",
+"hdk-unmet-why": "{reason}",
+"hdk-unmet-mend": "install driver and firmware that meet {asked} on the machine (a container uses its host's) and restart it",
+"hdk-not-running-what": "{path} says the driver is {found}, but npu-smi says {running}",
+"hdk-not-running-why": "a new driver takes effect only after a restart",
+"hdk-not-running-mend": "restart the machine",
+"soc-unknown-what": "the SoC is unknown: npu-smi is missing, does not run or shows no NPU",
+"soc-unknown-why": "the lock's binaries and CANN's operators are for {wanted}",
+"soc-unknown-mend": "run this on a machine with NPUs; in a container, pass the devices and mount npu-smi and /usr/local/Ascend/driver, whose lib64 npu-smi needs in LD_LIBRARY_PATH",
+"soc-unnamed-what": "npu-smi reports the chip {chip}, which belongs to no known SoC family",
+"soc-unnamed-why": "the lock's binaries and CANN's operators are for {wanted}",
+"soc-unnamed-mend": "compare the chip with component.soc in matrices/systems.toml",
+"soc-differs-what": "the SoC is {found} ({chip}), but the lock is for {wanted}",
+"soc-differs-why": "binaries and operators for another SoC load but fail when they run",
+"soc-differs-mend": "set soc = \"{found}\" in the stack's target and lock again",
+"npu-absent-what": "this machine has no NPU, so none was tested",
+"npu-absent-why": "only a test on an NPU shows whether torch_npu works",
+"npu-absent-mend": "run this on a machine with NPUs",
+"npu-failed-what": "a tensor computation on the NPU failed: {error}",
+"npu-failed-why": "nothing that uses torch_npu will work",
+"npu-failed-mend": "see the full message: {command}",
+"npu-wrong-what": "the sum of a test tensor on the NPU is {found} instead of 8.0",
+"npu-wrong-why": "operators for another SoC or release give wrong results",
+"npu-wrong-mend": "check that CANN's operator package matches the SoC",
+"distribution-missing-what": "missing {count} of the lock's {total} distributions: {list}",
+"distribution-missing-why": "programs that need them fail when they use them",
+"distribution-missing-mend": "{install}",
+"distribution-differs-what": "{name} is {found}, but the lock has {wanted}",
+"distribution-differs-why": "the lock's versions were resolved together",
+"distribution-differs-mend": "{install}",
+"distribution-elsewhere-what": "{name} {wanted} was installed from a different source: {found}",
+"distribution-elsewhere-why": "the version matches the lock, but the files may not",
+"distribution-elsewhere-mend": "{again}",
+"distribution-editable-what": "{name} {wanted} is an editable installation of {found}",
+"distribution-editable-why": "its files are whatever that folder contains now",
+"distribution-editable-mend": "{again}",
+"distribution-conda-what": "{name} {wanted} was installed by conda",
+"distribution-conda-why": "it is conda's own build, not the lock's file, so its files were not compared",
+"distribution-conda-mend": "{again}",
+"distribution-twice-what": "{name} is installed twice: {one} and {other}",
+"distribution-twice-why": "an installation was interrupted, and files of both are mixed",
+"distribution-twice-mend": "{again} && {install}",
+"distribution-leftover-what": "an interrupted installation left {path} behind",
+"distribution-leftover-why": "pip warns about it every time; nothing uses it",
+"distribution-leftover-mend": "rm -r {path}",
+"distribution-unwanted-what": "{name} is installed but must not be: {reason}",
+"distribution-unwanted-why": "the lock excludes it",
+"distribution-unwanted-mend": "{again}",
+"distribution-extra-what": "not in the lock: {list} ({count} in all)",
+"distribution-extra-why": "the lock says nothing about them, and their files were not checked",
+"metadata-broken-what": "{path} of {name} cannot be read: {why}",
+"metadata-broken-why": "pip and other tools cannot tell what is installed",
+"metadata-broken-mend": "{remove}",
+"record-missing-what": "{name} {version} has no RECORD in {folder}",
+"record-missing-why": "its files cannot be checked, and pip cannot uninstall it",
+"record-missing-mend": "rm -r {folder} && {install}",
+"record-broken-what": "{path} of {name} {version} cannot be read: {why}",
+"record-broken-why": "its files cannot be checked, and pip cannot uninstall it",
+"record-broken-mend": "rm -r {folder} && {install}",
+"file-missing-what": "files of {name} {version} are missing: {list} ({count} in all)",
+"file-missing-why": "something removed or overwrote a part of it",
+"file-missing-mend": "{again}",
+"file-changed-what": "files of {name} {version} were changed after installation: {list} ({count} in all)",
+"file-changed-why": "what runs is not what the lock pins",
+"file-changed-mend": "{again}",
+"file-unreadable-what": "files of {name} {version} cannot be read: {list} ({count} in all)",
+"file-unreadable-why": "they could not be compared",
+"file-unreadable-mend": "{again}",
+"collision-what": "{other}, which is not in the lock, installs the same module `{module}` as {owner}: of {count} files that differ, {theirs} are now from {other} and {ours} from {owner}",
+"collision-why": "the one installed last takes effect, and uninstalling either breaks both",
+"collision-order-what": "{other} and {owner} both install the module `{module}`, and {owner} must be installed last: of {count} files that differ, {theirs} are now from {other} and {ours} from {owner}",
+"collision-order-why": "the one installed last takes effect",
+"requirement-broken-what": "pip check reports: {complaint}",
+"requirement-broken-why": "the lock's facts do not expect this",
+"requirement-broken-mend": "{install}",
+"pip-missing-what": "{python} has no pip, so pip check could not be run",
+"pip-missing-why": "it is unknown whether all requirements are met",
+"pip-missing-mend": "{python} -m ensurepip",
+"pip-failed-what": "pip check failed: {error}",
+"pip-failed-why": "it is unknown whether all requirements are met",
+"pip-failed-mend": "see the full message: {python} -I -m pip check",
+"import-failed-what": "import {name} failed: {error}",
+"import-failed-why": "the stack needs it",
+"import-failed-mend": "see the full message: {command}",
+"import-without-cann-what": "import {name} failed: {library} of CANN or its driver was not found",
+"import-without-cann-why": "it loads torch_npu, which is linked against CANN's libraries; LD_LIBRARY_PATH must include their folder",
+"import-without-cann-mend": "source the activate.sh next to this file and run this again; if it still fails, CANN or its driver lacks files",
+"import-untried-what": "import {name} was not tested: this machine has no NPU and no {library} of CANN or its driver",
+"import-untried-why": "it loads torch_npu, which is linked against that library",
+"import-untried-mend": "run this on a machine with NPUs",
+"import-died-what": "Python crashed on import {name}: {error}",
+"import-died-why": "the stack needs it",
+"import-died-mend": "see the full message: {command}",
+"import-elsewhere-what": "import {name} loads {found}, which is not in this environment",
+"import-elsewhere-why": "PYTHONPATH or the user's site-packages take precedence over the lock's files",
+"import-elsewhere-mend": "unset PYTHONPATH, source CANN's set_env.sh again, and try PYTHONNOUSERSITE=1",
+"group-machine": "machine",
+"group-python": "Python",
+"group-cann": "CANN",
+"group-hdk": "driver (HDK)",
+"group-soc": "SoC",
+"group-distributions": "distributions",
+"group-files": "files",
+"group-collisions": "collisions",
+"group-requirements": "requirements",
+"group-imports": "imports",
+"group-npu": "NPU",
+"note-machine": "{system}, {machine}, glibc {glibc}",
+"note-python": "{found} ({python})",
+"note-cann": "{found} ({home})",
+"note-hdk-any": "{found}; the lock requires no particular version",
+"note-hdk-met": "{found}; required: {asked}",
+"note-hdk-unseen": "none found; required: {asked}",
+"note-hdk-none": "none found; the lock requires none",
+"note-soc": "{found} ({chip})",
+"note-distributions": "{count}, as locked",
+"note-files": "{files} present with the right size, {compared} compared by hash",
+"note-files-kept": "{files} present with the right size, {compared} compared by hash; not checked: {kept}, which the stack rewrites",
+"note-collisions": "none",
+"note-requirements": "pip check reports no problem",
+"note-requirements-but": "pip check reports only problems that the lock expects ({count})",
+"note-imports": "{list}",
+"note-npu": "{count}, the first is {name}; tensor computation works",
+"state-ok": "ok",
+"state-warning": "warning",
+"state-wrong": "ERROR",
+"label-head": "{stack} for {target}",
+"label-wrong": "error: {what}",
+"label-warning": "warning: {what}",
+"label-why": "   why: {why}",
+"label-mend": "   fix: {mend}",
+"label-because": "{what}: {why}",
+"label-ended": "Nothing else was checked: any other difference would only follow from this one.",
+"label-as-locked": "matches the lock (errors: 0, warnings: {warnings})",
+"label-differs": "differs from the lock (errors: {wrong}, warnings: {warnings})"
+},
+"zh": {
+"system-differs-what": "本机系统是 {found}，而锁文件面向 Linux",
+"system-differs-why": "其中的文件都是为 Linux 构建的",
+"system-differs-mend": "请在锁文件面向的机器上运行",
+"processor-differs-what": "本机处理器架构是 {found}，而锁文件面向 {wanted}",
+"processor-differs-why": "锁文件中编译好的文件只能在 {wanted} 上运行",
+"processor-differs-mend": "请在锁文件面向的机器上运行；或为本机锁定：在软件栈的目标中设置 platform = \"linux-{found}\"",
+"glibc-missing-what": "C 库不是 glibc",
+"glibc-missing-why": "锁文件中的 wheel 需要 glibc {wanted} 或更新版本",
+"glibc-missing-mend": "请使用带 glibc 的系统",
+"glibc-old-what": "glibc 是 {found}，而锁文件需要 {wanted} 或更新版本",
+"glibc-old-why": "锁文件中编译好的文件可能用到旧版 glibc 没有的函数",
+"glibc-old-mend": "在软件栈的目标中设置 glibc = \"{found}\" 并重新锁定",
+"python-differs-what": "{python} 是 Python {found}，而锁文件面向 {wanted}",
+"python-differs-why": "含编译模块的 wheel 只适用于一个 CPython 版本",
+"python-differs-mend": "{fresh}",
+"python-shared-what": "{python} 不在虚拟环境或 conda 环境中",
+"python-shared-why": "其他程序共用并可能改动这些软件包",
+"python-shared-mend": "{fresh}",
+"environment-other-what": "{python} 中只有锁文件 {count} 个软件包中的 {found} 个",
+"environment-other-why": "它不是 install.sh 建立的环境，或者安装没有完成",
+"environment-other-mend": "激活该环境，或用 --python PATH 指明；若要安装：{install}",
+"cann-inactive-what": "CANN 未激活：ASCEND_HOME_PATH 未设置",
+"cann-inactive-why": "torch_npu 靠它找到 CANN 的库",
+"cann-inactive-mend": "安装 CANN {wanted}，然后 source 它的 set_env.sh",
+"cann-gone-what": "已激活的 CANN 不存在：{variable} 是 {home}，没有这个目录",
+"cann-gone-why": "source set_env.sh 之后，它被移动或删除了",
+"cann-gone-mend": "在新的 shell 中 source CANN {wanted} 的 set_env.sh",
+"cann-half-active-what": "ASCEND_TOOLKIT_HOME 是 {home}，但 ASCEND_HOME_PATH 未设置",
+"cann-half-active-why": "torch_npu 靠 ASCEND_HOME_PATH 找到 CANN 的库，缺少它就无法导入",
+"cann-half-active-mend": "source CANN 的 set_env.sh，它会设置这两个变量",
+"cann-unreadable-what": "无法从 {path} 读出 {home} 中 CANN 的版本：{why}",
+"cann-unreadable-why": "无法判断它是否为 {wanted}，安装也可能不完整",
+"cann-unreadable-mend": "source CANN {wanted} 的 set_env.sh；若这正是它的目录，则重新安装",
+"cann-file-unreadable-what": "无法读取 CANN 的版本文件 {path}：{why}",
+"cann-file-unreadable-why": "安装可能不完整",
+"cann-file-unreadable-mend": "重新安装 CANN 的这一部分",
+"cann-differs-what": "CANN 是 {found}，而锁文件面向 {wanted}（已激活：{home}）",
+"cann-differs-why": "torch_npu 及其上层的包只针对特定的 CANN 版本构建",
+"cann-differs-mend": "安装并激活 CANN {wanted}，或在软件栈的目标中设置 cann = \"{found}\" 并重新锁定",
+"cann-parts-differ-what": "CANN 是 {found}，但有些部分是另一个版本：{list}（共 {count} 个）",
+"cann-parts-differ-why": "不同版本的算子与库混用会在运行时失败",
+"cann-parts-differ-mend": "重新安装 CANN {found} 的 toolkit、算子包和 NNAL",
+"nnal-differs-what": "NNAL 是 {found}，而 CANN 是 {wanted}（{path}）",
+"nnal-differs-why": "NNAL 必须与 toolkit 版本相同",
+"nnal-differs-mend": "安装 Ascend-cann-nnal {wanted}",
+"hdk-missing-what": "未找到驱动（HDK）：{path} 不存在",
+"hdk-missing-why": "锁文件面向 {wanted} 或更新版本",
+"hdk-missing-mend": "安装 HDK {wanted} 或更新版本；在容器中请挂载 /usr/local/Ascend/driver",
+"hdk-unreadable-what": "无法从 {path} 读出驱动（HDK）版本：{why}",
+"hdk-unreadable-why": "无法判断它是否为 {wanted} 或更新版本",
+"hdk-unreadable-mend": "重新安装驱动，HDK {wanted} 或更新版本",
+"hdk-file-unreadable-what": "无法从 {path} 读出驱动（HDK）版本：{why}",
+"hdk-file-unreadable-why": "安装可能不完整",
+"hdk-file-unreadable-mend": "重新安装驱动",
+"hdk-old-what": "驱动（HDK）是 {found}，而锁文件面向 {wanted} 或更新版本（{path}）",
+"hdk-old-why": "旧驱动可能缺少软件栈用到的功能",
+"hdk-old-mend": "在机器上安装 HDK {wanted} 或更新版本（容器使用宿主机的驱动）并重启；或在软件栈的目标中设置 hdk = \"{found}\" 并重新锁定",
+"hdk-refused-what": "驱动（HDK）是 {found}，而 {by} 需要 {asked}（{path}）",
+"hdk-refused-why": "{reason}",
+"hdk-refused-mend": "在机器上安装满足 {asked} 的驱动和固件（容器使用宿主机的驱动）并重启",
+"hdk-unmet-what": "驱动（HDK）是 {found}，而 {by} 要求 {asked}（{path}）",
+"hdk-unmet-why": "{reason}",
+"hdk-unmet-mend": "在机器上安装满足 {asked} 的驱动和固件（容器使用宿主机的驱动）并重启",
+"hdk-not-running-what": "{path} 中的驱动是 {found}，而 npu-smi 显示 {running}",
+"hdk-not-running-why": "新驱动在重启后才会运行",
+"hdk-not-running-mend": "重启机器",
+"soc-unknown-what": "无法得知 SoC：没有 npu-smi，或它无法运行，或未显示 NPU",
+"soc-unknown-why": "锁文件中的二进制文件和 CANN 的算子面向 {wanted}",
+"soc-unknown-mend": "请在有 NPU 的机器上运行；在容器中请映射 NPU 设备，并挂载 npu-smi 和 /usr/local/Ascend/driver（npu-smi 需要后者的 lib64 在 LD_LIBRARY_PATH 中）",
+"soc-unnamed-what": "npu-smi 显示的芯片是 {chip}，不属于任何已知系列",
+"soc-unnamed-why": "锁文件中的二进制文件和 CANN 的算子面向 {wanted}",
+"soc-unnamed-mend": "请与 matrices/systems.toml 中的 component.soc 比较",
+"soc-differs-what": "SoC 是 {found}（{chip}），而锁文件面向 {wanted}",
+"soc-differs-why": "面向其他 SoC 的二进制文件和算子可以加载，但运行时会失败",
+"soc-differs-mend": "在软件栈的目标中设置 soc = \"{found}\" 并重新锁定",
+"npu-absent-what": "本机没有 NPU，因此未做测试",
+"npu-absent-why": "只有在 NPU 上才能判断 torch_npu 能否工作",
+"npu-absent-mend": "请在有 NPU 的机器上运行",
+"npu-failed-what": "无法在 NPU 上计算张量：{error}",
+"npu-failed-why": "使用 torch_npu 的一切都无法工作",
+"npu-failed-mend": "查看完整信息：{command}",
+"npu-wrong-what": "NPU 上的求和结果是 {found}，应为 8.0",
+"npu-wrong-why": "其他 SoC 或版本的算子会算错",
+"npu-wrong-mend": "请核对 CANN 算子包与 SoC 是否匹配",
+"distribution-missing-what": "锁文件的 {total} 个软件包中有 {count} 个未安装：{list}",
+"distribution-missing-why": "需要它们的程序会在使用时失败",
+"distribution-missing-mend": "{install}",
+"distribution-differs-what": "{name} 是 {found}，而锁文件中是 {wanted}",
+"distribution-differs-why": "锁文件中的版本是一起求解的",
+"distribution-differs-mend": "{install}",
+"distribution-elsewhere-what": "{name} {wanted} 的安装来源不同：{found}",
+"distribution-elsewhere-why": "版本与锁文件相同，文件却未必",
+"distribution-elsewhere-mend": "{again}",
+"distribution-editable-what": "{name} {wanted} 是 {found} 的可编辑安装",
+"distribution-editable-why": "它的文件取决于该目录当前的内容",
+"distribution-editable-mend": "{again}",
+"distribution-conda-what": "{name} {wanted} 是由 conda 安装的",
+"distribution-conda-why": "它是 conda 构建的，不是锁文件中的文件，因此未做比较",
+"distribution-conda-mend": "{again}",
+"distribution-twice-what": "{name} 存在两份：{one} 和 {other}",
+"distribution-twice-why": "安装曾被中断，文件来自两份",
+"distribution-twice-mend": "{again} && {install}",
+"distribution-leftover-what": "一次中断的安装留下了 {path}",
+"distribution-leftover-why": "pip 每次都会警告；没有程序使用它",
+"distribution-leftover-mend": "rm -r {path}",
+"distribution-unwanted-what": "{name} 不应安装：{reason}",
+"distribution-unwanted-why": "锁文件将其排除在外",
+"distribution-unwanted-mend": "{again}",
+"distribution-extra-what": "不属于锁文件：{list}（共 {count} 个）",
+"distribution-extra-why": "锁文件没有说明它们，它们带来的内容也未检查",
+"metadata-broken-what": "无法读取 {name} 的 {path}：{why}",
+"metadata-broken-why": "pip 等程序无法得知安装了什么",
+"metadata-broken-mend": "{remove}",
+"record-missing-what": "{name} {version} 在 {folder} 中没有 RECORD",
+"record-missing-why": "无法判断文件是否与安装时一致，pip 也无法卸载它",
+"record-missing-mend": "rm -r {folder} && {install}",
+"record-broken-what": "无法读取 {name} {version} 的 {path}：{why}",
+"record-broken-why": "无法判断文件是否与安装时一致，pip 也无法卸载它",
+"record-broken-mend": "rm -r {folder} && {install}",
+"file-missing-what": "{name} {version} 缺少文件：{list}（共 {count} 个）",
+"file-missing-why": "有程序删除或覆盖了它的一部分",
+"file-missing-mend": "{again}",
+"file-changed-what": "{name} {version} 的文件与安装时不同：{list}（共 {count} 个）",
+"file-changed-why": "实际运行的不是锁文件固定的内容",
+"file-changed-mend": "{again}",
+"file-unreadable-what": "无法读取 {name} {version} 的文件：{list}（共 {count} 个）",
+"file-unreadable-why": "无法比较它们",
+"file-unreadable-mend": "{again}",
+"collision-what": "锁文件之外的 {other} 与 {owner} 都提供模块 `{module}`：在 {count} 个不同的文件中，{theirs} 个现在来自 {other}，{ours} 个来自 {owner}",
+"collision-why": "后安装的一方生效，卸载任何一方都会破坏双方",
+"collision-order-what": "{other} 与 {owner} 都提供模块 `{module}`，且 {owner} 必须最后安装：在 {count} 个不同的文件中，{theirs} 个现在来自 {other}，{ours} 个来自 {owner}",
+"collision-order-why": "后安装的一方生效",
+"requirement-broken-what": "pip check 报告：{complaint}",
+"requirement-broken-why": "锁文件中的事实没有预期这一点",
+"requirement-broken-mend": "{install}",
+"pip-missing-what": "{python} 没有 pip，因此未运行 pip check",
+"pip-missing-why": "无法判断依赖是否都满足",
+"pip-missing-mend": "{python} -m ensurepip",
+"pip-failed-what": "pip check 运行失败：{error}",
+"pip-failed-why": "无法判断依赖是否都满足",
+"pip-failed-mend": "查看完整信息：{python} -I -m pip check",
+"import-failed-what": "import {name} 失败：{error}",
+"import-failed-why": "软件栈需要它",
+"import-failed-mend": "查看完整信息：{command}",
+"import-without-cann-what": "import {name} 失败：找不到 CANN 或其驱动的 {library}",
+"import-without-cann-why": "该模块会加载 torch_npu，后者链接 CANN 的库，须由 LD_LIBRARY_PATH 指明其位置",
+"import-without-cann-mend": "source 与本文件同目录的 activate.sh 后重新运行；若仍失败，则 CANN 或其驱动缺少文件",
+"import-untried-what": "未能尝试 import {name}：本机没有 NPU，也没有 CANN 或其驱动的 {library}",
+"import-untried-why": "该模块会加载 torch_npu，后者链接该库",
+"import-untried-mend": "请在有 NPU 的机器上运行",
+"import-died-what": "import {name} 时 Python 崩溃：{error}",
+"import-died-why": "软件栈需要它",
+"import-died-mend": "查看完整信息：{command}",
+"import-elsewhere-what": "import {name} 得到的是 {found}，它不在此环境中",
+"import-elsewhere-why": "PYTHONPATH 或用户的 site-packages 优先于锁文件中的文件",
+"import-elsewhere-mend": "unset PYTHONPATH 后重新 source CANN 的 set_env.sh，并尝试 PYTHONNOUSERSITE=1",
+"group-machine": "机器",
+"group-python": "Python",
+"group-cann": "CANN",
+"group-hdk": "驱动 (HDK)",
+"group-soc": "SoC",
+"group-distributions": "软件包",
+"group-files": "文件",
+"group-collisions": "冲突",
+"group-requirements": "依赖",
+"group-imports": "导入",
+"group-npu": "NPU",
+"note-machine": "{system}, {machine}, glibc {glibc}",
+"note-python": "{found} ({python})",
+"note-cann": "{found} ({home})",
+"note-hdk-any": "{found}；锁文件未指定版本",
+"note-hdk-met": "{found}；要求：{asked}",
+"note-hdk-unseen": "未找到；要求：{asked}",
+"note-hdk-none": "未找到；锁文件也未要求",
+"note-soc": "{found} ({chip})",
+"note-distributions": "{count} 个，与锁文件一致",
+"note-files": "{files} 个文件大小一致，其中 {compared} 个比较了哈希",
+"note-files-kept": "{files} 个文件大小一致，其中 {compared} 个比较了哈希；未检查 {kept}（软件栈会改写它们）",
+"note-collisions": "无",
+"note-requirements": "pip check 没有报告问题",
+"note-requirements-but": "pip check 只报告了锁文件预期之内的问题（{count} 个）",
+"note-imports": "{list}",
+"note-npu": "{count} 个，第一个是 {name}；张量计算正常",
+"state-ok": "正常",
+"state-warning": "警告",
+"state-wrong": "错误",
+"label-head": "{stack}，目标 {target}",
+"label-wrong": "错误：{what}",
+"label-warning": "警告：{what}",
+"label-why": "  原因：{why}",
+"label-mend": "  修复：{mend}",
+"label-because": "{what}：{why}",
+"label-ended": "其余未检查：它们只会是由此引起的后果。",
+"label-as-locked": "与锁文件一致（错误：0，警告：{warnings}）",
+"label-differs": "与锁文件不一致（错误：{wrong}，警告：{warnings}）"
+}
+}
 }
 """
 

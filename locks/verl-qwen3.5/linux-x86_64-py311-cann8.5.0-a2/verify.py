@@ -159,43 +159,13 @@ def _build_rank(build: int | None) -> int:
     return -1 if build is None else build
 
 
-# --- finding
+# --- check
 #
-# What a check has to tell.
+# What checks stand on: the lock, what a run was asked, what they tell, and files that others wrote.
 
-@dataclass(frozen=True)
-class Finding:
-    """Something that is not as locked, or could not be told.
+_LONGEST_FILE = 1 << 20
+_SECONDS = 60
 
-    `code` begins the codes of its texts, `-what`, `-why` and `-mend`; `values` fills their placeholders. `mend` is a
-    command that is better than the text, `reason` what `{reason}` stands for in each language.
-    """
-
-    code: str
-    values: Mapping[str, str]
-    mend: str = ""
-    reason: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Group:
-    """What one check found. `note` is the code of the text for the line of a group that is fine."""
-
-    name: str
-    findings: tuple[Finding, ...]
-    note: str
-    values: Mapping[str, str]
-
-
-def some(items: list[str], most: int = 3) -> dict[str, str]:
-    """The values `list` and `count` of a sentence that names a few of many."""
-    text = ", ".join(items[:most])
-    return {"list": text if len(items) <= most else f"{text}, …", "count": str(len(items))}
-
-
-# --- locked
-#
-# The part of a lock that can be checked on a machine.
 
 class LockedDistribution(NamedTuple):
     """A pin. `stage` says when it is installed; `sha256` are its files, of which none is known before for a build.
@@ -207,7 +177,7 @@ class LockedDistribution(NamedTuple):
     version: str
     stage: int
     built: bool = False
-    sha256: tuple[str, ...] = ()
+    sha256: Sequence[str] = ()
     commit: str = ""
     editable: bool = False
 
@@ -221,7 +191,7 @@ class DriverNeed(NamedTuple):
 
     by: str
     wanted: str
-    ranges: tuple[tuple[tuple[str, str], ...], ...]
+    ranges: Sequence[Sequence[Sequence[str]]]
     binding: bool
     strength: str
     source: str
@@ -239,29 +209,20 @@ class LockedStack:
     glibc: str
     system: Mapping[str, str] = field(default_factory=dict)
     pins: Mapping[str, LockedDistribution] = field(default_factory=dict)
-    overrides: frozenset[tuple[str, str, str]] = frozenset()
-    imports: tuple[str, ...] = ()
+    overrides: Sequence[Sequence[str]] = ()
+    imports: Sequence[str] = ()
     import_env: Mapping[str, str] = field(default_factory=dict)
-    rewritten: frozenset[str] = frozenset()
+    rewritten: Sequence[str] = ()
     absent: Mapping[str, str] = field(default_factory=dict)
-    driver: tuple[DriverNeed, ...] = ()
+    driver: Sequence[DriverNeed] = ()
     texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, text: str) -> LockedStack:
         """Read the lock's data, which is the last text of this file."""
         raw: dict[str, Any] = json.loads(text)
-        pins = [LockedDistribution(**{**pin, "sha256": tuple(pin.get("sha256", ()))}) for pin in raw["pins"]]
-        return cls(
-            **{
-                **raw,
-                "pins": {pin.name: pin for pin in pins},
-                "overrides": frozenset(map(tuple, raw["overrides"])),
-                "imports": tuple(raw["imports"]),
-                "rewritten": frozenset(raw.get("rewritten", ())),
-                "driver": tuple(DriverNeed(**need) for need in raw.get("driver", ())),
-            }
-        )
+        pins = {pin["name"]: LockedDistribution(**pin) for pin in raw["pins"]}
+        return cls(**{**raw, "pins": pins, "driver": [DriverNeed(**need) for need in raw["driver"]]})
 
 
 def is_shared() -> bool:
@@ -318,12 +279,34 @@ class Asked:
         return " && ".join([*commands, self.install])
 
 
-# --- reading
-#
-# Files that others wrote, and what programs answer: each may be missing, cut short or no text at all.
+@dataclass(frozen=True)
+class Finding:
+    """Something that is not as locked, or could not be told.
 
-_LONGEST_FILE = 1 << 20
-_SECONDS = 60
+    `code` begins the codes of its texts, `-what`, `-why` and `-mend`; `values` fills their placeholders. `mend` is a
+    command that is better than the text, `reason` what `{reason}` stands for in each language.
+    """
+
+    code: str
+    values: Mapping[str, str]
+    mend: str = ""
+    reason: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Group:
+    """What one check found. `note` is the code of the text for the line of a group that is fine, if not its name."""
+
+    name: str
+    findings: Sequence[Finding]
+    values: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
+
+
+def some(items: Sequence[str], most: int = 3) -> dict[str, str]:
+    """The values `list` and `count` of a sentence that names a few of many."""
+    text = ", ".join(items[:most])
+    return {"list": text if len(items) <= most else f"{text}, …", "count": str(len(items))}
 
 
 class UnreadableError(Exception):
@@ -375,20 +358,81 @@ def assignments(text: str) -> dict[str, str]:
     return found
 
 
-def answer(command: Sequence[str], environ: Mapping[str, str]) -> str | None:
-    """What a program prints; None where it is not there, fails or hangs."""
+class Ran(NamedTuple):
+    """What a program printed, and how it ended: with a status, or without one, and why."""
+
+    status: int | None
+    output: str
+    errors: list[str]
+    why: str
+
+
+def run_program(command: Sequence[str], environ: Mapping[str, str], seconds: int = _SECONDS) -> Ran:
+    """Run a program that the machine or the environment has, for at most so long."""
     try:
-        done = subprocess.run(  # noqa: S603  what the machine itself has
-            command, env=dict(environ), stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
+        done = subprocess.run(  # noqa: S603
+            command, env=dict(environ), stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False
         )
-    except (OSError, ValueError, subprocess.SubprocessError):
-        return None
-    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
+    except subprocess.TimeoutExpired as error:
+        output = (error.stdout or b"").decode("utf-8", "replace")
+        return Ran(None, output, [], f"it took more than {seconds // 60} minutes")
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        return Ran(None, "", [], getattr(error, "strerror", None) or str(error))
+    errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return Ran(done.returncode, done.stdout.decode("utf-8", "replace"), errors, "")
 
 
-# --- distributions
+# --- environment
 #
-# What is installed against what is locked.
+# The machine, its Python and what is installed there, against what is locked.
+
+def check_machine(asked: Asked) -> Group:
+    """Whether the lock's compiled files can run here at all."""
+    system, _, machine = asked.lock.platform.partition("-")
+    found = {"system": platform.system(), "machine": platform.machine(), "glibc": glibc_version() or "-"}
+    findings: list[Finding] = []
+    if found["system"].lower() != system:
+        findings.append(Finding("system-differs", {"found": found["system"]}))
+    if found["machine"] != machine:
+        findings.append(Finding("processor-differs", {"found": found["machine"], "wanted": machine}))
+    glibc = {"found": found["glibc"], "wanted": asked.lock.glibc}
+    if found["glibc"] == "-":
+        findings.append(Finding("glibc-missing", glibc))
+    elif _numbers(found["glibc"]) < _numbers(asked.lock.glibc):
+        findings.append(Finding("glibc-old", glibc))
+    return Group("machine", findings, found)
+
+
+def check_python(asked: Asked, found: Mapping[str, Installed]) -> Group:
+    """Whether this interpreter takes the lock's wheels, and is the lock's environment, and one of its own."""
+    line = asked.line
+    values = {"found": platform.python_version(), "wanted": line, "python": sys.executable, "fresh": asked.fresh}
+    findings: list[Finding] = []
+    kind = platform.python_implementation()
+    if kind == "CPython" and sysconfig.get_config_var("Py_GIL_DISABLED"):
+        kind = "free-threaded CPython"
+    if kind != "CPython":
+        findings.append(Finding("python-differs", {**values, "found": f"{values['found']} ({kind})"}))
+    elif ".".join(map(str, sys.version_info[:2])) != line:
+        findings.append(Finding("python-differs", values))
+    findings += () if findings else check_environment(asked, found)
+    if not findings and is_shared():
+        findings.append(Finding("python-shared", values))
+    return Group("python", findings, values)
+
+
+def glibc_version() -> str:
+    """`2.36`, or nothing where the C library is another one."""
+    try:
+        name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
+    except (ValueError, OSError, AttributeError):
+        return ""
+    return version if name == "glibc" else ""
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in version.split(".") if part.isdigit()]
+
 
 _VERSION = re.compile(
     r"""
@@ -408,41 +452,23 @@ def canonical_name(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def canonical_version(text: str) -> str:
-    """PEP 440's normal form, `2024.1.5` of `2024.01.05`; a text that is no version stays as it is."""
+def same_version(one: str, other: str) -> bool:
+    """Whether two texts spell one version (PEP 440): `1.0` is `1.0.0`, `2024.01.05` is `2024.1.5`."""
+    return one == other or _version_key(one) == _version_key(other)
+
+
+def _version_key(text: str) -> object:
+    """What all spellings of a version have in common; the text of what is no version."""
     match = _VERSION.fullmatch(text.strip())
     if match is None:
         return text
-    epoch = int(match["epoch"] or 0)
-    version = f"{epoch}!" if epoch else ""
-    version += _counted(match["release"], ".")
-    if match["pre"]:
-        pre = match["pre"].lower()
-        version += f"{_SPELLINGS.get(pre, pre)}{int(match['pre_number'] or 0)}"
-    if match["implied"] or match["post"]:
-        version += f".post{int(match['implied'] or match['post_number'] or 0)}"
-    if match["dev"]:
-        version += f".dev{int(match['dev_number'] or 0)}"
-    if match["local"]:
-        version += "+" + _counted(re.sub("[-_]", ".", match["local"].lower()), ".")
-    return version
-
-
-def same_version(one: str, other: str) -> bool:
-    """Whether two canonical texts spell one version: `1.0` is `1.0.0`."""
-    return one == other or _trimmed(one) == _trimmed(other)
-
-
-def _trimmed(text: str) -> str:
-    match = _VERSION.fullmatch(text)
-    if match is None:
-        return text
-    start, end = match.span("release")
-    return text[:start] + re.sub(r"(\.0)+$", "", match["release"]) + text[end:]
-
-
-def _counted(text: str, mark: str) -> str:
-    return mark.join(str(int(part)) if part.isdigit() else part for part in text.split(mark))
+    epoch, release = int(match["epoch"] or 0), re.sub(r"(\.0+)+$", "", match["release"]).split(".")
+    pre = (match["pre"] or "").lower()
+    post = int(match["implied"] or match["post_number"] or 0) if match["implied"] or match["post"] else None
+    dev = int(match["dev_number"] or 0) if match["dev"] else None
+    local = re.split("[-_.]", (match["local"] or "").lower())
+    parts = [[int(part) if part.isdigit() else part for part in several] for several in (release, local)]
+    return epoch, parts, _SPELLINGS.get(pre, pre), int(match["pre_number"] or 0), post, dev
 
 
 _HEADER = re.compile(rb"^(Name|Version)[ \t]*:[ \t]*([^\r\n]*?)[ \t]*\r?$", re.MULTILINE)
@@ -465,9 +491,8 @@ class Installed(NamedTuple):
         folder = about.get("dir_info")
         if isinstance(folder, dict) and folder.get("editable") is True:
             return re.sub("^file://", "", str(about.get("url", "")))
-        if not self.info.endswith(".dist-info") and not read_names(self.info):
-            return self.root  # setup.py develop, without a list of what it installed
-        return ""
+        listed = not os.path.isdir(self.info) or os.path.isfile(os.path.join(self.info, "installed-files.txt"))
+        return "" if listed or self.info.endswith(".dist-info") else self.root  # setup.py develop
 
 
 def installed_distributions(paths: Iterable[str]) -> tuple[dict[str, Installed], list[Finding]]:
@@ -529,12 +554,7 @@ def _read(root: str, path: str) -> tuple[Installed, list[Finding]]:
         direct = None
         values = {"name": canonical_name(name), "path": os.path.join(path, "direct_url.json"), "why": str(error)}
         findings.append(Finding("metadata-broken", values))
-    return Installed(canonical_name(name), canonical_version(version), root, path, installer, direct), findings
-
-
-def read_names(info: str) -> bool:
-    """Whether an .egg-info knows its files."""
-    return os.path.isfile(os.path.join(info, "installed-files.txt")) or not os.path.isdir(info)
+    return Installed(canonical_name(name), version, root, path, installer, direct), findings
 
 
 _TOOLS = ("pip", "setuptools", "wheel")  # what an environment is made with
@@ -572,7 +592,7 @@ def check_distributions(
         command = f"{asked.python} -m pip uninstall {' '.join(map(shlex.quote, extra))}"
         command = command if all(_is_ours(found[name]) for name in extra) else asked.fresh
         findings.append(Finding("distribution-extra", some(extra, _NAMED), command))
-    return Group("distributions", tuple(findings), "distributions", {"count": str(len(locked))})
+    return Group("distributions", findings, {"count": str(len(locked))})
 
 
 def extra_distributions(asked: Asked, found: Iterable[str]) -> list[str]:
@@ -631,189 +651,41 @@ def _folder(finding: Finding) -> str:
     return finding.values["path"].rpartition("/")[0]
 
 
-# --- machine
-#
-# Processor, C library and Python.
+_SECONDS_OF_PIP = 300
+_COMPLAINT = re.compile(r"(\S+) (\S+) (?:requires ([A-Za-z0-9._-]+)|has requirement ([A-Za-z0-9._-]+))")
 
-def check_machine(asked: Asked) -> Group:
-    """Whether the lock's compiled files can run here at all."""
-    system, _, machine = asked.lock.platform.partition("-")
-    found = {"system": platform.system(), "machine": platform.machine(), "glibc": glibc_version() or "-"}
+
+def check_requirements(asked: Asked) -> Group:
+    """Whether every distribution has what it asks for.
+
+    Without PYTHONPATH, on which CANN puts distributions of its own that pip cannot judge.
+    """
+    environ = {key: value for key, value in asked.environ.items() if not key.startswith("PIP_")}
+    command = [sys.executable, "-I", "-m", "pip", "--disable-pip-version-check", "check"]
+    ran = run_program(command, environ, _SECONDS_OF_PIP)
+    complaints = ran.output.splitlines()
+    if any(line.endswith("No module named pip") for line in ran.errors):
+        return Group("requirements", [Finding("pip-missing", {"python": asked.python})])
+    if ran.status not in (0, 1) or (ran.status == 1 and not complaints):
+        error = ran.why or (ran.errors[-1] if ran.errors else f"exit status {ran.status}")
+        return Group("requirements", [Finding("pip-failed", {"error": error, "python": asked.python})])
     findings: list[Finding] = []
-    if found["system"].lower() != system:
-        findings.append(Finding("system-differs", {"found": found["system"]}))
-    if found["machine"] != machine:
-        findings.append(Finding("processor-differs", {"found": found["machine"], "wanted": machine}))
-    glibc = {"found": found["glibc"], "wanted": asked.lock.glibc}
-    if found["glibc"] == "-":
-        findings.append(Finding("glibc-missing", glibc))
-    elif _numbers(found["glibc"]) < _numbers(asked.lock.glibc):
-        findings.append(Finding("glibc-old", glibc))
-    return Group("machine", tuple(findings), "machine", found)
+    expected = 0
+    for line in complaints:
+        if _expected(asked, line):
+            expected += 1
+        elif line.strip() and not line.startswith("No broken requirements found"):
+            findings.append(Finding("requirement-broken", {"complaint": line.strip(), "install": asked.install}))
+    note = "requirements-but" if expected else "requirements"
+    return Group("requirements", findings, {"count": str(expected)}, note)
 
 
-def check_python(asked: Asked, found: Mapping[str, Installed]) -> Group:
-    """Whether this interpreter takes the lock's wheels, and is the lock's environment, and one of its own."""
-    line = asked.line
-    values = {"found": platform.python_version(), "wanted": line, "python": sys.executable, "fresh": asked.fresh}
-    findings: list[Finding] = []
-    kind = platform.python_implementation()
-    if kind == "CPython" and sysconfig.get_config_var("Py_GIL_DISABLED"):
-        kind = "free-threaded CPython"
-    if kind != "CPython":
-        findings.append(Finding("python-differs", {**values, "found": f"{values['found']} ({kind})"}))
-    elif ".".join(map(str, sys.version_info[:2])) != line:
-        findings.append(Finding("python-differs", values))
-    findings += () if findings else check_environment(asked, found)
-    if not findings and is_shared():
-        findings.append(Finding("python-shared", values))
-    return Group("python", tuple(findings), "python", values)
-
-
-def glibc_version() -> str:
-    """`2.36`, or nothing where the C library is another one."""
-    try:
-        name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
-    except (ValueError, OSError, AttributeError):
-        return ""
-    return version if name == "glibc" else ""
-
-
-def _numbers(version: str) -> list[int]:
-    return [int(part) for part in version.split(".") if part.isdigit()]
-
-
-# --- cann
-#
-# CANN: which release is active, by its own files.
-#
-# `version.info` says `Version=8.2.0.0.201`, which is an internal number, and the
-# release as `version_dir`; `version.cfg` has `[internal:release]`, and beside
-# what runs now a history of what was installed. So only ascend_toolkit_install.info,
-# `*_running_version` and `version_dir` are looked at.
-
-_HOMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")  # set_env.sh sets both; torch_npu goes by the first
-_PARTS = ("toolkit", "runtime", "compiler", "opp", "opp_kernel", "hccl")
-_NNAL_UP = 4  # ATB_HOME_PATH is nnal/atb/latest/atb/cxx_abi_1, the file lies in latest
-
-
-class _Part(NamedTuple):
-    """A part of CANN, its release as written, and the file that says so."""
-
-    name: str
-    text: str
-    path: str
-
-
-def check_cann(asked: Asked) -> Group:
-    """Whether the active CANN is the lock's, all of it of one release."""
-    wanted = asked.lock.system["cann"]
-    variable = next((name for name in _HOMES if asked.environ.get(name)), "")
-    home = asked.environ.get(variable, "")
-    values = {"wanted": wanted, "home": home, "found": "", "variable": variable}
-    if not os.path.isdir(home):
-        command = _activation(asked, "")
-        code = "cann-gone" if home else "cann-inactive"
-        return Group("cann", (Finding(code, values, command and f". {shlex.quote(command)}"),), "", values)
-    parts, findings = _parts(home)
-    if variable != _HOMES[0]:
-        script = f"{home}/set_env.sh"
-        findings.append(
-            Finding("cann-half-active", values, f". {shlex.quote(script)}" if os.path.isfile(script) else "")
-        )
-    if not parts:
-        path = f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info"
-        told = next((finding.values for finding in findings if finding.code == "cann-file-unreadable"), None)
-        told = told or {"path": path, "why": "no such file"}
-        return Group("cann", (Finding("cann-unreadable", {**values, **told}),), "", values)
-    first, release = parts[0]
-    values["found"] = first.text
-    if not release.same_release(SystemVersion.parse(wanted)):
-        command = _activation(asked, wanted)
-        findings.insert(0, Finding("cann-differs", values, command and f". {shlex.quote(command)}"))
-    others = [f"{part.name} {part.text} ({part.path})" for part, other in parts if not other.same_release(release)]
-    if others:
-        findings.append(Finding("cann-parts-differ", {**values, **some(others)}))
-    findings += _nnal(asked, release)
-    return Group("cann", tuple(findings), "cann", values)
-
-
-def _parts(home: str) -> tuple[list[tuple[_Part, SystemVersion]], list[Finding]]:
-    """The releases of the parts, that of the toolkit first, and what could not be read."""
-    found: list[tuple[_Part, SystemVersion]] = []
-    findings: list[Finding] = []
-    for read in (_install_record, _running, _version_dirs):
-        try:
-            for part in read(home):
-                try:
-                    found.append((part, SystemVersion.parse(part.text)))
-                except ValueError as error:
-                    findings.append(Finding("cann-file-unreadable", {"path": part.path, "why": str(error)}))
-        except UnreadableError as error:
-            findings.append(Finding("cann-file-unreadable", error.values))
-    return found, findings
-
-
-def _install_record(home: str) -> Iterator[_Part]:
-    path = f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info"
-    text = read_text(path)
-    if text is not None:
-        version = assignments(text).get("version", "")
-        if not version:
-            raise UnreadableError(path, "it has no line `version=`")
-        yield _Part("toolkit", version, path)
-
-
-def _running(home: str) -> Iterator[_Part]:
-    path = f"{home}/version.cfg"
-    rows = assignments(read_text(path) or "")
-    names = [key[: -len("_running_version")] for key in rows if key.endswith("_running_version")]
-    for name in sorted(names, key=lambda name: (name != "toolkit", name)):
-        pair = re.fullmatch(r"\[[^\]:]*:([^\]:]+)\]", rows[f"{name}_running_version"])
-        if pair is None:
-            raise UnreadableError(path, f"`{name}_running_version` is not [internal:release]")
-        yield _Part(name, pair[1], path)
-
-
-def _version_dirs(home: str) -> Iterator[_Part]:
-    for name in _PARTS:
-        path = f"{home}/{name}/version.info"
-        release = assignments(read_text(path) or "").get("version_dir")
-        if release is not None:
-            yield _Part(name, release, path)
-
-
-def _nnal(asked: Asked, release: SystemVersion) -> Iterator[Finding]:
-    """NNAL must be the same release as the toolkit. Its file says `Version : 8.0.0.B100`."""
-    folder = asked.environ.get("ATB_HOME_PATH", "")
-    for _ in range(_NNAL_UP if folder else 0):
-        path = f"{folder}/version.info"
-        try:
-            found = assignments(read_text(path) or "").get("version")
-            if found is not None:
-                if not SystemVersion.parse(found).same_release(release):
-                    yield Finding("nnal-differs", {"found": found, "wanted": str(release), "path": path})
-                return
-        except UnreadableError as error:
-            yield Finding("cann-file-unreadable", error.values)
-            return
-        except ValueError as error:
-            yield Finding("cann-file-unreadable", {"path": path, "why": str(error)})
-            return
-        folder = os.path.dirname(folder)
-
-
-def _activation(asked: Asked, release: str) -> str:
-    """The set_env.sh that activates this release, or any; nothing where there is none."""
-    homes = [asked.ascend, *(f"{home}/Ascend" for home in (asked.environ.get("HOME"),) if home)]
-    wanted = release or asked.lock.system["cann"]
-    names = [f"cann-{wanted}/set_env.sh", f"ascend-toolkit/{wanted}/set_env.sh"]
-    if not release:
-        names += ["cann/set_env.sh", "ascend-toolkit/set_env.sh"]
-    found: str | None = next(
-        (f"{home}/{name}" for home in homes for name in names if os.path.isfile(f"{home}/{name}")), None
-    )
-    return found or ""
+def _expected(asked: Asked, line: str) -> bool:
+    match = _COMPLAINT.match(line)
+    if match is None:
+        return False
+    package, version, name = canonical_name(match[1]), match[2], canonical_name(match[3] or match[4])
+    return any((package, name) == (row[0], row[2]) and same_version(version, row[1]) for row in asked.lock.overrides)
 
 
 # --- imports
@@ -867,41 +739,27 @@ class ImportRun(NamedTuple):
 def run_python(asked: Asked, code: str, *arguments: str) -> ImportRun:
     """Run code in the environment with the lock's variables; what it `tell`s are the rows."""
     environ = {**asked.environ, **asked.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
-    try:
-        done = subprocess.run(  # noqa: S603  the environment's own Python
-            [sys.executable, "-c", _TELL + code, *arguments],
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_SECONDS_OF_IMPORTS,
-            check=False,
-        )
-        output, errors, status = done.stdout, done.stderr, done.returncode
-    except subprocess.TimeoutExpired as error:
-        output, errors, status = error.stdout or b"", b"", 0
-        ending = f"it took more than {_SECONDS_OF_IMPORTS // 60} minutes"
-    except (OSError, ValueError) as error:
-        return ImportRun([], str(error))
-    else:
-        lines = errors.decode("utf-8", "replace").strip().splitlines()
-        ending = _ending(status, lines[-1] if lines else "")
+    ran = run_program([sys.executable, "-c", _TELL + code, *arguments], environ, _SECONDS_OF_IMPORTS)
     rows = []
-    for line in output.decode("utf-8", "replace").splitlines():
+    for line in ran.output.splitlines():
         try:
             rows.append(dict(json.loads(line)))
         except (ValueError, TypeError):
             continue  # the process died while it wrote
-    return ImportRun(rows, ending)
+    return ImportRun(rows, _ending(ran))
 
 
-def _ending(status: int, last: str) -> str:
-    if status < 0:
-        try:
-            name = signal.Signals(-status).name
-        except ValueError:
-            name = str(-status)
-        return f"killed by {name}" + (f": {last}" if last else "")
-    return last or f"exit status {status}"
+def _ending(ran: Ran) -> str:
+    last = ran.errors[-1] if ran.errors else ""
+    if ran.status is None:
+        return ran.why
+    if ran.status >= 0:
+        return last or f"exit status {ran.status}"
+    try:
+        name = signal.Signals(-ran.status).name
+    except ValueError:
+        name = str(-ran.status)
+    return f"killed by {name}" + (f": {last}" if last else "")
 
 
 def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[str], *, on_npu: bool) -> Group:
@@ -929,7 +787,7 @@ def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[
             if row["path"] and not _within(str(row["path"]), homes):
                 findings.append(Finding("import-elsewhere", {**values, "found": str(row["path"])}))
         left = left[left.index(name) + 1 :]
-    return Group("imports", tuple(findings), "imports", {"list": ", ".join(asked.lock.imports)})
+    return Group("imports", findings, {"list": ", ".join(asked.lock.imports)})
 
 
 def _failure(asked: Asked, values: dict[str, str], error: str, *, on_npu: bool) -> Finding:
@@ -963,13 +821,138 @@ def shown_command(asked: Asked, code: str) -> str:
     return " ".join([*(["env", *variables] if variables else []), asked.python, "-c", shlex.quote(code)])
 
 
-# --- npu
+# --- ascend
 #
-# What npu-smi says, the SoC, and a tensor on the NPU.
+# CANN, the driver, the SoC and a tensor on the NPU: what files of CANN and npu-smi say of them.
 #
-# npu-smi is asked for what it calls Software Version, and for the chip's names:
-# an A2 has a Chip Type and a Chip Name (`Ascend`, `910B4`), an A3 a Chip Name and
-# an NPU Name (`Ascend910`, `9392`). Numbers of cards need not be consecutive.
+# CANN: `version.info` says `Version=8.2.0.0.201`, which is an internal number, and the release as `version_dir`;
+# `version.cfg` has `[internal:release]`, and beside what runs now a history of what was installed. So only
+# ascend_toolkit_install.info, `*_running_version` and `version_dir` are looked at.
+#
+# npu-smi is asked for what it calls Software Version, and for the chip's names: an A2 has a Chip Type and a Chip Name
+# (`Ascend`, `910B4`), an A3 a Chip Name and an NPU Name (`Ascend910`, `9392`). Numbers of cards need not be consecutive.
+
+_HOMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")  # set_env.sh sets both; torch_npu goes by the first
+_PARTS = ("toolkit", "runtime", "compiler", "opp", "opp_kernel", "hccl")
+_NNAL_UP = 4  # ATB_HOME_PATH is nnal/atb/latest/atb/cxx_abi_1, the file lies in latest
+
+
+class _Part(NamedTuple):
+    """A part of CANN, its release as written and as it is compared, and the file that says so."""
+
+    name: str
+    text: str
+    path: str
+    version: SystemVersion
+
+
+def check_cann(asked: Asked) -> Group:
+    """Whether the active CANN is the lock's, all of it of one release."""
+    wanted = asked.lock.system["cann"]
+    variable = next((name for name in _HOMES if asked.environ.get(name)), "")
+    home = asked.environ.get(variable, "")
+    values = {"wanted": wanted, "home": home, "found": "", "variable": variable}
+    if not os.path.isdir(home):
+        code = "cann-gone" if home else "cann-inactive"
+        return Group("cann", [Finding(code, values, _activation(asked, any_release=True))], values)
+    parts, findings = _parts(home)
+    if variable != _HOMES[0]:
+        findings.append(Finding("cann-half-active", values, _sourced([f"{home}/set_env.sh"])))
+    if not parts:
+        told = {"path": f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info", "why": "no such file"}
+        told = next((dict(finding.values) for finding in findings if finding.code == "cann-file-unreadable"), told)
+        return Group("cann", [Finding("cann-unreadable", {**values, **told})], values)
+    first = parts[0]
+    values["found"] = first.text
+    if not first.version.same_release(SystemVersion.parse(wanted)):
+        findings.insert(0, Finding("cann-differs", values, _activation(asked, any_release=False)))
+    others = [part for part in parts if not part.version.same_release(first.version)]
+    if others:
+        named = some([f"{part.name} {part.text} ({part.path})" for part in others])
+        findings.append(Finding("cann-parts-differ", {**values, **named}))
+    findings += _nnal(asked, first.version)
+    return Group("cann", findings, values)
+
+
+def _parts(home: str) -> tuple[list[_Part], list[Finding]]:
+    """The releases of the parts, that of the toolkit first, and what could not be read."""
+    found: list[_Part] = []
+    findings: list[Finding] = []
+    for parts in (_install_record(home), _running(home), *(_version_dir(home, part) for part in _PARTS)):
+        try:
+            found.extend(parts)
+        except UnreadableError as error:
+            findings.append(Finding("cann-file-unreadable", error.values))
+    return found, findings
+
+
+def _part(name: str, text: str, path: str) -> _Part:
+    return _Part(name, text, path, _parsed(text, path))
+
+
+def _install_record(home: str) -> Iterator[_Part]:
+    path = f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info"
+    text = read_text(path)
+    if text is not None:
+        version = assignments(text).get("version", "")
+        if not version:
+            raise UnreadableError(path, "it has no line `version=`")
+        yield _part("toolkit", version, path)
+
+
+def _running(home: str) -> Iterator[_Part]:
+    path = f"{home}/version.cfg"
+    rows = assignments(read_text(path) or "")
+    names = [key[: -len("_running_version")] for key in rows if key.endswith("_running_version")]
+    for name in sorted(names, key=lambda name: (name != "toolkit", name)):
+        pair = re.fullmatch(r"\[[^\]:]*:([^\]:]+)\]", rows[f"{name}_running_version"])
+        if pair is None:
+            raise UnreadableError(path, f"`{name}_running_version` is not [internal:release]")
+        yield _part(name, pair[1], path)
+
+
+def _version_dir(home: str, part: str) -> Iterator[_Part]:
+    path = f"{home}/{part}/version.info"
+    release = assignments(read_text(path) or "").get("version_dir")
+    if release is not None:
+        yield _part(part, release, path)
+
+
+def _nnal(asked: Asked, release: SystemVersion) -> list[Finding]:
+    """NNAL must be the same release as the toolkit. Its file says `Version : 8.0.0.B100`."""
+    folder = asked.environ.get("ATB_HOME_PATH", "")
+    for _ in range(_NNAL_UP if folder else 0):
+        path = f"{folder}/version.info"
+        try:
+            found = assignments(read_text(path) or "").get("version")
+            if found is not None:
+                values = {"found": found, "wanted": str(release), "path": path}
+                return [] if _parsed(found, path).same_release(release) else [Finding("nnal-differs", values)]
+        except UnreadableError as error:
+            return [Finding("cann-file-unreadable", error.values)]
+        folder = os.path.dirname(folder)
+    return []
+
+
+def _activation(asked: Asked, *, any_release: bool) -> str:
+    """The command that activates the lock's release, or any if there is none; nothing where there is none of them."""
+    release = asked.lock.system["cann"]
+    names = [f"cann-{release}", f"ascend-toolkit/{release}", *(["cann", "ascend-toolkit"] if any_release else [])]
+    homes = [asked.ascend, *(f"{home}/Ascend" for home in (asked.environ.get("HOME"),) if home)]
+    return _sourced([f"{home}/{name}/set_env.sh" for home in homes for name in names])
+
+
+def _sourced(scripts: list[str]) -> str:
+    """The command that sources the first of the scripts that is there."""
+    return next((f". {shlex.quote(script)}" for script in scripts if os.path.isfile(script)), "")
+
+
+def _parsed(text: str, where: str) -> SystemVersion:
+    try:
+        return SystemVersion.parse(text)
+    except ValueError as error:
+        raise UnreadableError(where, str(error) if text else "it has no line `Version=`") from None
+
 
 # vllm_ascend/device/hardware.py: ascend910b1 to b4-1; ascend910_9391 and so on; ascend310p1 and so on; ascend950
 _FAMILIES = (("A2", r"910b"), ("A3", r"910_9[0-9]{3}"), ("310P", r"310p"), ("A5", r"950"))
@@ -993,21 +976,26 @@ def ask_npu_smi(asked: Asked) -> NpuTool | None:
     """The answers of npu-smi; None where there is none that answers."""
     folders = [*asked.environ.get("PATH", "").split(os.pathsep), "/usr/local/bin", "/usr/local/sbin"]
     tool = shutil.which("npu-smi", path=os.pathsep.join(filter(os.path.isabs, folders)))  # none of the current folder
-    chips = answer([tool, "info", "-m"], asked.environ) if tool else None
+    chips = _info(asked, tool, "-m") if tool else None
     if tool is None or chips is None:
         return None
     rows = re.findall(r"^\s*(\d+)\s+(\d+)\s+(\d+)\s+\S", chips, re.MULTILINE)
     if not rows:
         return NpuTool()
     card, chip = rows[0][:2]
-    board = assignments(answer([tool, "info", "-t", "board", "-i", card], asked.environ) or "")
-    about = assignments(answer([tool, "info", "-t", "board", "-i", card, "-c", chip], asked.environ) or "")
+    board = assignments(_info(asked, tool, "-t", "board", "-i", card) or "")
+    about = assignments(_info(asked, tool, "-t", "board", "-i", card, "-c", chip) or "")
     name, npu = about.get("chip name", ""), about.get("npu name", "")
     if npu and npu.upper() != "NA":
         name = f"{name}_{npu}"
     elif not name.lower().startswith("ascend"):
         name = about.get("chip type", "") + name
     return NpuTool(board.get("software version", ""), name, len(rows))
+
+
+def _info(asked: Asked, tool: str, *arguments: str) -> str | None:
+    ran = run_program([tool, "info", *arguments], asked.environ)
+    return ran.output if ran.status == 0 else None
 
 
 def has_npu(tool: NpuTool | None) -> bool:
@@ -1032,41 +1020,29 @@ def check_soc(asked: Asked, tool: NpuTool | None) -> Group:
     chip = tool.chip if tool else ""
     family = soc_family(chip)
     values = {"wanted": wanted, "found": family, "chip": chip or "-"}
-    findings: tuple[Finding, ...] = ()
+    code = "" if family.upper() == wanted.upper() else "soc-differs"
     if not family:
-        findings = (Finding("soc-unnamed" if chip else "soc-unknown", values),)
-    elif family.upper() != wanted.upper():
-        findings = (Finding("soc-differs", values),)
-    return Group("soc", findings, "soc", values)
+        code = "soc-unnamed" if chip else "soc-unknown"
+    return Group("soc", [Finding(code, values)] if code else [], values)
 
 
 def check_npu(asked: Asked, tool: NpuTool | None) -> Group:
     """Whether torch_npu computes two and two on the first NPU."""
     values = {"count": "0", "name": "-"}
     if not has_npu(tool):
-        return Group("npu", (Finding("npu-absent", values),), "", values)
+        return Group("npu", [Finding("npu-absent", values)], values)
     run = run_python(asked, _TENSOR)
-    found = _tensor(run)
-    if found is None:
+    row = next((row for row in run.rows if "sum" in row), None)
+    if row is None:
         code = "import torch, torch_npu; print(torch.ones(2, 2).npu())"
         told = {"error": run.error, "command": shown_command(asked, code)}
-        return Group("npu", (Finding("npu-failed", told),), "", values)
-    total, count, name = found
-    values = {"count": str(count), "name": name}
-    findings: list[Finding] = []
-    if total != 8.0:
-        findings.append(Finding("npu-wrong", {"found": str(total)}))
-    wanted, family = asked.lock.system.get("soc", ""), soc_family(name)
+        return Group("npu", [Finding("npu-failed", told)], values)
+    values = {"count": str(row["count"]), "name": str(row["name"])}
+    findings = [] if row["sum"] == 8.0 else [Finding("npu-wrong", {"found": str(row["sum"])})]
+    wanted, family = asked.lock.system.get("soc", ""), soc_family(values["name"])
     if wanted and family and family.upper() != wanted.upper() and not (tool and soc_family(tool.chip)):
-        findings.append(Finding("soc-differs", {"wanted": wanted, "found": family, "chip": name}))
-    return Group("npu", tuple(findings), "npu", values)
-
-
-def _tensor(run: ImportRun) -> tuple[float, int, str] | None:
-    for row in run.rows:
-        if "sum" in row:
-            return float(row["sum"]), int(row["count"]), str(row["name"])
-    return None
+        findings.append(Finding("soc-differs", {"wanted": wanted, "found": family, "chip": values["name"]}))
+    return Group("npu", findings, values)
 
 
 def check_hdk(asked: Asked, tool: NpuTool | None) -> Group:
@@ -1077,40 +1053,34 @@ def check_hdk(asked: Asked, tool: NpuTool | None) -> Group:
     running = tool.driver if tool else ""
     told = ", ".join([*([f"hdk >= {wanted}"] if wanted else []), *(f"{need.by}: {need.wanted}" for need in needs)])
     values = {"wanted": wanted, "found": "", "path": path, "running": running, "asked": told}
-    findings: list[Finding] = []
     version = None
     try:
         text = read_text(path)
         if text is not None:
             rows = assignments(text)
             values["found"] = rows.get("version") or rows.get("package_version") or ""
-            version = _parsed(values["found"], path)
+        elif running:
+            values["found"], values["path"] = running, "npu-smi"
+        if text is not None or running:
+            version = _parsed(values["found"], values["path"])
     except UnreadableError as error:
-        findings.append(Finding("hdk-unreadable" if wanted else "hdk-file-unreadable", {**values, **error.values}))
-        return Group("hdk", tuple(findings), "", values)
-    if version is None and running:
-        values["found"], values["path"] = running, "npu-smi"
-        try:
-            version = _parsed(running, "npu-smi")
-        except UnreadableError as error:
-            findings.append(Finding("hdk-unreadable" if wanted else "hdk-file-unreadable", {**values, **error.values}))
-    elif running and version is not None:
-        try:
-            if not _parsed(running, "npu-smi").same_release(version):
-                findings.append(Finding("hdk-not-running", values))
-        except UnreadableError:
-            pass  # a form that only npu-smi uses; the file is what counts
+        code = "hdk-unreadable" if wanted else "hdk-file-unreadable"
+        return Group("hdk", [Finding(code, {**values, **error.values})], values)
     if version is None:
-        if wanted and not findings:
-            findings.append(Finding("hdk-missing", values))
-        return Group("hdk", tuple(findings), "hdk-unseen" if needs else "hdk-none", values)
-    findings = [*_unmet(needs, version, values["found"], values["path"]), *findings]
+        missing = [Finding("hdk-missing", values)] if wanted else []
+        return Group("hdk", missing, values, "hdk-unseen" if needs else "hdk-none")
+    findings = list(_unmet(needs, version, values["found"], values["path"]))
     if wanted and version.before(SystemVersion.parse(wanted)):
         findings.insert(0, Finding("hdk-old", values))
-    return Group("hdk", tuple(findings), "hdk-met" if told else "hdk-any", values)
+    try:
+        if running and not _parsed(running, "npu-smi").same_release(version):
+            findings.append(Finding("hdk-not-running", values))
+    except UnreadableError:
+        pass  # a form that only npu-smi uses; the file is what counts
+    return Group("hdk", findings, values, "hdk-met" if told else "hdk-any")
 
 
-def _unmet(needs: tuple[DriverNeed, ...], version: SystemVersion, found: str, path: str) -> Iterator[Finding]:
+def _unmet(needs: Sequence[DriverNeed], version: SystemVersion, found: str, path: str) -> Iterator[Finding]:
     """What is asked of the driver and this one does not meet, what must be met first."""
     for need in sorted(needs, key=lambda need: not need.binding):
         if not any(all(_holds(version, sign, text) for sign, text in clauses) for clauses in need.ranges):
@@ -1131,13 +1101,6 @@ def _holds(version: SystemVersion, sign: str, text: str) -> bool:
         return version.holds(sign, SystemVersion.parse(text))
     line = tuple(map(int, text[:-2].split(".")))
     return (version.line[: len(line)] == line) == (sign == "==")
-
-
-def _parsed(text: str, where: str) -> SystemVersion:
-    try:
-        return SystemVersion.parse(text)
-    except ValueError as error:
-        raise UnreadableError(where, str(error) if text else "it has no line `Version=`") from None
 
 
 # --- record
@@ -1207,20 +1170,10 @@ def file_digest(path: str, kind: str) -> str:
     return f"{kind}={base64.urlsafe_b64encode(digest.digest()).rstrip(b'=').decode()}"
 
 
-class _Files(NamedTuple):
-    """What became of a distribution's files; `compared` counts contents."""
-
-    compared: int
-    missing: list[str]
-    changed: list[str]
-    unreadable: list[str]
-
-
 def check_files(
     asked: Asked,
     found: Mapping[str, Installed],
-    records: Mapping[str, list[RecordRow] | None],
-    broken: Mapping[str, UnreadableError],
+    records: Mapping[str, list[RecordRow] | UnreadableError | None],
     excused: Set[tuple[str, str]],
 ) -> Group:
     """Every locked distribution's files. `excused` are those that belong to another distribution now."""
@@ -1237,50 +1190,45 @@ def check_files(
         values = {"name": name, "version": one.version, "again": asked.again(name), "install": asked.install}
         values["folder"] = one.info
         record = records.get(name)
-        if name in broken:
-            findings.append(Finding("record-broken", {**values, **broken[name].values}, fresh))
+        if isinstance(record, UnreadableError):
+            findings.append(Finding("record-broken", {**values, **record.values}, fresh))
         elif record is None:
             if not one.source:
                 findings.append(Finding("record-missing", values, fresh))
         else:
             rows = [row for row in record if (name, row.path) not in excused]
-            done = _compare(rows, full=asked.full)
+            contents, wrong = _compare(rows, full=asked.full)
             files += len(rows)
-            compared += done.compared
-            for code, paths in (
-                ("file-missing", done.missing),
-                ("file-changed", done.changed),
-                ("file-unreadable", done.unreadable),
-            ):
+            compared += contents
+            for code, paths in wrong.items():
                 if paths:
                     shown = [os.path.relpath(path, one.root) for path in paths]
                     findings.append(Finding(code, {**values, **some(shown)}))
-    note = {"files": str(files), "compared": str(compared), "kept": ", ".join(kept)}
-    return Group("files", tuple(findings), "files-kept" if kept else "files", note)
+    values = {"files": str(files), "compared": str(compared), "kept": ", ".join(kept)}
+    return Group("files", findings, values, "files-kept" if kept else "")
 
 
-def _compare(rows: list[RecordRow], *, full: bool) -> _Files:
-    done = _Files(0, [], [], [])
+def _compare(rows: list[RecordRow], *, full: bool) -> tuple[int, dict[str, list[str]]]:
+    """The number of files whose content was compared, and paths by the code of what is wrong with them."""
     compared = 0
+    wrong: dict[str, list[str]] = {"file-missing": [], "file-changed": [], "file-unreadable": []}
     wanted = {row.path for row in (rows if full else _sample(rows))}
     for row in rows:
         try:
             there = os.stat(row.path)
-            size = there.st_size
-            if row.size not in (-1, size):
-                done.changed.append(row.path)
+            if row.size not in (-1, there.st_size):
+                wrong["file-changed"].append(row.path)
             elif not stat.S_ISREG(there.st_mode):
-                done.unreadable.append(row.path)
+                wrong["file-unreadable"].append(row.path)
             elif row.digest and row.path in wanted:
-                kind = row.digest.partition("=")[0]
                 compared += 1
-                if file_digest(row.path, kind) != row.digest.rstrip("="):
-                    done.changed.append(row.path)
+                if file_digest(row.path, row.digest.partition("=")[0]) != row.digest.rstrip("="):
+                    wrong["file-changed"].append(row.path)
         except (FileNotFoundError, NotADirectoryError):
-            done.missing.append(row.path)
+            wrong["file-missing"].append(row.path)
         except (OSError, ValueError, TypeError):  # a hash that this Python does not know, or of no length of its own
-            done.unreadable.append(row.path)
-    return done._replace(compared=compared)
+            wrong["file-unreadable"].append(row.path)
+    return compared, wrong
 
 
 def _sample(rows: list[RecordRow]) -> list[RecordRow]:
@@ -1293,18 +1241,15 @@ def _sample(rows: list[RecordRow]) -> list[RecordRow]:
     ]
 
 
-def read_records(
-    found: Mapping[str, Installed],
-) -> tuple[dict[str, list[RecordRow] | None], dict[str, UnreadableError]]:
-    """Every distribution's RECORD, and those that cannot be read."""
-    records: dict[str, list[RecordRow] | None] = {}
-    broken: dict[str, UnreadableError] = {}
+def read_records(found: Mapping[str, Installed]) -> dict[str, list[RecordRow] | UnreadableError | None]:
+    """Every distribution's RECORD; None where there is none, and an error where it cannot be read."""
+    records: dict[str, list[RecordRow] | UnreadableError | None] = {}
     for name, one in found.items():
         try:
             records[name] = read_record(one)
         except UnreadableError as error:
-            broken[name] = error
-    return records, broken
+            records[name] = error
+    return records
 
 
 class _Pair(NamedTuple):
@@ -1316,7 +1261,7 @@ class _Pair(NamedTuple):
 
 
 def check_collisions(
-    asked: Asked, found: Mapping[str, Installed], records: Mapping[str, list[RecordRow] | None]
+    asked: Asked, found: Mapping[str, Installed], records: Mapping[str, list[RecordRow] | UnreadableError | None]
 ) -> tuple[Group, set[tuple[str, str]]]:
     """The collisions, and the files whose RECORD need not hold for a distribution, as another one's are there."""
     findings: list[Finding] = []
@@ -1344,15 +1289,16 @@ def check_collisions(
             }
             command = asked.again(pair.other, pair.owner)
             findings.append(Finding("collision" if strange else "collision-order", values, command))
-    return Group("collisions", tuple(findings), "collisions", {}), excused
+    return Group("collisions", findings), excused
 
 
 def _shared(
-    asked: Asked, records: Mapping[str, list[RecordRow] | None]
+    asked: Asked, records: Mapping[str, list[RecordRow] | UnreadableError | None]
 ) -> dict[_Pair, list[tuple[RecordRow, RecordRow]]]:
     owners: dict[str, list[tuple[str, RecordRow]]] = {}
     for name in sorted(records):
-        for row in records[name] or ():
+        rows = records[name]
+        for row in rows if isinstance(rows, list) else ():
             if row.digest:
                 owners.setdefault(row.path, []).append((name, row))
     pairs: dict[_Pair, list[tuple[RecordRow, RecordRow]]] = {}
@@ -1361,8 +1307,8 @@ def _shared(
             for other, other_row in claims[at + 1 :]:
                 pair = _pair(asked, one, other)
                 if row.digest != other_row.digest and pair is not None:
-                    rows = (row, other_row) if pair.owner == one else (other_row, row)
-                    pairs.setdefault(pair, []).append(rows)
+                    both = (row, other_row) if pair.owner == one else (other_row, row)
+                    pairs.setdefault(pair, []).append(both)
     return pairs
 
 
@@ -1389,61 +1335,6 @@ def _module(owner: Installed, rows: list[tuple[RecordRow, RecordRow]]) -> str:
     """What both own, as it is imported where it is a package."""
     path = os.path.relpath(rows[0][0].path, owner.root)
     return path.split("/")[0] if not path.startswith("..") else os.path.basename(path)
-
-
-# --- requirements
-#
-# `pip check`, without the complaints that the lock's facts expect.
-
-_SECONDS_OF_PIP = 300
-_COMPLAINT = re.compile(r"(\S+) (\S+) (?:requires ([A-Za-z0-9._-]+)|has requirement ([A-Za-z0-9._-]+))")
-
-
-def check_requirements(asked: Asked) -> Group:
-    """Whether every distribution has what it asks for.
-
-    Without PYTHONPATH, on which CANN puts distributions of its own that pip cannot judge.
-    """
-    environ = {key: value for key, value in asked.environ.items() if not key.startswith("PIP_")}
-    command = [sys.executable, "-I", "-m", "pip", "--disable-pip-version-check", "check"]
-    try:
-        done = subprocess.run(  # noqa: S603  the environment's own pip
-            command,
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_SECONDS_OF_PIP,
-            check=False,
-        )
-        complaints = done.stdout.decode("utf-8", "replace").splitlines()
-        errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    except (OSError, subprocess.SubprocessError) as error:
-        return _failed(asked, str(error))
-    if any(line.endswith("No module named pip") for line in errors):
-        return Group("requirements", (Finding("pip-missing", {"python": asked.python}),), "", {})
-    findings: list[Finding] = []
-    expected = 0
-    for line in complaints:
-        if _expected(asked, line):
-            expected += 1
-        elif line.strip() and not line.startswith("No broken requirements found"):
-            findings.append(Finding("requirement-broken", {"complaint": line.strip(), "install": asked.install}))
-    if done.returncode not in (0, 1) or (done.returncode == 1 and not complaints):
-        return _failed(asked, errors[-1] if errors else f"exit status {done.returncode}")
-    note = "requirements-but" if expected else "requirements"
-    return Group("requirements", tuple(findings), note, {"count": str(expected)})
-
-
-def _failed(asked: Asked, error: str) -> Group:
-    return Group("requirements", (Finding("pip-failed", {"error": error, "python": asked.python}),), "", {})
-
-
-def _expected(asked: Asked, line: str) -> bool:
-    match = _COMPLAINT.match(line)
-    if match is None:
-        return False
-    package, version, name = canonical_name(match[1]), canonical_version(match[2]), canonical_name(match[3] or match[4])
-    return any((package, name) == (row[0], row[2]) and same_version(version, row[1]) for row in asked.lock.overrides)
 
 
 # --- report
@@ -1494,10 +1385,11 @@ class Report:
     def add(self, group: Group) -> None:
         """A group that was checked."""
         self._groups.append(group)
-        state = self._state(group)
-        note = self._counted(group) if group.findings else self._fill(f"note-{group.note}", group.values)
-        cells = [_padded(self._texts[f"group-{group.name}"], 13), _padded(self._texts[f"state-{state}"], 7), note]
-        self._say("  " + "  ".join(cells).rstrip())
+        codes = [finding.code for finding in group.findings]
+        counted = [f"{code} ({codes.count(code)})" if codes.count(code) > 1 else code for code in dict.fromkeys(codes)]
+        note = ", ".join(counted) or self._fill(f"note-{group.note or group.name}", group.values)
+        state = self._texts[f"state-{self._state(group)}"]
+        self._say("  " + "  ".join([_padded(self._texts[f"group-{group.name}"], 13), _padded(state, 7), note]).rstrip())
 
     @property
     def is_hopeless(self) -> bool:
@@ -1508,66 +1400,62 @@ class Report:
     def told(self, group: Group) -> str:
         """A line for each finding, for install.sh: its state, what differs and why, and what mends it, between tabs."""
         rows = []
-        for finding in group.findings:
-            what, why, mend = self._sentences(finding)
-            state = "warning" if self._is_warning(group, finding) else "wrong"
-            said = self._fill("label-because", {"what": what, "why": why})
-            rows.append("\t".join(map(printable, (state, said, mend))) + "\n")
+        for row in self._findings(group):
+            cells = (row["state"], self._fill("label-because", row), row["mend"])
+            rows.append("\t".join(map(printable, cells)) + "\n")
         return "".join(rows)
 
     def end(self) -> int:
         """Everything that differs, and the exit status."""
-        found = [(group, finding) for group in self._groups for finding in group.findings]
-        wrong = [finding for group, finding in found if not self._is_warning(group, finding)]
-        counts = {"wrong": str(len(wrong)), "warnings": str(len(found) - len(wrong))}
+        rows = [row for group in self._groups for row in self._findings(group)]
+        wrong = sum(row["state"] == "wrong" for row in rows)
         if self._as_json:
-            self._write(_json(self._object(counts)))
-        for group, finding in sorted(found, key=lambda pair: self._is_warning(*pair)):
-            what, why, mend = self._sentences(finding)
-            label = "warning" if self._is_warning(group, finding) else "wrong"
+            self._write(json.dumps(self._object(wrong, len(rows) - wrong), indent=2, ensure_ascii=True))
+        for row in sorted(rows, key=lambda row: row["state"] == "warning"):
             self._say("")
-            self._say(self._fill(f"label-{label}", {"what": what}) + f"  [{finding.code}]")
-            self._say(self._fill("label-why", {"why": why}))
-            self._say(self._fill("label-mend", {"mend": mend}))
+            self._say(self._fill(f"label-{row['state']}", row) + f"  [{row['code']}]")
+            self._say(self._fill("label-why", row))
+            self._say(self._fill("label-mend", row))
         self._say("")
         if self.is_hopeless:
             self._say(self._texts["label-ended"])
+        counts = {"wrong": str(wrong), "warnings": str(len(rows) - wrong)}
         self._say(self._fill("label-differs" if wrong else "label-as-locked", counts))
         return 1 if wrong else 0
 
-    def _object(self, counts: Mapping[str, str]) -> dict[str, Any]:
+    def _object(self, wrong: int, warnings: int) -> dict[str, Any]:
         lock = self._asked.lock
         return {
             "schema": 1,
             "language": self._language,
-            "status": "differs" if int(counts["wrong"]) else "as-locked",
+            "status": "differs" if wrong else "as-locked",
             "stack": lock.stack,
             "target": lock.target,
             "python": sys.executable,
-            "wrong": int(counts["wrong"]),
-            "warnings": int(counts["warnings"]),
+            "wrong": wrong,
+            "warnings": warnings,
             "ended": self.is_hopeless,
             "groups": [
                 {
                     "name": group.name,
                     "state": self._state(group),
                     "values": dict(group.values),
-                    "findings": [self._finding(group, finding) for finding in group.findings],
+                    "findings": self._findings(group),
                 }
                 for group in self._groups
             ],
         }
 
-    def _finding(self, group: Group, finding: Finding) -> dict[str, Any]:
-        what, why, mend = self._sentences(finding)
-        state = "warning" if self._is_warning(group, finding) else "wrong"
-        values = dict(finding.values)
-        return {"code": finding.code, "state": state, "what": what, "why": why, "mend": mend, "values": values}
-
-    def _sentences(self, finding: Finding) -> tuple[str, str, str]:
-        values = {**finding.values, "reason": finding.reason.get(self._language, "")}
-        what, why, mend = (self._fill(f"{finding.code}-{part}", values) for part in ("what", "why", "mend"))
-        return what, why, finding.mend or mend
+    def _findings(self, group: Group) -> list[dict[str, Any]]:
+        """The findings of a group as they are told."""
+        rows = []
+        for finding in group.findings:
+            values = {**finding.values, "reason": finding.reason.get(self._language, "")}
+            what, why, mend = (self._fill(f"{finding.code}-{part}", values) for part in ("what", "why", "mend"))
+            state = "warning" if self._is_warning(group, finding) else "wrong"
+            row = {"code": finding.code, "state": state, "what": what, "why": why, "mend": finding.mend or mend}
+            rows.append({**row, "values": dict(finding.values)})
+        return rows
 
     def _is_warning(self, group: Group, finding: Finding) -> bool:
         return finding.code in WARNINGS or (self._lenient and group.name in _SYSTEM)
@@ -1576,12 +1464,7 @@ class Report:
         warnings = [self._is_warning(group, finding) for finding in group.findings]
         return "ok" if not warnings else "warning" if all(warnings) else "wrong"
 
-    def _counted(self, group: Group) -> str:
-        """The codes of a group's findings, each with how often."""
-        codes = [finding.code for finding in group.findings]
-        return ", ".join(code if codes.count(code) == 1 else f"{code} ({codes.count(code)})" for code in _once(codes))
-
-    def _fill(self, code: str, values: Mapping[str, str]) -> str:
+    def _fill(self, code: str, values: Mapping[str, Any]) -> str:
         """The text of a code; there is none for what a command says alone, and for a note of nothing."""
         return self._texts.get(code, "").format(**values)
 
@@ -1604,14 +1487,6 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(ch if ch.isprintable() else ch.encode("unicode_escape", "surrogatepass").decode() for ch in text)
-
-
-def _json(value: dict[str, Any]) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=True)
-
-
-def _once(items: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(items))
 
 
 def _padded(text: str, width: int) -> str:
@@ -1660,7 +1535,7 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         return 0
     report = Report(asked, _language(given.lang, lock.texts), as_json=given.json, lenient=given.skip_system_checks)
     if given.cann:
-        group = check_cann(asked) if "cann" in asked.lock.system else Group("cann", (), "", {"found": ""})
+        group = check_cann(asked) if "cann" in asked.lock.system else Group("cann", (), {"found": ""})
         sys.stdout.write(f"found\t{printable(group.values['found'])}\n{report.told(group)}")
         return 0
     if given.hdk:
@@ -1708,11 +1583,11 @@ def checks(asked: Asked) -> Iterator[Group]:
         yield check_hdk(asked, tool)
     if "soc" in system:
         yield check_soc(asked, tool)
-    records, broken = read_records(found)
+    records = read_records(found)
     collisions, excused = check_collisions(asked, found, records)
     colliding = {finding.values["other"] for finding in collisions.findings}
     yield check_distributions(asked, found, trouble, colliding)
-    yield check_files(asked, found, records, broken, excused)
+    yield check_files(asked, found, records, excused)
     yield collisions
     yield check_requirements(asked)
     if asked.lock.imports:
@@ -1734,16 +1609,8 @@ def _become(python: str, file: str, arguments: Sequence[str]) -> int:
 
 def _no_python(path: str) -> str:
     """Why a program is no Python; empty where it is one. Another might end without a word, as if all were well."""
-    try:
-        told = subprocess.run(  # noqa: S603
-            [os.path.abspath(path), "-I", "-c", f"print({_WORD!r})"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-        )
-    except (OSError, ValueError) as error:
-        return getattr(error, "strerror", None) or str(error)
-    return "" if told.stdout.split() == [_WORD.encode()] else "it does not run as Python"
+    ran = run_program([os.path.abspath(path), "-I", "-c", f"print({_WORD!r})"], os.environ)
+    return ran.why or ("" if ran.output.split() == [_WORD] else "it does not run as Python")
 
 
 def _refuse(python: str, why: str) -> int:
