@@ -12,6 +12,8 @@ from resolver.cli.console import tell
 from resolver.cli.options import ALL, Settings, settings
 from resolver.config.load import read_stack, stack_names
 from resolver.errors import InputError, shown
+from resolver.i18n import translate
+from resolver.model.message import text
 
 if TYPE_CHECKING:
     from resolver.model.problem import Problem
@@ -25,7 +27,7 @@ def command(run: Settings) -> int:
     width = max(map(len, names), default=0)
     for name in names:
         stack = read_stack(name, run.matrices).content.stack
-        summary = (stack.summary_zh if run.language == "zh" else "") or stack.summary
+        summary = translate(text(stack.summary, stack.summary_zh), run.language)
         tell(f"  {shown(name):<{width}}  {shown(summary)}")
     return 0
 

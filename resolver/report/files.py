@@ -17,8 +17,7 @@ def render(lock: Lock) -> dict[str, str]:
         script.FILE: script.script(lock),
         script.ACTIVATION_FILE: script.activation(lock),
         verify.FILE: verify.verify(lock),
-        report.FILE: report.report(lock),
-        report.CHINESE_FILE: report.report(lock, "zh"),
+        **report.reports(lock),
         **script.stage_files(lock),
     }
     return {name: text for name, text in files.items() if text is not None}

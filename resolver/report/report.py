@@ -1,10 +1,11 @@
-"""`report.md` and `report.zh.md`: what a reviewer reads before a lock is merged."""
+"""`report.md`, and `report.zh.md` and the like: what a reviewer reads before a lock is merged."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from resolver.i18n import LANGUAGES, translate
 from resolver.model.lock import Lock, LockedAbsent, LockedFact, LockedGit, LockedPin
 from resolver.model.message import Message, joined, message, text
 from resolver.model.repository import Step
@@ -13,8 +14,6 @@ from resolver.report.document import Block, Heading, Item, Items, Paragraph, Spa
 from resolver.report.markdown import markdown_text
 from resolver.report.requirements import stage_title
 
-FILE = "report.md"
-CHINESE_FILE = "report.zh.md"
 _SYSTEM = {"cann": "CANN", "hdk": "HDK", "soc": "SoC"}
 _WHY = 3  # reasons of a pin that are told
 
@@ -29,11 +28,20 @@ class _Section(NamedTuple):
     rows: Sequence[Sequence[Text]] = ()
 
 
+def reports(lock: Lock) -> dict[str, str]:
+    """File name -> text, in each language."""
+    return {_name(language): report(lock, language) for language in LANGUAGES}
+
+
+def _name(language: Language) -> str:
+    return "report.md" if language == "en" else f"report.{language}.md"
+
+
 def report(lock: Lock, language: Language = "en") -> str:
     """The text of the report in a language; texts without Chinese stay English."""
     title = message("report.title", stack=lock.stack, summary=text(lock.summary, lock.summary_zh))
-    other = Span(message("report.other"), CHINESE_FILE if language == "en" else FILE)
-    head = [Paragraph(((other,),)), *(Paragraph((line(one),)) for one in _head(lock))]
+    others = tuple((Span(translate("language", one), _name(one)),) for one in LANGUAGES if one != language)
+    head = [Paragraph(others), *(Paragraph((line(one),)) for one in _head(lock))]
     sections = [block for section in _sections(lock) for block in _blocks(section)]
     inputs = Paragraph((line(message("report.inputs", digest=lock.inputs)),))
     return markdown_text([Heading(title, level=1), *head, *sections, inputs], language)

@@ -384,7 +384,7 @@ def test_a_cache_of_which_every_entry_is_damaged_heals_itself(
 ) -> None:
     require_the_same = releases(workspace)
     draw = random.Random(7)
-    assert damage(workspace.cache, lambda content: change(content, draw) if content else content) > 15
+    assert damage(workspace.cache, lambda content: change(content, draw) if content else content) > 9
     workspace.locked()
     require_the_same()
     assert workspace.locked("--offline").stderr == ""
