@@ -88,5 +88,6 @@ def _catalogue(language: Language) -> GNUTranslations:
     return GNUTranslations(BytesIO(_written(language).to_binary()))
 
 
+@lru_cache
 def _written(language: Language) -> polib.POFile:
     return polib.pofile((_LOCALE / f"{language}.po").read_text(encoding="utf-8"))
