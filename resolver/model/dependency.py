@@ -5,7 +5,7 @@ Every sentence of a report cites an origin.
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import Enum, IntEnum
 from typing import NamedTuple
 
 import msgspec
@@ -17,16 +17,13 @@ from resolver.model.release import Reason, Release
 from resolver.model.requirement import ComponentRequirement, Value
 
 
-class Kind(Enum):
+class Kind(IntEnum):
     """What sort of thing a package is; the order is the order of decisions."""
 
     SYSTEM = 0  # a component of the target: cann, hdk, soc, glibc, python
     MODULE = 1  # an importable module that several distributions want to own
     PROJECT = 2  # a project on an index, with or without one of its extras
     NONE = 3  # stands for what cannot be had; it has no candidates
-
-    def __lt__(self, other: Kind) -> bool:
-        return self.value < other.value
 
 
 class Package(NamedTuple):
