@@ -177,7 +177,8 @@ class LiveCatalog(Catalog):
         return self._read(
             file,
             f"the sha256 of {file.filename}",
-            lambda: known.fill(file) if (known := self._pool.files.hashed(file)) is not None else None,
+            # what a server has under this address is asked for anew
+            lambda: known.fill(file) if self._pool.offline and (known := self._pool.files.hashed(file)) else None,
             lambda files: files.sha256(file),
         )
 
@@ -213,7 +214,9 @@ class LiveCatalog(Catalog):
         """
         before, self._covered = self._covered, False  # whichever part of the run read it
         try:
-            found = stored() if self._pool.offline else self._wait(lambda network: read(network.files))
+            found = stored()
+            if found is None and not self._pool.offline:
+                found = self._wait(lambda network: read(network.files))
         except UnusableFile:
             self._covered = before and bool(file.sha256)
             raise
