@@ -16,12 +16,12 @@ from packaging.requirements import InvalidRequirement
 
 from resolver import files
 from resolver.cli import options
-from resolver.cli.answers import explained
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import Page, complain, tell
+from resolver.cli.explanations import explained, write_report
 from resolver.cli.lock import CONFLICT, UNDECIDED, print_json
 from resolver.cli.options import Settings, settings
-from resolver.cli.session import Job, Session, write_report
+from resolver.cli.session import Job, Session
 from resolver.config.load import find_stack
 from resolver.errors import InputError
 from resolver.explain.trial import Clock

@@ -25,7 +25,7 @@ from resolver.index.protocol import Catalog
 from resolver.lock import diff
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
-from resolver.lock.remembered import RememberedLock
+from resolver.lock.remembered import RememberedLock, is_rendered, keep_rendered
 from resolver.lock.upgrade import KEEP_ALL, UpgradePolicy
 from resolver.model.lock import Lock
 from resolver.model.message import message
@@ -176,13 +176,15 @@ class Session:
         lock = None if self.anew else remembered.recall(catalog, kept)
         if lock is not None:
             return lock
-        from resolver.cli.answers import explained, solved
+        from resolver.cli.answers import solved
         from resolver.resolve.solver import Refutation
         from resolver.resolve.universe import Universe
 
         universe = Universe(problem, catalog, kept.pins)
         answer = solved(universe, kept, self.settings.progress.solving)
         if isinstance(answer, Refutation):
+            from resolver.cli.explanations import explained
+
             self.catalogs.require_an_index(universe)
             return explained(answer, job.inputs, self)
         # a lock is a fixed point: solving with its own pins preferred gives it again
@@ -191,17 +193,22 @@ class Session:
         return answer
 
     def _write(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
-        from resolver.report.files import render
-
         before = {outcome.folder: outcome.job.previous for outcome in outcomes if outcome.job}
         changed: dict[Path, dict[str, str]] = {}
+        store = self.catalogs.pool.cache
         for outcome in outcomes:
             folder, found = outcome.folder, outcome.found
             if isinstance(found, Lock):
+                if outcome.job and found == outcome.job.previous and is_rendered(store, folder):
+                    continue
+                from resolver.report.files import render
+
                 texts = render(found)
                 if not lock_folder.current(texts, folder) or lock_folder.has_report(folder):
                     changed[folder] = texts
             elif not isinstance(found, ResolverError):
+                from resolver.cli.explanations import write_report
+
                 write_report(folder, found)
 
         def require_the_same(folder: Path) -> None:
@@ -209,11 +216,7 @@ class Session:
                 raise _OvertakenError
 
         lock_folder.replace(changed, require_the_same)
+        for outcome in outcomes:
+            if isinstance(outcome.found, Lock):
+                keep_rendered(store, outcome.folder)
         return [replace(outcome, written=outcome.folder in changed) for outcome in outcomes]
-
-
-def write_report(folder: Path, explanation: Explanation) -> None:
-    """Write the report of a conflict into its lock's folder, in both languages; an old lock there is kept."""
-    from resolver.report.explanation.conflict import report_files
-
-    lock_folder.add(folder, report_files(explanation))

@@ -8,9 +8,10 @@ from contextlib import closing
 import click
 
 from resolver.cli import options
-from resolver.cli.answers import explained, solved
+from resolver.cli.answers import solved
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import Page, tell
+from resolver.cli.explanations import explained
 from resolver.cli.options import Settings, settings
 from resolver.cli.session import Session
 from resolver.cli.stacks import named

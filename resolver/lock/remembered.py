@@ -18,6 +18,7 @@ import msgspec
 import packaging
 from packaging.utils import NormalizedName
 
+from resolver import files
 from resolver.errors import IndexFailure
 from resolver.index.protocol import Catalog
 from resolver.index.store.cache import Cache
@@ -26,6 +27,8 @@ from resolver.model.lock import Lock
 from resolver.model.problem import Problem
 
 _KIND: Final = "lock"
+_FOLDER: Final = "rendered"
+_LARGEST: Final = 64 * files.MIB
 
 
 class _Entry(msgspec.Struct, array_like=True, gc=False):
@@ -77,13 +80,37 @@ class RememberedLock(msgspec.Struct, frozen=True):
         return blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
 
 
+def is_rendered(store: Cache, folder: Path) -> bool:
+    """Whether it is remembered that a lock's folder has just the files that this program makes of its lock."""
+    key = _content(folder)
+    return bool(key) and store.load(_FOLDER, key, msgspec.msgpack.Decoder(bool)) is not None
+
+
+def keep_rendered(store: Cache, folder: Path) -> None:
+    """Remember that the files of a folder are what this program makes of its lock."""
+    if key := _content(folder):
+        store.save(_FOLDER, key, True)
+
+
+def _content(folder: Path) -> str:
+    """A digest of the program and of what is in a folder; empty if that cannot be read, or is more than a lock's."""
+    digest = blake2b(_program().encode("utf-8", "surrogatepass"), digest_size=20)
+    try:
+        for path in sorted(folder.rglob("*")):
+            content = files.read(path, _LARGEST) if path.is_file() else b""
+            digest.update(f"{path} {len(content)}\n".encode("utf-8", "surrogatepass") + content)
+    except OSError:
+        return ""
+    return digest.hexdigest()
+
+
 @cache
 def _program() -> str:
     """What tells this program from another, which developers change without changing its version.
 
-    It holds name, size and time of change of each module and of the texts, and the versions of Python and of the
+    It holds name, size and time of change of each module, template and text, and the versions of Python and of the
     library that versions and markers are read by.
     """
-    files = [path for path in Path(__file__).parents[1].rglob("*") if path.suffix in (".py", ".po")]
-    told = [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in sorted(files)]
+    parts = [path for path in Path(__file__).parents[1].rglob("*") if path.suffix in (".py", ".po", ".j2")]
+    told = [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in sorted(parts)]
     return "\n".join([f"{sys.version} {packaging.__version__}", *told])

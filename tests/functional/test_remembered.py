@@ -31,6 +31,8 @@ def loaded(workspace: Workspace, *arguments: str) -> set[str]:
     assert run.status == 0, run
     return {line.rpartition("|")[2].strip() for line in run.stderr.splitlines()} & {
         "networkx",
+        "resolver.explain.explain",
+        "resolver.report.files",
         "resolver.resolve.solver",
     }
 
@@ -42,7 +44,22 @@ def solves(workspace: Workspace, *arguments: str) -> bool:
 
 def test_a_lock_that_is_known_loads_nothing_that_makes_one(solved: Workspace) -> None:
     assert not loaded(solved, "lock", "demo")
-    assert not loaded(solved, "check", "demo")
+    assert loaded(solved, "check", "demo") == {"resolver.report.files"}
+
+
+def test_a_lock_that_is_made_loads_nothing_that_explains(solved: Workspace) -> None:
+    assert "resolver.explain.explain" not in loaded(solved, "lock", "demo", "--anew")
+    solved.stack("a==2.0")
+    assert solved.lock().status == 1
+
+
+@pytest.mark.parametrize("name", ["report.md", "stages/1.txt", "lock.toml"])
+def test_a_file_that_somebody_changed_is_written_again(solved: Workspace, name: str) -> None:
+    before = tree(solved.locks)
+    path = solved.folder() / name
+    path.write_text(path.read_text(encoding="utf-8") + "# by hand\n", encoding="utf-8")
+    assert "Nothing changed" not in solved.locked().stdout
+    assert tree(solved.locks) == before
 
 
 def test_offline_and_anew_give_the_same_bytes(solved: Workspace) -> None:
