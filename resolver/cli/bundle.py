@@ -32,7 +32,7 @@ from resolver.model.lock import Lock, LockedPin
 from resolver.model.problem import Problem
 from resolver.model.release import File
 from resolver.model.text import Language
-from resolver.report.files import render
+from resolver.report.rendering import render
 from resolver.report.script import bundle_script
 
 

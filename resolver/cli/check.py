@@ -30,7 +30,7 @@ from resolver.model.lock import Lock
 from resolver.model.message import Message, message, text
 from resolver.model.problem import Problem
 from resolver.model.text import Language
-from resolver.report.files import render
+from resolver.report.rendering import render
 from resolver.report.upstream import change_lines, compared_json, old_facts
 
 # The outcome in --json, by exit status.

@@ -23,8 +23,8 @@ from resolver.model.message import Message, message
 from resolver.model.problem import Problem
 from resolver.model.text import Language
 from resolver.report.document import Document
+from resolver.report.sanitize import cut, width
 from resolver.report.terminal import WIDTH, terminal_text
-from resolver.report.text import cut, width
 
 if TYPE_CHECKING:  # loaded where there is something to download, or a conflict
     from resolver.index.net.downloads import Copied

@@ -14,8 +14,8 @@ from resolver.index.protocol import Catalog
 from resolver.lock import folder as lock_folder
 from resolver.model.explanation import Change, Explanation
 from resolver.model.problem import Problem
-from resolver.report.explanation.changes import changes_sentence
 from resolver.report.explanation.conflict import report_files
+from resolver.report.explanation.fixes import changes_sentence
 from resolver.resolve.solver import Refutation
 
 

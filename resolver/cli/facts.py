@@ -14,7 +14,7 @@ from packaging.specifiers import SpecifierSet
 
 from resolver import files
 from resolver.audit.compare import DAYS, is_to_come
-from resolver.audit.facts import judge, projects_of
+from resolver.audit.fact_checks import judge, projects_of
 from resolver.audit.offers import Offers, archives_of, read_all
 from resolver.audit.verdict import Judged, Saying, Verdict
 from resolver.cli import options

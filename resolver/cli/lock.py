@@ -25,8 +25,8 @@ from resolver.lock.upgrade import UpgradePolicy
 from resolver.model.lock import Lock
 from resolver.model.message import Message
 from resolver.model.text import Language
+from resolver.report.sanitize import COLUMNS
 from resolver.report.summary import Row, closing_line, lock_json, summary, table
-from resolver.report.text import COLUMNS
 
 CONFLICT = 1
 UNDECIDED = 3  # as for a failure of an index, since it depends on one

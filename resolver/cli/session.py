@@ -201,7 +201,7 @@ class Session:
             if isinstance(found, Lock):
                 if outcome.job and found == outcome.job.previous and is_rendered(store, folder):
                     continue
-                from resolver.report.files import render
+                from resolver.report.rendering import render
 
                 texts = render(found)
                 if not lock_folder.current(texts, folder) or lock_folder.has_report(folder):

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeGuard
 from msgspec.structs import asdict, replace
 
 from resolver.config.decode import Known, parse_need, require_families, require_family, require_markers
-from resolver.config.facts import compile_facts
+from resolver.config.fact_rules import compile_facts
 from resolver.config.load import Document, Inputs
 from resolver.config.schema import BindingRow, IndexesFile, IndexRow, StackFile, SystemsFile
 from resolver.errors import InputError

@@ -28,8 +28,8 @@ from resolver.model.release import Archive, File, Metadata, Page
 
 if TYPE_CHECKING:
     from resolver.index.net.downloads import Copied
-    from resolver.index.net.files import Files
     from resolver.index.net.network import Connection, Network
+    from resolver.index.net.remote_files import Files
 
 T = TypeVar("T")
 

@@ -9,8 +9,8 @@ import msgspec
 from resolver.i18n import translate
 from resolver.model.text import Language
 from resolver.report.document import Document, Span, told
+from resolver.report.sanitize import one_line, piece
 from resolver.report.template import environment
-from resolver.report.text import one_line, piece
 
 _LANGUAGES = {"zh": "zh-Hans"}
 

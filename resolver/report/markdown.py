@@ -23,7 +23,7 @@ from resolver.report.document import (
     plain,
     told,
 )
-from resolver.report.text import markdown, one_line, piece
+from resolver.report.sanitize import markdown, one_line, piece
 
 
 def markdown_text(document: Document, language: Language) -> str:

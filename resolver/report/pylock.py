@@ -20,7 +20,7 @@ from packaging.version import Version
 from resolver.model.lock import Lock, LockedFile, LockedPin
 from resolver.model.release import File
 from resolver.report.requirements import by_hash, by_script
-from resolver.report.text import one_line
+from resolver.report.sanitize import one_line
 
 _Kind = TypeVar("_Kind", PackageWheel, PackageSdist)
 

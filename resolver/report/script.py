@@ -15,8 +15,8 @@ from resolver.model.lock import Lock, LockedExport, LockedFact, LockedGit, Locke
 from resolver.model.message import message
 from resolver.model.repository import container
 from resolver.report.requirements import STAGES, build_file, files_by_index, pin_lines, stage_title
+from resolver.report.sanitize import one_line
 from resolver.report.template import Raw, environment
-from resolver.report.text import one_line
 
 FILE = "install.sh"
 ACTIVATION_FILE = "activate.sh"

@@ -13,7 +13,7 @@ from resolver.model.lock import Change, Lock
 from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.text import Language
-from resolver.report.text import COLUMNS, one_line, padded, width, wrapped
+from resolver.report.sanitize import COLUMNS, one_line, padded, width, wrapped
 
 _CHANGES = 10
 KINDS: Final = ("locked", "without-a-solution", "undecided", "failed")

@@ -17,7 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Undefined
 
 from resolver.i18n import LANGUAGES, templates
 from resolver.model.text import Language
-from resolver.report.text import one_line
+from resolver.report.sanitize import one_line
 
 _ACTIVE = frozenset("\"'$`\\")
 _IN_QUOTES = re.compile(r"([\"$`\\])")
@@ -66,16 +66,17 @@ def _choose_language() -> Raw:
 
 def _message(code: str, **values: object) -> Raw:
     """A text of a script in each language, as words between double quotes."""
-    return Raw(" ".join(_quoted(f"script.{code}", language, values) for language in LANGUAGES))
+    return Raw(" ".join(_quoted(code, language, values) for language in LANGUAGES))
 
 
 def _failure(code: str, **values: object) -> Raw:
-    """The same, and after each the text of its hint; an empty word where it has none."""
-    told = []
-    for language in LANGUAGES:
-        told.append(_quoted(f"script.{code}", language, values))
-        told.append(_quoted(f"script.{code}-hint", language, values) if f"{code}-hint" in _texts(language) else '""')
-    return Raw(" ".join(told))
+    """The same, each with the text of its hint, or an empty word where it has none; a line for each language."""
+    hinted = f"{code}-hint" in _texts(LANGUAGES[0])
+    told = (
+        _quoted(code, language, values) + " " + (_quoted(f"{code}-hint", language, values) if hinted else '""')
+        for language in LANGUAGES
+    )
+    return Raw(" \\\n        ".join(told))
 
 
 @lru_cache
@@ -85,7 +86,7 @@ def _texts(language: Language) -> dict[str, str]:
 
 def _quoted(code: str, language: Language, values: Mapping[str, object]) -> str:
     """A text between double quotes; of the values only what is marked as shell acts in it."""
-    form = _IN_QUOTES.sub(r"\\\1", _texts(language)[code.removeprefix("script.")])
+    form = _IN_QUOTES.sub(r"\\\1", _texts(language)[code])
     told = {key: value if isinstance(value, Raw) else _text(str(value)) for key, value in values.items()}
     return f'"{form.format(**told)}"'
 

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from resolver.errors import shown
 from resolver.model.text import Language
 from resolver.report.document import Code, Details, Document, Heading, Item, Items, Line, Paragraph, Table, plain, told
-from resolver.report.text import one_line, padded, width, wrapped
+from resolver.report.sanitize import one_line, padded, width, wrapped
 
 WIDTH = 110
 _GAP = 2

@@ -18,19 +18,19 @@ from resolver.json_text import json_text
 from resolver.model.lock import Lock, LockedDriver, LockedPin
 from resolver.model.message import message, text
 from resolver.model.requirement import Clause, ComponentRequirement
-from resolver.report.text import one_line
+from resolver.report.sanitize import one_line
 
 FILE = "verify.py"
 
 # Each after those that it uses; the first and the last are the program's frame.
 MODULES = (
     "model/system",
-    "verify/check",
+    "verify/findings",
     "verify/environment",
     "verify/imports",
     "verify/ascend",
     "verify/record",
-    "verify/report",
+    "verify/output",
     "verify/main",
 )
 

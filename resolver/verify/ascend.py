@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from resolver.model.system import SystemVersion
-from resolver.verify.check import (
+from resolver.verify.findings import (
     Asked,
     DriverNeed,
     Finding,

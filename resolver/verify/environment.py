@@ -12,7 +12,7 @@ import sysconfig
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from resolver.verify.check import (
+from resolver.verify.findings import (
     Asked,
     Finding,
     Group,

@@ -20,8 +20,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from resolver.verify.check import Asked, Finding, Group, Ran, run_program
 from resolver.verify.environment import Installed
+from resolver.verify.findings import Asked, Finding, Group, Ran, run_program
 
 _SECONDS_OF_IMPORTS = 1800
 # The loader's words for a library of CANN (ascendcl, hccl, ge, graph, op compiler) or of its driver (ascend_hal).

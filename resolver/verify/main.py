@@ -9,7 +9,6 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 
 from resolver.verify.ascend import ask_npu_smi, check_cann, check_hdk, check_npu, check_soc, has_npu, told_soc
-from resolver.verify.check import Asked, Group, LockedStack, run_program
 from resolver.verify.environment import (
     check_distributions,
     check_machine,
@@ -17,9 +16,10 @@ from resolver.verify.environment import (
     check_requirements,
     installed_distributions,
 )
+from resolver.verify.findings import Asked, Group, LockedStack, run_program
 from resolver.verify.imports import check_imports
+from resolver.verify.output import Report, UnwritableError, printable
 from resolver.verify.record import check_collisions, check_files, read_records
-from resolver.verify.report import Report, UnwritableError, printable
 
 _USAGE = 2
 _INTERRUPTED = 130

@@ -16,8 +16,8 @@ import stat
 from collections.abc import Mapping, Set
 from typing import NamedTuple
 
-from resolver.verify.check import Asked, Finding, Group, UnreadableError, is_shared, some
 from resolver.verify.environment import Installed
+from resolver.verify.findings import Asked, Finding, Group, UnreadableError, is_shared, some
 
 _SMALL_FILES = 40
 _SMALL_BYTES = 1 << 18

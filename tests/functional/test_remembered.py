@@ -32,7 +32,7 @@ def loaded(workspace: Workspace, *arguments: str) -> set[str]:
     return {line.rpartition("|")[2].strip() for line in run.stderr.splitlines()} & {
         "networkx",
         "resolver.explain.explain",
-        "resolver.report.files",
+        "resolver.report.rendering",
         "resolver.resolve.solver",
     }
 
@@ -44,7 +44,7 @@ def solves(workspace: Workspace, *arguments: str) -> bool:
 
 def test_a_lock_that_is_known_loads_nothing_that_makes_one(solved: Workspace) -> None:
     assert not loaded(solved, "lock", "demo")
-    assert loaded(solved, "check", "demo") == {"resolver.report.files"}
+    assert loaded(solved, "check", "demo") == {"resolver.report.rendering"}
 
 
 def test_a_lock_that_is_made_loads_nothing_that_explains(solved: Workspace) -> None:

@@ -21,7 +21,7 @@ from packaging.utils import canonicalize_name
 from resolver.index import snapshot as snapshot_file
 from resolver.index.snapshot import Snapshot
 from resolver.index.store.cache import Cache
-from resolver.report.text import one_line
+from resolver.report.sanitize import one_line
 from tests.functional.workspace import NOBODY, REPOSITORY, Run, Tree, Workspace, tree
 from tests.loopback import LoopbackIndex
 from tests.seeded import seed_cache

@@ -36,8 +36,8 @@ from resolver.config.load import Document, Inputs, read_text
 from resolver.errors import IndexFailure, InputError, WrongRelease
 from resolver.index import snapshot as snapshot_file
 from resolver.index.net.failures import Patience
-from resolver.index.net.files import MissingSpanError, RangeFile
 from resolver.index.net.pipconfig import read_pip_config
+from resolver.index.net.remote_files import MissingSpanError, RangeFile
 from resolver.index.parse import metadata, simple
 from resolver.index.parse.address import NOWHERE, origin, read_root
 from resolver.index.parse.archive import read_archive, wheel_metadata
@@ -59,7 +59,7 @@ from resolver.model.repository import Direct
 from resolver.model.requirement import ComponentRequirement
 from resolver.model.system import SystemVersion
 from resolver.model.target import Target as Machine
-from resolver.report.files import render
+from resolver.report.rendering import render
 from resolver.resolve.needs import requirements_file
 from tests.datacatalog import DataCatalog
 from tests.fuzz import tokens

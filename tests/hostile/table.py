@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from resolver.report.text import markdown
+from resolver.report.sanitize import markdown
 from tests.hostile import attacks
 from tests.hostile.scene import Attack
 

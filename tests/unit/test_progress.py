@@ -9,7 +9,7 @@ from resolver.cli.console import Progress
 from resolver.index.net.downloads import Copied
 from resolver.index.protocol import Traffic
 from resolver.model.message import message
-from resolver.report.text import width
+from resolver.report.sanitize import width
 
 
 def drawn(capsys: pytest.CaptureFixture[str]) -> str:

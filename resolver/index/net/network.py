@@ -19,8 +19,8 @@ from resolver.files import require_spare
 from resolver.index.net.client import PAGES, Client, Reply
 from resolver.index.net.downloads import Downloads
 from resolver.index.net.failures import BRIEF, Patience
-from resolver.index.net.files import Files
 from resolver.index.net.pipconfig import PipConfig
+from resolver.index.net.remote_files import Files
 from resolver.index.net.worker import Once, Worker
 from resolver.index.parse.address import Root
 from resolver.index.parse.metadata import Release

@@ -17,7 +17,7 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.errors import IndexFailure
-from resolver.index.parse import html
+from resolver.index.parse import html_page
 from resolver.index.parse.address import NOWHERE, resolve
 from resolver.index.parse.filename import (
     ARCHIVE_ENDINGS,
@@ -26,7 +26,7 @@ from resolver.index.parse.filename import (
     starts_with_project,
     wheel_parts,
 )
-from resolver.index.parse.html import LONGEST, Hashes, PageError, Row
+from resolver.index.parse.html_page import LONGEST, Hashes, PageError, Row
 from resolver.model import text
 from resolver.model.release import ACTIVE, File, Page, ProjectStatus, Reason, Rejection
 
@@ -86,7 +86,7 @@ def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str
         if media in _JSON_TYPES or body.lstrip()[:1] == b"{":
             rows, project_status = _read_json(body, project)
         else:
-            rows, project_status, url = html.read(body, url)
+            rows, project_status, url = html_page.read(body, url)
         releases, rejections = _grouped(rows, project, url)
     except PageError as error:
         why = str(error)

@@ -14,12 +14,12 @@ from resolver.model.problem import Problem
 from resolver.model.requirement import ComponentRequirement
 from resolver.model.resolution import Forbids, Needs, Statement, fact_of
 from resolver.report.document import Block, Code, Details, Heading, Item, Items, Line, Paragraph, Span, line
-from resolver.report.explanation import changes, sentences
+from resolver.report.explanation import fixes, sentences
 from resolver.report.explanation.json import explanation_json, sort_of
 from resolver.report.explanation.places import cited, place_of, source_line, with_strength
 from resolver.report.html import html_text
 from resolver.report.markdown import markdown_text
-from resolver.report.text import one_line
+from resolver.report.sanitize import one_line
 
 FILE = "conflict.md"
 _ATTEMPTS = 10  # that a terminal shows
@@ -160,7 +160,7 @@ def ways_out_blocks(explanation: Explanation, *, whole: bool = False, in_checkou
         yield from _tried(explanation)
     last: list[Message] = []
     if explanation.fixes:
-        last.append(changes.apply_hint(explanation, in_checkout=in_checkout))
+        last.append(fixes.apply_hint(explanation, in_checkout=in_checkout))
     if explanation.limited:
         last += [message("conflict.limited"), message("conflict.more-time")]
     yield _paragraph(*last, message("conflict.old-lock"))
@@ -181,13 +181,13 @@ def _fixes(explanation: Explanation, *, whole: bool) -> Iterator[Block]:
 
 
 def _fix(fix: Fix, labels: Mapping[Message, str]) -> Item:
-    told = changes.change_sentences(fix.changes)
-    told += [risk] if (risk := changes.risk_sentence(fix)) else []
+    told = fixes.change_sentences(fix.changes)
+    told += [risk] if (risk := fixes.risk_sentence(fix)) else []
     details: list[Message] = []
     for environment in fix.environments:
         if len(fix.environments) > 1:
-            details.append(changes.requires_sentence(fix, environment))
-        details.append(message("conflict.result", text=changes.environment_sentence(environment)))
+            details.append(fixes.requires_sentence(fix, environment))
+        details.append(message("conflict.result", text=fixes.environment_sentence(environment)))
         met = dict.fromkeys(labels[sentences.warning_text(warning)] for warning in environment.warnings)
         if met:
             details.append(message("conflict.warned", count=len(met), labels=joined("comma", met)))
@@ -196,13 +196,11 @@ def _fix(fix: Fix, labels: Mapping[Message, str]) -> Item:
 
 def _details(fix: Fix) -> Details:
     label = message("conflict.fix", name=fix.name)
-    summary = changes.changes_sentence(fix.changes)
-    blocks: list[Paragraph | Code] = [
-        Code(tuple(diff), "diff") for diff in map(changes.change_diff, fix.changes) if diff
-    ]
+    summary = fixes.changes_sentence(fix.changes)
+    blocks: list[Paragraph | Code] = [Code(tuple(diff), "diff") for diff in map(fixes.change_diff, fix.changes) if diff]
     for name, text in fix.files:
         blocks.append(_paragraph(message("conflict.file", name=name)))
-        blocks.append(Code(tuple(changes.safe_lines(text)), "toml"))
+        blocks.append(Code(tuple(fixes.safe_lines(text)), "toml"))
     return Details(message("conflict.labelled", label=label, text=summary), tuple(blocks))
 
 
@@ -214,8 +212,8 @@ def _tried(explanation: Explanation) -> Iterator[Block]:
     yield Heading(message("conflict.heading-tried"), level=3)
     items = [
         Item(
-            lines=(line(changes.changes_sentence(attempt.changes)),),
-            details=(line(changes.outcome_sentence(attempt)),),
+            lines=(line(fixes.changes_sentence(attempt.changes)),),
+            details=(line(fixes.outcome_sentence(attempt)),),
         )
         for attempt in explanation.attempts
     ]

@@ -25,7 +25,7 @@ from resolver.model.fact import Fact, Warns
 from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Statement, fact_of
 from resolver.model.text import Language
 from resolver.report.document import told
-from resolver.report.explanation import changes, sentences
+from resolver.report.explanation import fixes, sentences
 from resolver.report.explanation.places import cited, place_of, source_line
 
 VERSION = 1  # of the schema; within a version keys may be added, but none is removed or changes its meaning
@@ -167,7 +167,7 @@ def _warning(warns: Warns, language: Language) -> dict[str, Any]:
 
 
 def _change(change: Change, language: Language) -> dict[str, Any]:
-    row = {**to_builtins(change), "text": translate(changes.change_sentence(change), language)}
+    row = {**to_builtins(change), "text": translate(fixes.change_sentence(change), language)}
     if not change.target:
         del row["target"]
     return row
@@ -177,7 +177,7 @@ def _environment(environment: Environment, language: Language) -> dict[str, Any]
     return {
         **to_builtins(replace(environment, warnings=())),
         "warnings": [_warning(warning, language) for warning in environment.warnings],
-        "text": translate(changes.environment_sentence(environment), language),
+        "text": translate(fixes.environment_sentence(environment), language),
     }
 
 
@@ -195,7 +195,7 @@ def _attempt(attempt: Attempt, language: Language) -> dict[str, Any]:
     return {
         "changes": [_change(change, language) for change in attempt.changes],
         "outcome": attempt.outcome.value,
-        "text": translate(changes.outcome_sentence(attempt), language),
+        "text": translate(fixes.outcome_sentence(attempt), language),
         "because": _statements(attempt.because, language),
     }
 

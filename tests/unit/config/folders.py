@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from resolver.config.compile import compile_problems
-from resolver.config.facts import compile_facts
+from resolver.config.fact_rules import compile_facts
 from resolver.config.load import load, read
 from resolver.config.schema import FactFile
 from resolver.errors import InputError

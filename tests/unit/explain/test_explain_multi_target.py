@@ -18,7 +18,7 @@ from resolver.index.protocol import Catalog, Lookup
 from resolver.model.explanation import Change, Explanation, Fix, Outcome
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
-from resolver.report.explanation.changes import change_sentences, outcome_sentence
+from resolver.report.explanation.fixes import change_sentences, outcome_sentence
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog

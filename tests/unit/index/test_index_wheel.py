@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from packaging.utils import NormalizedName
 
-from resolver.index.net.files import MissingSpanError, RangeFile
+from resolver.index.net.remote_files import MissingSpanError, RangeFile
 from resolver.index.parse.archive import wheel_metadata
 from resolver.index.parse.metadata import Release
 from resolver.index.protocol import UnusableFile

@@ -27,7 +27,7 @@ from resolver.model.resolution import (
 )
 from resolver.model.text import Language
 from resolver.report.document import told
-from resolver.report.explanation.changes import change_sentence, requires_sentence
+from resolver.report.explanation.fixes import change_sentence, requires_sentence
 from resolver.report.explanation.places import place_of
 from resolver.report.explanation.sentences import claim, closing_sentence, sentence, statement_details
 from tests.unit.report.samples import fact

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from resolver.report.sanitize import width as display_width
+from resolver.report.sanitize import wrapped
 from resolver.report.terminal import paragraph, two_columns, wrap
-from resolver.report.text import width as display_width
-from resolver.report.text import wrapped
 from tests.unit.report import samples
 from tests.unit.report.page import explanation_text
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from resolver.lock import file as lock_file
 from resolver.model.lock import Lock
 from resolver.report.report import report
-from resolver.report.text import markdown
+from resolver.report.sanitize import markdown
 
 CHINESE = re.compile("[\u4e00-\u9fff]")
 CELL = re.compile(r"(?<!\\)\|")

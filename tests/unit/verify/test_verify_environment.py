@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from resolver.verify.check import Asked, Group, LockedDistribution, LockedStack
 from resolver.verify.environment import check_distributions, installed_distributions
+from resolver.verify.findings import Asked, Group, LockedDistribution, LockedStack
 from resolver.verify.record import check_collisions, check_files, read_records
 
 

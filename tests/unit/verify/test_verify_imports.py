@@ -9,8 +9,8 @@ import sysconfig
 
 import pytest
 
-from resolver.verify.check import Asked, LockedStack
 from resolver.verify.environment import check_python
+from resolver.verify.findings import Asked, LockedStack
 from resolver.verify.imports import run_python, shown_command
 
 

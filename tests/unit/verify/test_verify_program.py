@@ -16,9 +16,9 @@ from packaging.version import Version
 from resolver.lock import file as lock_file
 from resolver.model.system import SystemVersion
 from resolver.report.verify import MODULES, texts, verify
-from resolver.verify.check import LockedStack
 from resolver.verify.environment import canonical_name, same_version
-from resolver.verify.report import WARNINGS
+from resolver.verify.findings import LockedStack
+from resolver.verify.output import WARNINGS
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 

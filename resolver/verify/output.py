@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
-from resolver.verify.check import Asked, Finding, Group
+from resolver.verify.findings import Asked, Finding, Group
 
 _ENDS = ("system-differs", "processor-differs", "python-differs", "environment-other")
 _SYSTEM = ("machine", "cann", "hdk", "soc")

@@ -13,7 +13,7 @@ from resolver.errors import shown
 from resolver.model.explanation import Attempt, Change, ChangeKind, Environment, Explanation, Fix, Outcome
 from resolver.model.message import Message, joined, message
 from resolver.report.explanation.sentences import component_name, sentence
-from resolver.report.text import one_line
+from resolver.report.sanitize import one_line
 
 _SHARED = 6  # lines of both environments that are named
 
