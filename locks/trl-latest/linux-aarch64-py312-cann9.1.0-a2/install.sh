@@ -68,14 +68,16 @@ while [ $# -gt 0 ]; do
             case ${2-} in
                 en) lang=$2 at=0 ;;
                 zh) lang=$2 at=1 ;;
-                *) fail "--lang must be one of: en, zh" "" "--lang 只能是：en, zh" "" ;;
+                *) fail "--lang must be one of: en, zh" "" \
+        "--lang 只能是：en, zh" "" ;;
             esac
             error=$(say "error: " "错误：")
             warning=$(say "warning: " "警告：")
             shift
             ;;
         -h | --help) usage; exit 0 ;;
-        *) usage >&2; fail "unknown option: ${1}" "" "未知选项：${1}" "" ;;
+        *) usage >&2; fail "unknown option: ${1}" "" \
+        "未知选项：${1}" "" ;;
     esac
     shift
 done
@@ -84,7 +86,8 @@ done
 here=$(readlink -f -- "${BASH_SOURCE[0]-}") || here=
 here=${here%/*}
 if [ -z "$here" ] || [ ! -d "$here/stages" ]; then
-    fail "there is no stages/ folder in ${here:-.}, next to install.sh" "copy the lock's whole folder and run the install.sh inside it" "install.sh 所在的 ${here:-.} 中没有 stages/" "请复制锁文件的整个目录，并运行其中的 install.sh"
+    fail "there is no stages/ folder in ${here:-.}, next to install.sh" "copy the lock's whole folder and run the install.sh inside it" \
+        "install.sh 所在的 ${here:-.} 中没有 stages/" "请复制锁文件的整个目录，并运行其中的 install.sh"
 fi
 
 # --- 1. the machine
@@ -99,15 +102,19 @@ mismatch() { # likewise, but with --skip-system-checks it is a warning
 }
 
 [ "$(uname -s)" = Linux ] ||
-    mismatch "this is $(uname -s), but the lock is for Linux" "" "本机系统是 $(uname -s)，而锁文件面向 Linux" ""
+    mismatch "this is $(uname -s), but the lock is for Linux" "" \
+        "本机系统是 $(uname -s)，而锁文件面向 Linux" ""
 [ "$(uname -m)" = aarch64 ] ||
-    mismatch "this machine is $(uname -m), but the lock is for aarch64" "lock the stack for this machine's platform" "本机处理器架构是 $(uname -m)，而锁文件面向 aarch64" "请为本机的平台锁定该软件栈"
+    mismatch "this machine is $(uname -m), but the lock is for aarch64" "lock the stack for this machine's platform" \
+        "本机处理器架构是 $(uname -m)，而锁文件面向 aarch64" "请为本机的平台锁定该软件栈"
 
 glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | cut -d' ' -f2 || true)
 if [ -z "$glibc" ]; then
-    mismatch "the C library is not glibc, but the lock's wheels need glibc 2.35" "" "C 库不是 glibc，而锁文件中的 wheel 需要 glibc 2.35" ""
+    mismatch "the C library is not glibc, but the lock's wheels need glibc 2.35" "" \
+        "C 库不是 glibc，而锁文件中的 wheel 需要 glibc 2.35" ""
 elif [ "$(printf '%s\n' 2.35 "$glibc" | sort -V | head -n 1)" != 2.35 ]; then
-    mismatch "glibc is ${glibc}, but the lock needs 2.35 or newer" "set glibc = \"${glibc}\" in the stack's target and lock again" "glibc 是 ${glibc}，而锁文件需要 2.35 或更新版本" "在软件栈的目标中设置 glibc = \"${glibc}\" 并重新锁定"
+    mismatch "glibc is ${glibc}, but the lock needs 2.35 or newer" "set glibc = \"${glibc}\" in the stack's target and lock again" \
+        "glibc 是 ${glibc}，而锁文件需要 2.35 或更新版本" "在软件栈的目标中设置 glibc = \"${glibc}\" 并重新锁定"
 fi
 
 if [ -z "$python" ]; then
@@ -116,19 +123,23 @@ if [ -z "$python" ]; then
     else python=$(command -v python3 || true); fi
 fi
 if [ -z "$python" ] || ! "$python" -c '' 2>/dev/null; then
-    fail "no working Python was found: ${python:-python3}" "activate an environment, or pass --python PATH" "没有找到可用的 Python：${python:-python3}" "请激活一个环境，或用 --python 指定"
+    fail "no working Python was found: ${python:-python3}" "activate an environment, or pass --python PATH" \
+        "没有找到可用的 Python：${python:-python3}" "请激活一个环境，或用 --python 指定"
 fi
 found=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || true)
 [[ $found =~ ^[0-9]+\.[0-9]+$ ]] ||
-    fail "${python} is not a Python interpreter" "activate an environment, or pass the path of its Python with --python" "${python} 不是 Python" "请激活一个环境，或用 --python 指定该环境的 Python"
+    fail "${python} is not a Python interpreter" "activate an environment, or pass the path of its Python with --python" \
+        "${python} 不是 Python" "请激活一个环境，或用 --python 指定该环境的 Python"
 python=$("$python" -c 'import sys; print(sys.executable)')  # absolute, as builds need it
 [ "$found" = 3.12 ] ||
-    refuse "${python} is Python ${found}, but the lock is for 3.12" "create one: python3.12 -m venv env && . env/bin/activate" "${python} 是 Python ${found}，而锁文件面向 3.12" "请建立环境：python3.12 -m venv env && . env/bin/activate"
+    refuse "${python} is Python ${found}, but the lock is for 3.12" "create one: python3.12 -m venv env && . env/bin/activate" \
+        "${python} 是 Python ${found}，而锁文件面向 3.12" "请建立环境：python3.12 -m venv env && . env/bin/activate"
 if [ "$system" = no ] && ! "$python" -c '
 import os, sys
 sys.exit(sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.prefix, "conda-meta")))
 '; then
-    refuse "${python} is not in a virtual or conda environment" "create one: ${python} -m venv env && . env/bin/activate; or pass --system" "${python} 不在虚拟环境或 conda 环境中" "请建立环境：${python} -m venv env && . env/bin/activate；或加上 --system"
+    refuse "${python} is not in a virtual or conda environment" "create one: ${python} -m venv env && . env/bin/activate; or pass --system" \
+        "${python} 不在虚拟环境或 conda 环境中" "请建立环境：${python} -m venv env && . env/bin/activate；或加上 --system"
 fi
 # unset settings of pip that would change what is installed
 unset PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLATFORM PIP_PYTHON_VERSION PIP_ABI \
@@ -136,14 +147,17 @@ unset PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLATFO
     PIP_ONLY_BINARY PIP_PRE PIP_REQUIRE_HASHES PIP_DRY_RUN PIP_REPORT PIP_IGNORE_INSTALLED
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
 if ! "$python" -I -c 'import pip' 2>/dev/null; then
-    refuse "${python} has no pip" "${python} -m ensurepip" "${python} 没有 pip" "${python} -m ensurepip"
+    refuse "${python} has no pip" "${python} -m ensurepip" \
+        "${python} 没有 pip" "${python} -m ensurepip"
 elif ! settings=$("$python" -I -m pip config list); then
-    refuse "pip of ${python} does not run" "see above; ${python} -m pip config debug lists its configuration files" "${python} 的 pip 无法运行" "见上文；${python} -m pip config debug 会列出它的配置文件"
+    refuse "pip of ${python} does not run" "see above; ${python} -m pip config debug lists its configuration files" \
+        "${python} 的 pip 无法运行" "见上文；${python} -m pip config debug 会列出它的配置文件"
 else
     elsewhere=$(sed -n "s/^\(\(global\|install\)\.\(target\|prefix\|root\|python\)\)=.*/\1/p; \
 s/^\(\(global\|install\)\.\(user\|dry-run\)\)='\(1\|y\|yes\|t\|true\|on\)'$/\1/Ip" <<<"$settings")
     [ -z "$elsewhere" ] ||
-        refuse "a setting in pip's own configuration would install packages somewhere else: ${elsewhere//$'\n'/, }" "remove it: ${python} -m pip config unset ${elsewhere%%$'\n'*}; ${python} -m pip config debug lists the configuration files" "pip 自身的配置中有一项设置，会使软件包不安装到这里：${elsewhere//$'\n'/, }" "请去掉它：${python} -m pip config unset ${elsewhere%%$'\n'*}；${python} -m pip config debug 会列出配置文件"
+        refuse "a setting in pip's own configuration would install packages somewhere else: ${elsewhere//$'\n'/, }" "remove it: ${python} -m pip config unset ${elsewhere%%$'\n'*}; ${python} -m pip config debug lists the configuration files" \
+        "pip 自身的配置中有一项设置，会使软件包不安装到这里：${elsewhere//$'\n'/, }" "请去掉它：${python} -m pip config unset ${elsewhere%%$'\n'*}；${python} -m pip config debug 会列出配置文件"
 fi
 
 # As verify.py tells it at the end: the release that is active, and a line for each thing that is wrong with it
@@ -156,7 +170,8 @@ while IFS=$'\t' read -r state what mend; do
     esac
 done < <("$python" -I "$here/verify.py" --cann --lang "$lang" || true)
 [ "$cann" != '?' ] || [ "$found" != 3.12 ] ||
-    refuse "verify.py next to install.sh does not run" "copy the lock's whole folder" "install.sh 旁的 verify.py 无法运行" "请复制锁文件的整个目录"
+    refuse "verify.py next to install.sh does not run" "copy the lock's whole folder" \
+        "install.sh 旁的 verify.py 无法运行" "请复制锁文件的整个目录"
 
 # What verify.py would report of the driver (HDK): one line per finding
 while IFS=$'\t' read -r state what mend; do
@@ -169,7 +184,8 @@ done < <("$python" -I "$here/verify.py" --hdk --lang "$lang" || true)
 # The SoC as verify.py reports it; empty if npu-smi is missing or names no known family
 soc=$("$python" -I "$here/verify.py" --soc || true)
 if [ -n "$soc" ] && [ "${soc%% *}" != A2 ]; then
-    mismatch "the SoC is ${soc}, but the lock is for A2" "set soc = \"${soc%% *}\" in the stack's target and lock again" "SoC 是 ${soc}，而锁文件面向 A2" "在软件栈的目标中设置 soc = \"${soc%% *}\" 并重新锁定"
+    mismatch "the SoC is ${soc}, but the lock is for A2" "set soc = \"${soc%% *}\" in the stack's target and lock again" \
+        "SoC 是 ${soc}，而锁文件面向 A2" "在软件栈的目标中设置 soc = \"${soc%% *}\" 并重新锁定"
 fi
 
 # The distributions of a requirements file that are not installed in the pinned version
@@ -201,10 +217,12 @@ EOF
 }
 if [ -n "$wheelhouse" ]; then
     if [ ! -d "$wheelhouse" ]; then
-        refuse "the --wheelhouse folder ${wheelhouse} does not exist" "" "--wheelhouse 指定的目录 ${wheelhouse} 不存在" ""
+        refuse "the --wheelhouse folder ${wheelhouse} does not exist" "" \
+        "--wheelhouse 指定的目录 ${wheelhouse} 不存在" ""
     else
         wheelhouse=$(CDPATH='' builtin cd -- "$wheelhouse" >/dev/null && pwd) ||
-            fail "the --wheelhouse folder cannot be entered" "" "无法进入 --wheelhouse 指定的目录" ""
+            fail "the --wheelhouse folder cannot be entered" "" \
+        "无法进入 --wheelhouse 指定的目录" ""
     fi
 fi
 if [ "$wrong" -gt 0 ] && [ "$dry_run" = no ]; then exit 1; fi
@@ -344,7 +362,8 @@ if [ "$dry_run" = yes ]; then
     scratch='$scratch' # no such folder is made, and no files are found in it
 else
     scratch=$(mktemp -d) ||
-        fail "there is no folder for temporary files" "set TMPDIR to a folder with free space that you can write to" "没有可以存放临时文件的目录" "请将 TMPDIR 设为有剩余空间且可写的目录"
+        fail "there is no folder for temporary files" "set TMPDIR to a folder with free space that you can write to" \
+        "没有可以存放临时文件的目录" "请将 TMPDIR 设为有剩余空间且可写的目录"
     trap 'rm -rf "$scratch"' EXIT
 fi
 
@@ -399,7 +418,8 @@ EOF
 stage() { # number, title in each language, requirements files: true where something is to be done
     local left title=${*:at+2:1}
     left=$(missing "${@:4}") ||
-        fail "cannot determine what is already installed of stage ${1}" "see the message above" "无法判断第 ${1} 阶段已安装了什么" "消息见上文"
+        fail "cannot determine what is already installed of stage ${1}" "see the message above" \
+        "无法判断第 ${1} 阶段已安装了什么" "消息见上文"
     if [ -z "$left" ]; then
         say "stage ${1} of 4: ${title}: already installed" "第 ${1} 阶段，共 4 个：${title}：已安装"
         return 1
@@ -434,7 +454,8 @@ except OSError:  # a file system without locks
 EOF
     )
     [ -z "$others" ] ||
-        fail "another install.sh, or what it left running, is at work in ${environment}: process ${others}" "wait until it has ended, then run this again" "另一个 install.sh 或它留下的进程正在 ${environment} 中工作：进程 ${others}" "请等它结束，然后重新运行"
+        fail "another install.sh, or what it left running, is at work in ${environment}: process ${others}" "wait until it has ended, then run this again" \
+        "另一个 install.sh 或它留下的进程正在 ${environment} 中工作：进程 ${others}" "请等它结束，然后重新运行"
 }
 
 if [ "$dry_run" = no ]; then
@@ -451,13 +472,16 @@ if stage 1 'deepspeed, built from source in a separate environment' 'deepspeed�
     build_in "$builder" PIP_REQUIRE_HASHES=1 "$with" -I -m pip download --no-deps \
         --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-1" \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/1.txt" ||
-        fail "the source archives of stage 1 could not be downloaded, or their metadata could not be read" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" "第 1 阶段的源码包无法取得，或无法读出它们是什么" "见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
+        fail "the source archives of stage 1 could not be downloaded, or their metadata could not be read" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
+        "第 1 阶段的源码包无法取得，或无法读出它们是什么" "见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
     if [ "$dry_run" = no ]; then
         for archive in "$scratch/archives-1"/*; do
             asked=$(build_in "$builder" PIP_NO_INDEX=1 "$with" -I -c "$asks_beyond" "$archive") ||
-                fail "cannot determine what the build of ${archive##*/} requires" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" "无法得知构建 ${archive##*/} 需要什么" "见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
+                fail "cannot determine what the build of ${archive##*/} requires" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
+        "无法得知构建 ${archive##*/} 需要什么" "见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
             [ -z "$asked" ] ||
-                fail "the build of ${archive##*/} requires tools that are not in the lock: ${asked}" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" "构建 ${archive##*/} 需要锁文件没有写明的工具：${asked}" "见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
+                fail "the build of ${archive##*/} requires tools that are not in the lock: ${asked}" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
+        "构建 ${archive##*/} 需要锁文件没有写明的工具：${asked}" "见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
         done
     fi
     build_in "$builder" PIP_NO_INDEX=1 "$with" -I -m pip wheel --no-deps \
@@ -483,7 +507,8 @@ fi
 if [ "$dry_run" = yes ]; then
     say "dry run: nothing was changed" "试运行：没有改动任何东西"
     [ "$wrong" = 0 ] ||
-        fail "install.sh would stop: ${wrong} of the checks above failed" "" "install.sh 会停止：以上检查有 ${wrong} 项未通过" ""
+        fail "install.sh would stop: ${wrong} of the checks above failed" "" \
+        "install.sh 会停止：以上检查有 ${wrong} 项未通过" ""
     exit 0
 fi
 
@@ -491,5 +516,6 @@ checks=(--lang "$lang")
 if [ "$strict" = no ]; then checks+=(--skip-system-checks); fi
 if [ -n "$wheelhouse" ]; then checks+=(--wheelhouse "$wheelhouse"); fi
 "$python" -I "$here/verify.py" "${checks[@]}" ||
-    fail "this machine and environment do not match the lock" "see above for what differs and how to fix it" "本机和环境与锁文件不一致" "哪里不一致、如何修复，见上文"
+    fail "this machine and environment do not match the lock" "see above for what differs and how to fix it" \
+        "本机和环境与锁文件不一致" "哪里不一致、如何修复，见上文"
 say "trl-latest is installed: 60 distributions, as locked" "trl-latest 已安装：60 个软件包，与锁文件一致"

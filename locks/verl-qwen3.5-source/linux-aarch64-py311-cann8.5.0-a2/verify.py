@@ -159,7 +159,7 @@ def _build_rank(build: int | None) -> int:
     return -1 if build is None else build
 
 
-# --- check
+# --- findings
 #
 # What checks stand on: the lock, what a run was asked, what they tell, and files that others wrote.
 
@@ -1337,7 +1337,7 @@ def _module(owner: Installed, rows: list[tuple[RecordRow, RecordRow]]) -> str:
     return path.split("/")[0] if not path.startswith("..") else os.path.basename(path)
 
 
-# --- report
+# --- output
 #
 # What is printed: a line for each group while the checks run, then what differs; or one JSON object.
 

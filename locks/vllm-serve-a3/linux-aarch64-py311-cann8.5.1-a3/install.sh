@@ -68,14 +68,16 @@ while [ $# -gt 0 ]; do
             case ${2-} in
                 en) lang=$2 at=0 ;;
                 zh) lang=$2 at=1 ;;
-                *) fail "--lang must be one of: en, zh" "" "--lang 只能是：en, zh" "" ;;
+                *) fail "--lang must be one of: en, zh" "" \
+        "--lang 只能是：en, zh" "" ;;
             esac
             error=$(say "error: " "错误：")
             warning=$(say "warning: " "警告：")
             shift
             ;;
         -h | --help) usage; exit 0 ;;
-        *) usage >&2; fail "unknown option: ${1}" "" "未知选项：${1}" "" ;;
+        *) usage >&2; fail "unknown option: ${1}" "" \
+        "未知选项：${1}" "" ;;
     esac
     shift
 done
@@ -84,7 +86,8 @@ done
 here=$(readlink -f -- "${BASH_SOURCE[0]-}") || here=
 here=${here%/*}
 if [ -z "$here" ] || [ ! -d "$here/stages" ]; then
-    fail "there is no stages/ folder in ${here:-.}, next to install.sh" "copy the lock's whole folder and run the install.sh inside it" "install.sh 所在的 ${here:-.} 中没有 stages/" "请复制锁文件的整个目录，并运行其中的 install.sh"
+    fail "there is no stages/ folder in ${here:-.}, next to install.sh" "copy the lock's whole folder and run the install.sh inside it" \
+        "install.sh 所在的 ${here:-.} 中没有 stages/" "请复制锁文件的整个目录，并运行其中的 install.sh"
 fi
 
 # --- 1. the machine
@@ -99,15 +102,19 @@ mismatch() { # likewise, but with --skip-system-checks it is a warning
 }
 
 [ "$(uname -s)" = Linux ] ||
-    mismatch "this is $(uname -s), but the lock is for Linux" "" "本机系统是 $(uname -s)，而锁文件面向 Linux" ""
+    mismatch "this is $(uname -s), but the lock is for Linux" "" \
+        "本机系统是 $(uname -s)，而锁文件面向 Linux" ""
 [ "$(uname -m)" = aarch64 ] ||
-    mismatch "this machine is $(uname -m), but the lock is for aarch64" "lock the stack for this machine's platform" "本机处理器架构是 $(uname -m)，而锁文件面向 aarch64" "请为本机的平台锁定该软件栈"
+    mismatch "this machine is $(uname -m), but the lock is for aarch64" "lock the stack for this machine's platform" \
+        "本机处理器架构是 $(uname -m)，而锁文件面向 aarch64" "请为本机的平台锁定该软件栈"
 
 glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | cut -d' ' -f2 || true)
 if [ -z "$glibc" ]; then
-    mismatch "the C library is not glibc, but the lock's wheels need glibc 2.35" "" "C 库不是 glibc，而锁文件中的 wheel 需要 glibc 2.35" ""
+    mismatch "the C library is not glibc, but the lock's wheels need glibc 2.35" "" \
+        "C 库不是 glibc，而锁文件中的 wheel 需要 glibc 2.35" ""
 elif [ "$(printf '%s\n' 2.35 "$glibc" | sort -V | head -n 1)" != 2.35 ]; then
-    mismatch "glibc is ${glibc}, but the lock needs 2.35 or newer" "set glibc = \"${glibc}\" in the stack's target and lock again" "glibc 是 ${glibc}，而锁文件需要 2.35 或更新版本" "在软件栈的目标中设置 glibc = \"${glibc}\" 并重新锁定"
+    mismatch "glibc is ${glibc}, but the lock needs 2.35 or newer" "set glibc = \"${glibc}\" in the stack's target and lock again" \
+        "glibc 是 ${glibc}，而锁文件需要 2.35 或更新版本" "在软件栈的目标中设置 glibc = \"${glibc}\" 并重新锁定"
 fi
 
 if [ -z "$python" ]; then
@@ -116,19 +123,23 @@ if [ -z "$python" ]; then
     else python=$(command -v python3 || true); fi
 fi
 if [ -z "$python" ] || ! "$python" -c '' 2>/dev/null; then
-    fail "no working Python was found: ${python:-python3}" "activate an environment, or pass --python PATH" "没有找到可用的 Python：${python:-python3}" "请激活一个环境，或用 --python 指定"
+    fail "no working Python was found: ${python:-python3}" "activate an environment, or pass --python PATH" \
+        "没有找到可用的 Python：${python:-python3}" "请激活一个环境，或用 --python 指定"
 fi
 found=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || true)
 [[ $found =~ ^[0-9]+\.[0-9]+$ ]] ||
-    fail "${python} is not a Python interpreter" "activate an environment, or pass the path of its Python with --python" "${python} 不是 Python" "请激活一个环境，或用 --python 指定该环境的 Python"
+    fail "${python} is not a Python interpreter" "activate an environment, or pass the path of its Python with --python" \
+        "${python} 不是 Python" "请激活一个环境，或用 --python 指定该环境的 Python"
 python=$("$python" -c 'import sys; print(sys.executable)')  # absolute, as builds need it
 [ "$found" = 3.11 ] ||
-    refuse "${python} is Python ${found}, but the lock is for 3.11" "create one: python3.11 -m venv env && . env/bin/activate" "${python} 是 Python ${found}，而锁文件面向 3.11" "请建立环境：python3.11 -m venv env && . env/bin/activate"
+    refuse "${python} is Python ${found}, but the lock is for 3.11" "create one: python3.11 -m venv env && . env/bin/activate" \
+        "${python} 是 Python ${found}，而锁文件面向 3.11" "请建立环境：python3.11 -m venv env && . env/bin/activate"
 if [ "$system" = no ] && ! "$python" -c '
 import os, sys
 sys.exit(sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.prefix, "conda-meta")))
 '; then
-    refuse "${python} is not in a virtual or conda environment" "create one: ${python} -m venv env && . env/bin/activate; or pass --system" "${python} 不在虚拟环境或 conda 环境中" "请建立环境：${python} -m venv env && . env/bin/activate；或加上 --system"
+    refuse "${python} is not in a virtual or conda environment" "create one: ${python} -m venv env && . env/bin/activate; or pass --system" \
+        "${python} 不在虚拟环境或 conda 环境中" "请建立环境：${python} -m venv env && . env/bin/activate；或加上 --system"
 fi
 # unset settings of pip that would change what is installed
 unset PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLATFORM PIP_PYTHON_VERSION PIP_ABI \
@@ -136,14 +147,17 @@ unset PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLATFO
     PIP_ONLY_BINARY PIP_PRE PIP_REQUIRE_HASHES PIP_DRY_RUN PIP_REPORT PIP_IGNORE_INSTALLED
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
 if ! "$python" -I -c 'import pip' 2>/dev/null; then
-    refuse "${python} has no pip" "${python} -m ensurepip" "${python} 没有 pip" "${python} -m ensurepip"
+    refuse "${python} has no pip" "${python} -m ensurepip" \
+        "${python} 没有 pip" "${python} -m ensurepip"
 elif ! settings=$("$python" -I -m pip config list); then
-    refuse "pip of ${python} does not run" "see above; ${python} -m pip config debug lists its configuration files" "${python} 的 pip 无法运行" "见上文；${python} -m pip config debug 会列出它的配置文件"
+    refuse "pip of ${python} does not run" "see above; ${python} -m pip config debug lists its configuration files" \
+        "${python} 的 pip 无法运行" "见上文；${python} -m pip config debug 会列出它的配置文件"
 else
     elsewhere=$(sed -n "s/^\(\(global\|install\)\.\(target\|prefix\|root\|python\)\)=.*/\1/p; \
 s/^\(\(global\|install\)\.\(user\|dry-run\)\)='\(1\|y\|yes\|t\|true\|on\)'$/\1/Ip" <<<"$settings")
     [ -z "$elsewhere" ] ||
-        refuse "a setting in pip's own configuration would install packages somewhere else: ${elsewhere//$'\n'/, }" "remove it: ${python} -m pip config unset ${elsewhere%%$'\n'*}; ${python} -m pip config debug lists the configuration files" "pip 自身的配置中有一项设置，会使软件包不安装到这里：${elsewhere//$'\n'/, }" "请去掉它：${python} -m pip config unset ${elsewhere%%$'\n'*}；${python} -m pip config debug 会列出配置文件"
+        refuse "a setting in pip's own configuration would install packages somewhere else: ${elsewhere//$'\n'/, }" "remove it: ${python} -m pip config unset ${elsewhere%%$'\n'*}; ${python} -m pip config debug lists the configuration files" \
+        "pip 自身的配置中有一项设置，会使软件包不安装到这里：${elsewhere//$'\n'/, }" "请去掉它：${python} -m pip config unset ${elsewhere%%$'\n'*}；${python} -m pip config debug 会列出配置文件"
 fi
 
 # As verify.py tells it at the end: the release that is active, and a line for each thing that is wrong with it
@@ -156,7 +170,8 @@ while IFS=$'\t' read -r state what mend; do
     esac
 done < <("$python" -I "$here/verify.py" --cann --lang "$lang" || true)
 [ "$cann" != '?' ] || [ "$found" != 3.11 ] ||
-    refuse "verify.py next to install.sh does not run" "copy the lock's whole folder" "install.sh 旁的 verify.py 无法运行" "请复制锁文件的整个目录"
+    refuse "verify.py next to install.sh does not run" "copy the lock's whole folder" \
+        "install.sh 旁的 verify.py 无法运行" "请复制锁文件的整个目录"
 
 # What verify.py would report of the driver (HDK): one line per finding
 while IFS=$'\t' read -r state what mend; do
@@ -169,7 +184,8 @@ done < <("$python" -I "$here/verify.py" --hdk --lang "$lang" || true)
 # The SoC as verify.py reports it; empty if npu-smi is missing or names no known family
 soc=$("$python" -I "$here/verify.py" --soc || true)
 if [ -n "$soc" ] && [ "${soc%% *}" != A3 ]; then
-    mismatch "the SoC is ${soc}, but the lock is for A3" "set soc = \"${soc%% *}\" in the stack's target and lock again" "SoC 是 ${soc}，而锁文件面向 A3" "在软件栈的目标中设置 soc = \"${soc%% *}\" 并重新锁定"
+    mismatch "the SoC is ${soc}, but the lock is for A3" "set soc = \"${soc%% *}\" in the stack's target and lock again" \
+        "SoC 是 ${soc}，而锁文件面向 A3" "在软件栈的目标中设置 soc = \"${soc%% *}\" 并重新锁定"
 fi
 
 # The distributions of a requirements file that are not installed in the pinned version
@@ -226,10 +242,12 @@ on_machine git || [ -z "$(missing "$here/stages/8.txt" 2>/dev/null || echo unkno
     mismatch 'building vllm-ascend needs git, and this machine has none that works' 'apt-get install git, or dnf install git' '构建 vllm-ascend 需要 git，而本机没有可用的' 'apt-get install git，或 dnf install git'
 if [ -n "$wheelhouse" ]; then
     if [ ! -d "$wheelhouse" ]; then
-        refuse "the --wheelhouse folder ${wheelhouse} does not exist" "" "--wheelhouse 指定的目录 ${wheelhouse} 不存在" ""
+        refuse "the --wheelhouse folder ${wheelhouse} does not exist" "" \
+        "--wheelhouse 指定的目录 ${wheelhouse} 不存在" ""
     else
         wheelhouse=$(CDPATH='' builtin cd -- "$wheelhouse" >/dev/null && pwd) ||
-            fail "the --wheelhouse folder cannot be entered" "" "无法进入 --wheelhouse 指定的目录" ""
+            fail "the --wheelhouse folder cannot be entered" "" \
+        "无法进入 --wheelhouse 指定的目录" ""
     fi
 fi
 if [ "$wrong" -gt 0 ] && [ "$dry_run" = no ]; then exit 1; fi
@@ -369,7 +387,8 @@ if [ "$dry_run" = yes ]; then
     scratch='$scratch' # no such folder is made, and no files are found in it
 else
     scratch=$(mktemp -d) ||
-        fail "there is no folder for temporary files" "set TMPDIR to a folder with free space that you can write to" "没有可以存放临时文件的目录" "请将 TMPDIR 设为有剩余空间且可写的目录"
+        fail "there is no folder for temporary files" "set TMPDIR to a folder with free space that you can write to" \
+        "没有可以存放临时文件的目录" "请将 TMPDIR 设为有剩余空间且可写的目录"
     trap 'rm -rf "$scratch"' EXIT
 fi
 
@@ -412,24 +431,31 @@ checkout() { # address, commit, its file in the wheelhouse, folder
     printf '* -text -ident -filter -working-tree-encoding\n' >"$4/.git/info/attributes"
     git_in "$4" remote add origin "$1"
     if [ -n "$wheelhouse" ]; then
-        [ -f "$wheelhouse/$3" ] || fail "the wheelhouse has no file ${3}" "make the bundle again" "wheelhouse 中没有 ${3}" "请重新打包"
+        [ -f "$wheelhouse/$3" ] || fail "the wheelhouse has no file ${3}" "make the bundle again" \
+        "wheelhouse 中没有 ${3}" "请重新打包"
         printf '%s\n' "$2" >"$4/.git/shallow" # the file has the commit without what came before it
         git_in "$4" fetch --quiet --no-tags "$wheelhouse/$3" "refs/ascend-lock/$2" ||
-            fail "${wheelhouse}/${3} does not contain the complete commit ${2}" "make the bundle again" "${wheelhouse}/${3} 中没有完整的 commit ${2}" "请重新打包"
+            fail "${wheelhouse}/${3} does not contain the complete commit ${2}" "make the bundle again" \
+        "${wheelhouse}/${3} 中没有完整的 commit ${2}" "请重新打包"
     else
         git_in "$4" fetch --quiet --depth 1 --no-tags -- "$1" "$2" ||
-            fail "commit ${2} could not be fetched from ${1}" "on a machine with network access: ascend-lock bundle vllm-serve-a3 DIR, then install.sh --wheelhouse DIR" "无法从 ${1} 取得 commit ${2}" "在有网络的机器上：ascend-lock bundle vllm-serve-a3 目录，然后 install.sh --wheelhouse 目录"
+            fail "commit ${2} could not be fetched from ${1}" "on a machine with network access: ascend-lock bundle vllm-serve-a3 DIR, then install.sh --wheelhouse DIR" \
+        "无法从 ${1} 取得 commit ${2}" "在有网络的机器上：ascend-lock bundle vllm-serve-a3 目录，然后 install.sh --wheelhouse 目录"
     fi
-    git_in "$4" checkout --quiet --detach "$2" || fail "${1} has no commit ${2}" "" "${1} 没有 commit ${2}" ""
-    [ "$(git_in "$4" rev-parse HEAD)" = "$2" ] || fail "${4} is not at commit ${2}" "" "${4} 不在 commit ${2}" ""
-    [ -z "$(git_in "$4" status --porcelain)" ] || fail "the files in ${4} differ from commit ${2}" "" "${4} 与 commit ${2} 的内容不符" ""
+    git_in "$4" checkout --quiet --detach "$2" || fail "${1} has no commit ${2}" "" \
+        "${1} 没有 commit ${2}" ""
+    [ "$(git_in "$4" rev-parse HEAD)" = "$2" ] || fail "${4} is not at commit ${2}" "" \
+        "${4} 不在 commit ${2}" ""
+    [ -z "$(git_in "$4" status --porcelain)" ] || fail "the files in ${4} differ from commit ${2}" "" \
+        "${4} 与 commit ${2} 的内容不符" ""
 }
 
 # A submodule, from the address in the lock, whatever .gitmodules says. Only where the repository around it names this
 # commit: so nothing of the repository decides what is fetched, or where it goes.
 submodule() { # folder around it, path in there, address, commit, its file in the wheelhouse
     [ "$(git_in "$1" rev-parse --verify --quiet "HEAD:$2")" = "$4" ] ||
-        fail "${1} has no submodule ${2} at commit ${4}" "correct \`submodules\` in the fact about this commit and lock again" "${1} 中没有位于 commit ${4} 的子模块 ${2}" "请更正关于该 commit 的事实中的 \`submodules\` 并重新锁定"
+        fail "${1} has no submodule ${2} at commit ${4}" "correct \`submodules\` in the fact about this commit and lock again" \
+        "${1} 中没有位于 commit ${4} 的子模块 ${2}" "请更正关于该 commit 的事实中的 \`submodules\` 并重新锁定"
     checkout "$3" "$4" "$5" "$1/$2"
 }
 
@@ -446,7 +472,8 @@ if after == before:
 with open(path, "w", encoding="utf-8", newline="") as file:
     file.writelines(after)
 EOF
-        fail "no line of ${2} matches ${1}" "the lock expects such a line; lock again" "${2} 中没有符合 ${1} 的行" "锁文件预期有这样一行；请重新锁定"
+        fail "no line of ${2} matches ${1}" "the lock expects such a line; lock again" \
+        "${2} 中没有符合 ${1} 的行" "锁文件预期有这样一行；请重新锁定"
 }
 
 run_at() { # folder, command
@@ -454,7 +481,8 @@ run_at() { # folder, command
 }
 
 not_built() { # distribution and version that the build made, those of the lock
-    fail "the build produced ${1}, but the lock has ${2}" "" "构建得到的是 ${1}，而锁文件中是 ${2}" ""
+    fail "the build produced ${1}, but the lock has ${2}" "" \
+        "构建得到的是 ${1}，而锁文件中是 ${2}" ""
 }
 
 install_wheel() { # distribution, version, folder, pattern of the wheel that was built there
@@ -476,7 +504,8 @@ EOF
     case $wheel in
         */*) ;;
         *\ *) not_built "$wheel" "$1 $2" ;;
-        *) fail "${4} matches ${wheel} files instead of one" "" "${4} 有 ${wheel} 个文件，而不是一个" "" ;;
+        *) fail "${4} matches ${wheel} files instead of one" "" \
+        "${4} 有 ${wheel} 个文件，而不是一个" "" ;;
     esac
     "$python" -I -m pip install --no-deps --no-index --force-reinstall "$wheel"
 }
@@ -577,7 +606,8 @@ EOF
 stage() { # number, title in each language, requirements files: true where something is to be done
     local left title=${*:at+2:1}
     left=$(missing "${@:4}") ||
-        fail "cannot determine what is already installed of stage ${1}" "see the message above" "无法判断第 ${1} 阶段已安装了什么" "消息见上文"
+        fail "cannot determine what is already installed of stage ${1}" "see the message above" \
+        "无法判断第 ${1} 阶段已安装了什么" "消息见上文"
     if [ -z "$left" ]; then
         say "stage ${1} of 8: ${title}: already installed" "第 ${1} 阶段，共 8 个：${title}：已安装"
         return 1
@@ -612,7 +642,8 @@ except OSError:  # a file system without locks
 EOF
     )
     [ -z "$others" ] ||
-        fail "another install.sh, or what it left running, is at work in ${environment}: process ${others}" "wait until it has ended, then run this again" "另一个 install.sh 或它留下的进程正在 ${environment} 中工作：进程 ${others}" "请等它结束，然后重新运行"
+        fail "another install.sh, or what it left running, is at work in ${environment}: process ${others}" "wait until it has ended, then run this again" \
+        "另一个 install.sh 或它留下的进程正在 ${environment} 中工作：进程 ${others}" "请等它结束，然后重新运行"
 }
 
 if [ "$dry_run" = no ]; then
@@ -637,13 +668,16 @@ if stage 2 'arctic-inference, built from source in a separate environment' 'arct
     build_in "$builder" PIP_REQUIRE_HASHES=1 "$with" -I -m pip download --no-deps \
         --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-2" \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/2.txt" ||
-        fail "the source archives of stage 2 could not be downloaded, or their metadata could not be read" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" "第 2 阶段的源码包无法取得，或无法读出它们是什么" "见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
+        fail "the source archives of stage 2 could not be downloaded, or their metadata could not be read" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
+        "第 2 阶段的源码包无法取得，或无法读出它们是什么" "见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
     if [ "$dry_run" = no ]; then
         for archive in "$scratch/archives-2"/*; do
             asked=$(build_in "$builder" PIP_NO_INDEX=1 "$with" -I -c "$asks_beyond" "$archive") ||
-                fail "cannot determine what the build of ${archive##*/} requires" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" "无法得知构建 ${archive##*/} 需要什么" "见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
+                fail "cannot determine what the build of ${archive##*/} requires" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
+        "无法得知构建 ${archive##*/} 需要什么" "见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
             [ -z "$asked" ] ||
-                fail "the build of ${archive##*/} requires tools that are not in the lock: ${asked}" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" "构建 ${archive##*/} 需要锁文件没有写明的工具：${asked}" "见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
+                fail "the build of ${archive##*/} requires tools that are not in the lock: ${asked}" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
+        "构建 ${archive##*/} 需要锁文件没有写明的工具：${asked}" "见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
         done
     fi
     build_in "$builder" PIP_NO_INDEX=1 "$with" -I -m pip wheel --no-deps \
@@ -696,7 +730,8 @@ fi
 if [ "$dry_run" = yes ]; then
     say "dry run: nothing was changed" "试运行：没有改动任何东西"
     [ "$wrong" = 0 ] ||
-        fail "install.sh would stop: ${wrong} of the checks above failed" "" "install.sh 会停止：以上检查有 ${wrong} 项未通过" ""
+        fail "install.sh would stop: ${wrong} of the checks above failed" "" \
+        "install.sh 会停止：以上检查有 ${wrong} 项未通过" ""
     exit 0
 fi
 
@@ -704,5 +739,6 @@ checks=(--lang "$lang")
 if [ "$strict" = no ]; then checks+=(--skip-system-checks); fi
 if [ -n "$wheelhouse" ]; then checks+=(--wheelhouse "$wheelhouse"); fi
 "$python" -I "$here/verify.py" "${checks[@]}" ||
-    fail "this machine and environment do not match the lock" "see above for what differs and how to fix it" "本机和环境与锁文件不一致" "哪里不一致、如何修复，见上文"
+    fail "this machine and environment do not match the lock" "see above for what differs and how to fix it" \
+        "本机和环境与锁文件不一致" "哪里不一致、如何修复，见上文"
 say "vllm-serve-a3 is installed: 180 distributions, as locked" "vllm-serve-a3 已安装：180 个软件包，与锁文件一致"
