@@ -29,11 +29,12 @@ def child(stack: str, *, offline: bool) -> None:
     start = time.perf_counter()
     from contextlib import closing
 
+    from resolver.explain.cores import smallest
+
     from resolver.config.compile import compile_problems
     from resolver.config.load import load
     from resolver.explain import trial
     from resolver.explain.contradictions import contradiction
-    from resolver.explain.cores import smallest
     from resolver.explain.explain import draft, lettered
     from resolver.index.live import LiveCatalog
     from resolver.index.store.cache import Cache, default_folder

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import hashlib
 import json
 import os
 import platform
@@ -57,7 +58,15 @@ NOBODY_THERE = {"PIP_INDEX_URL": NOBODY}
 # Variables for every run's interpreter.
 INTERPRETER = {"LANG": "C.UTF-8", "PYTHONWARNINGS": "error"}
 
-Tree = Mapping[str, bytes | None]
+
+class Content(bytes):
+    """The bytes of a file, shown as a digest: pytest takes an hour over the difference of two large ones."""
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} bytes, sha256 {hashlib.sha256(self).hexdigest()}>"
+
+
+Tree = Mapping[str, Content | None]
 
 
 @dataclass(frozen=True)
@@ -242,7 +251,7 @@ def _warm() -> WarmCommand:
 def tree(folder: Path) -> Tree:
     """Every path below a folder, hidden ones included, with its bytes (None for a folder)."""
     return {
-        str(path.relative_to(folder)): None if path.is_dir() else path.read_bytes()
+        str(path.relative_to(folder)): None if path.is_dir() else Content(path.read_bytes())
         for path in sorted(folder.rglob("*"))
     }
 
