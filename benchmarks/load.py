@@ -17,12 +17,14 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+from typing import NoReturn
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from resolver.index import snapshot_file
+from resolver.index import snapshot as snapshot_file
 from resolver.index.snapshot import Snapshot
 from resolver.index.store.cache import Cache
+from resolver.model.message import Message
 from tests.functional.test_shipped import COMMITTED, STACK, lock, without_history
 from tests.functional.workspace import REPOSITORY, Workspace
 from tests.loopback import Fault, LoopbackIndex, Response, delayed, reset, status
@@ -62,8 +64,12 @@ def measured(snapshot: Snapshot, archives: Path, folder: Path, seconds: float, e
         run = lock(workspace)
         spent = time.monotonic() - began
         assert run.status == 0, run
-        assert without_history(workspace.folder(STACK)) == without_history(COMMITTED), "another lock than the committed"
+        assert without_history(workspace.locks / STACK / COMMITTED.name) == without_history(COMMITTED)
         return spent, len(index.requests)
+
+
+def _fail(warning: Message) -> NoReturn:
+    sys.exit(str(warning))
 
 
 def main() -> int:
@@ -76,7 +82,7 @@ def main() -> int:
     spent: dict[str, list[float]] = {case: [] for case in cases}
     with tempfile.TemporaryDirectory(prefix="ascend-lock-load-") as base:
         archives = Path(base) / "archives"
-        seed_cache(snapshot, Cache(archives, sys.exit))
+        seed_cache(snapshot, Cache(archives, _fail))
         for number in range(options.rounds):
             for at, (case, (seconds, share)) in enumerate(cases.items()):
                 errors = Errors(number, share)

@@ -57,7 +57,8 @@ def served(family: str, size: int) -> Iterator[str]:
 def counted(address: str) -> dict[str, int]:
     """Requests and bytes since this was last asked."""
     with urllib.request.urlopen(f"{address}/count") as answer:
-        return json.load(answer)
+        count: dict[str, int] = json.load(answer)
+        return count
 
 
 def run(command: Sequence[str], environment: dict[str, str], folder: Path, limit: float) -> Cell:
