@@ -1,4 +1,4 @@
-"""The table of the READMEs that says which versions each shipped lock pins, made from `locks/`.
+"""The table of docs/stacks.md, in both languages, that says which versions each shipped lock pins, made from `locks/`.
 
 To write it anew: `.venv/bin/python -m tests.versions_table`.
 """
@@ -15,20 +15,20 @@ from resolver.model.lock import Lock
 REPOSITORY = Path(__file__).resolve().parents[1]
 PROJECTS = ("torch", "torch-npu", "vllm", "vllm-ascend", "verl")
 HEADS = {
-    "README.md": ("stack", "target", "CANN", *PROJECTS),
-    "README.zh-CN.md": ("软件栈", "目标", "CANN", *PROJECTS),
+    "docs/stacks.md": ("stack", "target", "CANN", *PROJECTS),
+    "docs/stacks.zh-CN.md": ("软件栈", "目标", "CANN", *PROJECTS),
 }
 
 
-def table(readme: str) -> str:
-    """The table as that README must have it."""
-    head = HEADS[readme]
+def table(page: str) -> str:
+    """The table as that page must have it."""
+    head = HEADS[page]
     return "".join([_row(head), f"|{'---|' * len(head)}\n", *map(_row, _rows())])
 
 
-def shown(readme: str) -> str:
-    """The table as that README has it."""
-    return _parts((REPOSITORY / readme).read_text(encoding="utf-8"), readme)[1]
+def shown(page: str) -> str:
+    """The table as that page has it."""
+    return _parts((REPOSITORY / page).read_text(encoding="utf-8"), page)[1]
 
 
 def _row(cells: Iterable[str]) -> str:
@@ -53,19 +53,19 @@ def _version(lock: Lock, name: str) -> str:
     return f"{pin.version.partition('+')[0]} (git)" if pin.git is not None else pin.version
 
 
-def _parts(text: str, readme: str) -> tuple[str, str, str]:
+def _parts(text: str, page: str) -> tuple[str, str, str]:
     """What is before the table, the table (its head and all rows below), and the rest."""
-    before, head, rest = text.partition(_row(HEADS[readme]))
+    before, head, rest = text.partition(_row(HEADS[page]))
     rows = list(takewhile(lambda line: line.startswith("|"), rest.splitlines(keepends=True)))
     return before, "".join([head, *rows]), rest[len("".join(rows)) :]
 
 
 def main() -> None:
     """Write the tables."""
-    for readme in HEADS:
-        path = REPOSITORY / readme
-        before, _, after = _parts(path.read_text(encoding="utf-8"), readme)
-        path.write_text(before + table(readme) + after, encoding="utf-8")
+    for page in HEADS:
+        path = REPOSITORY / page
+        before, _, after = _parts(path.read_text(encoding="utf-8"), page)
+        path.write_text(before + table(page) + after, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the READMEs and the help of the program say of what is shipped."""
+"""What the pages and the help of the program say of what is shipped."""
 
 from __future__ import annotations
 
@@ -13,14 +13,36 @@ from resolver.config import schema
 from tests import versions_table
 from tests.functional.workspace import REPOSITORY
 
+PAGES = [
+    "README.md",
+    "README.zh-CN.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "matrices/README.md",
+    *sorted(f"docs/{path.name}" for path in REPOSITORY.glob("docs/*.md")),
+]
 
-@pytest.mark.parametrize("readme", versions_table.HEADS)
-def test_the_versions_that_a_readme_names_are_those_of_the_locks(readme: str) -> None:
-    assert versions_table.shown(readme) == versions_table.table(readme)
+
+@pytest.mark.parametrize("page", PAGES)
+def test_each_link_to_a_file_leads_to_one_and_to_a_heading_of_it(page: str) -> None:
+    text = (REPOSITORY / page).read_text(encoding="utf-8")
+    for link in re.findall(r"\]\((?!\w+:)([^)\s]+)\)", text):
+        name, _, anchor = link.partition("#")
+        path = (REPOSITORY / page).parent / name if name else REPOSITORY / page
+        assert path.exists(), link
+        if anchor:
+            headings = re.findall(r"(?m)^#+ (.*)$", path.read_text(encoding="utf-8"))
+            assert anchor in {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}, link
+
+
+@pytest.mark.parametrize("page", versions_table.HEADS)
+def test_the_versions_that_a_page_names_are_those_of_the_locks(page: str) -> None:
+    assert versions_table.shown(page) == versions_table.table(page)
 
 
 def test_the_table_is_replaced_and_nothing_around_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "locks").symlink_to(versions_table.REPOSITORY / "locks")
+    (tmp_path / "docs").mkdir()
     texts = {name: (versions_table.REPOSITORY / name).read_text(encoding="utf-8") for name in versions_table.HEADS}
     for name, text in texts.items():
         (tmp_path / name).write_text(text.replace("| 2.8.0.post2 |", "| 2.8.0 |"), encoding="utf-8")
@@ -48,12 +70,12 @@ def test_each_key_of_an_index_and_a_binding_is_explained(row: type[schema.IndexR
     assert sorted(line.split("`")[1] for line in rows) == sorted(row.__struct_encode_fields__)
 
 
-@pytest.mark.parametrize("page", ["README.md", "README.zh-CN.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("page", PAGES)
 def test_each_make_command_is_in_the_makefile_with_its_variables(page: str) -> None:
     makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
     text = (REPOSITORY / page).read_text(encoding="utf-8")
     called = re.findall(r"(?:^|`)(?:\$ )?make ([a-z-]+)((?: +[A-Z]+=(?:\"[^\"\n]*\"|[^\s`]+))*)", text, re.MULTILINE)
-    assert called
+    assert called or not page.startswith("README")
     for target, given in called:
         assert f"\n{target}: " in makefile, target
         assert all(f"\n{name} " in makefile for name in re.findall(r"([A-Z]+)=", given)), given
