@@ -7,7 +7,7 @@ LOCK   := $(BIN)/ascend-lock
 PIP    := $(BIN)/python -m pip install -qq --disable-pip-version-check
 COMPILE := $(BIN)/python -m compileall -q resolver
 
-# variables that people give: make lock STACK=… OFFLINE=1 UPGRADE=1
+# variables that people give: make lock STACK=… OFFLINE=1 UPGRADE=1; another one is a mistake, not ignored
 UPSTREAM ?=
 STACK   ?=
 TARGET  ?=
@@ -21,6 +21,9 @@ UPGRADE ?=
 ARGS    ?=
 MINUTES ?=
 N       ?= 100000
+GIVEN   := PYTHON VENV UPSTREAM STACK TARGET DIR FORMAT OUTPUT PACKAGE APPLY OFFLINE UPGRADE ARGS MINUTES N
+$(foreach name,$(filter-out $(GIVEN) $(filter -%,$(.VARIABLES)),$(.VARIABLES)),$(if $(filter line,$(origin $(name))),\
+	$(error there is no variable `$(name)`; hint: one of $(GIVEN), in capitals)))
 
 # settings of pip that would change what is installed into .venv; install.sh does without them, too
 unexport PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLATFORM PIP_PYTHON_VERSION PIP_ABI \
@@ -30,12 +33,13 @@ unexport PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLA
 .DEFAULT_GOAL := help
 .PHONY: help lock explain verify bundle export check-locks facts snapshot test test-live fuzz faults check format bench scaling requirements clean
 
-help: ## list these commands
-	@echo "Locks software stacks for Ascend NPUs. The commands:"
-	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+help:
+	@echo "Locks software stacks for Ascend NPUs."
+	@awk -F ':.*## ' '/^## / { print "\n" substr($$0, 4) } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo "For example: make lock STACK=verl-qwen3.5"
+
+## Stacks and locks:
 
 lock: $(VENV)/.run ## lock a stack: STACK=name (or several, or all) [TARGET=…] [OFFLINE=1] [UPGRADE=1] [ARGS=…]; without STACK, list them
 ifeq ($(STACK),)
@@ -88,6 +92,8 @@ ifeq ($(STACK),)
 else
 	@$(LOCK) snapshot $(STACK)
 endif
+
+## This checkout:
 
 # A test's asserts are rewritten as it is imported, by each worker and in each run where Python may not write bytecode.
 test: $(VENV)/.dev ## run the tests (without network, except loopback)

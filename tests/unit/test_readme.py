@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -79,3 +80,9 @@ def test_each_make_command_is_in_the_makefile_with_its_variables(page: str) -> N
     for target, given in called:
         assert f"\n{target}: " in makefile, target
         assert all(f"\n{name} " in makefile for name in re.findall(r"([A-Z]+)=", given)), given
+
+
+def test_a_variable_that_the_makefile_does_not_know_is_refused() -> None:
+    run = subprocess.run(["make", "-C", REPOSITORY, "lock", "stack=x"], capture_output=True, text=True, check=False)
+    assert run.returncode == 2
+    assert "there is no variable `stack`" in run.stderr
