@@ -75,7 +75,7 @@ class Pool:
             if self._connection is None:
                 from resolver.index.net.network import Connection
 
-                self._connection = Connection(self.pip, self.meter)
+                self._connection = Connection(self.pip, self.meter, self.files, self.warn)
             return self._connection
 
     def save(self, files: Sequence[File], folder: Path, tell: Callable[[Copied], None]) -> None:
@@ -251,7 +251,7 @@ class LiveCatalog(Catalog):
                 from resolver.index.net.network import Network
 
                 pool = self._pool
-                self._network = Network(self._pages, pool.connection(), pool.files, pool.warn, self._release)
+                self._network = Network(self._pages, pool.connection(), pool.warn, self._release)
             return self._network
 
     def _release(self, file: File) -> Release:

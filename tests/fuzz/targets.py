@@ -35,7 +35,7 @@ from resolver.config.compile import compile_problems
 from resolver.config.load import Document, Inputs, read_text
 from resolver.errors import IndexFailure, InputError, WrongRelease
 from resolver.index import snapshot as snapshot_file
-from resolver.index.net.failures import Patience
+from resolver.index.net.client import Patience
 from resolver.index.net.pipconfig import read_pip_config
 from resolver.index.net.remote_files import MissingSpanError, RangeFile
 from resolver.index.parse import metadata, simple

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import sys
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -16,10 +17,9 @@ import httpx
 from resolver.errors import IndexFailure, Unreachable
 from resolver.index.net import access
 from resolver.index.net.access import Credentials
-from resolver.index.net.failures import BRIEF, BUSY, ERRORS, NoAnswerError, Patience, no_answer
 from resolver.index.net.pipconfig import PipConfig
-from resolver.index.net.transport import Transport
-from resolver.index.parse.address import Origin, Root, origin, without_credentials
+from resolver.index.net.transport import ERRORS, NoAnswerError, Transport, no_answer
+from resolver.index.parse.address import Origin, origin, without_credentials
 from resolver.index.protocol import Meter
 
 if sys.version_info >= (3, 11):
@@ -36,10 +36,28 @@ FILES: Final = 8  # whole files, which take long and must not hold up pages
 _SLOWEST: Final = 100  # bytes a second; a proxy that scans a file before passing it on sends little for a while
 _WINDOW: Final = 4  # in read time limits: the window over which pace is measured, and the time for a head
 _WHOLE: Final = 40  # in read time limits: when an answer held in memory must be complete
-_DEAD: Final = 30.0  # seconds during which a host that never answered is not asked again
+_BUSY: Final = frozenset({408, 429, 500, 502, 503, 504})
+_LONGEST_WAIT: Final = 20.0  # seconds that a Retry-After may ask for
 _PIECE: Final = 256 << 10  # bytes unpacked at once
 _PACKED: Final = "gzip"
 PLAIN: Final = {"Accept-Encoding": "identity"}  # a file's bytes unchanged; packing would hide ranges and lengths
+
+
+class Patience(NamedTuple):
+    """How long and how often an index is tried. Seconds; `pause` is the first wait between tries."""
+
+    tries: int = 4
+    connect: float = 10.0
+    pause: float = 0.4
+
+    def wait(self, number: int, retry_after: str = "") -> float:
+        """The seconds after that try, at least those of a Retry-After (RFC 9110, 10.2.3) up to a limit."""
+        own: float = self.pause * 3 ** (number - 1) * random.uniform(0.6, 1.2)  # noqa: S311
+        asked = float(retry_after) if retry_after.isdecimal() else 0.0  # few servers send a date
+        return max(own, min(asked, _LONGEST_WAIT))
+
+
+BRIEF: Final = Patience(tries=2, connect=3.0)
 
 
 class Reply(NamedTuple):
@@ -66,8 +84,8 @@ class Client:
         self._timeout = pip.timeout
         self._meter = meter
         self._answered: set[Origin] = set()
-        self._dead: dict[Origin, tuple[int, float, Unreachable]] = {}  # tried how often, left alone until when
-        self._credentials = Credentials()
+        self._dead: dict[Origin, tuple[int, Unreachable]] = {}  # what never answered, and tried how often
+        self.credentials = Credentials()
         self._transport = transport or Transport(pip, PAGES + FILES)
         self._http = httpx.AsyncClient(
             transport=self._transport,
@@ -80,10 +98,6 @@ class Client:
     async def close(self) -> None:
         """Close all connections."""
         await self._http.aclose()
-
-    def remember(self, root: Root) -> None:
-        """Send the credentials of an index to its own origin; see `Credentials`."""
-        self._credentials.remember(root)
 
     async def get(self, url: str, *, headers: Mapping[str, str], limit: int, patience: Patience | None = None) -> Reply:
         """A whole answer with any status. Raises Unreachable, or IndexFailure for more than `limit` bytes."""
@@ -112,10 +126,34 @@ class Client:
         patience = patience or self.patience
         where = access.allowed([url])[1]
         async with self._few[long]:
-            tries, until, failure = self._dead.get(where, (0, 0.0, None))
-            if failure is not None and tries >= patience.tries and asyncio.get_running_loop().time() < until:
+            tries, failure = self._dead.get(where, (0, None))
+            if failure is not None and tries >= patience.tries:
                 raise failure
-            return await self._tries(url, consume, headers, patience, where)
+            for number in range(1, patience.tries + 1):
+                hops = [url]
+                wait = patience.wait(number)
+                try:
+                    response = await self._send(hops, headers() if callable(headers) else headers, patience)
+                    self._answered.add(where)
+                    self._dead.pop(where, None)
+                    try:
+                        if response.status_code not in _BUSY:
+                            return await consume(response)
+                    finally:
+                        await response.aclose()
+                    why = f"It answered {response.status_code} {response.reason_phrase}".rstrip()
+                    wait = patience.wait(number, response.headers.get("retry-after", ""))
+                    failure = self._unreachable(hops, why, number)
+                except NoAnswerError as error:
+                    failure = self._unreachable(hops, str(error), number, certificate=error.certificate)
+                    if error.certificate or (error.unknown_name and patience.tries <= BRIEF.tries):
+                        break
+                if number < patience.tries:
+                    await asyncio.sleep(wait)
+            assert failure is not None, "it is tried at least once"  # noqa: S101
+            if where not in self._answered:
+                self._dead[where] = patience.tries, failure
+            raise failure
 
     async def body(self, response: httpx.Response, limit: int) -> bytes:
         """The body of an answer. Raises IndexFailure if it is longer than `limit` bytes or takes for ever."""
@@ -196,46 +234,13 @@ class Client:
             if recent < _SLOWEST * window:
                 raise NoAnswerError(f"It sends less than {_SLOWEST} bytes a second")
 
-    async def _tries(
-        self,
-        url: str,
-        consume: Callable[[httpx.Response], Awaitable[T]],
-        headers: Headers,
-        patience: Patience,
-        where: Origin,
-    ) -> T:
-        for number in range(1, patience.tries + 1):
-            hops = [url]
-            wait = patience.wait(number)
-            try:
-                response = await self._send(hops, headers() if callable(headers) else headers, patience)
-                self._answered.add(where)
-                self._dead.pop(where, None)
-                try:
-                    if response.status_code not in BUSY:
-                        return await consume(response)
-                finally:
-                    await response.aclose()
-                why = f"It answered {response.status_code} {response.reason_phrase}".rstrip()
-                wait = patience.wait(number, response.headers.get("retry-after", ""))
-                failure = self._unreachable(hops, why, number)
-            except NoAnswerError as error:
-                failure = self._unreachable(hops, str(error), number, certificate=error.certificate)
-                if error.certificate or (error.unknown_name and patience.tries <= BRIEF.tries):
-                    break
-            if number < patience.tries:
-                await asyncio.sleep(wait)
-        if where not in self._answered:
-            self._dead[where] = patience.tries, asyncio.get_running_loop().time() + _DEAD, failure
-        raise failure
-
     async def _send(self, hops: list[str], headers: Mapping[str, str], patience: Patience) -> httpx.Response:
         """One request with its redirects, which are added to `hops`. The caller must close the answer."""
         times = httpx.Timeout(self._timeout, connect=patience.connect, pool=patience.connect)
         time = patience.connect + _WINDOW * self._timeout
         while True:
             url, where = access.allowed(hops)
-            given = {**headers, **self._credentials.header(where)}
+            given = {**headers, **self.credentials.header(where)}
             fields = {name: value for name, value in given.items() if value.isascii()}  # validators may have any letter
             self._meter.add(requests=1)
             async with _limit(time, f"Its answer did not begin within {time:.0f} seconds"):

@@ -15,7 +15,6 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
 from typing import Final, NamedTuple
 
 import httpx
@@ -23,7 +22,7 @@ import httpx
 from resolver import files as disk
 from resolver.errors import IndexFailure, InputError, Unreachable
 from resolver.index.net.client import FILES, PLAIN, Client
-from resolver.index.net.failures import NoAnswerError
+from resolver.index.net.transport import NoAnswerError
 from resolver.model.release import File
 
 ENDING: Final = ".part"
@@ -43,7 +42,7 @@ class Part:
     """An incomplete file: what was received so far, with its digest. An existing one is read, for the digest.
 
     Its name says of which content it is, so that no file is continued with bytes of another. `mixed`: it is from more
-    than one answer. `ranges`: whether to ask the server for the rest of it.
+    than one answer. `ranges`: whether to ask the server for the rest of it. `validators`: of the answer.
     """
 
     def __init__(self, file: File, folder: Path) -> None:
@@ -60,43 +59,33 @@ class Part:
             self.size += len(chunk)
         self.mixed = self.size > 0
         self.ranges = True
-        self.validators = ("", "")  # of the answer
+        self.validators = ("", "")
 
     @property
     def sha256(self) -> str:
         """The digest of what was received so far."""
         return self._digest.hexdigest()
 
-    async def receive(
-        self, client: Client, response: httpx.Response, tell: Callable[[int], None] = lambda _: None
-    ) -> None:
-        """Append an answer's body, within the size of the file. Raises WrongFile, NoAnswerError and OSError.
-
-        If the process is killed, everything written is kept.
-        """
-        file = self.file
-        limit = file.size if file.size is not None else _WHEEL_LIMIT if file.is_wheel else _ARCHIVE_LIMIT
-
-        def take(piece: bytes) -> None:
-            if self.size + len(piece) > limit:
-                raise WrongFile(
-                    f"{file.filename} is larger than it should be.",
-                    where=file.url,
-                    why=f"The download was stopped after {limit} bytes.",
-                    hint="a mirror or proxy may serve another file; try again or use another index",
-                )
-            self._handle.write(piece)
-            self._handle.flush()
-            self._digest.update(piece)
-            self.size += len(piece)
-            tell(len(piece))
-
-        await client.into(response, take)
-
     @property
     def is_wrong(self) -> bool:
         """Whether it has another digest than the file, as far as that is known."""
         return self.file.sha256 not in ("", self.sha256)
+
+    def append(self, piece: bytes) -> None:
+        """Write what was received, even if the process is killed next. Raises WrongFile if it is too much."""
+        file = self.file
+        limit = file.size if file.size is not None else _WHEEL_LIMIT if file.is_wheel else _ARCHIVE_LIMIT
+        if self.size + len(piece) > limit:
+            raise WrongFile(
+                f"{file.filename} is larger than it should be.",
+                where=file.url,
+                why=f"The download was stopped after {limit} bytes.",
+                hint="a mirror or proxy may serve another file; try again or use another index",
+            )
+        self._handle.write(piece)
+        self._handle.flush()
+        self._digest.update(piece)
+        self.size += len(piece)
 
     def restart(self) -> None:
         """Discard what was received."""
@@ -112,17 +101,12 @@ class Part:
         self._handle.close()
         self.path = self.path.replace(self.path.with_name(self.file.filename))
 
-    def remove(self) -> None:
-        """It is useless: remove it."""
-        with suppress(OSError):  # a full disk refuses what is buffered once more
-            self._handle.close()
-        self.path.unlink(missing_ok=True)
-
-    def close(self) -> None:
-        """Keep it for the next run, unless it is empty."""
+    def close(self, *, keep: bool) -> None:
+        """Keep it for the next run, or remove it, as an empty one is."""
         if not self._handle.closed:
-            self._handle.close()
-            if not self.size:
+            with suppress(OSError):  # a full disk refuses what is buffered once more
+                self._handle.close()
+            if not keep or not self.size:
                 self.path.unlink(missing_ok=True)
 
 
@@ -199,15 +183,19 @@ class Transfer:
                 )
             await asyncio.to_thread(part.finish)
         except WrongFile:
-            part.remove()
+            part.close(keep=False)
             raise
         finally:
-            part.close()
+            part.close(keep=True)
         return part
 
     async def _receive(self, part: Part) -> None:
         """Receive what is missing of a file. It is not given up while it gets further."""
         file = part.file
+
+        def take(piece: bytes) -> None:
+            part.append(piece)
+            self._count(len(piece))
 
         def headers() -> Mapping[str, str]:
             return PLAIN | ({"Range": f"bytes={part.size}-"} if part.ranges and part.size else {})
@@ -225,7 +213,7 @@ class Transfer:
                 self._restart(part, ranges=part.ranges and not has_range)
                 part.mixed = has_range  # some servers call the rest of a file the whole
             try:
-                await part.receive(self._client, response, self._count)
+                await self._client.into(response, take)
             except WrongFile:
                 if not part.mixed:
                     raise
@@ -270,32 +258,6 @@ class Transfer:
                 why=f"{needed / 1e6:.1f} MB are still needed, {free / 1e6:.1f} MB are free.",
                 hint="free some space or choose another folder",
             )
-
-
-class Downloads:
-    """Files to be read, in a folder in TMPDIR that `close` removes."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-        self._folder: TemporaryDirectory[str] | None = None
-
-    def close(self) -> None:
-        """Remove all files."""
-        if self._folder is not None:
-            self._folder.cleanup()
-
-    async def fetch(self, file: File) -> Part:
-        """Download a file and check it against its page. Raises IndexFailure."""
-        folder = ""
-        try:
-            if self._folder is None:
-                self._folder = TemporaryDirectory(prefix=".ascend-lock-", ignore_cleanup_errors=True)
-            folder = mkdtemp(dir=self._folder.name)
-            return await Transfer(self._client, Path(folder), lambda _: None).fetch(file)
-        except OSError as error:
-            shutil.rmtree(folder, ignore_errors=True)
-            message, hint = f"{file.filename} could not be stored for reading.", "set TMPDIR to another folder"
-            raise disk.refusal(error, message, folder or error.filename or "", hint) from None
 
 
 def _all_of(failures: Sequence[IndexFailure], of: int) -> IndexFailure:

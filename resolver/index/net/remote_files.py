@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Callable, Coroutine
 from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
 import httpx
 
+from resolver import files as disk
 from resolver.errors import IndexFailure
 from resolver.index.net.client import PLAIN, Client
-from resolver.index.net.downloads import Downloads, Part, check_status, content_range
+from resolver.index.net.downloads import Part, Transfer, check_status, content_range
 from resolver.index.net.worker import Once
 from resolver.index.parse.archive import DIRECTORY_LIMIT, METADATA_LIMIT, read_archive, read_member, wheel_metadata
 from resolver.index.parse.metadata import Release, read
@@ -99,18 +103,19 @@ def _once(work: _Method[P, T]) -> _Method[P, T]:
 
 
 class Files:
-    """Reads files on servers. Lives on an event loop; each file is read once."""
+    """Reads files on servers, each once. Lives on an event loop. Whole files are in a folder that `close` removes."""
 
-    def __init__(self, cache: FileCache, client: Client, downloads: Downloads, warn: Callable[[Message], None]) -> None:
+    def __init__(self, cache: FileCache, client: Client, warn: Callable[[Message], None]) -> None:
         self._cache = cache
         self._client = client
-        self._downloads = downloads
         self._warn = warn
+        self._folder: TemporaryDirectory[str] | None = None
         self.once = Once()
 
-    def cancel(self) -> None:
-        """Cancel what is still being read."""
-        self.once.cancel()
+    def close(self) -> None:
+        """Remove what was downloaded."""
+        if self._folder is not None:
+            self._folder.cleanup()
 
     @_once
     async def metadata(self, file: File, release: Release) -> Metadata:
@@ -158,7 +163,7 @@ class Files:
         try:
             return await self._of_parts(file, release), False
         except _DistrustError:
-            whole = await self._downloads.fetch(file)
+            whole = await self._fetch(file)
         try:
             with whole.path.open("rb") as wheel:
                 return wheel_metadata(wheel, release), True
@@ -244,7 +249,20 @@ class Files:
     @_once
     async def _download(self, file: File) -> Part:
         """Download the archive. It is kept for the run, since `member` is usually called right after `archive`."""
-        return await self._downloads.fetch(file)
+        return await self._fetch(file)
+
+    async def _fetch(self, file: File) -> Part:
+        """Download a file and check it against its page. Raises IndexFailure."""
+        folder = ""
+        try:
+            if self._folder is None:
+                self._folder = TemporaryDirectory(prefix=".ascend-lock-", ignore_cleanup_errors=True)
+            folder = mkdtemp(dir=self._folder.name)
+            return await Transfer(self._client, Path(folder), lambda _: None).fetch(file)
+        except OSError as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            message, hint = f"{file.filename} could not be stored for reading.", "set TMPDIR to another folder"
+            raise disk.refusal(error, message, folder or error.filename or "", hint) from None
 
     @_once
     async def sha256(self, file: File) -> File:

@@ -21,8 +21,7 @@ from resolver.errors import IndexFailure, InputError
 from resolver.i18n import translate
 from resolver.index.live import LiveCatalog, Pool
 from resolver.index.net import network
-from resolver.index.net.client import Client
-from resolver.index.net.failures import BRIEF, Patience
+from resolver.index.net.client import BRIEF, Client, Patience
 from resolver.index.net.network import AHEAD
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.protocol import Lookup, UnusableFile
