@@ -40,7 +40,7 @@ from resolver.index.net.pipconfig import read_pip_config
 from resolver.index.net.remote_files import MissingSpanError, RangeFile
 from resolver.index.parse import metadata, simple
 from resolver.index.parse.address import NOWHERE, origin, read_root
-from resolver.index.parse.archive import read_archive, wheel_metadata
+from resolver.index.parse.archive import read_archive, read_member, wheel_metadata
 from resolver.index.parse.compatibility import Compatibility
 from resolver.index.parse.filename import is_readable, wheel_parts
 from resolver.index.parse.metadata import Release, check_texts, noted_in, read_pyproject
@@ -191,13 +191,12 @@ def archive(ending: str, content: bytes) -> None:
     path.write_bytes(gzip.compress(content, 1, mtime=0) if ending == ".tar.gz" else content)
     release = Release(f"demo-1.0{ending}", DEMO, "1.0")
     found = read_archive(path, release, FILE.url)
-    if found.archive.metadata is not None:
-        assert canonicalize_name(found.archive.metadata.name) == DEMO
-        for line in found.archive.metadata.requires_dist:
+    if found.metadata is not None:
+        assert canonicalize_name(found.metadata.name) == DEMO
+        for line in found.metadata.requires_dist:
             text.requirement(line)
-    for name, member in found.texts.items():
-        assert ".." not in name.split("/")
-        requirements_file(member)
+    with contextlib.suppress(UnusableFile):
+        requirements_file(read_member(path, release, "requirements.txt"))
 
 
 def notes(content: bytes) -> None:

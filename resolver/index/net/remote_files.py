@@ -227,10 +227,8 @@ class Files:
         except UnusableFile as error:
             self._cache.keep_archive(file, str(error))
             raise
-        for path, text in found.texts.items():
-            self._cache.keep_member(file, path, (text,))
-        self._cache.keep_archive(file, found.archive)
-        return found.archive
+        self._cache.keep_archive(file, found)
+        return found
 
     @_once
     async def member(self, file: File, release: Release, path: str) -> str:
