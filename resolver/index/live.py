@@ -23,7 +23,7 @@ from resolver.index.store.file_cache import FileCache, release_of
 from resolver.index.store.page_cache import PageCache
 from resolver.index.store.readings import Readings
 from resolver.model.message import Message
-from resolver.model.problem import Indexes
+from resolver.model.problem import Indexes, Recorded
 from resolver.model.release import Archive, File, Metadata, Page
 
 if TYPE_CHECKING:
@@ -103,12 +103,13 @@ class Pool:
 class LiveCatalog(Catalog):
     """The catalog of some indexes; `platform` is the target's, for bindings to a single platform.
 
-    Offline, anything missing from the cache is an IndexFailure.
+    Of an index that cannot be reached, what is `recorded` of its files is believed; such an answer names it as
+    unreachable *and* has a page of it. Offline, anything missing from the cache is an IndexFailure.
     """
 
-    def __init__(self, indexes: Indexes, platform: str, pool: Pool) -> None:
+    def __init__(self, indexes: Indexes, platform: str, pool: Pool, recorded: Sequence[Recorded] = ()) -> None:
         self._pool = pool
-        self._pages = PageCache(indexes, platform, pool.cache, lambda: pool.pip.index_url, pool.pages)
+        self._pages = PageCache(indexes, platform, pool.cache, lambda: pool.pip.index_url, pool.pages, recorded)
         self._lookups: dict[NormalizedName, Lookup] = {}
         self._seen: dict[NormalizedName, str] = {}
         self._covered = True
@@ -144,6 +145,8 @@ class LiveCatalog(Catalog):
         return dict(zip(projects, self._wait(lambda network: network.marks(projects)), strict=True))
 
     def metadata(self, file: File) -> Metadata:
+        if (recorded := self._pages.recorded_metadata(file)) is not None:
+            return recorded
         release = self._release(file)
         return self._read(
             file,
@@ -187,7 +190,7 @@ class LiveCatalog(Catalog):
         self._ahead(lambda network: network.expect(rows, follow))
 
     def expect_metadata(self, files: Iterable[File]) -> None:
-        wheels = [(file, self._release(file)) for file in files]
+        wheels = [(file, self._release(file)) for file in files if file.url]
         self._ahead(lambda network: network.expect_metadata(wheels))
 
     def close(self) -> None:

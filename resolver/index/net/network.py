@@ -12,7 +12,6 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure, Unreachable
-from resolver.files import require_spare
 from resolver.index.net.client import BRIEF, PAGES, Client, Patience, Reply
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.net.remote_files import Files
@@ -31,18 +30,16 @@ from resolver.model.release import File, Metadata
 AHEAD: Final = 32
 _MOST_AHEAD: Final = 1000  # wheels that wait to be read ahead at once
 _PAGE_LIMIT: Final = 32 << 20
-_FILES: Final = 40  # descriptors: for connections, and files read and written meanwhile
 
 
 class Connection:
     """What all catalogs of a run use of the network: one thread, one client, each page and file requested once.
 
     Started by the first use of the network. Everything but `worker` and `close` is for its event loop.
-    Raises OSError if too few files can be opened, InputError for settings that cannot be used.
+    Raises InputError for settings that cannot be used.
     """
 
     def __init__(self, pip: PipConfig, meter: Meter, files: FileCache, warn: Callable[[Message], None]) -> None:
-        require_spare(_FILES)
         self.client = Client(pip, meter)
         self.files = Files(files, self.client, warn)
         self.pages = Once()
@@ -130,7 +127,7 @@ class Network:
                 return
             async with self._connection.ahead:
                 file = follow.pick(project, lookup, specifier)
-                if file is None:
+                if file is None or not file.url:  # nothing, or what is only recorded
                     return
                 release = self._release(file)
                 if file.is_wheel:

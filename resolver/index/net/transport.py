@@ -37,7 +37,6 @@ from resolver.index.parse.address import (
     without_credentials,
 )
 
-_PEM: Final = "name a file with certificates in PEM form, or a folder of such files"
 # Variables that pip, curl and OpenSSL read; behind a corporate proxy at least one is set.
 _VARIABLES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 # Where distributions keep their store, for a Python whose OpenSSL was built for another distribution.
@@ -53,11 +52,11 @@ def ssl_context(pip: PipConfig) -> ssl.SSLContext:
     """The system's store and every bundle named by pip or the environment. Raises InputError for an invalid one."""
     context = _system()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    for source, bundle in (("pip's cert", pip.cert), *_named()):
-        if bundle:
-            with _readable(f"The certificates named by {source} cannot be read.", bundle, _PEM):
-                folder, file = (bundle, None) if Path(bundle).is_dir() else (None, bundle)
-                context.load_verify_locations(file, folder)
+    for source, bundle in _bundles(pip):
+        hint = "name a file with certificates in PEM form, or a folder of such files"
+        with _readable(f"The certificates named by {source} cannot be read.", bundle, hint):
+            folder, file = (bundle, None) if Path(bundle).is_dir() else (None, bundle)
+            context.load_verify_locations(file, folder)
     if pip.client_cert:
         hint = "name a PEM file with certificate and key: `pip config set global.client-cert FILE`"
         with _readable("The client certificate of pip's configuration cannot be read.", pip.client_cert, hint):
@@ -79,6 +78,15 @@ def _system() -> ssl.SSLContext:
     return context
 
 
+def _bundles(pip: PipConfig) -> Iterator[tuple[str, str]]:
+    """Who names a bundle, and its path. SSL_CERT_DIR may name several folders, as in OpenSSL."""
+    named = [("pip's cert", pip.cert)]
+    for name in _VARIABLES:
+        value = os.environ.get(name, "")
+        named += [(name, one) for one in (value.split(os.pathsep) if name == "SSL_CERT_DIR" else (value,))]
+    return ((name, path) for name, path in named if path)
+
+
 @contextmanager
 def _readable(message: str, where: str, hint: str) -> Iterator[None]:
     """Turns a failure to load certificates into InputError; OpenSSL's own words name the line of its source."""
@@ -89,14 +97,6 @@ def _readable(message: str, where: str, hint: str) -> Iterator[None]:
         raise InputError(message, where=where, why=why, hint=hint) from None
     except OSError as error:
         raise InputError(message, where=where, why=f"{error.strerror or error}.", hint=hint) from None
-
-
-def _named() -> Iterator[tuple[str, str]]:
-    """The paths in the environment; SSL_CERT_DIR may name several folders, as in OpenSSL."""
-    for name in _VARIABLES:
-        bundle = os.environ.get(name, "")
-        for one in bundle.split(os.pathsep) if name == "SSL_CERT_DIR" else (bundle,):
-            yield name, one
 
 
 _KEPT: Final = 60.0  # seconds
@@ -162,23 +162,18 @@ class Proxies:
 def _checked(written: str) -> str:
     """The address as httpx takes it; a password in it is unescaped there. Raises InputError."""
     address = written if has_scheme(written) else f"http://{written}"
-    why = hint = ""
+    hint = ""
     try:
-        _, shown = split_written(address)
+        why = f"`{split_written(address)[1]}` is not a proxy address"
         proxy = httpx.Proxy(address)
         if proxy.url.host and proxy.url.port != 0:
             return address
-        why = f"`{shown}` is not a proxy address"
     except WrittenError as error:
         why, hint = f"`{error.shown}` cannot be read. {error}", error.hint
     except (ValueError, httpx.InvalidURL):
-        why = f"`{shown}` is not a proxy address"
-    raise InputError(
-        "The proxy settings cannot be used.",
-        where="HTTPS_PROXY, HTTP_PROXY, ALL_PROXY or pip's proxy",
-        why=why,
-        hint=hint,
-    )
+        pass
+    where = "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY or pip's proxy"
+    raise InputError("The proxy settings cannot be used.", where=where, why=why, hint=hint)
 
 
 class Credentials:
@@ -220,27 +215,23 @@ def _read_netrc() -> netrc.netrc | None:
     where = named or "~/.netrc"
     hint = "an entry is `machine HOST login USER password PASSWORD` (NETRC names another file)"
     try:
-        if is_special(Path(where).expanduser()):
-            why = "It is not a regular file."
-        else:
+        if not is_special(Path(where).expanduser()):
             return netrc.netrc(named)
+        why = "It is not a regular file."
     except OSError:
         return None
-    except netrc.NetrcParseError as error:  # with a line, the message quotes what may be a password
-        why = (
-            error.msg if error.lineno is None else f"Line {error.lineno} or the one before it does not have that form."
-        )
-        if error.lineno is None:  # Python reads passwords from nobody's file but the user's
-            hint = f"make it accessible only to you: chmod 600 {where}"
     except UnicodeDecodeError:
         why = "It is not UTF-8."
+    except netrc.NetrcParseError as error:  # with a line, the message quotes what may be a password
+        if error.lineno is None:  # Python reads passwords from nobody's file but the user's
+            why, hint = error.msg, f"make it accessible only to you: chmod 600 {where}"
+        else:
+            why = f"Line {error.lineno} or the one before it does not have that form."
     raise InputError("The netrc file cannot be read.", where=where, why=why, hint=hint)
 
 
 # Why there is no answer, in words for people
 
-_NOTHING: Final = "It closed the connection without an answer"
-_PART: Final = "It broke off its answer"
 _LONGEST: Final = 200  # characters
 # What a transport raises. asyncio.TimeoutError is not the built-in one before Python 3.11.
 ERRORS: Final = (httpx.HTTPError, aiohttp.ClientError, asyncio.TimeoutError, OSError, RuntimeError, ValueError)
@@ -270,26 +261,28 @@ def no_answer(error: BaseException) -> NoAnswerError:
     told = next(_causes(error, of_aiohttp=True), error)  # what httpx-aiohttp makes of it says less
     match told:
         case httpx.ReadTimeout() | aiohttp.SocketTimeoutError():
-            return NoAnswerError("It stopped answering")
+            why = "It stopped answering"
         case httpx.TimeoutException() | aiohttp.ServerTimeoutError():
-            return NoAnswerError("No connection within the time limit")
+            why = "No connection within the time limit"
         case httpx.ProxyError():
-            return NoAnswerError(f"The proxy answered {_text(told)}")
-        case aiohttp.ServerDisconnectedError():
-            return NoAnswerError(_NOTHING)
+            why = f"The proxy answered {_beginning(told)}"
         case aiohttp.ClientPayloadError() | RuntimeError():  # aiohttp's for a connection that it closed itself
-            return NoAnswerError(_PART)
+            why = "It broke off its answer"
+        case httpx.RemoteProtocolError() if "closed" in str(told) and "complete" in str(told):
+            why = "It broke off its answer"
         case httpx.RemoteProtocolError() if "closed" in str(told) or "disconnected" in str(told):
-            return NoAnswerError(_PART if "complete" in str(told) else _NOTHING)
-        case aiohttp.ClientResponseError():
-            return NoAnswerError(f"It violates HTTP ({_text(told.message)})")
+            why = "It closed the connection without an answer"
+        case aiohttp.ServerDisconnectedError():
+            why = "It closed the connection without an answer"
         case _:
-            return NoAnswerError(f"It violates HTTP ({_text(told)})")
+            why = f"It violates HTTP ({_beginning(told)})"
+    return NoAnswerError(why)
 
 
-def _text(told: object) -> str:
+def _beginning(told: BaseException) -> str:
     """The beginning of a message, as the rest quotes what the server sent."""
-    return " ".join(str(told).partition(":")[0].split())[:_LONGEST].rstrip(".")
+    words = str(told.message if isinstance(told, aiohttp.ClientResponseError) else told)
+    return " ".join(words.partition(":")[0].split())[:_LONGEST].rstrip(".")
 
 
 def _causes(error: BaseException, *, of_aiohttp: bool = False) -> Iterator[BaseException]:

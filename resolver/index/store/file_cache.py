@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum, auto
+from enum import Enum
 from typing import Final, TypeVar
 
 import msgspec
@@ -43,9 +43,9 @@ _HASHED: Final = msgspec.msgpack.Decoder(Hashed)
 class Told(Enum):
     """What vouches for the metadata of a wheel. A hash is valid everywhere, a server's word only for that server."""
 
-    FILE = auto()  # the whole wheel, whose sha256 matched the page
-    BESIDE = auto()  # a `.metadata` file whose sha256 matched the page
-    SERVER = auto()  # only the server's word
+    FILE = "the whole wheel, whose sha256 matched the page"
+    BESIDE = "a `.metadata` file whose sha256 matched the page"
+    SERVER = "the server's word"
 
 
 class FileCache:
@@ -54,23 +54,17 @@ class FileCache:
     def __init__(self, cache: Cache, readings: Readings | None = None) -> None:
         self._cache = cache
         self._readings = readings or Readings()
-        self._read: dict[tuple[str, str], Metadata] = {}  # by address and sha256 of the file
 
     def metadata(self, file: File, release: Release) -> Metadata | None:
         """A wheel's metadata. Raises like `Files.metadata`."""
-        if (read := self._read.get((file.url, file.sha256))) is not None:
-            return read
         known = (self._load("metadata", key, _METADATA) for key in _metadata_keys(file).values())
         found = next((one for one in known if one is not None), None)
         if found is not None:
             check_release(found.name, found.version, release, file.url)
-            self._read[file.url, file.sha256] = found
         return found
 
     def keep_metadata(self, file: File, told: Told, value: Metadata | str) -> None:
         """Store the metadata of a wheel, or why there is none, under what vouches for it."""
-        if isinstance(value, Metadata):
-            self._read[file.url, file.sha256] = value
         if told in (keys := _metadata_keys(file)):
             self._cache.save("metadata", keys[told], value)
 

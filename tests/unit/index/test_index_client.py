@@ -14,8 +14,9 @@ import subprocess
 import threading
 import time
 import tracemalloc
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -27,13 +28,10 @@ import pytest
 from resolver.cli.commands import failure as explained
 from resolver.errors import IndexFailure, InputError, Unreachable
 from resolver.index.net.client import BRIEF, FILES, PAGES, Client, Patience, Reply
-from resolver.index.net.network import Connection
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.net.transport import Proxies
 from resolver.index.parse.address import read_root
 from resolver.index.protocol import Meter, Traffic
-from resolver.index.store.cache import Cache
-from resolver.index.store.file_cache import FileCache
 from tests.unit.index.clients import speaking, with_client
 
 Answer = tuple[int, Mapping[str, str], bytes]
@@ -506,12 +504,12 @@ def test_a_proxy_with_a_password_that_is_not_escaped(address: str, told: str) ->
 # --- certificates and connections
 
 
-def test_a_run_that_may_open_too_few_files_does_not_begin() -> None:
+def test_a_run_that_may_open_too_few_files_is_told_what_to_do() -> None:
     few, many = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (30, many))
     try:
-        with pytest.raises(OSError, match="Too many open files") as caught:
-            Connection(PipConfig(index_url=""), Meter(), FileCache(Cache(None, pytest.fail)), pytest.fail)
+        with pytest.raises(OSError, match="Too many open files") as caught, ExitStack() as opened:
+            deque(opened.enter_context(open(os.devnull)) for _ in range(30))  # noqa: PTH123
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (few, many))
     told = explained(caught.value)
