@@ -1,7 +1,7 @@
 """The one interface through which everything else sees the indexes; what was used of them; who waits for an answer.
 
-`live` (network and cache) and `snapshot` (a recorded file) implement it; recording a snapshot and `explain.trial` extend
-what another catalog answers. The tests have one made of plain data.
+`live` (network and cache) and `snapshot` (a recorded file) implement it. What records a snapshot, and `explain.trial`,
+extend what another catalog answers. The tests have one made of plain data.
 """
 
 from __future__ import annotations

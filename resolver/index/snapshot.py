@@ -50,19 +50,11 @@ class RecordedPage(msgspec.Struct, frozen=True, array_like=True):
     rejections: tuple[tuple[str, str, str], ...]
 
 
-class Answer(msgspec.Struct, frozen=True, array_like=True):
-    """The result of looking a project up on a platform; `pages` are positions, and without any no index has it."""
-
-    platform: str
-    pages: tuple[int, ...]
-    unreachable: tuple[str, ...]
-
-
 class RecordedProject(msgspec.Struct, frozen=True, array_like=True):
-    """The pages of a project, and what of them was the answer on which platform."""
+    """The pages of a project, and `answers`: for a platform, positions of pages, and which indexes were unreachable."""
 
     pages: list[RecordedPage]
-    answers: list[Answer]
+    answers: list[tuple[str, tuple[int, ...], tuple[str, ...]]]
 
 
 class Snapshot(msgspec.Struct, frozen=True, array_like=True):
@@ -124,7 +116,7 @@ def _unpacked(content: bytes) -> Snapshot:
                 raise ValueError("It has a hash that is no sha256.")
             if not all(reason in Reason.__members__ for _, reason, _ in page.rejections):
                 raise ValueError("It has a reason that is not known.")
-        if not all(0 <= at < len(project.pages) for answer in project.answers for at in answer.pages):
+        if not all(0 <= at < len(project.pages) for _, positions, _ in project.answers for at in positions):
             raise ValueError("It lacks a page.")
     if not all(_sha256(sha256) for sha256, _ in snapshot.hashed.values()):
         raise ValueError("It has a hash that is no sha256.")
@@ -154,10 +146,9 @@ class SnapshotCatalog(Catalog):
 
     def lookup(self, project: NormalizedName) -> Lookup:
         recorded = self._snapshot.projects.get(project, RecordedProject([], []))
-        for answer in recorded.answers:
-            if answer.platform == self._platform:
-                pages = (recorded.pages[at] for at in answer.pages)
-                return Lookup(tuple(_page(project, page) for page in pages), answer.unreachable)
+        for platform, positions, unreachable in recorded.answers:
+            if platform == self._platform:
+                return Lookup(tuple(_page(project, recorded.pages[at]) for at in positions), unreachable)
         raise self._missing(f"`{project}` for {self._platform}")
 
     def metadata(self, file: File) -> Metadata:
@@ -186,8 +177,8 @@ class SnapshotCatalog(Catalog):
         return IndexFailure(
             f"The snapshot of {self._snapshot.date} does not contain {what}.",
             why="It contains only what was requested while it was made.",
-            hint=f"run online, or make it again on a machine with network access: make snapshot "
-            f"STACK={self._snapshot.stack}",
+            hint="run online, or make it again on a machine with network access: "
+            f"make snapshot STACK={self._snapshot.stack}",
         )
 
 
@@ -219,10 +210,10 @@ class Recording:
     def add(self, project: NormalizedName, platform: str, lookup: Lookup) -> None:
         """Record the first answer of a project for a platform."""
         known = self.projects.setdefault(project, RecordedProject([], []))
-        if all(answer.platform != platform for answer in known.answers):
+        if all(other != platform for other, _, _ in known.answers):
             pages = [_trimmed(page, self._tags) for page in lookup.pages]
             known.pages.extend(page for page in pages if page not in known.pages)
-            known.answers.append(Answer(platform, tuple(map(known.pages.index, pages)), lookup.unreachable))
+            known.answers.append((platform, tuple(map(known.pages.index, pages)), lookup.unreachable))
 
     def snapshot(self, stack: str, date: dt.date) -> Snapshot:
         """Everything requested so far; `date` is the day of the recording."""
@@ -332,17 +323,16 @@ _HOST = re.compile(r"(?<![\w.-])(?:[a-z0-9-]+\.)+(?:cn|com|dev|io|net|org)(?![\w
 
 def without_addresses(text: str) -> str:
     """Prose with host names replaced, except those of code hosts."""
-    return _HOST.sub(lambda match: _known_host(match[0]), _without_urls(text))
+    return _without_hosts(_without_urls(text))
 
 
 def _without_urls(text: str) -> str:
     """Any text with the host of each URL replaced. Project names may look like hosts: `zope.org`."""
-    return _ADDRESS.sub(
-        lambda match: (
-            f"://{_known_host(match['authority'])}" + _HOST.sub(lambda inner: _known_host(inner[0]), match["rest"])
-        ),
-        text,
-    )
+    return _ADDRESS.sub(lambda url: f"://{_known_host(url['authority'])}{_without_hosts(url['rest'])}", text)
+
+
+def _without_hosts(text: str) -> str:
+    return _HOST.sub(lambda match: _known_host(match[0]), text)
 
 
 def _known_host(authority: str) -> str:
@@ -355,15 +345,14 @@ def _clean_metadata(value: Metadata) -> Metadata:
 
 
 def _clean_archive(value: Archive) -> Archive:
-    metadata = None if value.metadata is None else _clean_metadata(value.metadata)
-    build = None if value.build_requires is None else tuple(map(_without_urls, value.build_requires))
+    metadata = value.metadata and _clean_metadata(value.metadata)
+    build = value.build_requires and tuple(map(_without_urls, value.build_requires))
     return Archive(metadata, build, without_addresses(value.why_dynamic))
 
 
 def _clean_member(member: tuple[str]) -> tuple[str]:
     # Lines of a requirements file are comments, options and requirements, which may look like hosts.
-    lines = (
-        (without_addresses if line.lstrip().startswith(("#", "-")) else _without_urls)(line)
-        for line in member[0].splitlines(keepends=True)
-    )
-    return ("".join(lines),)
+    def clean(line: str) -> str:
+        return (without_addresses if line.lstrip().startswith(("#", "-")) else _without_urls)(line)
+
+    return ("".join(map(clean, member[0].splitlines(keepends=True))),)

@@ -182,11 +182,10 @@ class PageCache:
 
     def recorded_metadata(self, file: File) -> Metadata | None:
         """What is recorded of a file; None for one that an index has, which has an address."""
-        same = (
-            row for row in self._recorded if not file.url and (row.filename, row.sha256) == (file.filename, file.sha256)
-        )
-        row = next(same, None)
-        return None if row is None else Metadata(str(row.project), row.version, row.requires, row.requires_python)
+        for row in self._recorded if not file.url else ():
+            if (row.filename, row.sha256) == (file.filename, file.sha256):
+                return Metadata(str(row.project), row.version, row.requires, row.requires_python)
+        return None
 
     def lookup(self, project: NormalizedName) -> Lookup:
         """What the cache has for a project. Raises IndexFailure if no bound index was ever asked for it."""
