@@ -172,7 +172,7 @@ def _in_pieces(content: bytes) -> bytes:
         try:
             return wheel_metadata(sparse, WHEEL)
         except MissingSpanError as missing:
-            start, end = missing.start, min(missing.end, len(content))
+            start, end = missing.args[0], min(missing.args[1], len(content))
             assert 0 <= start < end
             sparse.add(start, content[start:end])
     raise AssertionError("it asks for ever more pieces")

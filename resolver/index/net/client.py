@@ -46,6 +46,12 @@ _HOST: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
 PLAIN: Final = {"Accept-Encoding": "identity"}  # a file's bytes unchanged; packing would hide ranges and lengths
 
 
+def conditions(etag: str, modified: str) -> dict[str, str]:
+    """The header fields that ask for an answer only if it is another than the one with these validators."""
+    given = {"If-None-Match": etag, "If-Modified-Since": modified}
+    return {name: value for name, value in given.items() if value.isascii() and value}
+
+
 class Patience(NamedTuple):
     """How long and how often an index is tried. Seconds; `pause` is the first wait between tries."""
 
@@ -243,8 +249,7 @@ class Client:
         time = patience.connect + _WINDOW * self._timeout
         while True:
             url, where = _allowed(hops)
-            given = {**headers, **self.credentials.header(where)}
-            fields = {name: value for name, value in given.items() if value.isascii()}  # validators may have any letter
+            fields = {**headers, **self.credentials.header(where)}
             self._meter.add(requests=1)
             async with _limit(time, f"Its answer did not begin within {time:.0f} seconds"):
                 try:

@@ -31,7 +31,6 @@ _ARCHIVE_LIMIT: Final = 2 << 30
 _WHEEL_LIMIT: Final = 8 << 30
 _PROGRESS: Final = 16 << 10  # bytes that a round of tries must bring for there to be another one
 _CONTENT_RANGE: Final = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
-_ALTERED: Final = "a mirror or proxy may serve an altered or incomplete file; try again or use another index"
 
 
 class WrongFile(IndexFailure):
@@ -126,17 +125,22 @@ class Transfer:
         self._client = client
         self._folder = folder
         self._tell = tell
-        self._files = self._of_files = self._bytes = 0
-        self._total: int | None = None
+        self._copied = Copied(0, 0, 0, None)
         self._few = asyncio.Semaphore(FILES)
 
     async def save(self, files: Sequence[File]) -> None:
         """Save all that can be saved. Raises IndexFailure for the others, InputError if the disk refuses."""
-        sizes = [file.size for file in files]
-        known = sum(size for size in sizes if size is not None)
-        self._require_room(known - sum(path.stat().st_size for path in self._folder.glob(f"*{ENDING}")))
-        self._of_files = len(files)
-        self._total = known if None not in sizes else None
+        total = sum(file.size or 0 for file in files)
+        needed = total - sum(path.stat().st_size for path in self._folder.glob(f"*{ENDING}"))
+        if needed > (free := shutil.disk_usage(self._folder).free):
+            raise InputError(
+                "there is not enough free space for the files",
+                where=str(self._folder),
+                why=f"{needed / 1e6:.1f} MB are still needed, {free / 1e6:.1f} MB are free.",
+                hint="free some space or choose another folder",
+            )
+        is_known = all(file.size is not None for file in files)
+        self._copied = Copied(0, len(files), 0, total if is_known else None)
         tasks = [asyncio.ensure_future(self._attempt(file)) for file in files]
         try:
             failures = [failure for failure in await asyncio.gather(*tasks) if failure is not None]
@@ -161,8 +165,7 @@ class Transfer:
                 hint=disk.advice(error.errno, "choose another folder")
                 + "; what was received so far is kept for the next run",
             ) from None
-        self._files += 1
-        self._count(0)
+        self._count(0, files=1)
         return None
 
     async def fetch(self, file: File) -> Part:
@@ -175,12 +178,7 @@ class Transfer:
                 self._restart(part, ranges=False)
                 await self._receive(part)
             if part.is_wrong:
-                raise WrongFile(
-                    f"{file.filename} is not the file listed on its index page.",
-                    where=file.url,
-                    why=f"Its sha256 is {part.sha256}; the page says {file.sha256}.",
-                    hint=_ALTERED,
-                )
+                raise altered(f"{file.filename} is not the file", file.url, part.sha256, file.sha256)
             await asyncio.to_thread(part.finish)
         except WrongFile:
             part.close(keep=False)
@@ -245,19 +243,10 @@ class Transfer:
         part.restart()
         part.ranges = ranges
 
-    def _count(self, more: int) -> None:
-        self._bytes += more
-        self._tell(Copied(self._files, self._of_files, self._bytes, self._total))
-
-    def _require_room(self, needed: int) -> None:
-        free = shutil.disk_usage(self._folder).free
-        if needed > free:
-            raise InputError(
-                "there is not enough free space for the files",
-                where=str(self._folder),
-                why=f"{needed / 1e6:.1f} MB are still needed, {free / 1e6:.1f} MB are free.",
-                hint="free some space or choose another folder",
-            )
+    def _count(self, more: int, *, files: int = 0) -> None:
+        copied = self._copied
+        self._copied = copied._replace(files=copied.files + files, bytes=copied.bytes + more)
+        self._tell(self._copied)
 
 
 def _all_of(failures: Sequence[IndexFailure], of: int) -> IndexFailure:
@@ -271,6 +260,16 @@ def _all_of(failures: Sequence[IndexFailure], of: int) -> IndexFailure:
         where=first.where,
         why=first.why,
         hint=f"{first.hint}\n{others}",
+    )
+
+
+def altered(what: str, where: str, digest: str, listed: str) -> WrongFile:
+    """The failure of a file that has another sha256 than its page says."""
+    return WrongFile(
+        f"{what} listed on its index page.",
+        where=where,
+        why=f"Its sha256 is {digest}; the page says {listed}.",
+        hint="a mirror or proxy may serve an altered or incomplete file; try again or use another index",
     )
 
 

@@ -12,7 +12,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure, Unreachable
-from resolver.index.net.client import BRIEF, PAGES, Client, Patience, Reply
+from resolver.index.net.client import BRIEF, PAGES, Client, Patience, Reply, conditions
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.net.remote_files import Files
 from resolver.index.net.worker import Once, Worker
@@ -207,8 +207,7 @@ class Network:
     async def _get(
         self, root: Root, project: NormalizedName, patience: Patience | None, stored: StoredPage | None
     ) -> Reply:
-        given = {"If-None-Match": stored.etag, "If-Modified-Since": stored.modified} if stored is not None else {}
-        headers = {"Accept": ACCEPT} | {field: value for field, value in given.items() if value}
+        headers = {"Accept": ACCEPT} | ({} if stored is None else conditions(stored.etag, stored.modified))
         client = self._connection.client
         return await client.get(root.page(project), headers=headers, limit=_PAGE_LIMIT, patience=patience)
 

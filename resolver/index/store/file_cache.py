@@ -63,30 +63,28 @@ class FileCache:
             check_release(found.name, found.version, release, file.url)
         return found
 
-    def keep_metadata(self, file: File, told: Told, value: Metadata | str) -> None:
+    def keep_metadata(self, file: File, told: Told, value: Metadata | UnusableFile) -> None:
         """Store the metadata of a wheel, or why there is none, under what vouches for it."""
-        if told in (keys := _metadata_keys(file)):
-            self._cache.save("metadata", keys[told], value)
+        self._keep("metadata", _metadata_keys(file).get(told, ""), value)
 
     def archive(self, file: File) -> Archive | None:
         """The static contents of a source archive. Raises like `Files.archive`."""
         found = self._load("archive", file.sha256, _ARCHIVE)
         return self._readings.archive(file) if found is None else found
 
-    def keep_archive(self, file: File, value: Archive | str) -> None:
+    def keep_archive(self, file: File, value: Archive | UnusableFile) -> None:
         """Store the static contents of a source archive, or why there are none."""
-        if file.sha256:
-            self._cache.save("archive", file.sha256, value)
+        self._keep("archive", file.sha256, value)
 
     def member(self, file: File, path: str) -> str | None:
         """The text of a file in a source archive. Raises like `Files.member`."""
         found = self._load("text", file.sha256 and f"{file.sha256}/{path}", _MEMBER)
         return self._readings.member(file, path) if found is None else found[0]
 
-    def keep_member(self, file: File, path: str, value: tuple[str] | str) -> None:
+    def keep_member(self, file: File, path: str, value: str | UnusableFile) -> None:
         """Store the text of a file in a source archive, or why there is none."""
-        if file.sha256:
-            self._cache.save("text", f"{file.sha256}/{path}", value)
+        told = (value,) if isinstance(value, str) else value
+        self._keep("text", file.sha256 and f"{file.sha256}/{path}", told)
 
     def hashed(self, file: File) -> Hashed | None:
         """The digest, at its last download, of a file whose page has none."""
@@ -95,6 +93,11 @@ class FileCache:
     def keep_hashed(self, file: File, value: Hashed) -> None:
         """Store the digest of a file whose page has none."""
         self._cache.save("hash", file.url, value)
+
+    def _keep(self, kind: str, key: str, value: object) -> None:
+        """Store a value, or the reason why there is none; nothing without a key."""
+        if key:
+            self._cache.save(kind, key, str(value) if isinstance(value, UnusableFile) else value)
 
     def _load(self, kind: str, key: str, decoder: msgspec.msgpack.Decoder[T | str]) -> T | None:
         """A value, None without a key. Raises UnusableFile if it is the reason why there is none."""
