@@ -23,9 +23,8 @@ def seed_cache(snapshot: Snapshot, cache: Cache) -> None:
         if isinstance(metadata, str):
             stored.keep_metadata(File("", sha256=sha256(key)), Told.FILE, UnusableFile(metadata))
     for key, archive in snapshot.archives.items():
-        stored.keep_archive(
-            File("", sha256=sha256(key)), UnusableFile(archive) if isinstance(archive, str) else archive
-        )
+        told = UnusableFile(archive) if isinstance(archive, str) else archive
+        stored.keep_archive(File("", sha256=sha256(key)), told)
     for key, path, member in snapshot.members:
         content = UnusableFile(member) if isinstance(member, str) else member[0]
         stored.keep_member(File("", sha256=sha256(key)), path, content)

@@ -22,8 +22,7 @@ from packaging.utils import NormalizedName
 from resolver import files
 from resolver.errors import IndexFailure, InputError
 from resolver.index.parse.address import NOWHERE
-from resolver.index.parse.filename import wheel_parts
-from resolver.index.parse.simple import moment
+from resolver.index.parse.distribution import moment, wheel_parts
 from resolver.index.protocol import Catalog, CatalogOver, Follow, Lookup, UnusableFile
 from resolver.index.store.cache import ODD
 from resolver.model.release import Archive, File, Metadata, Page, Reason, Rejection

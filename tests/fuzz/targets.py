@@ -41,8 +41,7 @@ from resolver.index.net.remote_files import MissingSpanError, RangeFile
 from resolver.index.parse import metadata, simple
 from resolver.index.parse.address import NOWHERE, origin, read_root
 from resolver.index.parse.archive import read_archive, read_member, wheel_metadata
-from resolver.index.parse.compatibility import Compatibility
-from resolver.index.parse.filename import is_readable, wheel_parts
+from resolver.index.parse.distribution import Compatibility, is_readable, wheel_parts
 from resolver.index.parse.metadata import Release, check_texts, noted_in, read_pyproject
 from resolver.index.protocol import UnusableFile
 from resolver.index.snapshot import SnapshotCatalog

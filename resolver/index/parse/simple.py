@@ -6,10 +6,8 @@ A defect of a single file results in a `Rejection`; one that makes the whole pag
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -19,7 +17,7 @@ from packaging.version import Version
 from resolver.errors import IndexFailure
 from resolver.index.parse import html_page
 from resolver.index.parse.address import NOWHERE, resolve
-from resolver.index.parse.filename import (
+from resolver.index.parse.distribution import (
     ARCHIVE_ENDINGS,
     archive_version,
     is_readable,
@@ -156,7 +154,7 @@ def _grouped(
     """The files by version, newest first, equal ones once, and those that are of no version of the project.
 
     Two spellings of one version share the key that sorts first, so that the order of a page's links does not matter.
-    A name with several sha256 is left to `compatibility`.
+    A name with several sha256 is left to `Compatibility`.
     """
     spelled: dict[str, dict[tuple[str, str], File]] = {}
     rejections: list[Rejection] = []
@@ -243,15 +241,3 @@ def _sha256(hashes: Hashes) -> str:
     """The sha256 among hashes, empty without a valid one."""
     digest = hashes.sha256.strip().lower()
     return digest if len(digest) == 64 and not digest.strip("0123456789abcdef") else ""
-
-
-@lru_cache(1 << 16)
-def moment(uploaded: str) -> dt.datetime | None:
-    """An upload time as a page gives it, in UTC; None if it is not RFC 3339, or UTC has no such year."""
-    try:
-        found = msgspec.convert(uploaded, dt.datetime)
-        return (found if found.tzinfo is not None else found.replace(tzinfo=dt.timezone.utc)).astimezone(
-            dt.timezone.utc
-        )
-    except (msgspec.ValidationError, OverflowError):
-        return None
