@@ -108,7 +108,7 @@ def _commit(
             hint="give the full commit hash",
         )
     try:
-        named = repositories.named(direct.url, direct.revision)
+        tag, branch = repositories.named(direct.url, direct.revision)
     except UnreadRepository as error:
         if commits:
             return commits[0]
@@ -118,23 +118,23 @@ def _commit(
             why=f"{direct.url} could not be read ({error}), and no fact describes it",
             hint=f"give the full commit hash, or describe it in a [[sources]] fact{_others(about)}",
         ) from None
-    if named is not None and named.sort == "tag":
-        if commits and commits[0] != named.commit:
+    if tag:
+        if commits and commits[0] != tag:
             raise InputError(
                 f"the tag `{direct.revision}` is another commit than the fact `{known[0].id}` says",
                 where=ask.origin.where,
-                why=f"{direct.url} has {named.commit}, {known[0].where} has {commits[0]}",
+                why=f"{direct.url} has {tag}, {known[0].where} has {commits[0]}",
                 hint="a tag that moved is not a reliable release; find out why, then correct the fact or name the "
                 "commit",
             )
-        return named.commit
+        return tag
     if commits:
         return commits[0]
-    if named is not None:
+    if branch:
         raise InputError(
             f"`{direct.revision}` is a branch, which moves",
             where=ask.origin.where,
-            hint=f"name the commit: {direct.url}@{named.commit}",
+            hint=f"name the commit: {direct.url}@{branch}",
         )
     raise InputError(
         f"the repository has no tag `{direct.revision}`",
