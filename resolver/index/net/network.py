@@ -23,7 +23,7 @@ from resolver.index.protocol import NOBODY, Follow, Lookup, Meter
 from resolver.index.store.file_cache import FileCache
 from resolver.index.store.page_cache import PageCache, StoredPage
 from resolver.model.message import Message, message
-from resolver.model.problem import PYPI, Binding
+from resolver.model.problem import PYPI
 from resolver.model.release import File, Metadata
 
 # Concurrent look-aheads. More gained nothing on the mirror measured, and holds more pages in memory.
@@ -149,37 +149,30 @@ class Network:
 
     async def lookup(self, project: NormalizedName) -> Lookup:
         """Ask the indexes bound to a project. Raises IndexFailure and InputError."""
-        binding = self._cache.binding(project)
-        if binding.take == "all":
-            asked = {name: asyncio.ensure_future(self._ask(name, project, binding)) for name in binding.indexes}
-            await asyncio.gather(*asked.values(), return_exceptions=True)
-            return await self._cache.lookup_by(project, lambda name: asked[name])
-        return await self._cache.lookup_by(project, lambda name: self._ask(name, project, binding))
+        return await self._cache.lookup_by(project, lambda name: self._ask(name, project))
 
-    async def _ask(self, name: str, project: NormalizedName, binding: Binding) -> str:
+    async def _ask(self, name: str, project: NormalizedName) -> str:
         """The key of the page of an index, or of its first mirror that answers; "" for none."""
-        lenient = binding.unreachable != "fail"
+        otherwise = self._cache.binding(project).unreachable
+        lenient = otherwise != "fail"
         if lenient and name in self._down:
             raise self._down[name]
         roots = self._cache.roots(name)
-        failure: Unreachable | None = None
-        for at, root in enumerate(roots):
+        for root in roots:
             # Little time is spent on an index that does not answer if something else can.
-            patience = BRIEF if lenient or at + 1 < len(roots) else None
+            patience = BRIEF if lenient or root != roots[-1] else None
             fetch = partial(self._ask_root, root, name, project, patience)
             try:
                 return await self._connection.pages.do((root, name, project, patience), fetch)
             except Unreachable as error:
                 failure = error
-        assert failure is not None, "an index has at least one root"  # noqa: S101
         hint = failure.hint
         if name != PYPI and not lenient:
             hint += f"; an address that serves the same files can be added to `mirrors` of [[index]] `{name}`"
         named = Unreachable(f"Index `{name}` cannot be reached.", where=failure.where, why=failure.why, hint=hint)
-        if lenient and name not in self._down:
+        if lenient and name not in self._down:  # nobody else was told meanwhile
             self._down[name] = named
-            instead = "next" if binding.unreachable == "next" else "recorded"
-            self._warn(message(f"index.unreachable-{instead}", index=name, why=named.why))
+            self._warn(message(f"index.unreachable-{otherwise}", index=name, why=named.why))
         raise named
 
     async def _ask_root(self, root: Root, name: str, project: NormalizedName, patience: Patience | None) -> str:
