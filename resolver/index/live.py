@@ -5,7 +5,6 @@ The network is used by one background thread, started when first needed, so an o
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -65,7 +64,7 @@ class Pool:
     def pip(self) -> PipConfig:
         """The configuration of pip on this machine, read when first needed."""
         if self._pip is None:
-            self._pip = read_pip_config(os.environ)
+            self._pip = read_pip_config()
         return self._pip
 
     def connection(self) -> Connection:

@@ -11,6 +11,7 @@ import contextlib
 import gzip
 import io
 import lzma
+import os
 import tempfile
 import unicodedata
 import zipfile
@@ -22,6 +23,7 @@ from functools import cache, partial
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import msgspec
 from msgspec.structs import replace
@@ -375,7 +377,9 @@ def pip_config(content: bytes) -> None:
 
     path = _folder() / "pip.conf"
     path.write_bytes(content)
-    found = read_pip_config({"PIP_CONFIG_FILE": str(path), "HOME": str(_folder()), "XDG_CONFIG_DIRS": "/nowhere"})
+    environ = {"PIP_CONFIG_FILE": str(path), "HOME": str(_folder()), "XDG_CONFIG_DIRS": "/nowhere"}
+    with mock.patch.dict(os.environ, environ, clear=True):
+        found = read_pip_config()
     parser = configparser.RawConfigParser()
     try:
         parser.read(path, encoding="utf-8")
