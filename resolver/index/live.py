@@ -192,7 +192,7 @@ class LiveCatalog(Catalog):
         self._ahead(lambda network: network.expect_metadata(wheels))
 
     def close(self) -> None:
-        """See `protocol.Catalog`. The pool stays open."""
+        """See `Catalog`. The pool stays open."""
         with self._lock:
             self._closed = True  # running look-aheads start nothing more
             network, self._network = self._network, None
