@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -107,6 +108,7 @@ class LiveCatalog(Catalog):
 
     def __init__(self, indexes: Indexes, platform: str, pool: Pool, recorded: Sequence[Recorded] = ()) -> None:
         self._pool = pool
+        self._files = pool.files
         self._pages = PageCache(indexes, platform, pool.cache, lambda: pool.pip.index_url, pool.pages, recorded)
         self._lookups: dict[NormalizedName, Lookup] = {}
         self._seen: dict[NormalizedName, str] = {}
@@ -146,42 +148,27 @@ class LiveCatalog(Catalog):
         if (recorded := self._pages.recorded_metadata(file)) is not None:
             return recorded
         release = self._release(file)
-        return self._read(
-            file,
-            file.filename,
-            lambda: self._pool.files.metadata(file, release),
-            lambda files: files.metadata(file, release),
-            covered=bool(file.metadata),
-        )
+        stored = partial(self._files.metadata, file, release)
+        return self._read(file, stored, lambda files: files.metadata(file, release), covered=bool(file.metadata))
 
     def archive(self, file: File) -> Archive:
         release = self._release(file)
-        return self._read(
-            file,
-            file.filename,
-            lambda: self._pool.files.archive(file),
-            lambda files: files.archive(file, release),
-        )
+        return self._read(file, partial(self._files.archive, file), lambda files: files.archive(file, release))
 
     def member(self, file: File, path: str) -> str:
         release = self._release(file)
-        return self._read(
-            file,
-            f"{path} of {file.filename}",
-            lambda: self._pool.files.member(file, path),
-            lambda files: files.member(file, release, path),
-        )
+        stored = partial(self._files.member, file, path)
+        return self._read(file, stored, lambda files: files.member(file, release, path), what=f"{path} of ")
 
     def sha256(self, file: File) -> File:
         if file.sha256:
             return file
-        return self._read(
-            file,
-            f"the sha256 of {file.filename}",
-            # what a server has under this address is asked for anew
-            lambda: known.fill(file) if self._pool.offline and (known := self._pool.files.hashed(file)) else None,
-            lambda files: files.sha256(file),
-        )
+
+        def stored() -> File | None:  # what a server has under this address is asked for anew
+            known = self._files.hashed(file) if self._pool.offline else None
+            return None if known is None else known.fill(file)
+
+        return self._read(file, stored, lambda files: files.sha256(file), what="the sha256 of ")
 
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
         rows = list(wanted)
@@ -202,13 +189,13 @@ class LiveCatalog(Catalog):
     def _read(
         self,
         file: File,
-        what: str,
         stored: Callable[[], T | None],
         read: Callable[[Files], Coroutine[Any, Any, T]],
         *,
+        what: str = "",
         covered: bool = False,
     ) -> T:
-        """What is `stored` of a file, or else (and then kept) `read` from the network.
+        """What is `stored` of a file, or else (and then kept) `read` from the network. `what` is told of a failure.
 
         A mark covers it if the file has a hash, or it is `covered` by another one; so it does for what is wrong with
         the bytes, which is kept, but for no other failure.
@@ -229,7 +216,7 @@ class LiveCatalog(Catalog):
                     "lock without --offline, or use an index whose pages have hashes; "
                     "for machines without network access make a bundle (ascend-lock bundle)"
                 )
-            message = f"{what} is not in the cache, and --offline does not use the network."
+            message = f"{what}{file.filename} is not in the cache, and --offline does not use the network."
             raise IndexFailure(message, why=why, hint=hint)
         self._covered = before and (covered or bool(file.sha256))
         return found

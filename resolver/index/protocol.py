@@ -133,7 +133,7 @@ class Catalog(ABC):
 
 
 class CatalogOver(Catalog):
-    """A catalog that passes everything on to `inner`; others extend it by what they change."""
+    """A catalog that passes on to `inner` what is asked; others extend it by what they change. It has no marks."""
 
     def __init__(self, inner: Catalog) -> None:
         self.inner = inner
@@ -158,12 +158,6 @@ class CatalogOver(Catalog):
 
     def expect_metadata(self, files: Iterable[File]) -> None:
         self.inner.expect_metadata(files)
-
-    def seen(self) -> Mapping[NormalizedName, str] | None:
-        return self.inner.seen()
-
-    def marks(self, projects: Sequence[NormalizedName]) -> Mapping[NormalizedName, str]:
-        return self.inner.marks(projects)
 
     def close(self) -> None:
         self.inner.close()

@@ -182,22 +182,19 @@ def read_archive(path: Path, release: Release, where: str) -> Archive:
     found = _read_members(path, release, ("PKG-INFO", "pyproject.toml"))
     project = read_pyproject(found["pyproject.toml"], release) if "pyproject.toml" in found else None
     build_requires = project.build_requires if project else None
-    if "PKG-INFO" not in found:
-        why = "it has no PKG-INFO"
-    else:
+    why = "it has no PKG-INFO"
+    if "PKG-INFO" in found:
         try:
             header = read(found["PKG-INFO"], release, where)
         except UnusableFile as error:
             why = str(error)
         else:
-            dynamic = [title for field, title in _NEEDED.items() if field in header.dynamic]
-            if header.version >= (2, 2) and not dynamic:
-                return Archive(header.metadata, build_requires)
-            if dynamic:
+            major, minor = header.version
+            why = f"its PKG-INFO is of version {major}.{minor}, and only 2.2 or later says what is static"
+            if dynamic := [title for field, title in _NEEDED.items() if field in header.dynamic]:
                 why = f"its PKG-INFO calls {' and '.join(dynamic)} dynamic"
-            else:
-                major, minor = header.version
-                why = f"its PKG-INFO is of version {major}.{minor}, and only 2.2 or later says what is static"
+            elif header.version >= (2, 2):
+                return Archive(header.metadata, build_requires)
     if project is None:
         return Archive(None, None, f"{why}, and it has no pyproject.toml")
     if project.metadata is None:

@@ -6,7 +6,6 @@ A defect of a single file results in a `Rejection`; one that makes the whole pag
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -38,8 +37,6 @@ _JSON_TYPES: Final = (
 _MOST_OBJECTS: Final = 600_000  # three for each file, as `html` has it
 _LEAST: Final = 18  # bytes of each of the three
 _LONGEST_REASON: Final = 500  # characters of the reason for yanking, which a lock repeats
-# What follows the version in the name of a wheel without build number.
-_TAGS: Final = re.compile(r"[\w.]{1,60}-[\w.]{1,60}-[\w.]{1,100}\.whl", re.ASCII)
 
 
 class _Meta(msgspec.Struct, rename="kebab"):
@@ -82,9 +79,9 @@ def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str
             raise PageError(f"Its type is `{media}`; only version 1 is supported (PEP 629).")
         rows: Iterable[Row]
         if media in _JSON_TYPES or body.lstrip()[:1] == b"{":
-            rows, project_status = _read_json(body, project)
+            rows, status = _read_json(body, project)
         else:
-            rows, project_status, url = html_page.read(body, url)
+            rows, status, url = html_page.read(body, url)
         releases, rejections = _grouped(rows, project, url)
     except PageError as error:
         why = str(error)
@@ -93,13 +90,7 @@ def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str
     except RecursionError:
         why = "It is not a JSON page of PEP 691: its values are nested too deeply."
     else:
-        return Page(
-            project=project,
-            index=index,
-            releases=releases,
-            rejections=rejections,
-            project_status=project_status,
-        )
+        return Page(project=project, index=index, releases=releases, rejections=rejections, project_status=status)
     raise IndexFailure(
         f"Index `{index}` sent an unusable page for {project}.",
         where=url,
@@ -158,19 +149,13 @@ def _grouped(
     """
     spelled: dict[str, dict[tuple[str, str], File]] = {}
     rejections: list[Rejection] = []
-    files: dict[tuple[str, str], File] = {}
-    begin = ""  # of the names of the wheels of a release, which mostly follow each other
     for row in rows:
-        filename = row.filename
-        if not (begin and filename.startswith(begin) and _TAGS.fullmatch(filename, len(begin))):
-            version = _version_of(filename, project)
-            if isinstance(version, Rejection):
-                rejections.append(version)
-                continue
-            files = spelled.setdefault(version, {})
-            begin = "-".join((*filename.split("-", 2)[:2], "")) if filename.endswith(".whl") else ""
+        version = _version_of(row.filename, project)
+        if isinstance(version, Rejection):
+            rejections.append(version)
+            continue
         file = _file(row, base)
-        files.setdefault((filename, file.sha256), file)
+        spelled.setdefault(version, {}).setdefault((file.filename, file.sha256), file)
     if rejections and not spelled and all(_is_foreign(one, project) for one in rejections):
         raise PageError(f"Every file on it belongs to another project, for example {rejections[0].filename}.")
     spellings: dict[Version, list[str]] = {}

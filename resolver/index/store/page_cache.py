@@ -53,13 +53,8 @@ class StoredPage(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
     def page(self, project: NormalizedName, index: str) -> Page:
         """Its page, as that of a project on an index."""
-        return Page(
-            project=project,
-            index=index,
-            releases=_Releases(self.pieces),
-            rejections=self.rejections,
-            project_status=self.project_status,
-        )
+        releases, status = _Releases(self.pieces), self.project_status
+        return Page(project=project, index=index, releases=releases, rejections=self.rejections, project_status=status)
 
 
 class _Releases(Mapping[str, tuple[File, ...]]):
