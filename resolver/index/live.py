@@ -92,12 +92,6 @@ class Pool:
             connection.close()
         self.cache.close()
 
-    def __enter__(self) -> Pool:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
 
 class LiveCatalog(Catalog):
     """The catalog of some indexes; `platform` is the target's, for bindings to a single platform.

@@ -29,10 +29,9 @@ NOBODY: Final = "-"  # the mark of a look-up for which no index could be reached
 class Lookup:
     """What the indexes bound to a project answered.
 
-    `pages` are in the order of the binding: one for "first", any number for "all",
-    none if no index has the project. `unreachable` names the indexes that
-    were skipped because they could not be reached. Two answers of one catalog
-    with the same `mark` are equal; an empty mark says nothing.
+    `pages` are in the order of the binding: one for "first", any number for "all", none if no index has the project.
+    `unreachable` names the indexes that were skipped because they could not be reached. Two answers of one catalog with
+    the same `mark` are equal; an empty mark says nothing.
     """
 
     pages: tuple[Page, ...]
@@ -206,12 +205,11 @@ def looking(look: Callable[[], None]) -> Iterator[None]:
 def answer_of(future: Future[T]) -> T:
     """The result of a future, waited for as `looking` says. Raises its exception, or that of `look`."""
     look = _LOOK.get()
-    if look is None:
-        return future.result()
-    while True:
+    while look is not None:
         try:
             return future.result(_EACH)
         except FutureTimeoutError:
             if future.done():  # just now, or this is the failure of what was waited for
-                return future.result()
+                break
         look()
+    return future.result()

@@ -31,8 +31,7 @@ _NAME = re.compile(rf"[\w.+!-]{{3,{_LONGEST}}}", re.ASCII)
 class WheelParts(NamedTuple):
     """The parts of a wheel's file name, as written.
 
-    `build` is empty or the pair that PEP 427 sorts by. Each tag may be a set
-    joined by dots.
+    `build` is empty or the pair that PEP 427 sorts by. Each tag may be a set joined by dots.
     """
 
     distribution: str
@@ -54,8 +53,8 @@ def is_readable(filename: str) -> bool:
 def wheel_parts(filename: str) -> WheelParts | None:
     """The parts of a wheel's file name, or None if it is not one.
 
-    A variant wheel (PEP 825: `…-<platform>-<label>.whl`) keeps its label on each
-    of its platform tags, so that none of them is plain: no target accepts `manylinux_2_24_x86_64-910b`.
+    A variant wheel (PEP 825: `…-<platform>-<label>.whl`) keeps its label on each of its platform tags, so that none of
+    them is plain: no target accepts `manylinux_2_24_x86_64-910b`.
     """
     match = _WHEEL.fullmatch(filename)
     if match is None:
