@@ -41,13 +41,6 @@ def refusal(error: OSError, message: str, where: Path | str, otherwise: str = ""
     return InputError(message, where=str(where), why=error.strerror or str(error), hint=advice(error.errno, otherwise))
 
 
-def require_spare(count: int) -> None:
-    """Raise OSError unless so many more files can be opened: libraries report that too late."""
-    with contextlib.ExitStack() as opened:
-        for _ in range(count):
-            opened.callback(os.close, os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
-
-
 def is_special(path: Path) -> bool:
     """Whether there is a pipe, socket or device other than os.devnull, which a reader might wait for without end."""
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from resolver.index.protocol import UnusableFile
 from resolver.index.snapshot import Snapshot
 from resolver.index.store.cache import Cache
 from resolver.index.store.file_cache import FileCache, Told
@@ -20,8 +21,10 @@ def seed_cache(snapshot: Snapshot, cache: Cache) -> None:
 
     for key, metadata in snapshot.metadata.items():
         if isinstance(metadata, str):
-            stored.keep_metadata(File("", sha256=sha256(key)), Told.FILE, metadata)
+            stored.keep_metadata(File("", sha256=sha256(key)), Told.FILE, UnusableFile(metadata))
     for key, archive in snapshot.archives.items():
-        stored.keep_archive(File("", sha256=sha256(key)), archive)
+        told = UnusableFile(archive) if isinstance(archive, str) else archive
+        stored.keep_archive(File("", sha256=sha256(key)), told)
     for key, path, member in snapshot.members:
-        stored.keep_member(File("", sha256=sha256(key)), path, member)
+        content = UnusableFile(member) if isinstance(member, str) else member[0]
+        stored.keep_member(File("", sha256=sha256(key)), path, content)

@@ -12,10 +12,10 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.errors import IndexFailure, InputError
-from resolver.index.parse.compatibility import Compatibility
+from resolver.index.parse.distribution import Compatibility
 from resolver.index.parse.metadata import noted_in
 from resolver.index.protocol import Catalog, UnusableFile
-from resolver.index.store.readings import Reading, reading
+from resolver.index.store.file_cache import Reading, reading
 from resolver.model import text
 from resolver.model.fact import Builds, Fact, Metadata, Replaces, Requires, Sources, kept_of
 from resolver.model.problem import Problem

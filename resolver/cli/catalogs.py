@@ -20,11 +20,11 @@ from resolver.index.live import LiveCatalog, Pool
 from resolver.index.parse.address import has_password
 from resolver.index.protocol import Catalog
 from resolver.index.store.cache import Cache, default_folder
-from resolver.index.store.readings import Readings
+from resolver.index.store.file_cache import Readings
 from resolver.model import text
 from resolver.model.dependency import Kind
 from resolver.model.message import message
-from resolver.model.problem import PYPI, Problem
+from resolver.model.problem import PYPI, Problem, Recorded
 from resolver.model.requirement import Requirement
 
 if TYPE_CHECKING:
@@ -125,13 +125,13 @@ class Catalogs:
                     hint=f"does it end in /simple? {own if index == PYPI else stated}",
                 )
 
-    def live(self, problem: Problem) -> LiveCatalog:
+    def live(self, problem: Problem, recorded: Sequence[Recorded] = ()) -> LiveCatalog:
         """The catalog of the problem's indexes. Warns of passwords in files, which are shared."""
         for index in problem.indexes.indexes.values():
             if any(map(has_password, (index.url, *index.mirrors))):
                 file = problem.stack.where if problem.indexes.own else "indexes.toml"
                 self._settings.progress.warn(message("index.password", index=index.name, file=file))
-        return LiveCatalog(problem.indexes, problem.target.platform, self.pool)
+        return LiveCatalog(problem.indexes, problem.target.platform, self.pool, recorded)
 
     @property
     def used_snapshot(self) -> bool:
@@ -142,14 +142,9 @@ class Catalogs:
         """Release connections and threads."""
         self.pool.close()
 
-    def asking(self, problem: Problem) -> Catalog:
+    def asking(self, problem: Problem) -> LiveCatalog:
         """The live catalog, supplemented by what the stack itself records about indexes that are out of reach."""
-        live = self.live(problem)
-        if self._settings.offline or not problem.stack.recorded:
-            return live
-        from resolver.index.recorded import RecordedCatalog
-
-        return RecordedCatalog(live, problem.stack.recorded, problem.indexes, problem.target.platform)
+        return self.live(problem, () if self._settings.offline else problem.stack.recorded)
 
     def _snapshot(self, path: Path) -> Snapshot:
         """The snapshot of a stack, read once for all its targets. Tells the user that it is used."""

@@ -27,8 +27,8 @@ from resolver.config.load import load, readings_folder, stack_names
 from resolver.errors import ChangedUpstream, IndexFailure, InputError, did_you_mean
 from resolver.i18n import translate
 from resolver.index.git import Repositories
-from resolver.index.store import readings
 from resolver.index.store.cache import default_folder
+from resolver.index.store.file_cache import read_readings, write_readings
 from resolver.json_text import json_text
 from resolver.model import text
 from resolver.model.fact import Fact, Sources
@@ -121,12 +121,12 @@ def read(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
                 with closing(catalogs.live(problem)) as catalog:
                     offers = Offers(problem, catalog, problem.facts)
                     found = list(archives_of(name, facts, offers))
-                    known = [] if anew else readings.read(folder, name)
+                    known = [] if anew else read_readings(folder, name)
                     rows = list(read_all(found, known, offers, lambda file: run.progress.label(f"reading {file}")))
                 run.progress.clear()
                 try:
                     if rows:
-                        readings.write(rows, folder, name)
+                        write_readings(rows, folder, name)
                 except OSError as error:
                     instead = "name another folder of facts with --matrices DIR"
                     raise files.refusal(error, f"the readings of {name} cannot be written", folder, instead) from None

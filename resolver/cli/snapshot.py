@@ -18,7 +18,7 @@ from resolver.cli.stacks import named
 from resolver.config.load import find_stack, load
 from resolver.errors import InputError
 from resolver.index import snapshot
-from resolver.index.recording import Recording, RecordingCatalog
+from resolver.index.snapshot import Recording, RecordingCatalog
 from resolver.lock.upgrade import KEEP_ALL, Preferences
 from resolver.resolve.solver import Refutation
 from resolver.resolve.universe import Universe

@@ -167,7 +167,7 @@ def _require_own_name(document: Document[StackFile], path: Path, matrices: Path)
 
 
 def readings_folder(matrices: Path) -> Path:
-    """The folder of the readings of source archives that ship with the facts (see `index.store.readings`)."""
+    """The folder of the readings of source archives that ship with the facts (see `index.store.file_cache`)."""
     return matrices / "archives"
 
 

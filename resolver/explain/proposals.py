@@ -23,8 +23,8 @@ from resolver.explain.changes import Changed, Changes, proposed
 from resolver.explain.costs import ADD, NOTE, PRACTICE, RENAME, named
 from resolver.explain.edit import StackText
 from resolver.explain.trial import Trials
+from resolver.index.parse.distribution import moment
 from resolver.index.parse.metadata import Noted
-from resolver.index.parse.simple import moment
 from resolver.index.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.dependency import Candidate, Kind, NeedSource, Package

@@ -20,7 +20,7 @@ from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs, read_text, with_stack
 from resolver.errors import ResolverError
 from resolver.explain.edit import StackText
-from resolver.index.parse.filename import archive_version
+from resolver.index.parse.distribution import archive_version
 from resolver.index.parse.metadata import Noted, noted_in
 from resolver.index.protocol import Catalog, CatalogOver, UnusableFile, looking
 from resolver.model import text as texts

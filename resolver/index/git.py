@@ -17,7 +17,6 @@ from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from resolver import files
@@ -64,13 +63,6 @@ class NoSuchCommit(InputError):
         self.commit = commit
 
 
-class Named(NamedTuple):
-    """What a repository calls by a name."""
-
-    commit: str
-    sort: Literal["tag", "branch"]
-
-
 class Repositories:
     """Asks repositories. One that cannot be reached is asked once, and so is its host. `warn` is told of it.
 
@@ -90,16 +82,13 @@ class Repositories:
             for folder in self._folder.glob(pattern):
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def named(self, url: str, name: str) -> Named | None:
-        """The commit that a tag or branch names; None where there is neither. Raises UnreadRepository."""
-        refs = (f"refs/tags/{name}", f"refs/tags/{name}^{{}}", f"refs/heads/{name}")
+    def named(self, url: str, name: str) -> tuple[str, str]:
+        """The commit that a tag names, and that of a branch, "" where there is none. Raises UnreadRepository."""
+        tag, annotated, branch = f"refs/tags/{name}", f"refs/tags/{name}^{{}}", f"refs/heads/{name}"
         with self._asking(url):
-            answer = _git("ls-remote", "--", url, *refs, seconds=_ASK_SECONDS)
+            answer = _git("ls-remote", "--", url, tag, annotated, branch, seconds=_ASK_SECONDS)
         found = {ref: commit for commit, _, ref in (line.partition("\t") for line in answer.decode().splitlines())}
-        tag = found.get(refs[1]) or found.get(refs[0])  # the commit that an annotated tag stands for, else the tag
-        if tag is not None:
-            return Named(tag, "tag")
-        return Named(found[refs[2]], "branch") if refs[2] in found else None
+        return found.get(annotated) or found.get(tag, ""), found.get(branch, "")
 
     def require(self, url: str, commit: str) -> None:
         """Raise NoSuchCommit if the repository does not have the commit, UnreadRepository if nobody can tell."""
@@ -208,9 +197,11 @@ class Repositories:
             if re.search(r"not our ref|couldn't find remote ref|no such remote ref", error.said):
                 raise NoSuchCommit(url, commit) from None
             self._lost[host] = error.why
-            mirror = _mirror_command(url, error.why)
-            code = "index.repository-unread-mirror" if mirror else "index.repository-unread"
-            self._warn(message(code, url=url, why=error.why, command=mirror))
+            code, command, parts = "index.repository-unread", "", urlsplit(url)
+            if parts.hostname and _NO_NETWORK.search(error.why):  # not for a host that answered, nor for a path
+                code = "index.repository-unread-mirror"
+                command = f"git config --global url.https://MIRROR/.insteadOf {parts.scheme}://{parts.netloc}/"
+            self._warn(message(code, url=url, why=error.why, command=command))
             raise UnreadRepository(error.why) from None
 
 
@@ -218,15 +209,6 @@ def _host(url: str) -> str:
     """The host of an address, or its path on this machine: once that cannot be reached, it is not asked again."""
     parts = urlsplit(url)
     return parts.hostname or parts.path
-
-
-def _mirror_command(url: str, why: str) -> str:
-    """What to do about a host that the network does not reach; empty for one that answered, and for a path."""
-    parts = urlsplit(url)
-    if not parts.hostname or not _NO_NETWORK.search(why):
-        return ""
-    base = f"{parts.scheme}://{parts.netloc}/"
-    return f"git config --global url.https://MIRROR/.insteadOf {base}"
 
 
 def _ref(commit: str) -> str:

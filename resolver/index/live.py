@@ -5,9 +5,9 @@ The network is used by one background thread, started when first needed, so an o
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,11 +19,10 @@ from resolver.index.net.pipconfig import PipConfig, read_pip_config
 from resolver.index.parse.metadata import Release
 from resolver.index.protocol import NOBODY, Catalog, Follow, Lookup, Meter, Traffic, UnusableFile
 from resolver.index.store.cache import Cache
-from resolver.index.store.file_cache import FileCache, release_of
+from resolver.index.store.file_cache import FileCache, Readings, release_of
 from resolver.index.store.page_cache import PageCache
-from resolver.index.store.readings import Readings
 from resolver.model.message import Message
-from resolver.model.problem import Indexes
+from resolver.model.problem import Indexes, Recorded
 from resolver.model.release import Archive, File, Metadata, Page
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ class Pool:
     def pip(self) -> PipConfig:
         """The configuration of pip on this machine, read when first needed."""
         if self._pip is None:
-            self._pip = read_pip_config(os.environ)
+            self._pip = read_pip_config()
         return self._pip
 
     def connection(self) -> Connection:
@@ -75,7 +74,7 @@ class Pool:
             if self._connection is None:
                 from resolver.index.net.network import Connection
 
-                self._connection = Connection(self.pip, self.meter)
+                self._connection = Connection(self.pip, self.meter, self.files, self.warn)
             return self._connection
 
     def save(self, files: Sequence[File], folder: Path, tell: Callable[[Copied], None]) -> None:
@@ -93,22 +92,18 @@ class Pool:
             connection.close()
         self.cache.close()
 
-    def __enter__(self) -> Pool:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
 
 class LiveCatalog(Catalog):
     """The catalog of some indexes; `platform` is the target's, for bindings to a single platform.
 
-    Offline, anything missing from the cache is an IndexFailure.
+    Of an index that cannot be reached, what is `recorded` of its files is believed; such an answer names it as
+    unreachable *and* has a page of it. Offline, anything missing from the cache is an IndexFailure.
     """
 
-    def __init__(self, indexes: Indexes, platform: str, pool: Pool) -> None:
+    def __init__(self, indexes: Indexes, platform: str, pool: Pool, recorded: Sequence[Recorded] = ()) -> None:
         self._pool = pool
-        self._pages = PageCache(indexes, platform, pool.cache, lambda: pool.pip.index_url, pool.pages)
+        self._files = pool.files
+        self._pages = PageCache(indexes, platform, pool.cache, lambda: pool.pip.index_url, pool.pages, recorded)
         self._lookups: dict[NormalizedName, Lookup] = {}
         self._seen: dict[NormalizedName, str] = {}
         self._covered = True
@@ -144,54 +139,41 @@ class LiveCatalog(Catalog):
         return dict(zip(projects, self._wait(lambda network: network.marks(projects)), strict=True))
 
     def metadata(self, file: File) -> Metadata:
+        if (recorded := self._pages.recorded_metadata(file)) is not None:
+            return recorded
         release = self._release(file)
-        return self._read(
-            file,
-            file.filename,
-            lambda: self._pool.files.metadata(file, release),
-            lambda files: files.metadata(file, release),
-            covered=bool(file.metadata),
-        )
+        stored = partial(self._files.metadata, file, release)
+        return self._read(file, stored, lambda files: files.metadata(file, release), covered=bool(file.metadata))
 
     def archive(self, file: File) -> Archive:
         release = self._release(file)
-        return self._read(
-            file,
-            file.filename,
-            lambda: self._pool.files.archive(file),
-            lambda files: files.archive(file, release),
-        )
+        return self._read(file, partial(self._files.archive, file), lambda files: files.archive(file, release))
 
     def member(self, file: File, path: str) -> str:
         release = self._release(file)
-        return self._read(
-            file,
-            f"{path} of {file.filename}",
-            lambda: self._pool.files.member(file, path),
-            lambda files: files.member(file, release, path),
-        )
+        stored = partial(self._files.member, file, path)
+        return self._read(file, stored, lambda files: files.member(file, release, path), what=f"{path} of ")
 
     def sha256(self, file: File) -> File:
         if file.sha256:
             return file
-        return self._read(
-            file,
-            f"the sha256 of {file.filename}",
-            # what a server has under this address is asked for anew
-            lambda: known.fill(file) if self._pool.offline and (known := self._pool.files.hashed(file)) else None,
-            lambda files: files.sha256(file),
-        )
+
+        def stored() -> File | None:  # what a server has under this address is asked for anew
+            known = self._files.hashed(file) if self._pool.offline else None
+            return None if known is None else known.fill(file)
+
+        return self._read(file, stored, lambda files: files.sha256(file), what="the sha256 of ")
 
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
         rows = list(wanted)
         self._ahead(lambda network: network.expect(rows, follow))
 
     def expect_metadata(self, files: Iterable[File]) -> None:
-        wheels = [(file, self._release(file)) for file in files]
+        wheels = [(file, self._release(file)) for file in files if file.url]
         self._ahead(lambda network: network.expect_metadata(wheels))
 
     def close(self) -> None:
-        """See `protocol.Catalog`. The pool stays open."""
+        """See `Catalog`. The pool stays open."""
         with self._lock:
             self._closed = True  # running look-aheads start nothing more
             network, self._network = self._network, None
@@ -201,13 +183,13 @@ class LiveCatalog(Catalog):
     def _read(
         self,
         file: File,
-        what: str,
         stored: Callable[[], T | None],
         read: Callable[[Files], Coroutine[Any, Any, T]],
         *,
+        what: str = "",
         covered: bool = False,
     ) -> T:
-        """What is `stored` of a file, or else (and then kept) `read` from the network.
+        """What is `stored` of a file, or else (and then kept) `read` from the network. `what` is told of a failure.
 
         A mark covers it if the file has a hash, or it is `covered` by another one; so it does for what is wrong with
         the bytes, which is kept, but for no other failure.
@@ -228,7 +210,7 @@ class LiveCatalog(Catalog):
                     "lock without --offline, or use an index whose pages have hashes; "
                     "for machines without network access make a bundle (ascend-lock bundle)"
                 )
-            message = f"{what} is not in the cache, and --offline does not use the network."
+            message = f"{what}{file.filename} is not in the cache, and --offline does not use the network."
             raise IndexFailure(message, why=why, hint=hint)
         self._covered = before and (covered or bool(file.sha256))
         return found
@@ -251,7 +233,7 @@ class LiveCatalog(Catalog):
                 from resolver.index.net.network import Network
 
                 pool = self._pool
-                self._network = Network(self._pages, pool.connection(), pool.files, pool.warn, self._release)
+                self._network = Network(self._pages, pool.connection(), pool.warn, self._release)
             return self._network
 
     def _release(self, file: File) -> Release:

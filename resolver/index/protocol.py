@@ -1,6 +1,6 @@
 """The one interface through which everything else sees the indexes; what was used of them; who waits for an answer.
 
-`live` (network and cache) and `snapshot` (a recorded file) implement it. `recorded`, `recording` and `explain.trial`
+`live` (network and cache) and `snapshot` (a recorded file) implement it. What records a snapshot, and `explain.trial`,
 extend what another catalog answers. The tests have one made of plain data.
 """
 
@@ -29,10 +29,9 @@ NOBODY: Final = "-"  # the mark of a look-up for which no index could be reached
 class Lookup:
     """What the indexes bound to a project answered.
 
-    `pages` are in the order of the binding: one for "first", any number for "all",
-    none if no index has the project. `unreachable` names the indexes that
-    were skipped because they could not be reached. Two answers of one catalog
-    with the same `mark` are equal; an empty mark says nothing.
+    `pages` are in the order of the binding: one for "first", any number for "all", none if no index has the project.
+    `unreachable` names the indexes that were skipped because they could not be reached. Two answers of one catalog with
+    the same `mark` are equal; an empty mark says nothing.
     """
 
     pages: tuple[Page, ...]
@@ -133,7 +132,7 @@ class Catalog(ABC):
 
 
 class CatalogOver(Catalog):
-    """A catalog that passes everything on to `inner`; others extend it by what they change."""
+    """A catalog that passes on to `inner` what is asked; others extend it by what they change. It has no marks."""
 
     def __init__(self, inner: Catalog) -> None:
         self.inner = inner
@@ -158,12 +157,6 @@ class CatalogOver(Catalog):
 
     def expect_metadata(self, files: Iterable[File]) -> None:
         self.inner.expect_metadata(files)
-
-    def seen(self) -> Mapping[NormalizedName, str] | None:
-        return self.inner.seen()
-
-    def marks(self, projects: Sequence[NormalizedName]) -> Mapping[NormalizedName, str]:
-        return self.inner.marks(projects)
 
     def close(self) -> None:
         self.inner.close()
@@ -212,12 +205,11 @@ def looking(look: Callable[[], None]) -> Iterator[None]:
 def answer_of(future: Future[T]) -> T:
     """The result of a future, waited for as `looking` says. Raises its exception, or that of `look`."""
     look = _LOOK.get()
-    if look is None:
-        return future.result()
-    while True:
+    while look is not None:
         try:
             return future.result(_EACH)
         except FutureTimeoutError:
             if future.done():  # just now, or this is the failure of what was waited for
-                return future.result()
+                break
         look()
+    return future.result()

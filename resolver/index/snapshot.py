@@ -1,6 +1,7 @@
-"""A recorded piece of the indexes: its file, and the catalog that answers from it alone.
+"""A recorded piece of the indexes: the catalog that records it, its file, the catalog that answers from it alone.
 
-The file is a line with its format, then xz of MessagePack. The same snapshot gives the same bytes.
+The file is a line with its format, then xz of MessagePack. The same snapshot gives the same bytes. It is compact and
+has no addresses: those, and whatever no target could use, are left out when it is made.
 """
 
 from __future__ import annotations
@@ -8,24 +9,33 @@ from __future__ import annotations
 import datetime as dt
 import lzma
 import re
+from collections.abc import Callable, Iterable
+from itertools import product
 from pathlib import Path
 from typing import Final, TypeVar
 
 import msgspec
 from msgspec.structs import replace
+from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver import files
 from resolver.errors import IndexFailure, InputError
-from resolver.index.protocol import Catalog, Lookup, UnusableFile
+from resolver.index.parse.address import NOWHERE
+from resolver.index.parse.distribution import moment, wheel_parts
+from resolver.index.protocol import Catalog, CatalogOver, Follow, Lookup, UnusableFile
 from resolver.index.store.cache import ODD
 from resolver.model.release import Archive, File, Metadata, Page, Reason, Rejection
+from resolver.model.target import PLATFORMS, Target
 
 _MAGIC: Final = b"ascend-lock snapshot "
 _FORMAT: Final = b"2\n"
 _PRESET: Final = 6 | lzma.PRESET_EXTREME  # larger ones have the reader take 64 MiB
 _LARGEST: Final = 1 << 30  # bytes when unpacked; the shipped ones have a hundredth
 
+PYTHONS: Final = ("3.10", "3.11", "3.12", "3.13")
+
+K = TypeVar("K")
 T = TypeVar("T")
 
 _sha256 = re.compile(r"[0-9a-f]{64}").fullmatch
@@ -39,19 +49,11 @@ class RecordedPage(msgspec.Struct, frozen=True, array_like=True):
     rejections: tuple[tuple[str, str, str], ...]
 
 
-class Answer(msgspec.Struct, frozen=True, array_like=True):
-    """The result of looking a project up on a platform; `pages` are positions, and without any no index has it."""
-
-    platform: str
-    pages: tuple[int, ...]
-    unreachable: tuple[str, ...]
-
-
 class RecordedProject(msgspec.Struct, frozen=True, array_like=True):
-    """The pages of a project, and what of them was the answer on which platform."""
+    """The pages of a project, and `answers`: for a platform, positions of pages, and which indexes were unreachable."""
 
     pages: list[RecordedPage]
-    answers: list[Answer]
+    answers: list[tuple[str, tuple[int, ...], tuple[str, ...]]]
 
 
 class Snapshot(msgspec.Struct, frozen=True, array_like=True):
@@ -113,7 +115,7 @@ def _unpacked(content: bytes) -> Snapshot:
                 raise ValueError("It has a hash that is no sha256.")
             if not all(reason in Reason.__members__ for _, reason, _ in page.rejections):
                 raise ValueError("It has a reason that is not known.")
-        if not all(0 <= at < len(project.pages) for answer in project.answers for at in answer.pages):
+        if not all(0 <= at < len(project.pages) for _, positions, _ in project.answers for at in positions):
             raise ValueError("It lacks a page.")
     if not all(_sha256(sha256) for sha256, _ in snapshot.hashed.values()):
         raise ValueError("It has a hash that is no sha256.")
@@ -143,10 +145,9 @@ class SnapshotCatalog(Catalog):
 
     def lookup(self, project: NormalizedName) -> Lookup:
         recorded = self._snapshot.projects.get(project, RecordedProject([], []))
-        for answer in recorded.answers:
-            if answer.platform == self._platform:
-                pages = (recorded.pages[at] for at in answer.pages)
-                return Lookup(tuple(_page(project, page) for page in pages), answer.unreachable)
+        for platform, positions, unreachable in recorded.answers:
+            if platform == self._platform:
+                return Lookup(tuple(_page(project, recorded.pages[at]) for at in positions), unreachable)
         raise self._missing(f"`{project}` for {self._platform}")
 
     def metadata(self, file: File) -> Metadata:
@@ -175,11 +176,182 @@ class SnapshotCatalog(Catalog):
         return IndexFailure(
             f"The snapshot of {self._snapshot.date} does not contain {what}.",
             why="It contains only what was requested while it was made.",
-            hint=f"run online, or make it again on a machine with network access: make snapshot "
-            f"STACK={self._snapshot.stack}",
+            hint="run online, or make it again on a machine with network access: "
+            f"make snapshot STACK={self._snapshot.stack}",
         )
 
 
 def _page(project: NormalizedName, page: RecordedPage) -> Page:
     rejections = (Rejection(name, Reason[reason], detail) for name, reason, detail in page.rejections)
     return Page(project=project, index=page.index, releases=page.releases, rejections=tuple(rejections))
+
+
+# Recording
+
+
+class Recording:
+    """What the indexes answer while a stack is locked for its targets, without addresses.
+
+    Files that no CPython 3.10 to 3.13 (and those of the targets) on any supported platform could use are left out,
+    except one if a release has no other.
+    """
+
+    def __init__(self, targets: Iterable[Target]) -> None:
+        pythons = {*PYTHONS, *(".".join(map(str, target.python_line)) for target in targets)}
+        every = (Target(name="", python=one, platform=other, glibc=(2, 99)) for one in pythons for other in PLATFORMS)
+        self._tags = frozenset(tag for one in every for tag in one.tags)
+        self.projects: dict[NormalizedName, RecordedProject] = {}
+        self.metadata: dict[str, Metadata | str] = {}
+        self.archives: dict[str, Archive | str] = {}
+        self.members: dict[tuple[str, str], tuple[str] | str] = {}
+        self.hashed: dict[str, tuple[str, int | None]] = {}
+
+    def add(self, project: NormalizedName, platform: str, lookup: Lookup) -> None:
+        """Record the first answer of a project for a platform."""
+        known = self.projects.setdefault(project, RecordedProject([], []))
+        if all(other != platform for other, _, _ in known.answers):
+            pages = [_trimmed(page, self._tags) for page in lookup.pages]
+            known.pages.extend(page for page in pages if page not in known.pages)
+            known.answers.append((platform, tuple(map(known.pages.index, pages)), lookup.unreachable))
+
+    def snapshot(self, stack: str, date: dt.date) -> Snapshot:
+        """Everything requested so far; `date` is the day of the recording."""
+        members = [(*key, self.members[key]) for key in sorted(self.members)]
+        return Snapshot(stack, date, self.projects, self.metadata, self.archives, members, self.hashed)
+
+
+class RecordingCatalog(CatalogOver):
+    """Records the answers of `inner`, a catalog for `platform`.
+
+    That a file is unusable is an answer too; a failure of an index is not.
+    What `expect` fetches ahead counts only once it is requested.
+    """
+
+    def __init__(self, inner: Catalog, platform: str, recording: Recording) -> None:
+        super().__init__(inner)
+        self._platform = platform
+        self._recording = recording
+
+    def lookup(self, project: NormalizedName) -> Lookup:
+        answer = self.inner.lookup(project)
+        self._recording.add(project, self._platform, answer)
+        return answer
+
+    def metadata(self, file: File) -> Metadata:
+        return _asked(self._recording.metadata, key_of(file), lambda: self.inner.metadata(file), _clean_metadata)
+
+    def archive(self, file: File) -> Archive:
+        return _asked(self._recording.archives, key_of(file), lambda: self.inner.archive(file), _clean_archive)
+
+    def member(self, file: File, path: str) -> str:
+        key = key_of(file), path
+        return _asked(self._recording.members, key, lambda: (self.inner.member(file, path),), _clean_member)[0]
+
+    def sha256(self, file: File) -> File:
+        answer = self.inner.sha256(file)
+        if not file.sha256:
+            self._recording.hashed[file.filename] = answer.sha256, answer.size
+        return answer
+
+    def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:  # noqa: ARG002
+        """See `Catalog`. Nothing is followed, as the answers of a look-ahead would not be recorded."""
+        self.inner.expect(wanted, None)
+
+
+def _asked(answers: dict[K, T | str], key: K, ask: Callable[[], T], clean: Callable[[T], T]) -> T:
+    """The answer to a question about a file, which is recorded under its key without addresses."""
+    try:
+        answer = ask()
+    except UnusableFile as refusal:
+        answers[key] = without_addresses(str(refusal))
+        raise
+    answers[key] = clean(answer)
+    return answer
+
+
+# What a target could use
+
+
+def _trimmed(page: Page, tags: frozenset[str]) -> RecordedPage:
+    """The page without addresses, and without rows that cannot affect a choice.
+
+    A release that no target could use keeps one row, so that the reason for setting it aside stays visible. Files of
+    another format are of no interest where there are releases.
+    """
+    releases = {}
+    for version, listed in page.releases.items():
+        rows = sorted((_bare(file) for file in listed if file.url != NOWHERE), key=lambda file: file.filename)
+        releases[version] = tuple(file for file in rows if _fits(file.filename, tags)) or tuple(rows[:1])
+    rejections = {
+        (row.filename, row.reason.name, without_addresses(row.detail))
+        for row in page.rejections
+        if row.reason is not Reason.FORMAT or not releases
+    }
+    return RecordedPage(page.index, releases, tuple(sorted(rejections)))
+
+
+def _bare(file: File) -> File:
+    # The hash of a `.metadata` file is only useful for fetching it, and does not compress.
+    yanked = None if file.yanked is None else without_addresses(file.yanked)
+    return replace(file, url="", metadata=None, yanked=yanked, uploaded=in_whole_seconds(file.uploaded))
+
+
+def in_whole_seconds(uploaded: str) -> str:
+    """An upload time in UTC and whole seconds, `2025-11-20T09:59:00Z`; empty if it is not one."""
+    found = moment(uploaded)
+    return "" if found is None else found.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _fits(filename: str, tags: frozenset[str]) -> bool:
+    """Whether a target could install a file, judging by its tags; source archives always fit."""
+    if not filename.endswith(".whl"):
+        return True
+    parts = wheel_parts(filename)
+    sets = (parts.python.split("."), parts.abi.split("."), parts.platform.split(".")) if parts is not None else ((),)
+    return any("-".join(tag).lower() in tags for tag in product(*sets))
+
+
+# Addresses
+
+# Hosts of source code. A direct reference to one of them is worth showing, and none is an index.
+_FORGES = frozenset({"bitbucket.org", "gitcode.com", "gitee.com", "github.com", "gitlab.com", "huggingface.co"})
+_NO_HOST = "address.invalid"  # RFC 2606
+_ADDRESS = re.compile(r"://(?P<authority>(?:\[[^\s\]]*\])?[^\s/?#'\"<>()\[\]]*)(?P<rest>[^\s'\"<>]*)")
+_HOST = re.compile(r"(?<![\w.-])(?:[a-z0-9-]+\.)+(?:cn|com|dev|io|net|org)(?![\w.-]*\w)", re.IGNORECASE)
+
+
+def without_addresses(text: str) -> str:
+    """Prose with host names replaced, except those of code hosts."""
+    return _without_hosts(_without_urls(text))
+
+
+def _without_urls(text: str) -> str:
+    """Any text with the host of each URL replaced. Project names may look like hosts: `zope.org`."""
+    return _ADDRESS.sub(lambda url: f"://{_known_host(url['authority'])}{_without_hosts(url['rest'])}", text)
+
+
+def _without_hosts(text: str) -> str:
+    return _HOST.sub(lambda match: _known_host(match[0]), text)
+
+
+def _known_host(authority: str) -> str:
+    host = authority.rpartition("@")[2].lower()  # without credentials
+    return host if host in _FORGES else _NO_HOST
+
+
+def _clean_metadata(value: Metadata) -> Metadata:
+    return replace(value, requires_dist=tuple(map(_without_urls, value.requires_dist)))
+
+
+def _clean_archive(value: Archive) -> Archive:
+    metadata = value.metadata and _clean_metadata(value.metadata)
+    build = value.build_requires and tuple(map(_without_urls, value.build_requires))
+    return Archive(metadata, build, without_addresses(value.why_dynamic))
+
+
+def _clean_member(member: tuple[str]) -> tuple[str]:
+    # Lines of a requirements file are comments, options and requirements, which may look like hosts.
+    def clean(line: str) -> str:
+        return (without_addresses if line.lstrip().startswith(("#", "-")) else _without_urls)(line)
+
+    return ("".join(map(clean, member[0].splitlines(keepends=True))),)

@@ -108,7 +108,7 @@ def _commit(
             hint="give the full commit hash",
         )
     try:
-        named = repositories.named(direct.url, direct.revision)
+        tag, branch = repositories.named(direct.url, direct.revision)
     except UnreadRepository as error:
         if commits:
             return commits[0]
@@ -118,23 +118,23 @@ def _commit(
             why=f"{direct.url} could not be read ({error}), and no fact describes it",
             hint=f"give the full commit hash, or describe it in a [[sources]] fact{_others(about)}",
         ) from None
-    if named is not None and named.sort == "tag":
-        if commits and commits[0] != named.commit:
+    if tag:
+        if commits and commits[0] != tag:
             raise InputError(
                 f"the tag `{direct.revision}` is another commit than the fact `{known[0].id}` says",
                 where=ask.origin.where,
-                why=f"{direct.url} has {named.commit}, {known[0].where} has {commits[0]}",
+                why=f"{direct.url} has {tag}, {known[0].where} has {commits[0]}",
                 hint="a tag that moved is not a reliable release; find out why, then correct the fact or name the "
                 "commit",
             )
-        return named.commit
+        return tag
     if commits:
         return commits[0]
-    if named is not None:
+    if branch:
         raise InputError(
             f"`{direct.revision}` is a branch, which moves",
             where=ask.origin.where,
-            hint=f"name the commit: {direct.url}@{named.commit}",
+            hint=f"name the commit: {direct.url}@{branch}",
         )
     raise InputError(
         f"the repository has no tag `{direct.revision}`",
@@ -235,22 +235,17 @@ def trust_in(fact: Sources, repositories: Repositories) -> Message | None:
         return message("trust.not-read" if read else "trust.not-compared", fact=fact.id)
     if not stated:
         return message("trust.not-compared", fact=fact.id)
-    own = {_normal(line) for line in fact.recipe.requires}
-    said = own  # as far as the files could say it: requirements files have no extras
-    if not any(path.endswith(_FILE) for path in stated):
-        said = {_normal(line) for line in fact.recipe.requires if not _extras(line)}
-    wanted = {(line, path) for path, lines in stated.items() for line in lines}
-    wanted = {(line, path) for line, path in wanted if text.requirement(line).name not in fact.recipe.drop}
+    own = {_normal(line): line for line in fact.recipe.requires}
+    wanted = {(line, path) for path, lines in stated.items() for line in lines if not _is_dropped(line, fact)}
     missing = sorted(f"{path} has `{line}`" for line, path in wanted if line not in own)
-    said = {line for line in said if text.requirement(line).name not in fact.recipe.drop}
-    extra = [] if silent else sorted(f"the fact has `{line}`" for line in said - {line for line, _ in wanted})
+    extra: list[str] = []
+    if not silent:
+        has_extras = any(path.endswith(_FILE) for path in stated)  # requirements files have none
+        said = {line for line in own if not _is_dropped(line, fact) and (has_extras or not _extras(own[line]))}
+        extra = sorted(f"the fact has `{line}`" for line in said - {line for line, _ in wanted})
     if missing or extra:
-        raise InputError(
-            f"the fact `{fact.id}` does not match the repository",
-            where=f"{fact.where} and {fact.git}@{fact.commit}",
-            why="; ".join([*missing, *extra]),
-            hint="correct `requires` or what `steps` change; list in `drop` what the fact leaves out on purpose",
-        )
+        hint = "correct `requires` or what `steps` change; list in `drop` what the fact leaves out on purpose"
+        raise _mismatch(fact, f"{fact.git}@{fact.commit}", "; ".join([*missing, *extra]), hint)
     return None
 
 
@@ -263,12 +258,17 @@ def _require_submodules(fact: Sources, repositories: Repositories) -> None:
         path = one.path[len(around) :].lstrip("/")
         found = repositories.submodule(url, commit, path)
         if found != one.commit:
-            raise InputError(
-                f"the fact `{fact.id}` does not match the repository",
-                where=f"{fact.where} and {url}@{commit}",
-                why=f"its submodule `{path}` is at {found}, not {one.commit}" if found else f"`{path}` is no submodule",
-                hint="correct `submodules`",
-            )
+            why = f"its submodule `{path}` is at {found}, not {one.commit}" if found else f"`{path}` is no submodule"
+            raise _mismatch(fact, f"{url}@{commit}", why, "correct `submodules`")
+
+
+def _mismatch(fact: Sources, place: str, why: str, hint: str) -> InputError:
+    message = f"the fact `{fact.id}` does not match the repository"
+    return InputError(message, where=f"{fact.where} and {place}", why=why, hint=hint)
+
+
+def _is_dropped(line: str, fact: Sources) -> bool:
+    return text.requirement(line).name in fact.recipe.drop
 
 
 def _lines(fact: Sources, path: str, repositories: Repositories) -> set[str] | None:

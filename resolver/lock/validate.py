@@ -12,7 +12,7 @@ from packaging.version import Version
 
 from resolver.config.decode import cutoff as moment
 from resolver.i18n import translate
-from resolver.index.parse.filename import archive_version, is_readable, wheel_parts
+from resolver.index.parse.distribution import archive_version, is_readable, wheel_parts
 from resolver.model import repository, text
 from resolver.model.lock import Lock, LockedPin
 from resolver.model.requirement import ComponentRequirement, parse_value

@@ -8,7 +8,7 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.errors import FactError
-from resolver.index.parse.compatibility import Compatibility
+from resolver.index.parse.distribution import Compatibility
 from resolver.index.protocol import Catalog, Lookup
 from resolver.model import fact as facts
 from resolver.model import text

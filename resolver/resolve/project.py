@@ -17,8 +17,7 @@ from packaging.specifiers import Specifier, SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.index.parse.compatibility import Compatibility
-from resolver.index.parse.simple import moment
+from resolver.index.parse.distribution import Compatibility, moment
 from resolver.index.protocol import Lookup
 from resolver.model import text
 from resolver.model.dependency import Allows, Among

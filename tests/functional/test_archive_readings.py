@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from resolver.index import snapshot as snapshot_file
-from resolver.index.store.readings import Readings
+from resolver.index.store.file_cache import Readings
 from resolver.model.release import File
 from tests.functional.workspace import REPOSITORY, Workspace, tree
 from tests.loopback import LoopbackIndex, altered
@@ -170,11 +170,14 @@ def test_the_readings_of_the_project_are_what_was_recorded() -> None:
         snapshot = snapshot_file.read(path)
         for sha256, archive in snapshot.archives.items():
             if sha256 in names and not isinstance(archive, str):
-                assert readings.archive(File(names[sha256], sha256=sha256)) == archive
+                found = readings.of(File(names[sha256], sha256=sha256))
+                assert found is not None
+                assert found.archive == archive
                 compared += 1
         for sha256, member, content in snapshot.members:
             if sha256 in names and not isinstance(content, str):
-                recorded = readings.member(File(names[sha256], sha256=sha256), member)
+                found = readings.of(File(names[sha256], sha256=sha256))
+                recorded = found and found.member(member)
                 assert recorded in (*content, None)  # None: read only to explain a conflict
                 compared += recorded is not None
     assert compared > 4

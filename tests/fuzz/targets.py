@@ -11,6 +11,7 @@ import contextlib
 import gzip
 import io
 import lzma
+import os
 import tempfile
 import unicodedata
 import zipfile
@@ -22,6 +23,7 @@ from functools import cache, partial
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import msgspec
 from msgspec.structs import replace
@@ -35,14 +37,13 @@ from resolver.config.compile import compile_problems
 from resolver.config.load import Document, Inputs, read_text
 from resolver.errors import IndexFailure, InputError, WrongRelease
 from resolver.index import snapshot as snapshot_file
-from resolver.index.net.failures import Patience
+from resolver.index.net.client import Patience
 from resolver.index.net.pipconfig import read_pip_config
 from resolver.index.net.remote_files import MissingSpanError, RangeFile
 from resolver.index.parse import metadata, simple
 from resolver.index.parse.address import NOWHERE, origin, read_root
-from resolver.index.parse.archive import read_archive, wheel_metadata
-from resolver.index.parse.compatibility import Compatibility
-from resolver.index.parse.filename import is_readable, wheel_parts
+from resolver.index.parse.archive import read_archive, read_member, wheel_metadata
+from resolver.index.parse.distribution import Compatibility, is_readable, wheel_parts
 from resolver.index.parse.metadata import Release, check_texts, noted_in, read_pyproject
 from resolver.index.protocol import UnusableFile
 from resolver.index.snapshot import SnapshotCatalog
@@ -172,7 +173,7 @@ def _in_pieces(content: bytes) -> bytes:
         try:
             return wheel_metadata(sparse, WHEEL)
         except MissingSpanError as missing:
-            start, end = missing.start, min(missing.end, len(content))
+            start, end = missing.args[0], min(missing.args[1], len(content))
             assert 0 <= start < end
             sparse.add(start, content[start:end])
     raise AssertionError("it asks for ever more pieces")
@@ -191,13 +192,12 @@ def archive(ending: str, content: bytes) -> None:
     path.write_bytes(gzip.compress(content, 1, mtime=0) if ending == ".tar.gz" else content)
     release = Release(f"demo-1.0{ending}", DEMO, "1.0")
     found = read_archive(path, release, FILE.url)
-    if found.archive.metadata is not None:
-        assert canonicalize_name(found.archive.metadata.name) == DEMO
-        for line in found.archive.metadata.requires_dist:
+    if found.metadata is not None:
+        assert canonicalize_name(found.metadata.name) == DEMO
+        for line in found.metadata.requires_dist:
             text.requirement(line)
-    for name, member in found.texts.items():
-        assert ".." not in name.split("/")
-        requirements_file(member)
+    with contextlib.suppress(UnusableFile):
+        requirements_file(read_member(path, release, "requirements.txt"))
 
 
 def notes(content: bytes) -> None:
@@ -377,7 +377,9 @@ def pip_config(content: bytes) -> None:
 
     path = _folder() / "pip.conf"
     path.write_bytes(content)
-    found = read_pip_config({"PIP_CONFIG_FILE": str(path), "HOME": str(_folder()), "XDG_CONFIG_DIRS": "/nowhere"})
+    environ = {"PIP_CONFIG_FILE": str(path), "HOME": str(_folder()), "XDG_CONFIG_DIRS": "/nowhere"}
+    with mock.patch.dict(os.environ, environ, clear=True):
+        found = read_pip_config()
     parser = configparser.RawConfigParser()
     try:
         parser.read(path, encoding="utf-8")

@@ -16,8 +16,7 @@ from unittest import mock
 
 from resolver.cli.commands import status
 from resolver.index.net import network
-from resolver.index.net.client import Client
-from resolver.index.net.failures import BRIEF, Patience
+from resolver.index.net.client import BRIEF, Client, Patience
 from tests.cached import require_sound_cache
 from tests.functional.workspace import Run, Workspace, tree
 from tests.loopback import LoopbackIndex, Response

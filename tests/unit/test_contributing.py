@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = sorted(path.name for path in (ROOT / "resolver").iterdir() if (path / "__init__.py").exists())
-# `resolve/universe`, `resolve/check.py`, `lock/build.applied`, `index.store.readings`, `report/`, `report/*words`
+# `resolve/universe`, `resolve/check.py`, `lock/build.applied`, `index.store.file_cache`, `report/`, `report/*words`
 NAMED = re.compile(rf"`(?:resolver/)?((?:{'|'.join(PACKAGES)})[/.][\w./*]*)`")
 TEXTS = (
     ROOT / "CONTRIBUTING.md",

@@ -20,8 +20,15 @@ from packaging.utils import NormalizedName, canonicalize_name
 from resolver.errors import IndexFailure, InputError
 from resolver.index import snapshot as snapshot_file
 from resolver.index.protocol import Catalog, Lookup, UnusableFile
-from resolver.index.recording import Recording, RecordingCatalog, in_whole_seconds, without_addresses
-from resolver.index.snapshot import RecordedPage, Snapshot, SnapshotCatalog
+from resolver.index.snapshot import (
+    RecordedPage,
+    Recording,
+    RecordingCatalog,
+    Snapshot,
+    SnapshotCatalog,
+    in_whole_seconds,
+    without_addresses,
+)
 from resolver.model.release import Archive, File, Metadata, Page, Reason, Rejection
 from resolver.model.target import Target
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import random
+import re
 import sys
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -10,16 +12,14 @@ from contextlib import asynccontextmanager
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from io import BytesIO
 from typing import Final, NamedTuple, TypeVar
+from urllib.parse import urljoin
 
 import httpx
 
 from resolver.errors import IndexFailure, Unreachable
-from resolver.index.net import access
-from resolver.index.net.access import Credentials
-from resolver.index.net.failures import BRIEF, BUSY, ERRORS, NoAnswerError, Patience, no_answer
 from resolver.index.net.pipconfig import PipConfig
-from resolver.index.net.transport import Transport
-from resolver.index.parse.address import Origin, Root, origin, without_credentials
+from resolver.index.net.transport import ERRORS, Credentials, NoAnswerError, Transport, no_answer
+from resolver.index.parse.address import Origin, is_allowed, is_local, origin, without_credentials
 from resolver.index.protocol import Meter
 
 if sys.version_info >= (3, 11):
@@ -36,10 +36,37 @@ FILES: Final = 8  # whole files, which take long and must not hold up pages
 _SLOWEST: Final = 100  # bytes a second; a proxy that scans a file before passing it on sends little for a while
 _WINDOW: Final = 4  # in read time limits: the window over which pace is measured, and the time for a head
 _WHOLE: Final = 40  # in read time limits: when an answer held in memory must be complete
-_DEAD: Final = 30.0  # seconds during which a host that never answered is not asked again
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+_MOST_REDIRECTS: Final = 10
+_BUSY: Final = frozenset({408, 429, 500, 502, 503, 504})
+_LONGEST_WAIT: Final = 20.0  # seconds that a Retry-After may ask for
 _PIECE: Final = 256 << 10  # bytes unpacked at once
 _PACKED: Final = "gzip"
+_HOST: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
 PLAIN: Final = {"Accept-Encoding": "identity"}  # a file's bytes unchanged; packing would hide ranges and lengths
+
+
+def conditions(etag: str, modified: str) -> dict[str, str]:
+    """The header fields that ask for an answer only if it is another than the one with these validators."""
+    given = {"If-None-Match": etag, "If-Modified-Since": modified}
+    return {name: value for name, value in given.items() if value.isascii() and value}
+
+
+class Patience(NamedTuple):
+    """How long and how often an index is tried. Seconds; `pause` is the first wait between tries."""
+
+    tries: int = 4
+    connect: float = 10.0
+    pause: float = 0.4
+
+    def wait(self, number: int, retry_after: str = "") -> float:
+        """The seconds after that try, at least those of a Retry-After (RFC 9110, 10.2.3) up to a limit."""
+        own: float = self.pause * 3 ** (number - 1) * random.uniform(0.6, 1.2)  # noqa: S311
+        asked = float(retry_after) if retry_after.isdecimal() else 0.0  # few servers send a date
+        return max(own, min(asked, _LONGEST_WAIT))
+
+
+BRIEF: Final = Patience(tries=2, connect=3.0)
 
 
 class Reply(NamedTuple):
@@ -66,8 +93,8 @@ class Client:
         self._timeout = pip.timeout
         self._meter = meter
         self._answered: set[Origin] = set()
-        self._dead: dict[Origin, tuple[int, float, Unreachable]] = {}  # tried how often, left alone until when
-        self._credentials = Credentials()
+        self._dead: dict[Origin, tuple[int, Unreachable]] = {}  # what never answered, and tried how often
+        self.credentials = Credentials()
         self._transport = transport or Transport(pip, PAGES + FILES)
         self._http = httpx.AsyncClient(
             transport=self._transport,
@@ -80,10 +107,6 @@ class Client:
     async def close(self) -> None:
         """Close all connections."""
         await self._http.aclose()
-
-    def remember(self, root: Root) -> None:
-        """Send the credentials of an index to its own origin; see `Credentials`."""
-        self._credentials.remember(root)
 
     async def get(self, url: str, *, headers: Mapping[str, str], limit: int, patience: Patience | None = None) -> Reply:
         """A whole answer with any status. Raises Unreachable, or IndexFailure for more than `limit` bytes."""
@@ -110,17 +133,41 @@ class Client:
         Raises Unreachable after the last try, and what `consume` raises.
         """
         patience = patience or self.patience
-        where = access.allowed([url])[1]
+        where = _allowed([url])[1]
         async with self._few[long]:
-            tries, until, failure = self._dead.get(where, (0, 0.0, None))
-            if failure is not None and tries >= patience.tries and asyncio.get_running_loop().time() < until:
+            tries, failure = self._dead.get(where, (0, None))
+            if failure is not None and tries >= patience.tries:
                 raise failure
-            return await self._tries(url, consume, headers, patience, where)
+            for number in range(1, patience.tries + 1):
+                hops = [url]
+                wait = patience.wait(number)
+                try:
+                    response = await self._send(hops, headers() if callable(headers) else headers, patience)
+                    self._answered.add(where)
+                    self._dead.pop(where, None)
+                    try:
+                        if response.status_code not in _BUSY:
+                            return await consume(response)
+                    finally:
+                        await response.aclose()
+                    why = f"It answered {response.status_code} {response.reason_phrase}".rstrip()
+                    wait = patience.wait(number, response.headers.get("retry-after", ""))
+                    failure = self._unreachable(hops, why, number)
+                except NoAnswerError as error:
+                    failure = self._unreachable(hops, str(error), number, certificate=error.certificate)
+                    if error.certificate or (error.unknown_name and patience.tries <= BRIEF.tries):
+                        break
+                if number < patience.tries:
+                    await asyncio.sleep(wait)
+            assert failure is not None, "it is tried at least once"  # noqa: S101
+            if where not in self._answered:
+                self._dead[where] = patience.tries, failure
+            raise failure
 
     async def body(self, response: httpx.Response, limit: int) -> bytes:
         """The body of an answer. Raises IndexFailure if it is longer than `limit` bytes or takes for ever."""
         body = BytesIO()
-        where = access.shown(response.extensions["address"])
+        where = _shown(response.extensions["address"])
         now = asyncio.get_running_loop().time
         until = now() + _WHOLE * self._timeout
 
@@ -196,47 +243,13 @@ class Client:
             if recent < _SLOWEST * window:
                 raise NoAnswerError(f"It sends less than {_SLOWEST} bytes a second")
 
-    async def _tries(
-        self,
-        url: str,
-        consume: Callable[[httpx.Response], Awaitable[T]],
-        headers: Headers,
-        patience: Patience,
-        where: Origin,
-    ) -> T:
-        for number in range(1, patience.tries + 1):
-            hops = [url]
-            wait = patience.wait(number)
-            try:
-                response = await self._send(hops, headers() if callable(headers) else headers, patience)
-                self._answered.add(where)
-                self._dead.pop(where, None)
-                try:
-                    if response.status_code not in BUSY:
-                        return await consume(response)
-                finally:
-                    await response.aclose()
-                why = f"It answered {response.status_code} {response.reason_phrase}".rstrip()
-                wait = patience.wait(number, response.headers.get("retry-after", ""))
-                failure = self._unreachable(hops, why, number)
-            except NoAnswerError as error:
-                failure = self._unreachable(hops, str(error), number, certificate=error.certificate)
-                if error.certificate or (error.unknown_name and patience.tries <= BRIEF.tries):
-                    break
-            if number < patience.tries:
-                await asyncio.sleep(wait)
-        if where not in self._answered:
-            self._dead[where] = patience.tries, asyncio.get_running_loop().time() + _DEAD, failure
-        raise failure
-
     async def _send(self, hops: list[str], headers: Mapping[str, str], patience: Patience) -> httpx.Response:
         """One request with its redirects, which are added to `hops`. The caller must close the answer."""
         times = httpx.Timeout(self._timeout, connect=patience.connect, pool=patience.connect)
         time = patience.connect + _WINDOW * self._timeout
         while True:
-            url, where = access.allowed(hops)
-            given = {**headers, **self._credentials.header(where)}
-            fields = {name: value for name, value in given.items() if value.isascii()}  # validators may have any letter
+            url, where = _allowed(hops)
+            fields = {**headers, **self.credentials.header(where)}
             self._meter.add(requests=1)
             async with _limit(time, f"Its answer did not begin within {time:.0f} seconds"):
                 try:
@@ -249,17 +262,17 @@ class Client:
                 await response.aclose()
                 raise NoAnswerError(f"It sent the unexpected answer {response.status_code}")
             location = response.headers.get("location")
-            if response.status_code not in access.STATUSES or not location:
+            if response.status_code not in _REDIRECTS or not location:
                 return response
             await response.aclose()
-            hops.append(access.target(hops, location))
+            hops.append(_target(hops, location))
 
     def _unreachable(self, hops: list[str], why: str, tries: int, *, certificate: bool = False) -> Unreachable:
         """The failure of an address, or of the last of its redirects."""
         proxy = self._transport.proxy(hops[-1]) if isinstance(self._transport, Transport) else ""
         return Unreachable(
             f"{origin(hops[-1]).host} cannot be reached.",
-            where=access.way(hops),
+            where=_way(hops),
             why=f"{why.removesuffix('.')} ({f'through the proxy {proxy}, ' if proxy else ''}"
             f"{tries} {'try' if tries == 1 else 'tries'}).",
             hint=_advice(why, certificate=certificate, proxied=bool(proxy)),
@@ -279,7 +292,7 @@ async def _limit(seconds: float, why: str) -> AsyncIterator[None]:
 def _unpackable(response: httpx.Response, why: str) -> IndexFailure:
     return IndexFailure(
         "An index sent data that cannot be decompressed.",
-        where=access.shown(response.extensions["address"]),
+        where=_shown(response.extensions["address"]),
         why=f"{why}.",
         hint="a proxy or mirror may declare the wrong compression; try again or use another index",
     )
@@ -294,3 +307,65 @@ def _advice(why: str, *, certificate: bool, proxied: bool) -> str:
     if certificate:
         return "if your proxy re-signs TLS connections, set its certificate: `pip config set global.cert FILE`"
     return "check the network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline"
+
+
+# Which addresses may be requested, at first and after a redirect
+
+
+def _allowed(hops: list[str]) -> tuple[httpx.URL, Origin]:
+    """The last of these addresses as it is sent, and its origin. Raises IndexFailure if it must not be requested."""
+    first, hop = hops[0], hops[-1]
+    try:
+        where = origin(hop)
+        url = httpx.URL(hop)
+    except httpx.InvalidURL as error:
+        raise _refused(hops, f"It cannot be read: {error}.") from None
+    except ValueError as error:
+        raise _refused(hops, str(error)) from None
+    sent = url.raw_host.decode("ascii")
+    if len(hops) > 1 and (is_local(where.host) or is_local(sent)) and not is_local(origin(first).host):
+        raise _refused(
+            hops,
+            "It is an address on this machine or its local link; only an index on this machine may redirect there.",
+        )
+    if not is_allowed(where):
+        raise _refused(hops, "Only https is allowed, and plain http only to this machine.")
+    # In another form of host, a library might see another one than the one that was checked.
+    if url.userinfo or not _HOST.fullmatch(sent) or where.host not in (url.host, sent):
+        raise _refused(hops, f"It cannot be read: `{without_credentials(where.host)}` is not a host.")
+    return url, where
+
+
+def _target(hops: list[str], location: str) -> str:
+    """The address that a redirect leads to. Raises IndexFailure if it has none, or there are too many."""
+    if len(hops) > _MOST_REDIRECTS:
+        raise IndexFailure(
+            "An index redirects in a loop.",
+            where=_shown(hops[0]),
+            why=f"There were more than {_MOST_REDIRECTS} redirects.",
+            hint="check the address of the index; a proxy or mirror may be set up wrongly",
+        )
+    try:
+        return without_credentials(urljoin(hops[-1], location))
+    except ValueError:
+        raise _refused([*hops, location], "It cannot be read.") from None
+
+
+def _refused(hops: list[str], why: str) -> IndexFailure:
+    """The failure of an address that must not be requested."""
+    return IndexFailure(
+        "The address is not allowed." if len(hops) == 1 else "An index redirects to an address that is not allowed.",
+        where=_way(hops),
+        why=why,
+        hint="check the address of the index and what it redirects to",
+    )
+
+
+def _way(hops: list[str]) -> str:
+    """The first and the last of these addresses, for people."""
+    return _shown(hops[0]) if hops[0] == hops[-1] else f"{_shown(hops[0])} -> {_shown(hops[-1])}"
+
+
+def _shown(url: str) -> str:
+    """An address for people: without credentials and query, which may be a signature."""
+    return without_credentials(url).partition("?")[0]

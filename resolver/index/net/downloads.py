@@ -15,7 +15,6 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
 from typing import Final, NamedTuple
 
 import httpx
@@ -23,7 +22,7 @@ import httpx
 from resolver import files as disk
 from resolver.errors import IndexFailure, InputError, Unreachable
 from resolver.index.net.client import FILES, PLAIN, Client
-from resolver.index.net.failures import NoAnswerError
+from resolver.index.net.transport import NoAnswerError
 from resolver.model.release import File
 
 ENDING: Final = ".part"
@@ -32,7 +31,6 @@ _ARCHIVE_LIMIT: Final = 2 << 30
 _WHEEL_LIMIT: Final = 8 << 30
 _PROGRESS: Final = 16 << 10  # bytes that a round of tries must bring for there to be another one
 _CONTENT_RANGE: Final = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
-_ALTERED: Final = "a mirror or proxy may serve an altered or incomplete file; try again or use another index"
 
 
 class WrongFile(IndexFailure):
@@ -43,7 +41,7 @@ class Part:
     """An incomplete file: what was received so far, with its digest. An existing one is read, for the digest.
 
     Its name says of which content it is, so that no file is continued with bytes of another. `mixed`: it is from more
-    than one answer. `ranges`: whether to ask the server for the rest of it.
+    than one answer. `ranges`: whether to ask the server for the rest of it. `validators`: of the answer.
     """
 
     def __init__(self, file: File, folder: Path) -> None:
@@ -60,43 +58,33 @@ class Part:
             self.size += len(chunk)
         self.mixed = self.size > 0
         self.ranges = True
-        self.validators = ("", "")  # of the answer
+        self.validators = ("", "")
 
     @property
     def sha256(self) -> str:
         """The digest of what was received so far."""
         return self._digest.hexdigest()
 
-    async def receive(
-        self, client: Client, response: httpx.Response, tell: Callable[[int], None] = lambda _: None
-    ) -> None:
-        """Append an answer's body, within the size of the file. Raises WrongFile, NoAnswerError and OSError.
-
-        If the process is killed, everything written is kept.
-        """
-        file = self.file
-        limit = file.size if file.size is not None else _WHEEL_LIMIT if file.is_wheel else _ARCHIVE_LIMIT
-
-        def take(piece: bytes) -> None:
-            if self.size + len(piece) > limit:
-                raise WrongFile(
-                    f"{file.filename} is larger than it should be.",
-                    where=file.url,
-                    why=f"The download was stopped after {limit} bytes.",
-                    hint="a mirror or proxy may serve another file; try again or use another index",
-                )
-            self._handle.write(piece)
-            self._handle.flush()
-            self._digest.update(piece)
-            self.size += len(piece)
-            tell(len(piece))
-
-        await client.into(response, take)
-
     @property
     def is_wrong(self) -> bool:
         """Whether it has another digest than the file, as far as that is known."""
         return self.file.sha256 not in ("", self.sha256)
+
+    def append(self, piece: bytes) -> None:
+        """Write what was received, even if the process is killed next. Raises WrongFile if it is too much."""
+        file = self.file
+        limit = file.size if file.size is not None else _WHEEL_LIMIT if file.is_wheel else _ARCHIVE_LIMIT
+        if self.size + len(piece) > limit:
+            raise WrongFile(
+                f"{file.filename} is larger than it should be.",
+                where=file.url,
+                why=f"The download was stopped after {limit} bytes.",
+                hint="a mirror or proxy may serve another file; try again or use another index",
+            )
+        self._handle.write(piece)
+        self._handle.flush()
+        self._digest.update(piece)
+        self.size += len(piece)
 
     def restart(self) -> None:
         """Discard what was received."""
@@ -112,17 +100,12 @@ class Part:
         self._handle.close()
         self.path = self.path.replace(self.path.with_name(self.file.filename))
 
-    def remove(self) -> None:
-        """It is useless: remove it."""
-        with suppress(OSError):  # a full disk refuses what is buffered once more
-            self._handle.close()
-        self.path.unlink(missing_ok=True)
-
-    def close(self) -> None:
-        """Keep it for the next run, unless it is empty."""
+    def close(self, *, keep: bool) -> None:
+        """Keep it for the next run, or remove it, as an empty one is."""
         if not self._handle.closed:
-            self._handle.close()
-            if not self.size:
+            with suppress(OSError):  # a full disk refuses what is buffered once more
+                self._handle.close()
+            if not keep or not self.size:
                 self.path.unlink(missing_ok=True)
 
 
@@ -142,17 +125,22 @@ class Transfer:
         self._client = client
         self._folder = folder
         self._tell = tell
-        self._files = self._of_files = self._bytes = 0
-        self._total: int | None = None
+        self._copied = Copied(0, 0, 0, None)
         self._few = asyncio.Semaphore(FILES)
 
     async def save(self, files: Sequence[File]) -> None:
         """Save all that can be saved. Raises IndexFailure for the others, InputError if the disk refuses."""
-        sizes = [file.size for file in files]
-        known = sum(size for size in sizes if size is not None)
-        self._require_room(known - sum(path.stat().st_size for path in self._folder.glob(f"*{ENDING}")))
-        self._of_files = len(files)
-        self._total = known if None not in sizes else None
+        total = sum(file.size or 0 for file in files)
+        needed = total - sum(path.stat().st_size for path in self._folder.glob(f"*{ENDING}"))
+        if needed > (free := shutil.disk_usage(self._folder).free):
+            raise InputError(
+                "there is not enough free space for the files",
+                where=str(self._folder),
+                why=f"{needed / 1e6:.1f} MB are still needed, {free / 1e6:.1f} MB are free.",
+                hint="free some space or choose another folder",
+            )
+        is_known = all(file.size is not None for file in files)
+        self._copied = Copied(0, len(files), 0, total if is_known else None)
         tasks = [asyncio.ensure_future(self._attempt(file)) for file in files]
         try:
             failures = [failure for failure in await asyncio.gather(*tasks) if failure is not None]
@@ -177,8 +165,7 @@ class Transfer:
                 hint=disk.advice(error.errno, "choose another folder")
                 + "; what was received so far is kept for the next run",
             ) from None
-        self._files += 1
-        self._count(0)
+        self._count(0, files=1)
         return None
 
     async def fetch(self, file: File) -> Part:
@@ -191,23 +178,22 @@ class Transfer:
                 self._restart(part, ranges=False)
                 await self._receive(part)
             if part.is_wrong:
-                raise WrongFile(
-                    f"{file.filename} is not the file listed on its index page.",
-                    where=file.url,
-                    why=f"Its sha256 is {part.sha256}; the page says {file.sha256}.",
-                    hint=_ALTERED,
-                )
+                raise altered(f"{file.filename} is not the file", file.url, part.sha256, file.sha256)
             await asyncio.to_thread(part.finish)
         except WrongFile:
-            part.remove()
+            part.close(keep=False)
             raise
         finally:
-            part.close()
+            part.close(keep=True)
         return part
 
     async def _receive(self, part: Part) -> None:
         """Receive what is missing of a file. It is not given up while it gets further."""
         file = part.file
+
+        def take(piece: bytes) -> None:
+            part.append(piece)
+            self._count(len(piece))
 
         def headers() -> Mapping[str, str]:
             return PLAIN | ({"Range": f"bytes={part.size}-"} if part.ranges and part.size else {})
@@ -225,7 +211,7 @@ class Transfer:
                 self._restart(part, ranges=part.ranges and not has_range)
                 part.mixed = has_range  # some servers call the rest of a file the whole
             try:
-                await part.receive(self._client, response, self._count)
+                await self._client.into(response, take)
             except WrongFile:
                 if not part.mixed:
                     raise
@@ -257,45 +243,10 @@ class Transfer:
         part.restart()
         part.ranges = ranges
 
-    def _count(self, more: int) -> None:
-        self._bytes += more
-        self._tell(Copied(self._files, self._of_files, self._bytes, self._total))
-
-    def _require_room(self, needed: int) -> None:
-        free = shutil.disk_usage(self._folder).free
-        if needed > free:
-            raise InputError(
-                "there is not enough free space for the files",
-                where=str(self._folder),
-                why=f"{needed / 1e6:.1f} MB are still needed, {free / 1e6:.1f} MB are free.",
-                hint="free some space or choose another folder",
-            )
-
-
-class Downloads:
-    """Files to be read, in a folder in TMPDIR that `close` removes."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-        self._folder: TemporaryDirectory[str] | None = None
-
-    def close(self) -> None:
-        """Remove all files."""
-        if self._folder is not None:
-            self._folder.cleanup()
-
-    async def fetch(self, file: File) -> Part:
-        """Download a file and check it against its page. Raises IndexFailure."""
-        folder = ""
-        try:
-            if self._folder is None:
-                self._folder = TemporaryDirectory(prefix=".ascend-lock-", ignore_cleanup_errors=True)
-            folder = mkdtemp(dir=self._folder.name)
-            return await Transfer(self._client, Path(folder), lambda _: None).fetch(file)
-        except OSError as error:
-            shutil.rmtree(folder, ignore_errors=True)
-            message, hint = f"{file.filename} could not be stored for reading.", "set TMPDIR to another folder"
-            raise disk.refusal(error, message, folder or error.filename or "", hint) from None
+    def _count(self, more: int, *, files: int = 0) -> None:
+        copied = self._copied
+        self._copied = copied._replace(files=copied.files + files, bytes=copied.bytes + more)
+        self._tell(self._copied)
 
 
 def _all_of(failures: Sequence[IndexFailure], of: int) -> IndexFailure:
@@ -309,6 +260,16 @@ def _all_of(failures: Sequence[IndexFailure], of: int) -> IndexFailure:
         where=first.where,
         why=first.why,
         hint=f"{first.hint}\n{others}",
+    )
+
+
+def altered(what: str, where: str, digest: str, listed: str) -> WrongFile:
+    """The failure of a file that has another sha256 than its page says."""
+    return WrongFile(
+        f"{what} listed on its index page.",
+        where=where,
+        why=f"Its sha256 is {digest}; the page says {listed}.",
+        hint="a mirror or proxy may serve an altered or incomplete file; try again or use another index",
     )
 
 

@@ -1,8 +1,7 @@
 """The configuration of pip on this machine, read as pip reads it.
 
-`pip._internal.configuration` takes 120 ms to import, so its rules are repeated here, and a test compares them with
-`pip config list`. extra-index-url, find-links
-and trusted-host are deliberately not followed: they mix names or weaken https.
+`pip._internal.configuration` takes 40 ms to import, so its rules are repeated here, and a test compares them with pip's
+own. extra-index-url, find-links and trusted-host are deliberately not followed: they mix names or weaken https.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import configparser
 import locale
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -39,12 +38,11 @@ class PipConfig(msgspec.Struct, frozen=True, kw_only=True):
     beside: tuple[str, ...] = ()
 
 
-def read_pip_config(environ: Mapping[str, str] | None = None) -> PipConfig:
+def read_pip_config() -> PipConfig:
     """The options of `pip install`: PIP_* variables, then [install], then [global] of pip's files."""
-    environ = os.environ if environ is None else environ
     options: dict[str, str] = {}
-    settings = _settings(config_files(environ))
-    variables = {key[4:]: value for key, value in environ.items() if key.startswith("PIP_")}
+    settings = _settings(config_files())
+    variables = {key[4:]: value for key, value in os.environ.items() if key.startswith("PIP_")}
     for section in (settings.get("global", {}), settings.get("install", {}), variables):
         # pip skips an option with an empty value, so a weaker place still counts.
         options |= {_key(key): value for key, value in section.items() if value}
@@ -62,28 +60,18 @@ def _file(name: str) -> str:
     return os.path.expanduser(name)  # noqa: PTH111 -- Path would turn an empty text into a dot
 
 
-def config_files(environ: Mapping[str, str]) -> list[str]:
+def config_files() -> list[str]:
     """The configuration files of pip, weakest first; they need not exist."""
-    own = environ.get("PIP_CONFIG_FILE")
+    own = os.environ.get("PIP_CONFIG_FILE")
     if own == os.devnull:
         return []
-    folders, for_user = _folders(environ)
+    from pip._internal.utils import appdirs
+
+    folders = appdirs.site_config_dirs("pip")
     if not (own and Path(own).exists()):
-        folders += ["~/.pip", for_user]
-    files = [f"{os.path.expanduser(folder)}/pip.conf" for folder in (*folders, sys.prefix)]  # noqa: PTH111
+        folders += [_file("~/.pip"), appdirs.user_config_dir("pip")]
+    files = [f"{folder}/pip.conf" for folder in (*folders, sys.prefix)]
     return [*files, own] if own else files
-
-
-def _folders(environ: Mapping[str, str]) -> tuple[list[str], str]:
-    """The folders of pip's settings for all users and for this user."""
-    if sys.platform == "darwin":
-        from pip._internal.utils import appdirs
-
-        return appdirs.site_config_dirs("pip"), appdirs.user_config_dir("pip")
-    # Like pip's appdirs on other systems, whose import takes 10 ms.
-    for_all = environ.get("XDG_CONFIG_DIRS", "").strip() or "/etc/xdg"
-    for_user = environ.get("XDG_CONFIG_HOME", "").strip() or "~/.config"
-    return [*(f"{one.rstrip('/')}/pip" for one in for_all.split(":")), "/etc"], f"{for_user}/pip"
 
 
 def _settings(files: Iterable[str]) -> dict[str, dict[str, str]]:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+import shutil
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
 import httpx
 
+from resolver import files as disk
 from resolver.errors import IndexFailure
-from resolver.index.net.client import PLAIN, Client
-from resolver.index.net.downloads import Downloads, Part, check_status, content_range
+from resolver.index.net.client import PLAIN, Client, conditions
+from resolver.index.net.downloads import Part, Transfer, altered, check_status, content_range
 from resolver.index.net.worker import Once
 from resolver.index.parse.archive import DIRECTORY_LIMIT, METADATA_LIMIT, read_archive, read_member, wheel_metadata
 from resolver.index.parse.metadata import Release, read
@@ -30,12 +35,7 @@ _MOST: Final = 8
 
 
 class MissingSpanError(Exception):
-    """A span is needed that was not fetched; `end` is exclusive."""
-
-    def __init__(self, start: int, end: int) -> None:
-        super().__init__(start, end)
-        self.start = start
-        self.end = end
+    """A span is needed that was not fetched: from its first argument to the second, which is exclusive."""
 
 
 class RangeFile:
@@ -99,18 +99,19 @@ def _once(work: _Method[P, T]) -> _Method[P, T]:
 
 
 class Files:
-    """Reads files on servers. Lives on an event loop; each file is read once."""
+    """Reads files on servers, each once. Lives on an event loop. Whole files are in a folder that `close` removes."""
 
-    def __init__(self, cache: FileCache, client: Client, downloads: Downloads, warn: Callable[[Message], None]) -> None:
+    def __init__(self, cache: FileCache, client: Client, warn: Callable[[Message], None]) -> None:
         self._cache = cache
         self._client = client
-        self._downloads = downloads
         self._warn = warn
+        self._folder: TemporaryDirectory[str] | None = None
         self.once = Once()
 
-    def cancel(self) -> None:
-        """Cancel what is still being read."""
-        self.once.cancel()
+    def close(self) -> None:
+        """Remove what was downloaded."""
+        if self._folder is not None:
+            self._folder.cleanup()
 
     @_once
     async def metadata(self, file: File, release: Release) -> Metadata:
@@ -126,7 +127,7 @@ class Files:
                 told = Told.FILE if is_whole and file.sha256 else Told.SERVER
                 metadata = read(content, release, file.url).metadata
         except UnusableFile as error:
-            self._cache.keep_metadata(file, told, str(error))
+            self._cache.keep_metadata(file, told, error)
             raise
         self._cache.keep_metadata(file, told, metadata)
         return metadata
@@ -139,13 +140,9 @@ class Files:
         reply = await self._client.get(f"{path}.metadata{mark}{query}", headers=PLAIN, limit=METADATA_LIMIT)
         if reply.status != 200:
             return None
-        if file.metadata and (digest := sha256(reply.body).hexdigest()) != file.metadata:
-            raise IndexFailure(
-                f"The .metadata file of {file.filename} is not the one listed on its index page.",
-                where=f"{path}.metadata",
-                why=f"Its sha256 is {digest}; the page says {file.metadata}.",
-                hint="a mirror or proxy may serve an altered or incomplete file; try again or use another index",
-            )
+        if file.metadata and (digest := _digest(reply.body)) != file.metadata:
+            what = f"The .metadata file of {file.filename} is not the one"
+            raise altered(what, f"{path}.metadata", digest, file.metadata)
         try:
             return read(reply.body, release, f"{path}.metadata").metadata
         except UnusableFile:
@@ -158,7 +155,7 @@ class Files:
         try:
             return await self._of_parts(file, release), False
         except _DistrustError:
-            whole = await self._downloads.fetch(file)
+            whole = await self._fetch(file)
         try:
             with whole.path.open("rb") as wheel:
                 return wheel_metadata(wheel, release), True
@@ -168,7 +165,8 @@ class Files:
     async def _of_parts(self, file: File, release: Release) -> bytes:
         """METADATA. Raises _DistrustError."""
         tail = await self._part(file, f"bytes=-{_TAIL}")
-        if tail.start == 0 and file.sha256 and sha256(tail.content).hexdigest() != file.sha256:
+        is_whole = tail.start == 0 and file.sha256 != ""
+        if tail.start + len(tail.content) != tail.total or (is_whole and _digest(tail.content) != file.sha256):
             raise _DistrustError
         content = RangeFile(tail.total)
         content.add(tail.start, tail.content)
@@ -176,7 +174,7 @@ class Files:
             try:
                 return wheel_metadata(content, release)
             except MissingSpanError as missing:
-                start, end = missing.start, missing.end
+                start, end = missing.args
             except UnusableFile:
                 # The server may mix up ranges; a whole file can be compared with its hash.
                 raise _DistrustError from None
@@ -196,16 +194,14 @@ class Files:
                     check_status(response.status_code, file)
                 raise _DistrustError
             start, last, total = content_range(response) or (0, _LONGEST, 0)
-            if last - start + 1 > _LONGEST:
+            length = last - start + 1
+            if length > _LONGEST or last >= total or file.size not in (None, total):
                 raise _DistrustError
             try:
-                content = await self._client.body(response, last - start + 1)
+                content = await self._client.body(response, length)
             except IndexFailure:  # longer than it claims
                 raise _DistrustError from None
-            wrong_size = file.size is not None and total != file.size
-            if wrong_size or last >= total or last - start + 1 != len(content):
-                raise _DistrustError
-            if span.startswith("bytes=-") and (last != total - 1 or len(content) != min(int(span[7:]), total)):
+            if len(content) != length:
                 raise _DistrustError
             return _Span(start, content, total, response.headers.get("etag", ""))
 
@@ -217,15 +213,8 @@ class Files:
         if (known := self._cache.archive(file)) is not None:
             return known
         download = await self._download(file)
-        try:
-            found = await asyncio.to_thread(read_archive, download.path, release, file.url)
-        except UnusableFile as error:
-            self._cache.keep_archive(file, str(error))
-            raise
-        for path, text in found.texts.items():
-            self._cache.keep_member(file, path, (text,))
-        self._cache.keep_archive(file, found.archive)
-        return found.archive
+        reading = asyncio.to_thread(read_archive, download.path, release, file.url)
+        return await _kept(reading, partial(self._cache.keep_archive, file))
 
     @_once
     async def member(self, file: File, release: Release, path: str) -> str:
@@ -233,18 +222,26 @@ class Files:
         if (known := self._cache.member(file, path)) is not None:
             return known
         download = await self._download(file)
-        try:
-            found = await asyncio.to_thread(read_member, download.path, release, path)
-        except UnusableFile as error:
-            self._cache.keep_member(file, path, str(error))
-            raise
-        self._cache.keep_member(file, path, (found,))
-        return found
+        reading = asyncio.to_thread(read_member, download.path, release, path)
+        return await _kept(reading, partial(self._cache.keep_member, file, path))
 
     @_once
     async def _download(self, file: File) -> Part:
         """Download the archive. It is kept for the run, since `member` is usually called right after `archive`."""
-        return await self._downloads.fetch(file)
+        return await self._fetch(file)
+
+    async def _fetch(self, file: File) -> Part:
+        """Download a file and check it against its page. Raises IndexFailure."""
+        folder = ""
+        try:
+            if self._folder is None:
+                self._folder = TemporaryDirectory(prefix=".ascend-lock-", ignore_cleanup_errors=True)
+            folder = mkdtemp(dir=self._folder.name)
+            return await Transfer(self._client, Path(folder), lambda _: None).fetch(file)
+        except OSError as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            message, hint = f"{file.filename} could not be stored for reading.", "set TMPDIR to another folder"
+            raise disk.refusal(error, message, folder or error.filename or "", hint) from None
 
     @_once
     async def sha256(self, file: File) -> File:
@@ -261,10 +258,24 @@ class Files:
 
     async def _is_unchanged(self, file: File, known: Hashed) -> bool:
         """Whether a file on a server is still the one that was downloaded."""
-        conditions = {"If-None-Match": known.etag, "If-Modified-Since": known.modified}
-        headers = PLAIN | {field: value for field, value in conditions.items() if value}
+        headers = PLAIN | conditions(known.etag, known.modified)
 
         async def consume(response: httpx.Response) -> bool:
             return response.status_code == 304
 
         return headers != PLAIN and await self._client.request(file.url, consume, headers=headers, long=True)
+
+
+async def _kept(reading: Awaitable[T], keep: Callable[[T | UnusableFile], None]) -> T:
+    """What is read, which is kept for later; so is the reason why a file cannot be used."""
+    try:
+        found = await reading
+    except UnusableFile as error:
+        keep(error)
+        raise
+    keep(found)
+    return found
+
+
+def _digest(content: bytes) -> str:
+    return sha256(content).hexdigest()

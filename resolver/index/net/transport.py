@@ -1,13 +1,17 @@
-"""How requests leave this machine: over aiohttp's connections or through a proxy, and which certificates are trusted.
+"""How requests leave this machine: through which proxy, with which certificates, and what their errors mean.
 
 aiohttp takes a third of the time of httpx's own connections, which know all kinds of proxies.
 """
 
 from __future__ import annotations
 
+import asyncio
+import netrc
 import os
+import socket
 import ssl
 import sys
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,10 +24,19 @@ import httpx
 from httpx_aiohttp import AiohttpTransport
 
 from resolver.errors import InputError
+from resolver.files import is_special
 from resolver.index.net.pipconfig import PipConfig
-from resolver.index.parse.address import WrittenError, has_scheme, is_loopback, split_written, without_credentials
+from resolver.index.parse.address import (
+    Origin,
+    Root,
+    WrittenError,
+    has_scheme,
+    is_loopback,
+    origin,
+    split_written,
+    without_credentials,
+)
 
-_PEM: Final = "name a file with certificates in PEM form, or a folder of such files"
 # Variables that pip, curl and OpenSSL read; behind a corporate proxy at least one is set.
 _VARIABLES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 # Where distributions keep their store, for a Python whose OpenSSL was built for another distribution.
@@ -39,11 +52,11 @@ def ssl_context(pip: PipConfig) -> ssl.SSLContext:
     """The system's store and every bundle named by pip or the environment. Raises InputError for an invalid one."""
     context = _system()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    for source, bundle in (("pip's cert", pip.cert), *_named()):
-        if bundle:
-            with _readable(f"The certificates named by {source} cannot be read.", bundle, _PEM):
-                folder, file = (bundle, None) if Path(bundle).is_dir() else (None, bundle)
-                context.load_verify_locations(file, folder)
+    for source, bundle in _bundles(pip):
+        hint = "name a file with certificates in PEM form, or a folder of such files"
+        with _readable(f"The certificates named by {source} cannot be read.", bundle, hint):
+            folder, file = (bundle, None) if Path(bundle).is_dir() else (None, bundle)
+            context.load_verify_locations(file, folder)
     if pip.client_cert:
         hint = "name a PEM file with certificate and key: `pip config set global.client-cert FILE`"
         with _readable("The client certificate of pip's configuration cannot be read.", pip.client_cert, hint):
@@ -65,6 +78,15 @@ def _system() -> ssl.SSLContext:
     return context
 
 
+def _bundles(pip: PipConfig) -> Iterator[tuple[str, str]]:
+    """Who names a bundle, and its path. SSL_CERT_DIR may name several folders, as in OpenSSL."""
+    named = [("pip's cert", pip.cert)]
+    for name in _VARIABLES:
+        value = os.environ.get(name, "")
+        named += [(name, one) for one in (value.split(os.pathsep) if name == "SSL_CERT_DIR" else (value,))]
+    return ((name, path) for name, path in named if path)
+
+
 @contextmanager
 def _readable(message: str, where: str, hint: str) -> Iterator[None]:
     """Turns a failure to load certificates into InputError; OpenSSL's own words name the line of its source."""
@@ -75,14 +97,6 @@ def _readable(message: str, where: str, hint: str) -> Iterator[None]:
         raise InputError(message, where=where, why=why, hint=hint) from None
     except OSError as error:
         raise InputError(message, where=where, why=f"{error.strerror or error}.", hint=hint) from None
-
-
-def _named() -> Iterator[tuple[str, str]]:
-    """The paths in the environment; SSL_CERT_DIR may name several folders, as in OpenSSL."""
-    for name in _VARIABLES:
-        bundle = os.environ.get(name, "")
-        for one in bundle.split(os.pathsep) if name == "SSL_CERT_DIR" else (bundle,):
-            yield name, one
 
 
 _KEPT: Final = 60.0  # seconds
@@ -148,20 +162,134 @@ class Proxies:
 def _checked(written: str) -> str:
     """The address as httpx takes it; a password in it is unescaped there. Raises InputError."""
     address = written if has_scheme(written) else f"http://{written}"
-    why = hint = ""
+    hint = ""
     try:
-        _, shown = split_written(address)
+        why = f"`{split_written(address)[1]}` is not a proxy address"
         proxy = httpx.Proxy(address)
         if proxy.url.host and proxy.url.port != 0:
             return address
-        why = f"`{shown}` is not a proxy address"
     except WrittenError as error:
         why, hint = f"`{error.shown}` cannot be read. {error}", error.hint
     except (ValueError, httpx.InvalidURL):
-        why = f"`{shown}` is not a proxy address"
-    raise InputError(
-        "The proxy settings cannot be used.",
-        where="HTTPS_PROXY, HTTP_PROXY, ALL_PROXY or pip's proxy",
-        why=why,
-        hint=hint,
-    )
+        pass
+    where = "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY or pip's proxy"
+    raise InputError("The proxy settings cannot be used.", where=where, why=why, hint=hint)
+
+
+class Credentials:
+    """User and password of an index for its own origin, those of netrc for its host, and none for any other.
+
+    Raises InputError if there is a netrc file that cannot be read.
+    """
+
+    def __init__(self) -> None:
+        self._given: dict[Origin, str] = {}
+        self._netrc = _read_netrc()
+
+    def remember(self, root: Root) -> None:
+        """Send the credentials of an index to its own origin, and nowhere else.
+
+        If an address has only a user, netrc may have both, as in pip; otherwise it is a token.
+        """
+        where = origin(root.url)
+        if root.password or (root.user and not self._of_netrc(where)):
+            self._given[where] = _basic(root.user, root.password)
+
+    def header(self, where: Origin) -> dict[str, str]:
+        """The header field of a request to an origin, if it has one."""
+        value = self._given.get(where) or self._of_netrc(where)
+        return {"Authorization": value} if value else {}
+
+    def _of_netrc(self, where: Origin) -> str:
+        """The entry of netrc for a host; "" if there is none."""
+        entry = self._netrc.authenticators(where.host) if self._netrc is not None else None
+        return _basic(entry[0], entry[2] or "") if entry else ""
+
+
+def _basic(user: str, password: str) -> str:
+    return "Basic " + b64encode(f"{user}:{password}".encode()).decode()
+
+
+def _read_netrc() -> netrc.netrc | None:
+    named = os.environ.get("NETRC")
+    where = named or "~/.netrc"
+    hint = "an entry is `machine HOST login USER password PASSWORD` (NETRC names another file)"
+    try:
+        if not is_special(Path(where).expanduser()):
+            return netrc.netrc(named)
+        why = "It is not a regular file."
+    except OSError:
+        return None
+    except UnicodeDecodeError:
+        why = "It is not UTF-8."
+    except netrc.NetrcParseError as error:  # with a line, the message quotes what may be a password
+        if error.lineno is None:  # Python reads passwords from nobody's file but the user's
+            why, hint = error.msg, f"make it accessible only to you: chmod 600 {where}"
+        else:
+            why = f"Line {error.lineno} or the one before it does not have that form."
+    raise InputError("The netrc file cannot be read.", where=where, why=why, hint=hint)
+
+
+# Why there is no answer, in words for people
+
+_LONGEST: Final = 200  # characters
+# What a transport raises. asyncio.TimeoutError is not the built-in one before Python 3.11.
+ERRORS: Final = (httpx.HTTPError, aiohttp.ClientError, asyncio.TimeoutError, OSError, RuntimeError, ValueError)
+
+
+class NoAnswerError(Exception):
+    """No answer, or an incomplete one. `certificate`, `unknown_name`: the cause, as far as known."""
+
+    def __init__(self, why: str, *, certificate: bool = False, unknown_name: bool = False) -> None:
+        super().__init__(why)
+        self.certificate = certificate
+        self.unknown_name = unknown_name
+
+
+def no_answer(error: BaseException) -> NoAnswerError:
+    """What an error of a transport means: the system's reason if there is one, else the library's words."""
+    causes = list(_causes(error))
+    for one in causes:
+        if isinstance(one, ssl.SSLCertVerificationError):
+            return NoAnswerError(f"Its certificate is not trusted: {one.verify_message}", certificate=True)
+        if isinstance(one, socket.gaierror):
+            return NoAnswerError(one.strerror or str(one), unknown_name=one.errno == socket.EAI_NONAME)
+        if isinstance(one, ssl.SSLError) and one.reason:
+            return NoAnswerError(f"TLS failed: {one.reason.replace('_', ' ').lower()}")
+        if isinstance(one, OSError) and one.errno:
+            return NoAnswerError(os.strerror(one.errno))
+    told = next(_causes(error, of_aiohttp=True), error)  # what httpx-aiohttp makes of it says less
+    match told:
+        case httpx.ReadTimeout() | aiohttp.SocketTimeoutError():
+            why = "It stopped answering"
+        case httpx.TimeoutException() | aiohttp.ServerTimeoutError():
+            why = "No connection within the time limit"
+        case httpx.ProxyError():
+            why = f"The proxy answered {_beginning(told)}"
+        case aiohttp.ClientPayloadError() | RuntimeError():  # aiohttp's for a connection that it closed itself
+            why = "It broke off its answer"
+        case httpx.RemoteProtocolError() if "closed" in str(told) and "complete" in str(told):
+            why = "It broke off its answer"
+        case httpx.RemoteProtocolError() if "closed" in str(told) or "disconnected" in str(told):
+            why = "It closed the connection without an answer"
+        case aiohttp.ServerDisconnectedError():
+            why = "It closed the connection without an answer"
+        case _:
+            why = f"It violates HTTP ({_beginning(told)})"
+    return NoAnswerError(why)
+
+
+def _beginning(told: BaseException) -> str:
+    """The beginning of a message, as the rest quotes what the server sent."""
+    words = str(told.message if isinstance(told, aiohttp.ClientResponseError) else told)
+    return " ".join(words.partition(":")[0].split())[:_LONGEST].rstrip(".")
+
+
+def _causes(error: BaseException, *, of_aiohttp: bool = False) -> Iterator[BaseException]:
+    """An error, what caused it, and so on. Those of aiohttp pass for the errors of the system that they wrap."""
+    one: BaseException | None = error
+    while one is not None:
+        if isinstance(one, aiohttp.ClientError) == of_aiohttp:
+            yield one
+        cause = one.__cause__ or (one.__context__ if one.__suppress_context__ else None)  # httpcore's `from None`
+        one = next(iter(getattr(cause, "exceptions", ())), cause)  # of several addresses, the first

@@ -99,13 +99,9 @@ class Worker:
 
 
 class Once:
-    """Work that is done once per key, however many wait for it. Lives on one event loop.
+    """Work that is done once per key, however many wait for it. Lives on one event loop."""
 
-    With `again`, a failure is raised for those who wait, and a later request starts anew.
-    """
-
-    def __init__(self, *, again: bool = False) -> None:
-        self._again = again
+    def __init__(self) -> None:
         self._tasks: dict[Hashable, asyncio.Task[Any]] = {}
 
     async def do(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -114,15 +110,6 @@ class Once:
         if task is None:
             task = self._tasks[key] = asyncio.ensure_future(work())
             # Retrieve the failure, as asyncio complains about failures that nobody retrieves.
-            task.add_done_callback(lambda done: self._forget(key, failed=done.cancelled() or bool(done.exception())))
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())
         # Shielded, since one of those who wait may be cancelled.
         return await asyncio.shield(task)
-
-    def cancel(self) -> None:
-        """Cancel unfinished work."""
-        for task in tuple(self._tasks.values()):
-            task.cancel()
-
-    def _forget(self, key: Hashable, *, failed: bool) -> None:
-        if failed and self._again:
-            del self._tasks[key]

@@ -28,11 +28,6 @@ class Origin(NamedTuple):
     host: str
     port: int
 
-    def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        default = _PORTS.get(self.scheme) == self.port
-        return f"{self.scheme}://{host}" + ("" if default else f":{self.port}")
-
 
 class Root(NamedTuple):
     """An index's address, ending in a slash and without credentials, and the credentials."""
@@ -56,12 +51,10 @@ def origin(url: str) -> Origin:
 
 def is_loopback(host: str) -> bool:
     """Whether a host names this machine explicitly: 127.0.0.0/8, ::1 or localhost."""
-    if host.lower().rstrip(".") == "localhost":
-        return True
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
-        return False
+        return host.lower().rstrip(".") == "localhost"
 
 
 @lru_cache(1024)
@@ -116,26 +109,21 @@ def split_written(written: str) -> tuple[str, str]:
     last `@` counts as secret. Raises WrittenError, which does not disclose it.
     """
     before, mark, rest = written.rpartition("@")
-    scheme = _SCHEME.match(written)
-    begin = scheme[0] if scheme and scheme.end() <= len(before) else ""
+    begin = scheme[0] if (scheme := _SCHEME.match(before)) else ""
     secret = before[len(begin) :]
-    if not mark:
-        begin, rest = "", written
-    elif not begin:
+    shown = _before_query(rest)
+    if mark and not begin:
         why = "It does not begin with a scheme and `://`."
-        raise WrittenError(why, f"…@{_before_query(rest)}", "the form is https://USER:PASSWORD@HOST/PATH")
-    elif _AUTHORITY_ENDS.search(secret):
-        raise WrittenError(
-            "There is an `@` after the first `/`, `?` or `#`, so what comes before it may be a password.",
-            f"{begin}…@{_before_query(rest)}",
-            "in a user or password write `/` as %2F, `?` as %3F, `#` as %23, `@` as %40, `%` as %25; "
-            "an `@` in a path as %40",
-        )
+        raise WrittenError(why, f"…@{shown}", "the form is https://USER:PASSWORD@HOST/PATH")
+    if _AUTHORITY_ENDS.search(secret):
+        why = "There is an `@` after the first `/`, `?` or `#`, so what comes before it may be a password."
+        hint = "in a user or password write `/` as %2F, `?` as %3F, `#` as %23, `@` as %40, `%` as %25; "
+        raise WrittenError(why, f"{begin}…@{shown}", f"{hint}an `@` in a path as %40")
     try:
         written.encode()
     except UnicodeEncodeError:
         hint = "percent-encode the UTF-8 bytes of non-ASCII characters: %C3%BC"
-        raise WrittenError("It is not UTF-8.", f"{begin}{_before_query(rest)}", hint) from None
+        raise WrittenError("It is not UTF-8.", f"{begin}{shown}", hint) from None
     return secret, begin + rest
 
 

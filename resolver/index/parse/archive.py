@@ -10,11 +10,11 @@ import stat
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any, Final, NamedTuple, Protocol, TypeVar
+from typing import IO, Any, Final, Protocol, TypeVar
 
 from resolver.index.parse.metadata import Release, read, read_pyproject
 from resolver.index.protocol import UnusableFile
@@ -30,12 +30,7 @@ DIRECTORY_LIMIT: Final = 16 << 20  # of a zip's list of members; torch's largest
 _AT_TOP: Final = re.compile(r"[^/]*\.dist-info/METADATA", re.DOTALL)
 _TOLD: Final = 3
 _LOCAL_HEADER: Final = 30 + 1024  # a member's header is followed by its name and a short extra field
-_Wanted = Callable[[str, int], bool]  # name below the top folder, size
 
-_STATIC = ("PKG-INFO", "pyproject.toml")
-_REQUIREMENTS = re.compile(r"requirements[\w.-]*\.txt|requirements/[\w.-]+\.txt")
-_TEXT_LIMIT: Final = 1 << 20
-_MOST_TEXTS: Final = 64
 _MEMBER_LIMIT: Final = 8 << 20
 _KEPT_LIMIT: Final = 32 << 20  # for all files read, with the names of their top folders
 _MOST_MEMBERS: Final = 100_000
@@ -54,19 +49,16 @@ class TooLargeError(Exception):
 
 
 class Readable(Protocol):
-    """A seekable, readable file."""
+    """A seekable file."""
 
     def read(self, size: int = -1, /) -> bytes:
-        """Read on."""
-        ...
+        """See `io.RawIOBase`."""
 
     def seek(self, offset: int, whence: int = 0, /) -> int:
-        """Move."""
-        ...
+        """See `io.IOBase`."""
 
     def tell(self) -> int:
-        """The position."""
-        ...
+        """See `io.IOBase`."""
 
 
 @contextmanager
@@ -182,56 +174,27 @@ def _metadata_member(names: Iterable[str], release: Release) -> str:
 # Source archives
 
 
-class Contents(NamedTuple):
-    """What one pass over a source archive gave: static contents, and the texts of requirements files."""
-
-    archive: Archive
-    texts: Mapping[str, str]
-
-
-def read_archive(path: Path, release: Release, where: str) -> Contents:
-    """Read without running anything; `where` is the address to name in a failure.
+def read_archive(path: Path, release: Release, where: str) -> Archive:
+    """Read PKG-INFO and pyproject.toml, without running anything; `where` is the address to name in a failure.
 
     Raises UnusableFile if the archive cannot be read, IndexFailure if it is of another release.
     """
-    kept: set[str] = set()
-
-    def wanted(name: str, size: int) -> bool:
-        if name in _STATIC:
-            return True
-        if _REQUIREMENTS.fullmatch(name) is None or size > _TEXT_LIMIT or len(kept) >= _MOST_TEXTS:
-            return False
-        kept.add(name)
-        return True
-
-    found = _read_members(path, release, wanted)
-    texts = {}
-    for name in kept & found.keys():
-        with suppress(UnicodeDecodeError):  # reported when it is requested
-            texts[name] = found[name].decode("utf-8-sig")
-    return Contents(_read_static(found, release, where), texts)
-
-
-def _read_static(found: Mapping[str, bytes], release: Release, where: str) -> Archive:
-    """The contents of PKG-INFO and pyproject.toml."""
+    found = _read_members(path, release, ("PKG-INFO", "pyproject.toml"))
     project = read_pyproject(found["pyproject.toml"], release) if "pyproject.toml" in found else None
     build_requires = project.build_requires if project else None
-    if "PKG-INFO" not in found:
-        why = "it has no PKG-INFO"
-    else:
+    why = "it has no PKG-INFO"
+    if "PKG-INFO" in found:
         try:
             header = read(found["PKG-INFO"], release, where)
         except UnusableFile as error:
             why = str(error)
         else:
-            dynamic = [title for field, title in _NEEDED.items() if field in header.dynamic]
-            if header.version >= (2, 2) and not dynamic:
-                return Archive(header.metadata, build_requires)
-            if dynamic:
+            major, minor = header.version
+            why = f"its PKG-INFO is of version {major}.{minor}, and only 2.2 or later says what is static"
+            if dynamic := [title for field, title in _NEEDED.items() if field in header.dynamic]:
                 why = f"its PKG-INFO calls {' and '.join(dynamic)} dynamic"
-            else:
-                major, minor = header.version
-                why = f"its PKG-INFO is of version {major}.{minor}, and only 2.2 or later says what is static"
+            elif header.version >= (2, 2):
+                return Archive(header.metadata, build_requires)
     if project is None:
         return Archive(None, None, f"{why}, and it has no pyproject.toml")
     if project.metadata is None:
@@ -241,7 +204,7 @@ def _read_static(found: Mapping[str, bytes], release: Release, where: str) -> Ar
 
 def read_member(path: Path, release: Release, member: str) -> str:
     """The text of one file below the archive's top folder. Raises UnusableFile if there is none."""
-    found = _read_members(path, release, lambda name, _: name == member)
+    found = _read_members(path, release, (member,))
     if member not in found:
         raise UnusableFile(f"{release.filename} has no file {member}")
     try:
@@ -250,7 +213,7 @@ def read_member(path: Path, release: Release, member: str) -> str:
         raise UnusableFile(f"{member} in {release.filename} is not UTF-8") from None
 
 
-def _read_members(path: Path, release: Release, wanted: _Wanted) -> dict[str, bytes]:
+def _read_members(path: Path, release: Release, wanted: Collection[str]) -> dict[str, bytes]:
     """The wanted files below the top folder. Of several with the same name the last counts, as when unpacking."""
     found: dict[str, dict[str, bytes]] = {}
     kept = 0
@@ -275,7 +238,7 @@ def _is_named(top: str, release: Release) -> bool:
     return text.name(name) == release.project and text.version(version) == text.version(release.version)
 
 
-def _tar_members(file: IO[bytes], wanted: _Wanted) -> Iterator[tuple[str, str, bytes]]:
+def _tar_members(file: IO[bytes], wanted: Collection[str]) -> Iterator[tuple[str, str, bytes]]:
     import gzip
 
     # gzip's own buffer is 8 KiB, and a member's headers and content are mostly small
@@ -285,7 +248,7 @@ def _tar_members(file: IO[bytes], wanted: _Wanted) -> Iterator[tuple[str, str, b
         with tarfile.open(fileobj=source, mode="r:") as archive:  # type: ignore[call-overload]
             for info in _limited(iter(lambda: _next(archive, source), None)):
                 top, rest = _split(info.name)
-                if info.isreg() and wanted(rest, info.size):
+                if info.isreg() and rest in wanted:
                     _check_size(rest, info.size)
                     source.allow(info.size, f"its {rest} goes on")
                     content = archive.extractfile(info)
@@ -306,13 +269,13 @@ def _next(archive: Any, source: Guarded) -> tarfile.TarInfo | None:
     return info
 
 
-def _zip_members(file: IO[bytes], wanted: _Wanted) -> Iterator[tuple[str, str, bytes]]:
+def _zip_members(file: IO[bytes], wanted: Collection[str]) -> Iterator[tuple[str, str, bytes]]:
     source = Guarded(file, one_read=_HEADER_LIMIT, position=_UNPACKED_LIMIT)
     with zipfile.ZipFile(source) as archive:
         for info in _limited(archive.infolist()):
             top, rest = _split(info.filename)
             mode = info.external_attr >> 16
-            if not info.filename.endswith("/") and not stat.S_ISLNK(mode) and wanted(rest, info.file_size):
+            if not info.filename.endswith("/") and not stat.S_ISLNK(mode) and rest in wanted:
                 _check_size(rest, info.file_size)
                 content = unpacked(archive, info, _MEMBER_LIMIT)
                 _check_size(rest, len(content))

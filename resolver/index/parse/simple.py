@@ -6,10 +6,7 @@ A defect of a single file results in a `Rejection`; one that makes the whole pag
 
 from __future__ import annotations
 
-import datetime as dt
-import re
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -19,7 +16,7 @@ from packaging.version import Version
 from resolver.errors import IndexFailure
 from resolver.index.parse import html_page
 from resolver.index.parse.address import NOWHERE, resolve
-from resolver.index.parse.filename import (
+from resolver.index.parse.distribution import (
     ARCHIVE_ENDINGS,
     archive_version,
     is_readable,
@@ -40,8 +37,6 @@ _JSON_TYPES: Final = (
 _MOST_OBJECTS: Final = 600_000  # three for each file, as `html` has it
 _LEAST: Final = 18  # bytes of each of the three
 _LONGEST_REASON: Final = 500  # characters of the reason for yanking, which a lock repeats
-# What follows the version in the name of a wheel without build number.
-_TAGS: Final = re.compile(r"[\w.]{1,60}-[\w.]{1,60}-[\w.]{1,100}\.whl", re.ASCII)
 
 
 class _Meta(msgspec.Struct, rename="kebab"):
@@ -84,9 +79,9 @@ def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str
             raise PageError(f"Its type is `{media}`; only version 1 is supported (PEP 629).")
         rows: Iterable[Row]
         if media in _JSON_TYPES or body.lstrip()[:1] == b"{":
-            rows, project_status = _read_json(body, project)
+            rows, status = _read_json(body, project)
         else:
-            rows, project_status, url = html_page.read(body, url)
+            rows, status, url = html_page.read(body, url)
         releases, rejections = _grouped(rows, project, url)
     except PageError as error:
         why = str(error)
@@ -95,13 +90,7 @@ def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str
     except RecursionError:
         why = "It is not a JSON page of PEP 691: its values are nested too deeply."
     else:
-        return Page(
-            project=project,
-            index=index,
-            releases=releases,
-            rejections=rejections,
-            project_status=project_status,
-        )
+        return Page(project=project, index=index, releases=releases, rejections=rejections, project_status=status)
     raise IndexFailure(
         f"Index `{index}` sent an unusable page for {project}.",
         where=url,
@@ -156,23 +145,17 @@ def _grouped(
     """The files by version, newest first, equal ones once, and those that are of no version of the project.
 
     Two spellings of one version share the key that sorts first, so that the order of a page's links does not matter.
-    A name with several sha256 is left to `compatibility`.
+    A name with several sha256 is left to `Compatibility`.
     """
     spelled: dict[str, dict[tuple[str, str], File]] = {}
     rejections: list[Rejection] = []
-    files: dict[tuple[str, str], File] = {}
-    begin = ""  # of the names of the wheels of a release, which mostly follow each other
     for row in rows:
-        filename = row.filename
-        if not (begin and filename.startswith(begin) and _TAGS.fullmatch(filename, len(begin))):
-            version = _version_of(filename, project)
-            if isinstance(version, Rejection):
-                rejections.append(version)
-                continue
-            files = spelled.setdefault(version, {})
-            begin = "-".join((*filename.split("-", 2)[:2], "")) if filename.endswith(".whl") else ""
+        version = _version_of(row.filename, project)
+        if isinstance(version, Rejection):
+            rejections.append(version)
+            continue
         file = _file(row, base)
-        files.setdefault((filename, file.sha256), file)
+        spelled.setdefault(version, {}).setdefault((file.filename, file.sha256), file)
     if rejections and not spelled and all(_is_foreign(one, project) for one in rejections):
         raise PageError(f"Every file on it belongs to another project, for example {rejections[0].filename}.")
     spellings: dict[Version, list[str]] = {}
@@ -243,15 +226,3 @@ def _sha256(hashes: Hashes) -> str:
     """The sha256 among hashes, empty without a valid one."""
     digest = hashes.sha256.strip().lower()
     return digest if len(digest) == 64 and not digest.strip("0123456789abcdef") else ""
-
-
-@lru_cache(1 << 16)
-def moment(uploaded: str) -> dt.datetime | None:
-    """An upload time as a page gives it, in UTC; None if it is not RFC 3339, or UTC has no such year."""
-    try:
-        found = msgspec.convert(uploaded, dt.datetime)
-        return (found if found.tzinfo is not None else found.replace(tzinfo=dt.timezone.utc)).astimezone(
-            dt.timezone.utc
-        )
-    except (msgspec.ValidationError, OverflowError):
-        return None

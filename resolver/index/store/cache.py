@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -38,6 +38,7 @@ _SCHEMA: Final = (
     "CREATE TABLE IF NOT EXISTS contents (id INTEGER PRIMARY KEY, content BLOB)",
     "CREATE TRIGGER IF NOT EXISTS gone AFTER DELETE ON entries BEGIN DELETE FROM contents WHERE id = OLD.id; END",
 )
+_SELECT: Final = "SELECT content, digest, used FROM entries JOIN contents USING (id) WHERE id = ?"
 _EVICT: Final = """
 DELETE FROM entries WHERE id IN (
     SELECT id FROM (SELECT id, sum(size) OVER (ORDER BY used DESC, id) AS total FROM entries) WHERE total > ?)
@@ -81,7 +82,7 @@ class Cache:
     def get(self, kind: str, key: str) -> bytes | None:
         """The content that was put, or None."""
         name, number = _named(kind, key)
-        row = self._one("SELECT content, digest, used FROM entries JOIN contents USING (id) WHERE id = ?", number)
+        row = self._do(lambda connection: connection.execute(_SELECT, (number,)).fetchone())
         if row is None or not isinstance(row[0], bytes) or _digest(name, row[0]) != row[1]:
             return None
         if row[2] != _today():
@@ -137,9 +138,6 @@ class Cache:
             (size,) = connection.execute("SELECT sum(size) FROM entries").fetchone()
             if (size or 0) > LIMIT:
                 connection.execute(_EVICT, (LIMIT // 4 * 3,))
-
-    def _one(self, statement: str, number: int) -> Any:
-        return self._do(lambda connection: connection.execute(statement, (number,)).fetchone())
 
     def _do(self, act: Callable[[sqlite3.Connection], T]) -> T | None:
         """Do something with the file, which is opened if need be; None if that is not possible."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Final
 
@@ -15,8 +15,8 @@ from resolver.errors import IndexFailure, InputError, Unreachable
 from resolver.index.parse.address import Root, read_root
 from resolver.index.protocol import Lookup
 from resolver.index.store.cache import ODD, Cache
-from resolver.model.problem import PYPI, Binding, Index, Indexes
-from resolver.model.release import ACTIVE, File, Page, ProjectStatus, Rejection
+from resolver.model.problem import PYPI, Binding, Index, Indexes, Recorded
+from resolver.model.release import ACTIVE, File, Metadata, Page, ProjectStatus, Rejection
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -53,13 +53,8 @@ class StoredPage(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
     def page(self, project: NormalizedName, index: str) -> Page:
         """Its page, as that of a project on an index."""
-        return Page(
-            project=project,
-            index=index,
-            releases=_Releases(self.pieces),
-            rejections=self.rejections,
-            project_status=self.project_status,
-        )
+        releases, status = _Releases(self.pieces), self.project_status
+        return Page(project=project, index=index, releases=releases, rejections=self.rejections, project_status=status)
 
 
 class _Releases(Mapping[str, tuple[File, ...]]):
@@ -99,7 +94,8 @@ class NotCached(IndexFailure):
 class PageCache:
     """The cached pages of a set of indexes. May be used from any thread.
 
-    `pages` are those read already, by key and the name of the index.
+    `pages` are those read already, by key and the name of the index. `recorded` stand in for the page of an index that
+    cannot be reached.
     """
 
     def __init__(
@@ -109,16 +105,18 @@ class PageCache:
         cache: Cache,
         pypi_url: Callable[[], str],
         pages: dict[tuple[str, str], Page] | None = None,
+        recorded: Sequence[Recorded] = (),
     ) -> None:
         self._indexes = indexes
         self._platform = platform
         self._cache = cache
         self._pypi_url = pypi_url
         self._pages = {} if pages is None else pages
+        self._recorded = recorded
         self._roots: dict[str, tuple[Root, ...]] = {}
 
     def binding(self, project: NormalizedName) -> Binding:
-        """The binding that applies to a project."""
+        """Which indexes are asked for a project, and how."""
         return self._indexes.binding(project, self._platform)
 
     def roots(self, name: str) -> tuple[Root, ...]:
@@ -141,8 +139,8 @@ class PageCache:
     async def lookup_by(self, project: NormalizedName, ask: Callable[[str], Awaitable[str]]) -> Lookup:
         """The answers of the indexes bound to a project, as far as they could be asked.
 
-        `ask` is called with the name of an index, and returns the key of its page, "" if it has none.
-
+        `ask` is called with the name of an index, and returns the key of its page, "" if it has none. What is recorded
+        counts for an index out of reach, unless it is the first one that answers and another one has.
         Raises what `ask` raises, but Unreachable and NotCached only if the binding does not admit that, or no index
         could be asked.
         """
@@ -159,12 +157,30 @@ class PageCache:
                 continue
             if keys[name] and binding.take == "first":
                 break
-        if passed and not keys:
+        pages = {name: self._pages[key, name] for name, key in keys.items() if key}
+        if not pages or binding.take == "all":
+            pages |= {name: page for name in passed if (page := self._recorded_page(project, name)).releases}
+        if passed and not keys and not pages:
             raise next(iter(passed.values()))  # the first index is the one that most stacks need
-        pages = tuple(self._pages[key, name] for name, key in keys.items() if key)
+        answers = [pages[name] for name in binding.indexes if name in pages]
         # Equal only if pages and unreachable indexes are equal.
         mark = "\n".join((*(f"{name} {key}" for name, key in keys.items()), *(f"{name} -" for name in passed)))
-        return Lookup(pages, tuple(passed), mark)
+        return Lookup(tuple(answers[:1] if binding.take == "first" else answers), tuple(passed), mark)
+
+    def _recorded_page(self, project: NormalizedName, index: str) -> Page:
+        releases: dict[str, tuple[File, ...]] = {}
+        for row in self._recorded:
+            if (row.project, row.index) == (project, index):
+                file = File(filename=row.filename, sha256=row.sha256, requires_python=row.requires_python)
+                releases[row.version] = (*releases.get(row.version, ()), file)
+        return Page(project=project, index=index, releases=releases)
+
+    def recorded_metadata(self, file: File) -> Metadata | None:
+        """What is recorded of a file; None for one that an index has, which has an address."""
+        for row in self._recorded if not file.url else ():
+            if (row.filename, row.sha256) == (file.filename, file.sha256):
+                return Metadata(str(row.project), row.version, row.requires, row.requires_python)
+        return None
 
     def lookup(self, project: NormalizedName) -> Lookup:
         """What the cache has for a project. Raises IndexFailure if no bound index was ever asked for it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 from packaging.utils import NormalizedName
@@ -64,7 +65,7 @@ def lock(*pins: LockedPin, build: tuple[LockedPin, ...] = ()) -> Lock:
 
 def compared(locked: Lock, served: LoopbackIndex, indexes: Indexes | None = None) -> Compared:
     asked = as_locked(locked, indexes or Indexes(indexes={}, bindings=()))
-    with Pool(Cache(None, print), pip=PipConfig(index_url=served.url)) as pool:
+    with closing(Pool(Cache(None, print), pip=PipConfig(index_url=served.url))) as pool:
         return compare(locked, LiveCatalog(asked, "linux-aarch64", pool))
 
 

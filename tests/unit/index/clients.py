@@ -9,8 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
-from resolver.index.net.client import Client
-from resolver.index.net.failures import Patience
+from resolver.index.net.client import Client, Patience
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.protocol import Meter
 

@@ -77,7 +77,7 @@ def test_what_may_be_asked(url: str, allowed: bool) -> None:
 
 def test_origins() -> None:
     assert origin("https://a.example/x") == origin("https://me@A.example:443/y")
-    assert str(origin("https://[::1]:8443/x")) == "https://[::1]:8443"
+    assert origin("https://[::1]:8443/x") == ("https", "::1", 8443)
     with pytest.raises(ValueError, match="has no host"):
         origin("https:///x")
 

@@ -55,8 +55,8 @@ def path(tmp_path: Path) -> Path:
 def read(path: Path, members: dict[str, str]) -> Archive:
     """The same archive as .tar.gz and as .zip gives the same."""
     placed = {f"demo-1.0/{name}": content for name, content in members.items()}
-    first = read_archive(tar(path, placed), TAR, URL).archive
-    second = read_archive(zipped(path, placed), ZIP, URL).archive
+    first = read_archive(tar(path, placed), TAR, URL)
+    second = read_archive(zipped(path, placed), ZIP, URL)
     assert first == second
     return first
 
@@ -103,7 +103,7 @@ def test_archives_without_static_metadata(
     path: Path, members: dict[str, str], build_requires: tuple[str, ...] | None, why: str
 ) -> None:
     placed = {f"demo-1.0/{name}": content for name, content in {"setup.py": "", **members}.items()}
-    found = read_archive(tar(path, placed), TAR, URL).archive
+    found = read_archive(tar(path, placed), TAR, URL)
     assert (found.metadata, found.build_requires) == (None, build_requires)
     assert why in found.why_dynamic
 
@@ -361,25 +361,3 @@ def test_a_member_that_ends_beyond_all_measure(path: Path) -> None:
         file.write(info.tobuf(tarfile.GNU_FORMAT) + b"\0" * 1024)
     with pytest.raises(UnusableFile, match="it continues beyond 2147483648 bytes"):
         read_archive(path, TAR, URL)
-
-
-def test_requirements_files_are_read_on_the_way(path: Path) -> None:
-    members: dict[str, str | bytes] = {
-        "demo-1.0/PKG-INFO": NEW,
-        "demo-1.0/requirements.txt": "a\n",
-        "demo-1.0/requirements/common.txt": "b\n",
-        "demo-1.0/requirements/deep/er.txt": "c\n",
-        "demo-1.0/requirements-bad.txt": b"\xff",
-        "demo-1.0/requirements-huge.txt": "d" * ((1 << 20) + 1),
-        "demo-1.0/setup.py": "e",
-    }
-    for make, release in ((tar, TAR), (zipped, ZIP)):
-        archive = make(path, members)
-        texts = read_archive(archive, release, URL).texts
-        assert texts == {"requirements.txt": "a\n", "requirements/common.txt": "b\n"}
-        assert read_member(archive, release, "requirements-huge.txt").startswith("dd")
-
-
-def test_no_more_requirements_files_are_kept_than_an_honest_archive_has(path: Path) -> None:
-    members = {f"demo-1.0/requirements/{number}.txt": "a" for number in range(1000)}
-    assert len(read_archive(tar(path, members), TAR, URL).texts) == 64

@@ -14,8 +14,9 @@ import subprocess
 import threading
 import time
 import tracemalloc
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -26,9 +27,7 @@ import pytest
 
 from resolver.cli.commands import failure as explained
 from resolver.errors import IndexFailure, InputError, Unreachable
-from resolver.index.net.client import FILES, PAGES, Client, Reply
-from resolver.index.net.failures import BRIEF, Patience
-from resolver.index.net.network import Connection
+from resolver.index.net.client import BRIEF, FILES, PAGES, Client, Patience, Reply, conditions
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.net.transport import Proxies
 from resolver.index.parse.address import read_root
@@ -114,7 +113,7 @@ def server() -> Iterator[Server]:
 def get(url: str, pip: PipConfig | None = None, *, root: str = "", limit: int = 1000, **more: Any) -> Reply:
     async def ask(client: Client) -> Reply:
         if root:
-            client.remember(read_root(root, "mine"))
+            client.credentials.remember(read_root(root, "mine"))
         return await client.get(url, headers=more.pop("headers", {}), limit=limit, **more)
 
     return with_client(ask, pip, meter=more.pop("meter", Meter()))
@@ -255,15 +254,15 @@ def test_validators_are_sent_back_if_they_are_ascii(server: Server) -> None:
     for etag, sent in (('"cafe"', '"cafe"'), ('"caf\xe9"', None)):
         server.answers = {"/a": (200, {"ETag": etag}, b"here")}
         got = get(f"{server.url}/a").headers["etag"]
-        get(f"{server.url}/a", headers={"If-None-Match": got})
+        get(f"{server.url}/a", headers=conditions(got, ""))
         assert (got, server.seen[-1][1].get("if-none-match")) == (etag, sent)
 
 
 def test_a_server_says_when_to_come_again(server: Server) -> None:
-    server.answers = {"/a": (429, {"Retry-After": "0.3"}, b"")}
+    server.answers = {"/a": (429, {"Retry-After": "1"}, b"")}
     begin = time.monotonic()
     failure(Unreachable, lambda: get(f"{server.url}/a", patience=Patience(tries=2, pause=0.01)))
-    assert 0.3 <= time.monotonic() - begin < 5
+    assert 1 <= time.monotonic() - begin < 5
     assert len(server.seen) == 2
 
 
@@ -505,12 +504,12 @@ def test_a_proxy_with_a_password_that_is_not_escaped(address: str, told: str) ->
 # --- certificates and connections
 
 
-def test_a_run_that_may_open_too_few_files_does_not_begin() -> None:
+def test_a_run_that_may_open_too_few_files_is_told_what_to_do() -> None:
     few, many = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (30, many))
     try:
-        with pytest.raises(OSError, match="Too many open files") as caught:
-            Connection(PipConfig(index_url=""), Meter())
+        with pytest.raises(OSError, match="Too many open files") as caught, ExitStack() as opened:
+            deque(opened.enter_context(open(os.devnull)) for _ in range(30))  # noqa: PTH123
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (few, many))
     told = explained(caught.value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from packaging.utils import NormalizedName
 
-from resolver.index.parse.filename import (
+from resolver.index.parse.distribution import (
     WheelParts,
     archive_version,
     is_readable,

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -21,8 +22,7 @@ from resolver.errors import IndexFailure, InputError
 from resolver.i18n import translate
 from resolver.index.live import LiveCatalog, Pool
 from resolver.index.net import network
-from resolver.index.net.client import Client
-from resolver.index.net.failures import BRIEF, Patience
+from resolver.index.net.client import BRIEF, Client, Patience
 from resolver.index.net.network import AHEAD
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.protocol import Lookup, UnusableFile
@@ -155,7 +155,7 @@ def test_without_a_cache_a_page_is_what_it_is(index: LoopbackIndex, has_files: b
         content = {"meta": {"api-version": "1.1"}, "name": "demo", "files": []}
         index.fault("/simple/*", altered(lambda _: json.dumps(content).encode()))
     pip = PipConfig(index_url=index.url)
-    with Pool(Cache(None, pytest.fail), pip=pip) as pool:
+    with closing(Pool(Cache(None, pytest.fail), pip=pip)) as pool:
         (page,) = LiveCatalog(Indexes(indexes={}, bindings=()), "linux-aarch64", pool).lookup(DEMO).pages
     assert list(page.releases) == (["1.0"] if has_files else [])
     assert len(asked(index)) == 1
@@ -701,7 +701,7 @@ def test_what_another_catalog_of_the_run_read_without_a_hash_is_not_covered_eith
 ) -> None:
     index.add_wheel("demo", "1.0", sha256=False, metadata_sidecar=False)
     cache = Cache(tmp_path / "shared", pytest.fail)
-    with Pool(cache, pip=PipConfig(index_url=index.url)) as pool:
+    with closing(Pool(cache, pip=PipConfig(index_url=index.url))) as pool:
         for _ in range(2):
             catalog = LiveCatalog(Indexes(indexes={}, bindings=()), "linux-aarch64", pool)
             (file,) = files(catalog.lookup(DEMO))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from resolver.errors import IndexFailure, Unreachable
-from resolver.index.net.failures import Patience
+from resolver.index.net.client import Patience
 from resolver.index.net.pipconfig import PipConfig
 from tests.unit.index.clients import speaking, with_client
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -48,11 +49,16 @@ def read_as_child(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Read]:
         yield read
 
 
+def read_in(environ: dict[str, str]) -> PipConfig:
+    with mock.patch.dict(os.environ, environ, clear=True):
+        return read_pip_config()
+
+
 def test_settings_that_are_not_followed_are_known_by_name() -> None:
     """Their values may hold passwords."""
     variables = {"PIP_CONFIG_FILE": os.devnull, "PIP_EXTRA_INDEX_URL": A, "PIP_FIND_LINKS": "/wheels"}
-    assert read_pip_config(variables).beside == ("extra-index-url", "find-links")
-    assert read_pip_config({"PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS": ""}).beside == ()
+    assert read_in(variables).beside == ("extra-index-url", "find-links")
+    assert read_in({"PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS": ""}).beside == ()
 
 
 @pytest.mark.parametrize(
@@ -108,7 +114,7 @@ def test_the_files_are_those_of_pip(tmp_path: Path) -> None:
         "files = dict(C(isolated=False).iter_config_files())\n"
         "print('\\n'.join(file for kind in OVERRIDE_ORDER for file in files.get(kind, [])))\n"
         "from resolver.index.net.pipconfig import config_files\n"
-        "print('\\n'.join(config_files(os.environ)))\n"
+        "print('\\n'.join(config_files()))\n"
     )
     answer = subprocess.run([sys.executable, "-c", script], env=environ, capture_output=True, text=True, check=True)
     lines = answer.stdout.split()
@@ -117,7 +123,7 @@ def test_the_files_are_those_of_pip(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "soon", "100000", ""])
 def test_an_absurd_time_limit_is_ignored(text: str) -> None:
-    assert read_pip_config({"PIP_TIMEOUT": text, "PIP_CONFIG_FILE": os.devnull, "PIP_INDEX_URL": A}).timeout == 15.0
+    assert read_in({"PIP_TIMEOUT": text, "PIP_CONFIG_FILE": os.devnull, "PIP_INDEX_URL": A}).timeout == 15.0
 
 
 @pytest.mark.parametrize(
@@ -137,7 +143,7 @@ def test_a_broken_file_is_named_and_not_quoted(
     own = tmp_path / "pip.conf"
     own.write_bytes(content)
     with pytest.raises(InputError) as caught:
-        read_pip_config({"PIP_CONFIG_FILE": str(own), "HOME": str(tmp_path)})
+        read_in({"PIP_CONFIG_FILE": str(own), "HOME": str(tmp_path)})
     assert (caught.value.where, caught.value.why) == (str(own), why)
     assert "hunter2" not in str(caught.value)
 
@@ -146,7 +152,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     own = tmp_path / "pip.conf"
     os.mkfifo(own)
     with pytest.raises(InputError, match="It is not a regular file"):
-        read_pip_config({"PIP_CONFIG_FILE": str(own), "HOME": str(tmp_path)})
+        read_in({"PIP_CONFIG_FILE": str(own), "HOME": str(tmp_path)})
     own.unlink()
     own.symlink_to(os.devnull)  # as good as an empty one
-    assert read_pip_config({"PIP_CONFIG_FILE": str(own), "HOME": str(tmp_path), "PIP_INDEX_URL": A}).index_url == A
+    assert read_in({"PIP_CONFIG_FILE": str(own), "HOME": str(tmp_path), "PIP_INDEX_URL": A}).index_url == A

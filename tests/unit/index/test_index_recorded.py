@@ -13,8 +13,7 @@ from resolver.index import snapshot as snapshot_file
 from resolver.index.live import LiveCatalog, Pool
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.protocol import Catalog, UnusableFile
-from resolver.index.recording import Recording, RecordingCatalog
-from resolver.index.snapshot import SnapshotCatalog
+from resolver.index.snapshot import Recording, RecordingCatalog, SnapshotCatalog
 from resolver.index.store.cache import Cache
 from resolver.model.message import Message
 from resolver.model.problem import Index, Indexes

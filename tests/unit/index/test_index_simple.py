@@ -14,7 +14,7 @@ from packaging.utils import NormalizedName
 from resolver.errors import IndexFailure
 from resolver.index.parse import simple
 from resolver.index.parse.address import NOWHERE
-from resolver.index.parse.compatibility import Compatibility
+from resolver.index.parse.distribution import Compatibility
 from resolver.index.store.page_cache import StoredPage
 from resolver.model.release import ACTIVE, File, Page, ProjectStatus, Reason, Rejection
 from resolver.model.target import Target

@@ -83,8 +83,8 @@ def test_pieces_give_what_the_whole_gives(before: int, length: int, tail: int, s
             assert wheel_metadata(wheel_file, DEMO) == content
             return
         except MissingSpanError as missing:
-            start = max(0, missing.start - slack)
-            wheel_file.add(start, wheel[start : missing.end])
+            start, end = max(0, missing.args[0] - slack), missing.args[1]
+            wheel_file.add(start, wheel[start:end])
     pytest.fail("more than eight pieces were asked for")
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from resolver.errors import IndexFailure, Unreachable
 from resolver.index.net import downloads
+from resolver.index.net.client import Patience
 from resolver.index.net.downloads import Copied
-from resolver.index.net.failures import Patience
 from resolver.index.net.pipconfig import PipConfig
 from resolver.model.release import File
 from tests.loopback import Fault, LoopbackIndex, Response, altered, reset, status, truncated

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from resolver.index.parse.compatibility import Compatibility
+from resolver.index.parse.distribution import Compatibility
 from resolver.model.release import File
 from resolver.model.target import Target, lacking, machine_of
 

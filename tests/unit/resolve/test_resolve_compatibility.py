@@ -6,7 +6,7 @@ import datetime as dt
 
 import pytest
 
-from resolver.index.parse.compatibility import Compatibility, CompatibleFiles
+from resolver.index.parse.distribution import Compatibility, CompatibleFiles
 from resolver.model.release import File, Reason
 from tests.problems import target
 

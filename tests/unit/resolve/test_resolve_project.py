@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from resolver.index.parse.compatibility import Compatibility
+from resolver.index.parse.distribution import Compatibility
 from resolver.index.protocol import Lookup
 from resolver.model.dependency import Among, Owner
 from resolver.model.fact import Fact
