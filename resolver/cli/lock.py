@@ -21,7 +21,7 @@ from resolver.cli.stacks import named
 from resolver.errors import ResolverError
 from resolver.i18n import translate
 from resolver.json_text import json_text
-from resolver.lock.upgrade import UpgradePolicy
+from resolver.lock.previous import UpgradePolicy
 from resolver.model.lock import Lock
 from resolver.model.message import Message
 from resolver.model.text import Language

@@ -22,11 +22,10 @@ from resolver.config.load import Inputs, load
 from resolver.errors import InputError, NothingToLock, ResolverError
 from resolver.i18n import translate
 from resolver.index.protocol import Catalog
-from resolver.lock import diff
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
+from resolver.lock.previous import KEEP_ALL, UpgradePolicy, replaced_files, same_decisions, with_changes
 from resolver.lock.remembered import RememberedLock, is_rendered, keep_rendered
-from resolver.lock.upgrade import KEEP_ALL, UpgradePolicy
 from resolver.model.lock import Lock
 from resolver.model.message import message
 from resolver.model.problem import Problem
@@ -149,7 +148,7 @@ class Session:
             job=job,
             found=found,
             seconds=time.monotonic() - began,
-            moved=isinstance(found, Lock) and (job.previous is None or not diff.same(job.previous, found)),
+            moved=isinstance(found, Lock) and (job.previous is None or not same_decisions(job.previous, found)),
         )
 
     def _answer(self, job: Job) -> Lock | Explanation:
@@ -165,9 +164,9 @@ class Session:
                 why="; ".join(notes) or translate("cli.nothing-applies-why", language),
                 hint=translate("cli.nothing-applies-hint", language),
             )
-        for was, now in diff.replaced(job.previous, answer) if job.previous is not None else ():
+        for was, now in replaced_files(job.previous, answer) if job.previous is not None else ():
             progress.warn(message("cli.replaced", file=now.name, was=was.sha256, now=now.sha256))
-        return diff.after(job.previous, answer)
+        return with_changes(answer, job.previous)
 
     def _lock_or_explain(self, job: Job, catalog: Catalog) -> Lock | Explanation:
         """The lock, regardless of what changed; without a solution, the explanation."""
@@ -176,16 +175,13 @@ class Session:
         lock = None if self.anew else remembered.recall(catalog, kept)
         if lock is not None:
             return lock
-        from resolver.cli.answers import solved
+        from resolver.cli.answers import explained, solved
         from resolver.resolve.solver import Refutation
         from resolver.resolve.universe import Universe
 
         universe = Universe(problem, catalog, kept.pins)
         answer = solved(universe, kept, self.settings.progress.solving)
         if isinstance(answer, Refutation):
-            from resolver.cli.explanations import explained
-
-            self.catalogs.require_an_index(universe)
             return explained(answer, job.inputs, self)
         # a lock is a fixed point: solving with its own pins preferred gives it again
         for preferences in (kept, KEEP_ALL.keep(answer)):
@@ -207,9 +203,9 @@ class Session:
                 if not lock_folder.current(texts, folder) or lock_folder.has_report(folder):
                     changed[folder] = texts
             elif not isinstance(found, ResolverError):
-                from resolver.cli.explanations import write_report
+                from resolver.report.explanation.conflict import report_files
 
-                write_report(folder, found)
+                lock_folder.add(folder, report_files(found))
 
         def require_the_same(folder: Path) -> None:
             if self._previous(folder) != before[folder] and not lock_folder.current(changed[folder], folder):

@@ -8,10 +8,9 @@ from contextlib import closing
 import click
 
 from resolver.cli import options
-from resolver.cli.answers import solved
+from resolver.cli.answers import explained, solved
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import Page, tell
-from resolver.cli.explanations import explained
 from resolver.cli.options import Settings, settings
 from resolver.cli.session import Session
 from resolver.cli.stacks import named
@@ -19,7 +18,7 @@ from resolver.config.load import find_stack, load
 from resolver.errors import InputError
 from resolver.index import snapshot
 from resolver.index.recording import Recording, RecordingCatalog
-from resolver.lock.upgrade import KEEP_ALL, Preferences
+from resolver.lock.previous import KEEP_ALL, Preferences
 from resolver.resolve.solver import Refutation
 from resolver.resolve.universe import Universe
 
