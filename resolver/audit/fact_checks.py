@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
+from enum import Enum
 
+import msgspec
 from packaging.requirements import InvalidRequirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.audit.offers import Offers, some
-from resolver.audit.verdict import Judged, Remark, Saying, Verdict
 from resolver.errors import IndexFailure, ResolverError
 from resolver.index.git import Repositories
 from resolver.index.parse.metadata import noted_in
@@ -20,38 +21,110 @@ from resolver.index.sources import trust_in
 from resolver.model import fact as model
 from resolver.model import text
 from resolver.model.fact import Fact, Need
+from resolver.model.message import Message
 from resolver.model.release import File
 from resolver.model.requirement import ComponentRequirement, Requirement
+
+
+class Verdict(Enum):
+    """The outcome for a fact, the weightiest first."""
+
+    CONTRADICTED = "contradicted"
+    GONE = "gone"
+    UNMET = "unmet"
+    HOLDS = "holds"
+    UNCHECKED = "unchecked"
+
+
+class Saying(Enum):
+    """A kind of finding, and the verdict that follows from it."""
+
+    # contradicted: an index says otherwise
+    CLASHES = "clashes", Verdict.CONTRADICTED  # metadata and the fact leave no release of the other project
+    DIFFERS = "differs", Verdict.CONTRADICTED  # an archive does not require what the fact says
+    ASKS = "asks", Verdict.CONTRADICTED  # metadata requires what the fact keeps apart
+    IDLE = "idle", Verdict.CONTRADICTED  # what the fact drops is not required
+    NEEDLESS = "needless", Verdict.CONTRADICTED  # metadata permits everything that a practice does
+    NO_ARCHIVE = "no-archive", Verdict.CONTRADICTED
+    NO_MEMBER = "no-member", Verdict.CONTRADICTED
+    NO_EXTRA = "no-extra", Verdict.CONTRADICTED
+    GIT_DIFFERS = "git-differs", Verdict.CONTRADICTED
+    # gone: it is about something that does not exist
+    NO_PROJECT = "no-project", Verdict.GONE
+    NO_RELEASE = "no-release", Verdict.GONE
+    # unmet: it may well be right, but then no lock can have the release
+    NOTHING_FITS = "nothing-fits", Verdict.UNMET
+    # holds: whatever can be compared agrees
+    SILENT = "silent", Verdict.HOLDS  # metadata says nothing about it, which is why there is a fact
+    AGREES = "agrees", Verdict.HOLDS
+    SAYS_SO = "says-so", Verdict.HOLDS  # metadata says it itself, so the fact repeats it
+    APART = "apart", Verdict.HOLDS
+    REPLACED = "replaced", Verdict.HOLDS
+    ARCHIVE = "archive", Verdict.HOLDS
+    SAME = "same", Verdict.HOLDS
+    THERE = "there", Verdict.HOLDS
+    BEYOND = "beyond", Verdict.HOLDS  # the index has releases that the fact is not about
+    GIT_AGREES = "git-agrees", Verdict.HOLDS
+    # unchecked: no index can tell
+    FAILED = "failed", Verdict.UNCHECKED
+    PASSED_OVER = "passed-over", Verdict.UNCHECKED  # an index that may be skipped was skipped
+    UNREADABLE = "unreadable", Verdict.UNCHECKED
+    NOT_STATIC = "not-static", Verdict.UNCHECKED
+    MACHINE = "machine", Verdict.UNCHECKED
+    ORDER = "order", Verdict.UNCHECKED
+    MODULE = "module", Verdict.UNCHECKED
+    WARNING = "warning", Verdict.UNCHECKED
+    VARIABLES = "variables", Verdict.UNCHECKED
+    GIT = "git", Verdict.UNCHECKED
+    AT_COMMIT = "at-commit", Verdict.UNCHECKED  # it is about the version that a commit's build gives itself
+
+    def __init__(self, code: str, verdict: Verdict) -> None:
+        self.code = code
+        self.verdict = verdict
+
+
+class Remark(msgspec.Struct, frozen=True):
+    """A finding with its details, which may be texts of indexes."""
+
+    saying: Saying
+    values: Mapping[str, str | Message] = msgspec.field(default_factory=dict)
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """A fact and the findings about it, the weightiest first; at least one remark."""
+
+    fact: Fact
+    remarks: tuple[Remark, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """That of the weightiest remark."""
+        return self.remarks[0].saying.verdict
+
 
 _PYTHONS = tuple(Version(f"3.{minor}") for minor in range(6, 21))
 
 
 def judge(fact: Fact, offers: Offers, repositories: Repositories) -> Judged:
     """The findings about a fact, the weightiest first. A failing index or repository is a finding, never an error."""
-    weight = {verdict: number for number, verdict in enumerate(Verdict)}
-    found = sorted(_remarks(fact, offers, repositories), key=lambda remark: weight[remark.saying.verdict])
+    weights = list(Verdict)
+    found = sorted(_remarks(fact, offers, repositories), key=lambda remark: weights.index(remark.saying.verdict))
     return Judged(fact, tuple(found))
 
 
-def projects_of(fact: Fact) -> Iterator[NormalizedName]:
+def projects_of(fact: Fact) -> tuple[NormalizedName, ...]:
     """The projects that are looked up to judge a fact."""
-    if not isinstance(fact, model.Sources):
-        yield fact.package
     match fact:
-        case model.Requires():
-            yield from _names(fact.needs)
-        case model.Replaces():
-            yield from _names(fact.add)
-        case model.Warns():
-            yield from _names((*fact.beside, *fact.unless))
+        case model.Sources():
+            return ()
         case model.Collides() | model.Absent():
-            yield fact.other
+            return (fact.package, fact.other)
         case model.After():
-            yield from fact.others
-        case model.Metadata() | model.Builds() | model.Excludes() | model.Names() | model.Sources() | model.Exports():
-            pass
-        case model.External():
-            pass
+            return (fact.package, *fact.others)
+        case model.Warns():
+            return (fact.package, *_names((*fact.beside, *fact.unless)))
+        case _:
+            return (fact.package, *_names(model.needs_of(fact)))
 
 
 def _names(needs: Sequence[Need]) -> Iterator[NormalizedName]:
@@ -175,11 +248,15 @@ def _python(fact: Fact, need: ComponentRequirement, version: Version, offers: Of
     told = {"need": str(need), "file": said.python, "line": f"Python {stated}"}
     if not stated:
         return Remark(Saying.SILENT, told)
-    allowed = {python for python in _PYTHONS if need.allows(python)}
     admitted = {python for python in _PYTHONS if stated.contains(python, prereleases=True)}
-    if not allowed & admitted:
-        return Remark(Saying.CLASHES, told)
-    return Remark(Saying.SAYS_SO if admitted <= allowed else Saying.AGREES, told)
+    return Remark(_agreement(admitted, {python for python in _PYTHONS if need.allows(python)}), told)
+
+
+def _agreement(admitted: Set[Version], needed: Set[Version]) -> Saying:
+    """How the versions that metadata admits go with those that a fact does."""
+    if not admitted & needed:
+        return Saying.CLASHES
+    return Saying.SAYS_SO if admitted <= needed else Saying.AGREES
 
 
 def _need(fact: Fact, need: Requirement, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
@@ -200,21 +277,14 @@ def _held_against(
     told = {"need": str(need), "file": said.where, "line": ", ".join(map(str, own))}
     if not own:
         return Remark(Saying.SILENT, told)
-    admitted = [
-        other
-        for other in offers.versions(need.name)
-        if all(one.specifier.contains(other, prereleases=True) for one in own)
-    ]
-    if not set(admitted) & set(fitting):
-        return Remark(Saying.CLASHES, told)
-    return Remark(Saying.SAYS_SO if set(admitted) <= set(fitting) else Saying.AGREES, told)
+    admitted = set.intersection(*(set(offers.matching(need.name, one.specifier)) for one in own))
+    return Remark(_agreement(admitted, set(fitting)), told)
 
 
 def _dropped(fact: model.Replaces, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
     def look(version: Version) -> Remark:
         said = offers.said(fact.package, version)
-        own = offers.counting(said, fact.drop)
-        own += offers.stated(fact, version)
+        own = [*offers.counting(said, fact.drop), *offers.stated(fact, version)]
         told = {"file": said.where, "names": ", ".join(fact.drop), "line": ", ".join(map(str, own))}
         if fact.strength is model.Strength.PRACTICE and own and _is_needless(fact, own, offers):
             return Remark(Saying.NEEDLESS, told)
@@ -262,8 +332,10 @@ def _extra(fact: model.Warns, found: Sequence[Version], offers: Offers) -> Itera
         saying = Saying.WARNING if fact.extra in said.lines.extras else Saying.NO_EXTRA
         return Remark(saying, {"file": said.where, "extra": fact.extra})
 
-    remarks = [_looked(fact, version, look) for version in found] if fact.extra else []
-    yield from (remark for remark in remarks if remark.saying is not Saying.WARNING)
+    for version in found if fact.extra else ():
+        remark = _looked(fact, version, look)
+        if remark.saying is not Saying.WARNING:
+            yield remark
 
 
 # --- what an archive has

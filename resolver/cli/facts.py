@@ -13,10 +13,9 @@ import click
 from packaging.specifiers import SpecifierSet
 
 from resolver import files
-from resolver.audit.compare import DAYS, is_to_come
-from resolver.audit.fact_checks import judge, projects_of
+from resolver.audit.compare import DAYS
+from resolver.audit.fact_checks import Judged, Saying, Verdict, judge, projects_of
 from resolver.audit.offers import Offers, archives_of, read_all
-from resolver.audit.verdict import Judged, Saying, Verdict
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import list_commands
@@ -72,19 +71,19 @@ def check(run: Settings, names: tuple[str, ...], every_line: bool, facts_days: i
         for problem, facts in _wanted(names, run.matrices):
             found = []
             with closing(catalogs.live(problem)) as catalog:
-                offers = Offers(problem, catalog, problem.facts)
+                offers = Offers(problem, catalog)
                 looked_up = dict.fromkeys(name for fact in facts for name in projects_of(fact))
                 catalog.expect((name, SpecifierSet()) for name in looked_up)
                 for fact in facts:
                     progress.label(translate("cli.looking-at", language, fact=fact.id))
                     judged = judge(fact, offers, repositories)
                     found.append(judged)
-                    old, ahead = (today - fact.checked).days > days, is_to_come(fact.checked, today)
-                    rows.append(fact_json(judged, old=old, to_come=ahead, language=language))
+                    old = (today - fact.checked).days > days
+                    rows.append(fact_json(judged, old=old, language=language))
                     asks_for_a_look = _asks_for_a_look(judged, failures)
-                    if not run.as_json and (every_line or old or ahead or asks_for_a_look):
+                    if not run.as_json and (every_line or old or asks_for_a_look):
                         progress.clear()
-                        tell(fact_line(judged, old_after=days if old else None, to_come=ahead, language=language))
+                        tell(fact_line(judged, old_after=days if old else None, language=language))
                         printed += 1
             progress.clear()
             every += found
@@ -119,7 +118,7 @@ def read(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
         for name in names:
             for problem, facts in list(_wanted([name], run.matrices))[:1]:
                 with closing(catalogs.live(problem)) as catalog:
-                    offers = Offers(problem, catalog, problem.facts)
+                    offers = Offers(problem, catalog)
                     found = list(archives_of(name, facts, offers))
                     known = [] if anew else readings.read(folder, name)
                     rows = list(read_all(found, known, offers, lambda file: run.progress.label(f"reading {file}")))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 from collections.abc import Iterable
 
-from resolver.audit.compare import is_to_come
 from tests.functional.workspace import Workspace, tree
 from tests.loopback import LoopbackIndex, status
 
@@ -185,20 +183,6 @@ def test_an_index_that_may_be_passed_over(workspace: Workspace) -> None:
         "checked 2020-01-31, more than 30 days ago"
     )
     assert run.status == 0
-
-
-def test_a_day_that_is_still_to_come(workspace: Workspace) -> None:
-    """A slip of the pen: the fact would never grow old."""
-    workspace.serve("app 1.0")
-    workspace.stack("app")
-    workspace.facts("app", '[[excludes]]\nid = "a"\nversions = "==1.0"\nreason = "r"\nchecked = 9999-12-31\n')
-    said = "holds: a (matrices/facts/app.toml:6): the index has 1.0"
-    run = workspace.run("facts", "check")
-    assert run.stdout.splitlines()[0] == f"{said}; checked 9999-12-31, which is still to come"
-    (row,) = workspace.run("facts", "check", "--json").json["facts"]
-    assert (row["old"], row["to_come"], run.status) == (False, True, 0)
-    today = dt.datetime.now(tz=dt.timezone.utc).date()
-    assert not is_to_come(today + dt.timedelta(1), today)  # it is tomorrow already in China
 
 
 def test_a_project_in_any_spelling_and_a_fact_by_an_id_that_is_no_name_of_a_project(workspace: Workspace) -> None:

@@ -11,7 +11,7 @@ import polib
 import pytest
 
 import resolver
-from resolver.audit.verdict import Saying, Verdict
+from resolver.audit.fact_checks import Saying, Verdict
 from resolver.i18n import LANGUAGES, listed, translate
 from resolver.model.fact import Strength
 from resolver.model.message import message, text

@@ -13,7 +13,6 @@ from resolver.audit.compare import (
     Marked,
     Old,
     OutOfReach,
-    Pin,
     Restored,
     Yanked,
     as_locked,
@@ -33,7 +32,7 @@ from tests.builders import Built
 from tests.loopback import LoopbackIndex
 
 DEMO = NormalizedName("demo")
-HERE = Pin(DEMO, "1.0", "pypi")
+HERE = {"project": DEMO, "version": "1.0", "index": "pypi"}
 
 
 @pytest.fixture
@@ -71,7 +70,7 @@ def compared(locked: Lock, served: LoopbackIndex, indexes: Indexes | None = None
 def test_what_is_no_longer_yanked(index: LoopbackIndex) -> None:
     built = index.add_wheel("demo", "1.0")
     found = compared(lock(pin(built, yanked="broken")), index)
-    assert found.changes == (Restored(pin=HERE),)
+    assert found.changes == (Restored(**HERE),)
     assert not is_grave(found.changes[0])
     assert translate(change_sentence(found.changes[0]), "en") == "no longer yanked: demo 1.0 on `pypi`"
 
@@ -87,7 +86,7 @@ def test_a_further_file_that_was_yanked(index: LoopbackIndex) -> None:
     further = index.add_wheel("demo", "1.0", tags="py2-none-any", yanked="")
     rows = pin(first, further)
     found = compared(lock(rows, build=(rows,)), index)
-    assert found.changes == (Yanked(pin=HERE, files=(further.filename,), reason=""),)
+    assert found.changes == (Yanked(**HERE, files=(further.filename,), reason=""),)
     assert translate(change_sentence(found.changes[0]), "en") == "yanked since: demo 1.0 on `pypi`, without a reason"
     assert found.files == 2
 
@@ -96,7 +95,7 @@ def test_a_page_without_hashes_and_another_mark(index: LoopbackIndex) -> None:
     built = index.add_wheel("demo", "1.0", sha256=False)
     index.stands("demo", "for-sale")
     found = compared(lock(pin(built)), index)
-    assert found.changes == (Marked(pin=HERE, status="for-sale", reason=""),)
+    assert found.changes == (Marked(**HERE, status="for-sale", reason=""),)
     assert [translate(line, "en") for line in change_lines(found, (), 180)] == [
         "for-sale: `pypi` marks demo as such",
         "1 file was compared with its index page, 1 file has no hash on its page",
