@@ -19,9 +19,9 @@ import msgspec
 from resolver import files
 from resolver.errors import InputError
 from resolver.json_text import json_text
-from resolver.lock.validate import require_names
-from resolver.model.lock import Lock
+from resolver.model.lock import FolderName, Lock, PythonVersion
 from resolver.model.message import Message, message
+from resolver.model.target import Platform
 
 MANIFEST = "bundle.json"
 SUMS = "SHA256SUMS"
@@ -37,10 +37,10 @@ _PART = re.compile(r"\.[0-9a-f]{16}\.part$|\.partial$")
 class Served(msgspec.Struct, frozen=True, kw_only=True):
     """A lock that the bundle is for, in `folder`; `platform` and `python` say for which machines."""
 
-    stack: str
-    target: str
-    platform: str
-    python: str
+    stack: FolderName
+    target: FolderName
+    platform: Platform
+    python: PythonVersion
     folder: str
 
     @classmethod
@@ -92,7 +92,6 @@ def read(folder: Path) -> Manifest | None:
             if not is_inside(name):
                 raise ValueError(f"it names a file outside of the bundle: {name}")
         for lock in manifest.locks:  # they go into install.sh
-            require_names(lock.stack, lock.target, lock.platform, lock.python)
             if lock.folder != f"locks/{lock.stack}/{lock.target}":
                 raise ValueError(f"`{lock.folder}` is not the folder of its lock")
         return manifest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -12,10 +12,25 @@ from resolver.model.fact import MachineNeed, Strength
 from resolver.model.message import Message, message
 from resolver.model.problem import Departure
 from resolver.model.repository import Step
+from resolver.model.target import Platform
 
 FORMAT = 2
 
 Mode = Literal["wheels", "built-apart", "built-here"]
+
+
+def _form(pattern: str) -> msgspec.Meta:
+    """That a text that is read has this form: scripts are made of locks, which may have been edited."""
+    return msgspec.Meta(pattern=rf"\A(?:{pattern})\Z")
+
+
+FolderName = Annotated[str, _form(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")]
+PythonVersion = Annotated[str, _form(r"3\.[0-9]{1,2}(\.[0-9]{1,3})?")]
+_Project = Annotated[str, _form(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")]
+_Version = Annotated[str, _form(r"[A-Za-z0-9.!+_-]{1,200}")]
+_Sha256 = Annotated[str, _form(r"[0-9a-f]{64}")]
+_Variable = Annotated[str, _form(r"[A-Za-z_][A-Za-z0-9_]*")]
+_Module = Annotated[str, _form(r"[A-Za-z_][A-Za-z0-9_.]*")]
 
 
 def bundle_name(project: str, commit: str) -> str:
@@ -34,7 +49,7 @@ class LockedFile(_Row, kw_only=True, frozen=True):
     """
 
     name: str
-    sha256: str
+    sha256: _Sha256
 
 
 class LockedSubmodule(_Row, kw_only=True, frozen=True):
@@ -58,7 +73,7 @@ class LockedGit(_Row, kw_only=True, frozen=True):
     subdirectory: str = ""
     editable: bool = False
     steps: tuple[Step, ...] = ()
-    rewrites: tuple[str, ...] = ()
+    rewrites: tuple[_Project, ...] = ()
     submodules: tuple[LockedSubmodule, ...] = ()
     trust: Message | None = None
 
@@ -84,21 +99,27 @@ class LockedPin(_Row, kw_only=True, frozen=True):
     `builds` names the archives that its environment builds, where not all are built in one.
     """
 
-    name: str
-    version: str
+    name: _Project
+    version: _Version
     index: str
     mode: Mode
-    extras: tuple[str, ...] = ()
-    env: dict[str, str] = {}
-    label: str = ""
+    extras: tuple[_Project, ...] = ()
+    env: dict[_Variable, str] = {}
+    label: Annotated[str, _form(r"([a-z0-9]+(\.[a-z0-9]+)*)?")] = ""
     external: tuple[MachineNeed, ...] = ()
     yanked: str | None = None
-    builds: tuple[str, ...] = ()
+    builds: tuple[_Project, ...] = ()
     requires: tuple[str, ...] = ()
     build_requires: tuple[str, ...] = ()
     fact_requires: dict[str, tuple[str, ...]] = {}
     file: tuple[LockedFile, ...] = ()
     git: LockedGit | None = None
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What it requires by metadata and facts, and what its build does."""
+        stated = (line for lines in self.fact_requires.values() for line in lines)
+        return (*self.requires, *stated, *self.build_requires)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -137,10 +158,10 @@ class LockedIndex(_Row, kw_only=True, frozen=True):
 class LockedTarget(_Row, kw_only=True, frozen=True):
     """The machine that the lock is for."""
 
-    name: str
-    python: str
-    platform: str
-    glibc: str
+    name: FolderName
+    python: PythonVersion
+    platform: Platform
+    glibc: Annotated[str, _form(r"2\.[0-9]{1,3}")]
     system: dict[str, str] = {}
 
 
@@ -179,7 +200,7 @@ class Override(_Row, kw_only=True, frozen=True):
     stack's own row.
     """
 
-    package: str
+    package: _Project
     version: str
     name: str
     dropped: str
@@ -193,18 +214,18 @@ class PassedOver(_Row, kw_only=True, frozen=True):
     It was passed over when the pin was chosen, and stays so for as long as the pin is kept.
     """
 
-    project: str
-    version: str
+    project: _Project
+    version: _Version
     archive: str
-    archive_of: str
-    archive_version: str
+    archive_of: _Project
+    archive_version: _Version
     index: str
 
 
 class LockedExport(_Row, kw_only=True, frozen=True):
     """An environment variable of activate.sh, by the `facts` that ask for it; an `optional` one is only proposed."""
 
-    name: str
+    name: _Variable
     value: str
     optional: bool = False
     facts: tuple[str, ...]
@@ -216,7 +237,7 @@ class LockedAbsent(_Row, kw_only=True, frozen=True):
     The Chinese may be empty.
     """
 
-    name: str
+    name: _Project
     reason: str
     reason_zh: str = ""
     because: str
@@ -234,11 +255,11 @@ class Lock(_Row, kw_only=True, frozen=True):
     """One target's lock: `requires` are the stack's lines, `inputs` the digest of the files that it was made from."""
 
     format: int
-    stack: str
+    stack: FolderName
     summary: str
     summary_zh: str = ""
     source: str = ""
-    inputs: str
+    inputs: _Sha256
     requires: tuple[str, ...]
     target: LockedTarget
     index: tuple[LockedIndex, ...]
@@ -255,8 +276,8 @@ class Lock(_Row, kw_only=True, frozen=True):
     warnings: tuple[Message, ...] = ()
     notes: tuple[Message, ...] = ()
     exclude_newer: str = ""
-    imports: tuple[str, ...] = ()
-    import_env: dict[str, str] = {}
+    imports: tuple[_Module, ...] = ()
+    import_env: dict[_Variable, str] = {}
     change: tuple[Change, ...] = ()
     first: bool = False
 

@@ -137,11 +137,11 @@ def test_a_bundle_is_whole_and_says_so(workspace: Workspace, index: LoopbackInde
 @pytest.mark.parametrize(
     ("field", "value", "why"),
     [
-        ("stack", "x\nEND\n}\ntouch pwned\nlocks() {\ncat <<'END'\n", "is not the name of the stack"),
-        ("stack", "\x1b[2J", "is not the name of the stack"),
-        ("target", "$(touch pwned)", "is not the name of the target"),
-        ("platform", "linux-x86_64\nEND\ntouch pwned", "is not a platform"),
-        ("python", "3.11\nEND\ntouch pwned", "is not the target's Python"),
+        ("stack", "x\nEND\n}\ntouch pwned\nlocks() {\ncat <<'END'\n", "at `$.locks[0].stack`"),
+        ("stack", "\x1b[2J", "at `$.locks[0].stack`"),
+        ("target", "$(touch pwned)", "at `$.locks[0].target`"),
+        ("platform", "linux-x86_64\nEND\ntouch pwned", "at `$.locks[0].platform`"),
+        ("python", "3.11\nEND\ntouch pwned", "at `$.locks[0].python`"),
         ("folder", "locks/other/here", "locks/other/here"),
     ],
 )
