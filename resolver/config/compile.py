@@ -9,8 +9,9 @@ from itertools import product
 from typing import Any, Final, TypeGuard
 
 from msgspec.structs import asdict, replace
+from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 
-from resolver.config.decode import Known, parse_need, require_families, require_family, require_markers
+from resolver.config.decode import Known, parse_need, require_families, require_family
 from resolver.config.fact_rules import compile_facts
 from resolver.config.load import Document, Inputs
 from resolver.config.schema import BindingRow, IndexesFile, IndexRow, StackFile, SystemsFile
@@ -60,7 +61,7 @@ def compile_problems(
     if exclude_newer is not None:
         policy = replace(policy, exclude_newer=exclude_newer)
     targets = _targets(inputs.stack, known)
-    require_markers(stack.asks, targets)
+    _require_markers(stack.asks, targets)
     digest = _digest(inputs, policy)
     needs = [ask.need for ask in stack.asks]
     return tuple(
@@ -110,6 +111,17 @@ def _ask(document: Document[StackFile], number: int, known: Known) -> Ask:
     need = document.parse(partial(parse_need, direct=True), line, *path)
     require_families(need, known, document.place(*path))
     return Ask(need=need, origin=StackLine(line, document.line(*path)))
+
+
+def _require_markers(asks: Iterable[Ask], targets: Iterable[Target]) -> None:
+    """Raise InputError if a line's marker compares what cannot be compared (PEP 508)."""
+    for ask, target in product(asks, targets):
+        if isinstance(ask.need, Requirement) and ask.need.marker is not None:
+            try:
+                ask.need.marker.evaluate(target.markers)
+            except (UndefinedComparison, UndefinedEnvironmentName) as error:
+                what = f"the marker of `{ask.need}` cannot be evaluated"
+                raise InputError(what, where=ask.origin.where, why=str(error)) from None
 
 
 def _relaxed(document: Document[StackFile], facts: tuple[Fact, ...]) -> Iterator[Relaxed]:
@@ -302,15 +314,8 @@ def _compile_indexes(
             raise InputError(f"two indexes are named `{row.name}`", where=place, hint=hint)
         seen.add(row.name)
         if (row.url == "") != (row.name == PYPI):
-            raise InputError(
-                f"index `{row.name}` " + ("takes no url" if row.url else "needs a url"),
-                where=place,
-                why="`pypi` is the index that pip on this machine is configured with; every other index needs an "
-                "address",
-                hint="set it with `pip config set global.index-url URL`"
-                if row.name == PYPI
-                else 'add url = "https://HOST/simple"',
-            )
+            why = "`pypi` is the index that pip on this machine is configured with; every other index needs an address"
+            raise InputError(f"index `{row.name}` {'takes no' if row.url else 'needs a'} url", where=place, why=why)
         indexes[row.name] = Index(name=row.name, url=row.url, mirrors=row.mirrors, complete=row.complete)
     for number, binding in enumerate(binding_rows):
         for position, name in enumerate(binding.indexes):

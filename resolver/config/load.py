@@ -26,11 +26,6 @@ Shape = TypeVar("Shape", bound=msgspec.Struct)
 _LARGEST = 8 * 1024 * 1024
 _LONGEST = 80  # characters of a line that is shown
 _UTF_8 = "save it as UTF-8, or convert it: iconv -f GB18030 -t UTF-8 OLD > NEW"
-# What helps with the commonest of tomli's messages.
-_SYNTAX = {
-    "Invalid value": 'a string is in plain quotes: key = "value"',
-    "Unclosed": "a comma or closing bracket is missing before this",
-}
 
 
 class Document(TomlText, Generic[Shape], frozen=True, dict=True):
@@ -70,7 +65,6 @@ def read_text(text: str, shape: type[Shape], name: str) -> Document[Shape]:
             "the file is not valid TOML",
             where=f"{name}:{error.lineno}",
             why=f"{error.msg}; column {error.colno}" + (f" of: {line[:_LONGEST]}" if line else ""),
-            hint=next((hint for begin, hint in _SYNTAX.items() if error.msg.startswith(begin)), ""),
         ) from None
     except (ValueError, RecursionError):
         why = "it is nested too deeply, or has a number with thousands of digits"

@@ -92,7 +92,7 @@ def test_marks_and_line_ends_of_windows_are_no_mistake(tmp_path: Path) -> None:
             STACK + "[[index]]\nname = 'mine'\nurl = https://me:s3cret@h/simple\n",
             (
                 "the file is not valid TOML\n  at matrices/stacks/s.toml:18\n"
-                "  Invalid value; column 7 of: url = https://h/simple\n"
+                "  Invalid value; column 7 of: url = https://h/simple"
             ),
         ),
     ],
@@ -123,7 +123,7 @@ BUILDS = '[[fact.builds]]\npackage = "a"\nreason = "r"\nrequires-from = "r.txt"\
         ("[target]", '[check]\nimports = ["import os"]\n[target]', "`import os` is not the name of a module"),
         ("[target]", '[[recorded]]\nsha256 = "abc"\n[target]', "`abc` is not a sha256: 64 hexadecimal digits"),
         ("[target]", '[[fact.builds]]\nlabel = "+E"\n[target]', "`+E` is not a local version label"),
-        ("[target]", f"{DEFAULTS}{BUILDS}[target]", "`torch` is not a component of the target"),
+        ("[target]", f"{DEFAULTS}{BUILDS}[target]", "`when` cannot be used"),
         ("[target]", "[policy]\nprereleases = true\n[target]", "`prereleases` cannot be used"),
         ("[target]", "[policy]\nexclude-newer = '2026-01-31'\n[target]", "`exclude-newer` cannot be used"),
         ("[target]", "[policy]\nexclude-newer = 20260131\n[target]", "`exclude-newer` cannot be used"),
@@ -189,14 +189,14 @@ TWICE = '[[excludes]]\nid = "one"\nreason = "broken"\n'
             {"stack": STACK.replace('"verl"', '"soc != 910b3"')},
             (
                 "`910B3` is not a known SoC family\n  at matrices/stacks/s.toml:6: stack.requires[1]\n"
-                "hint: did you mean `A2`? known are 310P, A2, A3"
+                "hint: known are 310P, A2, A3"
             ),
         ),
         (
             {"facts": FACTS.replace("cann in 8.5.0 | 8.5.1", "soc in A3 | 910B3")},
             (
                 "`910B3` is not a known SoC family\n  at matrices/facts/verl.toml:8: requires[0].needs[1]\n"
-                "hint: did you mean `A2`? known are 310P, A2, A3"
+                "hint: known are 310P, A2, A3"
             ),
         ),
         (
@@ -221,8 +221,7 @@ TWICE = '[[excludes]]\nid = "one"\nreason = "broken"\n'
             {"stack": STACK.replace('"numpy<2"', "\"numpy<2 ; sys_platform ~= '1'\"")},
             (
                 'the marker of `numpy<2 ; sys_platform ~= "1"` cannot be evaluated\n  at matrices/stacks/s.toml:5\n'
-                "  Undefined <Op('~=')> on 'linux' and '1'.\n"
-                "hint: a marker compares a variable of PEP 508 with a text, such as `python_version < '3.12'`"
+                "  Undefined <Op('~=')> on 'linux' and '1'."
             ),
         ),
         (
@@ -251,8 +250,7 @@ TWICE = '[[excludes]]\nid = "one"\nreason = "broken"\n'
             (
                 "index `huawei` needs a url\n  at matrices/stacks/s.toml:17: index[0].name\n"
                 "  `pypi` is the index that pip on this machine is configured with; every other index "
-                "needs an address\n"
-                'hint: add url = "https://HOST/simple"'
+                "needs an address"
             ),
         ),
     ],
