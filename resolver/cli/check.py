@@ -105,8 +105,7 @@ def command(run: Settings, stacks: tuple[str, ...], upstream: bool, facts_days: 
 class _Found:
     """The result for one target of a stack, as named on the command line; for a whole stack if it cannot be read.
 
-    `row` is for --json, `state` for people.
-    An `unreadable` lock has to be made from nothing; `mend` is to be done before locking again.
+    `row` is for --json, `state` for people; `hint` says what to do about a lock that cannot be read.
     """
 
     stack: str
@@ -114,8 +113,7 @@ class _Found:
     state: Message
     status: int
     lines: Sequence[str] = ()
-    unreadable: bool = False
-    mend: str = ""
+    hint: str = ""
 
 
 def _found(
@@ -125,17 +123,12 @@ def _found(
     target = problem.target.name
     folder = run.locks / problem.stack.name / target
     stale: Message | None = None
-    mend, lock = "", None
+    hint, lock = "", None
     try:
         lock = lock_file.read_own(folder)
     except InputError as error:
         stale = text(f"{error.message}: {error.why}" if error.why else error.message)
-        if isinstance(error, lock_file.Merged):
-            stale = message("state.merge-conflict")
-            mend = lock_file.take_ours(folder)
-        elif isinstance(error, lock_file.Withheld):
-            mend = f"{error.where}: {error.hint}"
-    unreadable = stale is not None and not mend
+        hint = f"{error.where}: {error.hint}"
     reported, cutoff = lock_folder.reported(folder) if lock is None else ("", lock.exclude_newer)
     if cutoff and problem.policy.exclude_newer is None:  # it was given on the command line
         again = compile_problems(inputs, exclude_newer=dt.datetime.fromisoformat(cutoff))
@@ -153,7 +146,7 @@ def _found(
         stale = message("state.altered")
     told = translate(stale, "en") if stale else ""
     row = {"stack": problem.stack.name, "target": target, "stale": told, "state": told or translate(state, "en")}
-    found = _Found(stack, row, stale or state, StaleLock.exit_status if stale else 0, (), unreadable, mend)
+    found = _Found(stack, row, stale or state, StaleLock.exit_status if stale else 0, (), hint)
     return found if lock is None or days is None else _with_upstream(found, problem, lock, days, catalogs, run)
 
 
@@ -214,13 +207,10 @@ def _say(seen: Sequence[_Found], language: Language, *, together: bool) -> None:
 
 
 def _tell_hints(found: Sequence[_Found], run: Settings) -> None:
-    """Print the commands that lock stale stacks again; those with an unreadable lock have to be locked from scratch."""
-    commands = [one.mend for one in found if one.mend]
-    lost = {one.stack for one in found if one.unreadable}
-    stale = dict.fromkeys(one.stack for one in found if one.row["stale"])
-    if names := [name for name in stale if name not in lost]:
-        commands.append(run.command("lock", *names))
-    if names := [name for name in stale if name in lost]:
-        commands.append(run.command("lock", *names, "--upgrade"))
-    for command in commands:
-        tell(translate("cli.hint", run.language, command=command))
+    """Print what to do about locks that cannot be read, and the command that locks the other stale stacks again."""
+    hints = [one.hint for one in found if one.hint]
+    unreadable = {one.stack for one in found if one.hint}
+    if names := dict.fromkeys(one.stack for one in found if one.row["stale"] and one.stack not in unreadable):
+        hints.append(run.command("lock", *names))
+    for hint in hints:
+        tell(translate("cli.hint", run.language, command=hint))

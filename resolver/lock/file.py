@@ -37,14 +37,6 @@ _HEADER = """\
 """
 
 
-class Merged(InputError):
-    """The lock has the conflict markers of a merge."""
-
-
-class Withheld(InputError):
-    """The operating system does not let a lock be read, whatever is in it. Its pins need not be lost."""
-
-
 def dump(lock: Lock) -> str:
     """The text of lock.toml."""
     text = tomli_w.dumps(_tidy(msgspec.to_builtins(lock)), multiline_strings=False)
@@ -62,13 +54,8 @@ def read_own(folder: Path) -> Lock | None:
     return lock
 
 
-def take_ours(folder: Path) -> str:
-    """The command for a lock whose merge is in conflict: one side's files, from which the lock can be made again."""
-    return f"git checkout --ours -- {shlex.quote(str(folder))}"
-
-
 def read(folder: Path) -> Lock | None:
-    """The lock in a folder; None if there is none. Raises InputError if it cannot be read, `Withheld` if not at all."""
+    """The lock in a folder; None if there is none. Raises InputError if it cannot be read."""
     text = ""
     try:
         text = files.read_text(folder / NAME, _LARGEST)
@@ -85,13 +72,12 @@ def read(folder: Path) -> Lock | None:
         return None
     except OSError as error:
         instead = "move what is there out of the way, or choose another folder with --locks DIR"
-        hint = files.advice(error.errno) or instead
-        why = error.strerror or str(error)
-        raise Withheld("the lock cannot be read", where=str(folder / NAME), why=why, hint=hint) from None
+        raise files.refusal(error, "the lock cannot be read", folder / NAME, instead) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:  # also of TOML and msgspec
         if isinstance(error, tomli.TOMLDecodeError) and _MARKER.search(text):
-            hint = f"{take_ours(folder)}, then lock again: pins that still fit are kept"
-            raise Merged("the lock has the conflict markers of a merge", where=str(folder / NAME), hint=hint) from None
+            hint = f"git checkout --ours -- {shlex.quote(str(folder))}, then lock again: pins that still fit are kept"
+            what = "the lock has the conflict markers of a merge"
+            raise InputError(what, where=str(folder / NAME), hint=hint) from None
         raise _unreadable(folder, str(error)) from None
 
 
