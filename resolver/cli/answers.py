@@ -27,7 +27,7 @@ from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
 
 if TYPE_CHECKING:
-    from resolver.cli.session import Session
+    from resolver.cli.lock import Session
 
 
 def solved(universe: Universe, kept: Preferences, tick: Tick) -> Lock | Refutation:

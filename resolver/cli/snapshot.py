@@ -11,8 +11,8 @@ from resolver.cli import options
 from resolver.cli.answers import explained, solved
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import Page, tell
+from resolver.cli.lock import Session
 from resolver.cli.options import Settings, settings
-from resolver.cli.session import Session
 from resolver.cli.stacks import named
 from resolver.config.load import find_stack, load
 from resolver.errors import InputError
