@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 
 import msgspec
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
@@ -153,12 +154,10 @@ def archives_of(project: NormalizedName, facts: Sequence[Fact], offers: Offers) 
                 yield file, paths[version]
 
 
-def read_all(
-    found: Sequence[tuple[File, list[str]]], known: Iterable[Reading], offers: Offers, tell: Callable[[str], None]
-) -> Iterator[Reading]:
+def read_all(found: Iterable[tuple[File, list[str]]], known: Iterable[Reading], catalog: Catalog) -> Iterator[Reading]:
     """The contents of each archive. Those `known` are not read again; unreadable ones are left out.
 
-    `tell` is called for each one that is read. Raises IndexFailure.
+    Raises IndexFailure.
     """
     rows = {row.sha256: row for row in known}
     for file, paths in found:
@@ -166,10 +165,5 @@ def read_all(
         if row is not None and row.file == file.filename and set(paths) <= row.texts.keys():
             yield row
             continue
-        tell(file.filename)
-        try:
-            archive = offers.catalog.archive(file)
-            texts = {path: offers.catalog.member(file, path) for path in paths}
-        except UnusableFile:
-            continue  # reported when locking
-        yield reading(file, archive, texts)
+        with suppress(UnusableFile):  # reported when locking
+            yield reading(file, catalog.archive(file), {path: catalog.member(file, path) for path in paths})

@@ -81,11 +81,10 @@ def explained(refutation: Refutation, inputs: Inputs, session: Session) -> Expla
         return opened.enter_context(closing(catalogs.beside(problem)))
 
     def tell_way(changes: tuple[Change, ...]) -> None:
-        way = translate(changes_sentence(changes), progress.language)
-        progress.label(translate("cli.first-way-out", progress.language, way=way, **of))
+        progress.label("cli.first-way-out", way=changes_sentence(changes), **of)
 
     catalogs.require_an_index(universe)
-    progress.label(translate("cli.ways-out", progress.language, **of))
+    progress.label("cli.ways-out", **of)
     clock = Clock(run.seconds, progress.solving)
     with ExitStack() as opened:
         found = explanation_of(

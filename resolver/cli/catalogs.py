@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -24,7 +24,7 @@ from resolver.index.store.readings import Readings
 from resolver.model import text
 from resolver.model.dependency import Kind
 from resolver.model.message import message
-from resolver.model.problem import PYPI, Problem
+from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 
 if TYPE_CHECKING:
@@ -96,12 +96,11 @@ class Catalogs:
         If the stack asks for one or two projects there, those that facts are about are looked up as well.
         """
         problem = universe.problem
-
-        def by_index(names: Iterable[NormalizedName]) -> Mapping[str, list[NormalizedName]]:
-            found = defaultdict[str, list[NormalizedName]](list)
-            for name in sorted(set(names) - universe.sources.keys()):
+        lines = {text.name(edge.package.name) for edge in universe.roots() if edge.package.kind is Kind.PROJECT}
+        asked, others = defaultdict[str, list[NormalizedName]](list), defaultdict[str, list[NormalizedName]](list)
+        for found, names in ((asked, lines), (others, {fact.package for fact in problem.facts})):
+            for name in sorted(names - universe.sources.keys()):
                 found[problem.indexes.binding(name, problem.target.platform).indexes[0]].append(name)
-            return found
 
         def may_have(index: str, name: NormalizedName) -> bool:
             try:
@@ -110,19 +109,15 @@ class Catalogs:
                 return True
             return index in project.unreachable or any(page.index == index for page in project.ordered.lookup.pages)
 
-        others = by_index(fact.package for fact in problem.facts)
-        asked = by_index(text.name(edge.package.name) for edge in universe.roots() if edge.package.kind is Kind.PROJECT)
-        for index, names in asked.items():
-            tried = [*names, *others[index][: max(0, _SEVERAL - len(names))]]
+        for index, wanted in asked.items():
+            tried = [*wanted, *others[index][: max(0, _SEVERAL - len(wanted))]]
             if len(tried) >= _SEVERAL and not any(may_have(index, name) for name in tried):
                 row = problem.indexes.indexes.get(index)
-                own = "pip's own is shown by `pip config get global.index-url`"
-                stated = f"It is in the [[index]] row of `{index}`"
                 raise IndexFailure(
                     f"Index `{index}` has nothing that the stack asks for.",
                     where=without_secrets((row.url if row else "") or self.pool.pip.index_url),
-                    why=f"It answered that it has no page of {', '.join(names)}.",
-                    hint=f"does it end in /simple? {own if index == PYPI else stated}",
+                    why=f"It answered that it has no page of {', '.join(wanted)}.",
+                    hint="does its address end in /simple? that of `pypi` is pip's: pip config get global.index-url",
                 )
 
     def live(self, problem: Problem) -> LiveCatalog:

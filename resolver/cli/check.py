@@ -21,7 +21,7 @@ from resolver.cli.options import ALL, Settings, settings
 from resolver.cli.stacks import chosen, locked, unknown
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs, load
-from resolver.errors import ChangedUpstream, IndexFailure, InputError, StaleLock, shown
+from resolver.errors import CHANGED_UPSTREAM, IndexFailure, InputError, StaleLock, shown
 from resolver.i18n import translate
 from resolver.json_text import json_text
 from resolver.lock import file as lock_file
@@ -29,7 +29,6 @@ from resolver.lock import folder as lock_folder
 from resolver.model.lock import Lock
 from resolver.model.message import Message, message, text
 from resolver.model.problem import Problem
-from resolver.model.text import Language
 from resolver.report.rendering import render
 from resolver.report.upstream import change_lines, compared_json, old_facts
 
@@ -38,7 +37,7 @@ _STATUS = {
     0: "current",
     IndexFailure.exit_status: "out-of-reach",
     StaleLock.exit_status: "stale",
-    ChangedUpstream.exit_status: "changed",
+    CHANGED_UPSTREAM: "changed",
 }
 
 
@@ -86,7 +85,7 @@ def command(run: Settings, stacks: tuple[str, ...], upstream: bool, facts_days: 
                 row = {"stack": name, "target": "", "stale": "", "state": told.message, **told.parts()}
                 seen = [_Found(name, row, text(told.message), told.exit_status)]
             if not run.as_json:
-                _say(seen, run.language, together=len(names) > 1 and days is None)
+                _say(seen, run, together=len(names) > 1 and days is None)
             found += seen
     status = max((one.status for one in found), default=0)
     if run.as_json:
@@ -160,13 +159,13 @@ def _with_upstream(
     if catalogs is None:
         lines = [translate(old_facts(old, days), run.language)] if old else []
         return replace(found, row=row, lines=lines)
-    run.progress.label(translate("cli.asking-indexes", run.language, stack=lock.stack, target=lock.target.name))
+    run.progress.label("cli.asking-indexes", stack=lock.stack, target=lock.target.name)
     with closing(catalogs.live(structs.replace(problem, indexes=as_locked(lock, problem.indexes)))) as catalog:
         compared = compare(lock, catalog)
     run.progress.clear()
     status = IndexFailure.exit_status if compared.out_of_reach else 0
     if any(map(is_grave, compared.changes)):
-        status = ChangedUpstream.exit_status
+        status = CHANGED_UPSTREAM
     return replace(
         found,
         row={**row, "upstream": compared_json(compared)},
@@ -175,33 +174,18 @@ def _with_upstream(
     )
 
 
-def _say(seen: Sequence[_Found], language: Language, *, together: bool) -> None:
+def _say(seen: Sequence[_Found], run: Settings, *, together: bool) -> None:
     """Print a line for each target of a stack, or one for all where they are alike; or that it cannot be read."""
-    if together and len(seen) > 1 and len({one.state for one in seen}) == 1:
-        row = seen[0].row
-        tell(
-            translate(
-                "cli.checked-alike",
-                language,
-                stack=row["stack"],
-                count=len(seen),
-                state=shown(translate(seen[0].state, language)),
-            )
-        )
+    states = [shown(translate(one.state, run.language)) for one in seen]
+    if together and len(seen) > 1 and len(set(states)) == 1:
+        run.tell("cli.checked-alike", stack=seen[0].row["stack"], count=len(seen), state=states[0])
         return
-    for one in seen:
-        stack, state = shown(one.row["stack"]), shown(translate(one.state, language))
-        if one.row["target"]:
-            tell(translate("cli.checked", language, stack=stack, target=one.row["target"], state=state))
+    for one, state in zip(seen, states, strict=True):
+        stack, target = shown(one.row["stack"]), one.row["target"]
+        if target:
+            run.tell("cli.checked", stack=stack, target=target, state=state)
         else:
-            tell(
-                translate(
-                    "cli.checked-not",
-                    language,
-                    stack=stack,
-                    failed=translate("cli.row-failed", language, message=state),
-                )
-            )
+            run.tell("cli.checked-not", stack=stack, failed=message("cli.row-failed", message=state))
         for line in one.lines:
             tell(f"  {line}")
 
@@ -213,4 +197,4 @@ def _tell_hints(found: Sequence[_Found], run: Settings) -> None:
     if names := dict.fromkeys(one.stack for one in found if one.row["stale"] and one.stack not in unreadable):
         hints.append(run.command("lock", *names))
     for hint in hints:
-        tell(translate("cli.hint", run.language, command=hint))
+        run.tell("cli.hint", command=hint)

@@ -86,7 +86,7 @@ def command(run: Settings, stack: str, package: str | None, letter: str | None) 
             tell("\n" + "".join(difflib.unified_diff(old, new, str(original), str(path))))
             name = path.stem if path.parent == run.matrices / "stacks" else str(path)
             locked = shlex.join([name, *(run.folders if catalogs.used_snapshot else run.again)])
-            tell(translate(next_step, run.language, path=path, stack=locked))
+            run.tell(next_step, path=path, stack=locked)
     if fix is not None:
         return 0
     return max((UNDECIDED if answer.awaited else CONFLICT for _, answer in conflicts), default=0)
@@ -119,7 +119,7 @@ def _answer(job: Job, wanted: Requirement | None, session: Session) -> Explanati
             None if wanted is None else why(answer, universe, wanted, Clock(session.settings.seconds, progress.solving))
         )
 
-    progress.label(translate("cli.solving", language, stack=problem.stack.name, target=problem.target.name))
+    progress.label("cli.solving", stack=problem.stack.name, target=problem.target.name)
     answer = session.catalogs.ask(problem, solve)
     match answer:
         case Explanation():

@@ -23,8 +23,7 @@ from resolver.cli.console import tell
 from resolver.cli.options import ALL, Settings, settings
 from resolver.config.compile import compile_problems
 from resolver.config.load import load, readings_folder, stack_names
-from resolver.errors import ChangedUpstream, IndexFailure, InputError, did_you_mean
-from resolver.i18n import translate
+from resolver.errors import CHANGED_UPSTREAM, IndexFailure, InputError, did_you_mean
 from resolver.index.git import Repositories
 from resolver.index.store import readings
 from resolver.index.store.cache import default_folder
@@ -34,7 +33,7 @@ from resolver.model.fact import Fact, Sources
 from resolver.model.problem import Problem
 from resolver.report.upstream import fact_json, fact_line, facts_summary
 
-_STATUS = {0: "held", IndexFailure.exit_status: "out-of-reach", ChangedUpstream.exit_status: "contradicted"}
+_STATUS = {0: "held", IndexFailure.exit_status: "out-of-reach", CHANGED_UPSTREAM: "contradicted"}
 
 
 @click.group("facts", invoke_without_command=True)
@@ -75,7 +74,7 @@ def check(run: Settings, names: tuple[str, ...], every_line: bool, facts_days: i
                 looked_up = dict.fromkeys(name for fact in facts for name in projects_of(fact))
                 catalog.expect((name, SpecifierSet()) for name in looked_up)
                 for fact in facts:
-                    progress.label(translate("cli.looking-at", language, fact=fact.id))
+                    progress.label("cli.looking-at", fact=fact.id)
                     judged = judge(fact, offers, repositories)
                     found.append(judged)
                     old = (today - fact.checked).days > days
@@ -97,7 +96,7 @@ def check(run: Settings, names: tuple[str, ...], every_line: bool, facts_days: i
         tell(facts_summary(every, "", language))
     if quiet := len(every) - printed:
         arguments = shlex.join(["--all", *names, *run.folders])
-        tell(translate("cli.facts-left-out", language, quiet, arguments=arguments))
+        run.tell("cli.facts-left-out", count=quiet, arguments=arguments)
     return status
 
 
@@ -116,12 +115,12 @@ def read(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
     names = map(text.name, projects) if projects else sorted({fact.package for fact in every})
     with closing(Catalogs(run, readings=False)) as catalogs:
         for name in names:
+            run.progress.label("cli.looking-at", fact=name)
             for problem, facts in list(_wanted([name], run.matrices))[:1]:
                 with closing(catalogs.live(problem)) as catalog:
                     offers = Offers(problem, catalog)
                     found = list(archives_of(name, facts, offers))
-                    known = [] if anew else readings.read(folder, name)
-                    rows = list(read_all(found, known, offers, lambda file: run.progress.label(f"reading {file}")))
+                    rows = list(read_all(found, [] if anew else readings.read(folder, name), catalog))
                 run.progress.clear()
                 try:
                     if rows:
@@ -136,7 +135,7 @@ def read(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
 
 def _status(judged: Judged) -> int:
     if judged.verdict in (Verdict.CONTRADICTED, Verdict.GONE):
-        return ChangedUpstream.exit_status
+        return CHANGED_UPSTREAM
     return IndexFailure.exit_status if any(one.saying is Saying.FAILED for one in judged.remarks) else 0
 
 

@@ -220,7 +220,7 @@ class Session:
     def _outcome(self, job: Job) -> _Outcome:
         stack, target = job.problem.stack.name, job.problem.target.name
         progress = self.settings.progress
-        progress.label(translate("cli.locking", progress.language, stack=stack, target=target))
+        progress.label("cli.locking", stack=stack, target=target)
         began = time.monotonic()
         found = _attempt(partial(self._answer, job))
         return _Outcome(
@@ -345,7 +345,7 @@ def _tell_failures(outcomes: Sequence[_Outcome], language: Language) -> None:
             case ResolverError() as error:
                 who = outcome.stack
                 if outcome.target:
-                    who = translate("cli.failure-of", language, stack=outcome.stack, target=outcome.target)
+                    who = translate("cli.for", language, stack=outcome.stack, target=outcome.target)
                 complain(f"{who}: error: {error}" if len(outcomes) > 1 else f"error: {error}")
             case Lock():
                 pass

@@ -55,7 +55,7 @@ def _record(stack: str, run: Settings) -> None:
         recording = Recording(job.problem.target for job in jobs)
         for job in jobs:
             problem = job.problem
-            progress.label(f"{name} for {problem.target}")
+            progress.label("cli.locking", stack=name, target=problem.target.name)
             with closing(catalogs.asking(problem)) as asked:
                 catalog = RecordingCatalog(asked, problem.target.platform, recording)
                 kept_with_lock = [] if job.previous is None else [KEEP_ALL.keep(job.previous)]

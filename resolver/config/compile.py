@@ -130,7 +130,7 @@ def _relaxed(document: Document[StackFile], facts: tuple[Fact, ...]) -> Iterator
     for number, row in enumerate(document.content.relax):
         fact = known.get(row.fact)
         if fact is None:
-            raise document.unknown("fact", row.fact, known, "relax", number, "fact")
+            raise document.unknown("there is no fact", row.fact, known, "relax", number, "fact")
         if fact.strength is Strength.ENFORCED:
             raise InputError(
                 f"the fact `{fact.id}` cannot be relaxed",
@@ -157,7 +157,7 @@ def _named_practices(document: Document[StackFile], facts: tuple[Fact, ...]) -> 
         return ()
     for number, name in enumerate(names):
         if name not in known:
-            raise document.unknown("practice", name, known, "stack", "practices", number)
+            raise document.unknown("there is no practice", name, known, "stack", "practices", number)
     return names
 
 
@@ -320,7 +320,7 @@ def _compile_indexes(
     for number, binding in enumerate(binding_rows):
         for position, name in enumerate(binding.indexes):
             if name not in indexes:
-                raise document.unknown("index", name, indexes, "binding", number, "indexes", position)
+                raise document.unknown("there is no index", name, indexes, "binding", number, "indexes", position)
     bindings: dict[_Path, Binding] = {
         ("binding", number): Binding(**asdict(row)) for number, row in enumerate(binding_rows)
     }

@@ -6,7 +6,7 @@ a field's key nor one of its own types, and its errors have no place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta, timezone
 from enum import Enum
 from functools import lru_cache, partial
@@ -21,7 +21,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
 from resolver.config.lines import Path, TomlText, named
-from resolver.errors import InputError, did_you_mean, without_secrets
+from resolver.errors import InputError
 from resolver.model import text as texts
 from resolver.model.annotations import (
     ALONE,
@@ -161,8 +161,7 @@ def decode(kind: Any, value: Any, text: TomlText, path: Path = ()) -> Any:
         table, keys = _checked(dict, value, text, path), _keys(kind)
         for key in table:
             if key not in keys:
-                hint = _hint(key, keys, "known keys are")
-                raise InputError(without_secrets(f"unknown key `{key}`"), where=text.place(*path, key), hint=hint)
+                raise text.unknown("unknown key", key, keys, *path, key)
         return _struct(kind, table, text, path)
     return _checked(kind, value, text, path)
 
@@ -219,9 +218,7 @@ def _keys(kind: type[msgspec.Struct]) -> dict[str, bool]:
 
 def _choice(options: Sequence[Any], value: Any, text: TomlText, path: Path) -> Any:
     if _checked(type(options[0]), value, text, path) not in options:
-        known = sorted(map(str, options))
-        what = without_secrets(f"`{value}` is not a value of {named(path)}")
-        raise InputError(what, where=text.place(*path), hint=_hint(str(value), known, "it may be"))
+        raise text.unknown(f"{named(path)} cannot be", value, options, *path)
     return value
 
 
@@ -245,7 +242,3 @@ def _checked(kind: Any, value: Any, text: TomlText, path: Path) -> Any:
 
 def _unusable(text: TomlText, path: Path, why: str) -> InputError:
     return InputError(f"{named(path)} cannot be used", where=text.place(*path), why=why)
-
-
-def _hint(word: str, known: Iterable[str], what: str) -> str:
-    return f"{did_you_mean(word.lower(), known, '')} {what} {', '.join(known)}".lstrip()

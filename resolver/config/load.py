@@ -223,7 +223,7 @@ def _fact_paths(stack: Document[StackFile], matrices: Path) -> tuple[list[Path],
     known = {path.stem: path for path in _listed(folder)}
     for number, name in enumerate(names or ()):
         if name not in known:
-            raise stack.unknown("facts file", name, known, "stack", "facts", number)
+            raise stack.unknown("there is no facts file", name, known, "stack", "facts", number)
     used = [path for name, path in known.items() if names is None or name in names]
     return used, [path for path in known.values() if path not in used]
 

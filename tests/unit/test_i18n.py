@@ -23,7 +23,9 @@ CATALOGUES = {language: polib.pofile(str(ROOT / "locale" / f"{language}.po")) fo
 CHINESE = r"[\u4e00-\u9fff]"
 # A code, or the beginning of those that are put together, anywhere, and where it is certainly one
 CODE = re.compile(r"""["']([a-z]+\.[a-z0-9+.-]*)(?:["'{]| ~)""")
-TOLD = re.compile(r"""(?:\b(?:translate|message|about|joined)\(\s*f?|last(?:: str )?=\s*)["']([^"'{]+)""")
+TOLD = re.compile(
+    r"""(?:\b(?:translate|message|about|joined|run.tell|label)\(\s*f?|last(?:: str )?=\s*)["']([^"'{]+)"""
+)
 SCRIPT = re.compile(r"(?:message|failure)\('([a-z-]+)'")  # in a template of a script
 CODES = sorted(entry.msgid for entry in CATALOGUES["en"])
 

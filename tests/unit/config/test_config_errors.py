@@ -87,7 +87,7 @@ def test_marks_and_line_ends_of_windows_are_no_mistake(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        (STACK.replace("linux-aarch64", "https://me:s3cret@h"), "`https://h` is not a value of `platform`\n"),
+        (STACK.replace("linux-aarch64", "https://me:s3cret@h"), "`platform` cannot be `https://h`\n"),
         (
             STACK + "[[index]]\nname = 'mine'\nurl = https://me:s3cret@h/simple\n",
             (
@@ -130,7 +130,7 @@ BUILDS = '[[fact.builds]]\npackage = "a"\nreason = "r"\nrequires-from = "r.txt"\
         ("[target]", "[policy]\nexclude-newer = 0001-01-01T00:00:00+23:59\n[target]", "`exclude-newer` cannot be used"),
         ("[target]", "[[fact.excludes]]\nversions = []\n[target]", "`versions` cannot be used"),
         ("[target]", "[[fact.exports]]\nenv = {}\n[target]", "`env` cannot be used"),
-        ("[target]", "[[fact.warns]]\nlast = 10\n[target]", "`10` is not a value of `last`"),
+        ("[target]", "[[fact.warns]]\nlast = 10\n[target]", "`last` cannot be `10`"),
         ("[target]", '[[fact.warns]]\nchecked = "2026-1-1"\n[target]', "`checked` cannot be used"),
     ],
 )
