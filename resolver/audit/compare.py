@@ -6,7 +6,7 @@ Today is a parameter: nothing here reads a clock.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -16,7 +16,7 @@ from resolver.errors import ResolverError
 from resolver.index.locked_files import expect_pins, files_by_name, page_of
 from resolver.index.protocol import Catalog
 from resolver.model import text
-from resolver.model.lock import Lock, LockedPin
+from resolver.model.lock import Lock, LockedFact, LockedPin
 from resolver.model.problem import Binding, Indexes
 from resolver.model.release import ACTIVE, QUARANTINED, File, Page
 
@@ -91,17 +91,10 @@ def is_grave(change: Change) -> bool:
             return False
 
 
-class Old(msgspec.Struct, frozen=True):
-    """A fact that was checked long ago."""
-
-    id: str
-    checked: dt.date
-
-
-def older(facts: Iterable[tuple[str, dt.date]], today: dt.date, days: int) -> tuple[Old, ...]:
-    """Facts checked more than `days` ago, the oldest first."""
-    found = (Old(fact, checked) for fact, checked in facts if (today - checked).days > days)
-    return tuple(sorted(found, key=lambda old: (old.checked, old.id)))
+def older(lock: Lock, today: dt.date, days: int) -> tuple[LockedFact, ...]:
+    """The facts of a lock that were checked more than `days` ago, the oldest first."""
+    found = (fact for fact in lock.fact if (today - dt.date.fromisoformat(fact.checked)).days > days)
+    return tuple(sorted(found, key=lambda fact: (fact.checked, fact.id)))
 
 
 class OutOfReach(msgspec.Struct, frozen=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from enum import Enum
+from functools import partial
 
 import msgspec
 from packaging.requirements import InvalidRequirement
@@ -21,9 +22,11 @@ from resolver.index.sources import trust_in
 from resolver.model import fact as model
 from resolver.model import text
 from resolver.model.fact import Fact, Need
-from resolver.model.message import Message
+from resolver.model.message import Message, message
 from resolver.model.release import File
 from resolver.model.requirement import ComponentRequirement, Requirement
+
+FAILED = "upstream.remark-failed"  # the code where an index was out of reach
 
 
 class Verdict(Enum):
@@ -36,58 +39,11 @@ class Verdict(Enum):
     UNCHECKED = "unchecked"
 
 
-class Saying(Enum):
-    """A kind of finding, and the verdict that follows from it."""
-
-    # contradicted: an index says otherwise
-    CLASHES = "clashes", Verdict.CONTRADICTED  # metadata and the fact leave no release of the other project
-    DIFFERS = "differs", Verdict.CONTRADICTED  # an archive does not require what the fact says
-    ASKS = "asks", Verdict.CONTRADICTED  # metadata requires what the fact keeps apart
-    IDLE = "idle", Verdict.CONTRADICTED  # what the fact drops is not required
-    NEEDLESS = "needless", Verdict.CONTRADICTED  # metadata permits everything that a practice does
-    NO_ARCHIVE = "no-archive", Verdict.CONTRADICTED
-    NO_MEMBER = "no-member", Verdict.CONTRADICTED
-    NO_EXTRA = "no-extra", Verdict.CONTRADICTED
-    GIT_DIFFERS = "git-differs", Verdict.CONTRADICTED
-    # gone: it is about something that does not exist
-    NO_PROJECT = "no-project", Verdict.GONE
-    NO_RELEASE = "no-release", Verdict.GONE
-    # unmet: it may well be right, but then no lock can have the release
-    NOTHING_FITS = "nothing-fits", Verdict.UNMET
-    # holds: whatever can be compared agrees
-    SILENT = "silent", Verdict.HOLDS  # metadata says nothing about it, which is why there is a fact
-    AGREES = "agrees", Verdict.HOLDS
-    SAYS_SO = "says-so", Verdict.HOLDS  # metadata says it itself, so the fact repeats it
-    APART = "apart", Verdict.HOLDS
-    REPLACED = "replaced", Verdict.HOLDS
-    ARCHIVE = "archive", Verdict.HOLDS
-    SAME = "same", Verdict.HOLDS
-    THERE = "there", Verdict.HOLDS
-    BEYOND = "beyond", Verdict.HOLDS  # the index has releases that the fact is not about
-    GIT_AGREES = "git-agrees", Verdict.HOLDS
-    # unchecked: no index can tell
-    FAILED = "failed", Verdict.UNCHECKED
-    PASSED_OVER = "passed-over", Verdict.UNCHECKED  # an index that may be skipped was skipped
-    UNREADABLE = "unreadable", Verdict.UNCHECKED
-    NOT_STATIC = "not-static", Verdict.UNCHECKED
-    MACHINE = "machine", Verdict.UNCHECKED
-    ORDER = "order", Verdict.UNCHECKED
-    MODULE = "module", Verdict.UNCHECKED
-    WARNING = "warning", Verdict.UNCHECKED
-    VARIABLES = "variables", Verdict.UNCHECKED
-    GIT = "git", Verdict.UNCHECKED
-    AT_COMMIT = "at-commit", Verdict.UNCHECKED  # it is about the version that a commit's build gives itself
-
-    def __init__(self, code: str, verdict: Verdict) -> None:
-        self.code = code
-        self.verdict = verdict
-
-
 class Remark(msgspec.Struct, frozen=True):
-    """A finding with its details, which may be texts of indexes."""
+    """A finding, whose values may be texts of indexes, and the verdict that follows from it."""
 
-    saying: Saying
-    values: Mapping[str, str | Message] = msgspec.field(default_factory=dict)
+    verdict: Verdict
+    told: Message
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -99,8 +55,19 @@ class Judged(msgspec.Struct, frozen=True):
     @property
     def verdict(self) -> Verdict:
         """That of the weightiest remark."""
-        return self.remarks[0].saying.verdict
+        return self.remarks[0].verdict
 
+
+def _remark(verdict: Verdict, code: str, **values: object) -> Remark:
+    return Remark(verdict, message(f"upstream.remark-{code}", **values))
+
+
+_contradicted = partial(_remark, Verdict.CONTRADICTED)  # an index says otherwise
+_gone = partial(_remark, Verdict.GONE)  # it is about something that does not exist
+_unmet = partial(_remark, Verdict.UNMET)  # it may well be right, but then no lock can have the release
+_holds = partial(_remark, Verdict.HOLDS)  # whatever can be compared agrees
+_unchecked = partial(_remark, Verdict.UNCHECKED)  # no index can tell
+_WARNING = _unchecked("warning")
 
 _PYTHONS = tuple(Version(f"3.{minor}") for minor in range(6, 21))
 
@@ -108,7 +75,7 @@ _PYTHONS = tuple(Version(f"3.{minor}") for minor in range(6, 21))
 def judge(fact: Fact, offers: Offers, repositories: Repositories) -> Judged:
     """The findings about a fact, the weightiest first. A failing index or repository is a finding, never an error."""
     weights = list(Verdict)
-    found = sorted(_remarks(fact, offers, repositories), key=lambda remark: weights.index(remark.saying.verdict))
+    found = sorted(_remarks(fact, offers, repositories), key=lambda remark: weights.index(remark.verdict))
     return Judged(fact, tuple(found))
 
 
@@ -141,7 +108,7 @@ def _remarks(fact: Fact, offers: Offers, repositories: Repositories) -> Iterator
         if found:
             yield from _of_kind(fact, found, offers)
     except IndexFailure as error:
-        yield Remark(Saying.FAILED, {"why": error.why or error.message})
+        yield Remark(Verdict.UNCHECKED, message(FAILED, why=error.why or error.message))
 
 
 def _sample(fact: Fact, offers: Offers) -> tuple[list[Version], list[Remark]]:
@@ -159,11 +126,11 @@ def _sample(fact: Fact, offers: Offers) -> tuple[list[Version], list[Remark]]:
             lost.append(versions)
     remarks = []
     if at_commits:
-        remarks.append(Remark(Saying.AT_COMMIT, {"releases": f"{fact.package} {some(list(at_commits))}"}))
+        remarks.append(_unchecked("at-commit", releases=f"{fact.package} {some(list(at_commits))}"))
     if lost:
         what = f"{fact.package} {', '.join(map(str, lost))}"
         absent = _absent(fact.package, offers, what if lookup.pages else fact.package)
-        remarks.append(absent or Remark(Saying.NO_RELEASE, {"what": what}))
+        remarks.append(absent or _gone("no-release", what=what))
     return list(found), remarks
 
 
@@ -183,21 +150,21 @@ def _of_kind(fact: Fact, found: Sequence[Version], offers: Offers) -> Iterator[R
             yield from _kept_apart(fact, found, offers)
         case model.After():
             yield from _there(fact.others, offers)
-            yield Remark(Saying.ORDER)
+            yield _unchecked("order")
         case model.Warns():
             yield from _there(_names((*fact.beside, *fact.unless)), offers)
             yield from _extra(fact, found, offers)
-            yield Remark(Saying.WARNING)
+            yield _WARNING
         case model.Excludes() | model.Names():
             versions = offers.versions(fact.package)
-            yield Remark(Saying.THERE, {"releases": some([one for one in versions if fact.speaks_of(one)])})
+            yield _holds("there", releases=some([one for one in versions if fact.speaks_of(one)]))
             beyond = [one for one in versions if not fact.speaks_of(one)]
             if beyond and isinstance(fact, model.Names):
-                yield Remark(Saying.BEYOND, {"releases": some(beyond)})
+                yield _holds("beyond", releases=some(beyond))
         case model.Exports():
-            yield Remark(Saying.VARIABLES)
+            yield _unchecked("variables")
         case model.External():
-            yield Remark(Saying.MACHINE, {"needs": ", ".join(fact.needs)})
+            yield _unchecked("machine", needs=", ".join(fact.needs))
         case model.Sources():
             raise AssertionError("a commit is on no index")
 
@@ -216,7 +183,7 @@ def _needs(fact: Fact, needs: Sequence[Need], found: Sequence[Version], offers: 
             case ComponentRequirement():
                 machine.append(str(need))
     if machine:
-        yield Remark(Saying.MACHINE, {"needs": ", ".join(machine)})
+        yield _unchecked("machine", needs=", ".join(machine))
 
 
 def _each(fact: Fact, found: Sequence[Version], look: Callable[[Version], Remark]) -> Iterator[Remark]:
@@ -224,7 +191,7 @@ def _each(fact: Fact, found: Sequence[Version], look: Callable[[Version], Remark
     agreeing: Remark | None = None
     for version in found:
         remark = _looked(fact, version, look)
-        if remark.saying.verdict is not Verdict.HOLDS:
+        if remark.verdict is not Verdict.HOLDS:
             yield remark
         elif agreeing is None:
             agreeing = remark
@@ -236,7 +203,7 @@ def _looked(fact: Fact, version: Version, look: Callable[[Version], Remark]) -> 
     try:
         return look(version)
     except UnusableFile as error:
-        return Remark(Saying.UNREADABLE, {"release": f"{fact.package} {version}", "why": str(error)})
+        return _unchecked("unreadable", release=f"{fact.package} {version}", why=str(error))
 
 
 def _python(fact: Fact, need: ComponentRequirement, version: Version, offers: Offers) -> Remark:
@@ -247,22 +214,22 @@ def _python(fact: Fact, need: ComponentRequirement, version: Version, offers: Of
         raise UnusableFile(f"{said.python} has an invalid Requires-Python")
     told = {"need": str(need), "file": said.python, "line": f"Python {stated}"}
     if not stated:
-        return Remark(Saying.SILENT, told)
+        return _holds("silent", **told)
     admitted = {python for python in _PYTHONS if stated.contains(python, prereleases=True)}
-    return Remark(_agreement(admitted, {python for python in _PYTHONS if need.allows(python)}), told)
+    return _compared(admitted, {python for python in _PYTHONS if need.allows(python)}, told)
 
 
-def _agreement(admitted: Set[Version], needed: Set[Version]) -> Saying:
+def _compared(admitted: Set[Version], needed: Set[Version], told: Mapping[str, str]) -> Remark:
     """How the versions that metadata admits go with those that a fact does."""
     if not admitted & needed:
-        return Saying.CLASHES
-    return Saying.SAYS_SO if admitted <= needed else Saying.AGREES
+        return _contradicted("clashes", **told)
+    return _holds("says-so" if admitted <= needed else "agrees", **told)
 
 
 def _need(fact: Fact, need: Requirement, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
     fitting = offers.matching(need.name, need.specifier)
     if not fitting:
-        unmet = Remark(Saying.NOTHING_FITS, {"need": str(need), "project": fact.package})
+        unmet = _unmet("nothing-fits", need=str(need), project=fact.package)
         yield _absent(need.name, offers, str(need)) or unmet
     elif not (isinstance(fact, model.Replaces) and need.name in fact.drop):  # the fact overrides it
         yield from _each(fact, found, lambda version: _held_against(fact, need, fitting, version, offers))
@@ -276,9 +243,9 @@ def _held_against(
     own = offers.counting(said, [need.name])
     told = {"need": str(need), "file": said.where, "line": ", ".join(map(str, own))}
     if not own:
-        return Remark(Saying.SILENT, told)
+        return _holds("silent", **told)
     admitted = set.intersection(*(set(offers.matching(need.name, one.specifier)) for one in own))
-    return Remark(_agreement(admitted, set(fitting)), told)
+    return _compared(admitted, set(fitting), told)
 
 
 def _dropped(fact: model.Replaces, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
@@ -287,8 +254,8 @@ def _dropped(fact: model.Replaces, found: Sequence[Version], offers: Offers) -> 
         own = [*offers.counting(said, fact.drop), *offers.stated(fact, version)]
         told = {"file": said.where, "names": ", ".join(fact.drop), "line": ", ".join(map(str, own))}
         if fact.strength is model.Strength.PRACTICE and own and _is_needless(fact, own, offers):
-            return Remark(Saying.NEEDLESS, told)
-        return Remark(Saying.REPLACED if own else Saying.IDLE, told)
+            return _contradicted("needless", **told)
+        return _holds("replaced", **told) if own else _contradicted("idle", **told)
 
     for version in found:
         yield _looked(fact, version, look)
@@ -317,11 +284,11 @@ def _kept_apart(fact: model.Collides | model.Absent, found: Sequence[Version], o
         said = offers.said(fact.package, version)
         own = offers.counting(said, [fact.other])
         told = {"file": said.where, "other": fact.other, "line": ", ".join(map(str, own))}
-        return Remark(Saying.ASKS if own else Saying.APART, told)
+        return _contradicted("asks", **told) if own else _holds("apart", **told)
 
     yield from _each(fact, found, look)
     if isinstance(fact, model.Collides):
-        yield Remark(Saying.MODULE, {"module": fact.module})
+        yield _unchecked("module", module=fact.module)
 
 
 def _extra(fact: model.Warns, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
@@ -329,12 +296,12 @@ def _extra(fact: model.Warns, found: Sequence[Version], offers: Offers) -> Itera
 
     def look(version: Version) -> Remark:
         said = offers.said(fact.package, version)
-        saying = Saying.WARNING if fact.extra in said.lines.extras else Saying.NO_EXTRA
-        return Remark(saying, {"file": said.where, "extra": fact.extra})
+        has_it = fact.extra in said.lines.extras
+        return _WARNING if has_it else _contradicted("no-extra", file=said.where, extra=fact.extra)
 
     for version in found if fact.extra else ():
         remark = _looked(fact, version, look)
-        if remark.saying is not Saying.WARNING:
+        if remark is not _WARNING:
             yield remark
 
 
@@ -351,7 +318,7 @@ def _built_from(fact: model.Builds, offers: Offers) -> Iterator[Remark]:
         without += [version for version, files in zip(found, archives, strict=True) if not files]
         newest |= dict.fromkeys([files[0] for files in archives if files][:1])
     if without:
-        yield Remark(Saying.NO_ARCHIVE, {"releases": f"{fact.package} {some(without)}"})
+        yield _contradicted("no-archive", releases=f"{fact.package} {some(without)}")
     for file in newest:
         yield from _opened(fact, file, offers)
 
@@ -361,18 +328,18 @@ def _opened(fact: model.Builds, file: File, offers: Offers) -> Iterator[Remark]:
     try:
         archive = offers.catalog.archive(file)
     except UnusableFile as error:
-        yield Remark(Saying.UNREADABLE, {"release": file.filename, "why": str(error)})
+        yield _unchecked("unreadable", release=file.filename, why=str(error))
         return
     try:
         offers.catalog.member(file, fact.requires_from)
     except UnusableFile:
-        yield Remark(Saying.NO_MEMBER, told)
+        yield _contradicted("no-member", **told)
         return
     own = {need.name for need in _readable(archive.build_requires or ())}
     if idle := [name for name in fact.build_drop if name not in own]:
-        yield Remark(Saying.IDLE, {"file": file.filename, "names": ", ".join(idle), "line": ""})
+        yield _contradicted("idle", file=file.filename, names=", ".join(idle), line="")
     else:
-        yield Remark(Saying.ARCHIVE, told)
+        yield _holds("archive", **told)
 
 
 def _stated(fact: model.Metadata, version: Version, offers: Offers) -> Remark:
@@ -385,12 +352,12 @@ def _stated(fact: model.Metadata, version: Version, offers: Offers) -> Remark:
     if lines is None and (noted := noted_in(file, offers.catalog)) is not None:
         where, lines = noted.where, noted.lines
     if lines is None:
-        return Remark(Saying.NOT_STATIC, {"file": file.filename})
+        return _unchecked("not-static", file=file.filename)
     own, theirs = _always(map(str, fact.requires)), _always(lines)
     if own == theirs:
-        return Remark(Saying.SAME, {"where": where})
+        return _holds("same", where=where)
     less, more = (", ".join(sorted(lines)) or "-" for lines in (theirs - own, own - theirs))
-    return Remark(Saying.DIFFERS, {"where": where, "theirs": less, "own": more})
+    return _contradicted("differs", where=where, theirs=less, own=more)
 
 
 def _always(lines: Iterable[str]) -> frozenset[str]:
@@ -419,8 +386,8 @@ def _absent(name: NormalizedName, offers: Offers, what: str) -> Remark | None:
     """That an index that may have a project was passed over, or that none has it."""
     lookup = offers.catalog.lookup(name)
     if lookup.unreachable:
-        return Remark(Saying.PASSED_OVER, {"index": ", ".join(lookup.unreachable), "what": what})
-    return None if lookup.pages else Remark(Saying.NO_PROJECT, {"project": name})
+        return _unchecked("passed-over", index=", ".join(lookup.unreachable), what=what)
+    return None if lookup.pages else _gone("no-project", project=name)
 
 
 def _of_commit(fact: model.Sources, repositories: Repositories) -> Remark:
@@ -428,7 +395,7 @@ def _of_commit(fact: model.Sources, repositories: Repositories) -> Remark:
     try:
         trust = trust_in(fact, repositories)
     except ResolverError as error:
-        return Remark(Saying.GIT_DIFFERS, {"address": address, "why": error.why or error.message})
+        return _contradicted("git-differs", address=address, why=error.why or error.message)
     if trust:
-        return Remark(Saying.GIT, {"address": address, "why": trust})
-    return Remark(Saying.GIT_AGREES, {"address": address})
+        return _unchecked("git", address=address, why=trust)
+    return _holds("git-agrees", address=address)

@@ -154,8 +154,8 @@ def _with_upstream(
 ) -> _Found:
     """The same with facts that were checked more than so many days ago, and what the indexes say of the lock."""
     today = dt.datetime.now(tz=dt.timezone.utc).date()
-    old = older(((fact.id, dt.date.fromisoformat(fact.checked)) for fact in lock.fact), today, days)
-    row = {**found.row, "old_facts": [{"id": one.id, "checked": one.checked.isoformat()} for one in old]}
+    old = older(lock, today, days)
+    row = {**found.row, "old_facts": [{"id": one.id, "checked": one.checked} for one in old]}
     if catalogs is None:
         lines = [translate(old_facts(old, days), run.language)] if old else []
         return replace(found, row=row, lines=lines)

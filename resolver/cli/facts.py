@@ -14,7 +14,7 @@ from packaging.specifiers import SpecifierSet
 
 from resolver import files
 from resolver.audit.compare import DAYS
-from resolver.audit.fact_checks import Judged, Saying, Verdict, judge, projects_of
+from resolver.audit.fact_checks import FAILED, Judged, Verdict, judge, projects_of
 from resolver.audit.offers import Offers, archives_of, read_all
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
@@ -136,12 +136,12 @@ def read(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
 def _status(judged: Judged) -> int:
     if judged.verdict in (Verdict.CONTRADICTED, Verdict.GONE):
         return CHANGED_UPSTREAM
-    return IndexFailure.exit_status if any(one.saying is Saying.FAILED for one in judged.remarks) else 0
+    return IndexFailure.exit_status if any(one.told.code == FAILED for one in judged.remarks) else 0
 
 
 def _asks_for_a_look(judged: Judged, failures: set[str]) -> bool:
     """Whether an index contradicts the fact, or failed in a way that is not yet in `failures`, to which it is added."""
-    why = {str(remark.values["why"]) for remark in judged.remarks if remark.saying is Saying.FAILED} - failures
+    why = {str(remark.told.values["why"]) for remark in judged.remarks if remark.told.code == FAILED} - failures
     failures |= why
     return judged.verdict not in (Verdict.HOLDS, Verdict.UNCHECKED) or bool(why)
 

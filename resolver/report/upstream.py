@@ -13,7 +13,6 @@ from resolver.audit.compare import (
     Compared,
     Gone,
     Marked,
-    Old,
     Rehashed,
     Restored,
     Twofold,
@@ -23,6 +22,7 @@ from resolver.audit.compare import (
 from resolver.audit.fact_checks import Judged, Remark, Verdict
 from resolver.errors import shown
 from resolver.i18n import translate
+from resolver.model.lock import LockedFact
 from resolver.model.message import Message, joined, message
 from resolver.model.text import Language
 
@@ -30,7 +30,7 @@ _MARKS: Final = ("archived", "deprecated", "quarantined")
 _SOME: Final = 8  # names on one line
 
 
-def change_lines(compared: Compared, old: Sequence[Old], days: int) -> Iterator[Message]:
+def change_lines(compared: Compared, old: Sequence[LockedFact], days: int) -> Iterator[Message]:
     """A line for each change since a lock was made, grave ones first."""
     yield from map(change_sentence, sorted(compared.changes, key=lambda one: not is_grave(one)))
     if not compared.changes and compared.files:
@@ -47,7 +47,7 @@ def change_lines(compared: Compared, old: Sequence[Old], days: int) -> Iterator[
     yield joined("comma", told + unhashed)
 
 
-def old_facts(old: Sequence[Old], days: int) -> Message:
+def old_facts(old: Sequence[LockedFact], days: int) -> Message:
     """The facts of a lock that were checked long ago."""
     return message("upstream.old-facts", count=len(old), days=days, facts=_some([shown(one.id) for one in old]))
 
@@ -132,9 +132,9 @@ def fact_json(judged: Judged, *, old: bool, language: Language) -> dict[str, Any
         "old": old,
         "remarks": [
             {
-                "code": remark.saying.code,
-                "verdict": remark.saying.verdict.value,
-                "values": {key: _value(value, "en") for key, value in remark.values.items()},
+                "code": remark.told.code.removeprefix("upstream.remark-"),
+                "verdict": remark.verdict.value,
+                "values": _values(remark.told, "en"),
                 "text": _remark(remark, language),
             }
             for remark in judged.remarks
@@ -143,9 +143,12 @@ def fact_json(judged: Judged, *, old: bool, language: Language) -> dict[str, Any
 
 
 def _remark(remark: Remark, language: Language) -> str:
-    values = {key: _value(value, language) for key, value in remark.values.items()}
-    return translate(f"upstream.remark-{remark.saying.code}", language, **values)
+    return translate(remark.told.code, language, **_values(remark.told, language))
 
 
-def _value(value: str | Message, language: Language) -> str:
-    return shown(translate(value, language) if isinstance(value, Message) else value)
+def _values(told: Message, language: Language) -> dict[str, str]:
+    """The values, harmless on a terminal."""
+    return {
+        key: shown(translate(value, language) if isinstance(value, Message) else str(value))
+        for key, value in told.values.items()
+    }

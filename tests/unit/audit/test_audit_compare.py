@@ -6,12 +6,12 @@ import datetime as dt
 from collections.abc import Iterator
 
 import pytest
+from msgspec.structs import replace
 from packaging.utils import NormalizedName
 
 from resolver.audit.compare import (
     Compared,
     Marked,
-    Old,
     OutOfReach,
     Restored,
     Yanked,
@@ -25,7 +25,8 @@ from resolver.i18n import translate
 from resolver.index.live import LiveCatalog, Pool
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.store.cache import Cache
-from resolver.model.lock import Lock, LockedFile, LockedGit, LockedIndex, LockedPin, LockedTarget
+from resolver.model.fact import Strength
+from resolver.model.lock import Lock, LockedFact, LockedFile, LockedGit, LockedIndex, LockedPin, LockedTarget
 from resolver.model.problem import Binding, Index, Indexes
 from resolver.report.upstream import change_lines, change_sentence
 from tests.builders import Built
@@ -133,6 +134,9 @@ def test_what_comes_from_git_is_not_looked_up(index: LoopbackIndex) -> None:
 
 
 def test_facts_grow_old_after_so_many_days() -> None:
-    today = dt.date(2026, 11, 22)
-    facts = [("new", today), ("edge", dt.date(2026, 5, 26)), ("old", dt.date(2026, 5, 25)), ("older", dt.date.min)]
-    assert older(facts, today, 180) == (Old("older", dt.date.min), Old("old", dt.date(2026, 5, 25)))
+    def fact(name: str, checked: str) -> LockedFact:
+        return LockedFact(id=name, where="", strength=Strength.VENDOR, reason="", source="", checked=checked)
+
+    days = {"new": "2026-11-22", "edge": "2026-05-26", "old": "2026-05-25", "older": "0001-01-01"}
+    locked = replace(lock(), fact=tuple(fact(name, day) for name, day in days.items()))
+    assert [one.id for one in older(locked, dt.date(2026, 11, 22), 180)] == ["older", "old"]
