@@ -63,9 +63,7 @@ class Catalogs:
             except IndexFailure:
                 if not self._settings.offline or problem.indexes.own or not path.exists():
                     raise
-        from resolver.index.snapshot import SnapshotCatalog
-
-        with closing(SnapshotCatalog(self._snapshot(path), problem.target.platform)) as snapshot:
+        with closing(self._of_snapshot(path, problem)) as snapshot:
             return ask(snapshot)
 
     def beside(self, problem: Problem) -> Catalog:
@@ -73,9 +71,7 @@ class Catalogs:
         path = self.snapshot_path(problem.stack.name)
         if self._last is None or self._last[0] != path:
             return self.asking(problem)
-        from resolver.index.snapshot import SnapshotCatalog
-
-        return SnapshotCatalog(self._snapshot(path), problem.target.platform)
+        return self._of_snapshot(path, problem)
 
     def snapshot_path(self, stack: str) -> Path:
         """The path of a stack's snapshot, beside `matrices`, whether it exists or not."""
@@ -146,13 +142,13 @@ class Catalogs:
 
         return RecordedCatalog(live, problem.stack.recorded, problem.indexes, problem.target.platform)
 
-    def _snapshot(self, path: Path) -> Snapshot:
-        """The snapshot of a stack, read once for all its targets. Tells the user that it is used."""
-        if self._last is None or self._last[0] != path:
-            from resolver.index import snapshot
+    def _of_snapshot(self, path: Path, problem: Problem) -> Catalog:
+        """That of a stack's snapshot, which is read once for all its targets. Tells the user that it is used."""
+        from resolver.index import snapshot
 
+        if self._last is None or self._last[0] != path:
             self._last = path, snapshot.read(path)
             self._settings.progress.clear()
             day = self._last[1].date.isoformat()
             sys.stderr.write(translate("cli.offline", self._settings.progress.language, day=day, path=path) + "\n")
-        return self._last[1]
+        return snapshot.SnapshotCatalog(self._last[1], problem.target.platform)

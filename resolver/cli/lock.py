@@ -127,13 +127,21 @@ class _Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     stack: str
-    target: str = ""
-    folder: Path = Path()
     job: Job | None = None
     found: Lock | Explanation | ResolverError
     seconds: float = 0.0
     moved: bool = False
     written: bool = False
+
+    @property
+    def target(self) -> str:
+        """The name of the target; empty for a whole stack."""
+        return self.job.problem.target.name if self.job is not None else ""
+
+    @property
+    def folder(self) -> Path:
+        """Where the lock and the report of the target are."""
+        return self.job.folder if self.job is not None else Path()
 
     @property
     def exit_status(self) -> int:
@@ -223,15 +231,8 @@ class Session:
         progress.label("cli.locking", stack=stack, target=target)
         began = time.monotonic()
         found = _attempt(partial(self._answer, job))
-        return _Outcome(
-            stack=stack,
-            target=target,
-            folder=job.folder,
-            job=job,
-            found=found,
-            seconds=time.monotonic() - began,
-            moved=isinstance(found, Lock) and (job.previous is None or not same_decisions(job.previous, found)),
-        )
+        moved = isinstance(found, Lock) and (job.previous is None or not same_decisions(job.previous, found))
+        return _Outcome(stack=stack, job=job, found=found, seconds=time.monotonic() - began, moved=moved)
 
     def _answer(self, job: Job) -> Lock | Explanation:
         answer = self.catalogs.ask(job.problem, partial(self._lock_or_explain, job))

@@ -92,8 +92,7 @@ def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catal
     if near := resolution.problem.unknown.get("cann"):
         yield message("lock.unknown", value=resolution.problem.target.system["cann"], near=" / ".join(near))
     yield from map(_fell_back, resolution.fell_back)
-    for practice in resolution.practices:
-        yield from (_warning(told) for told in (warning_of(practice),) if told is not None)
+    yield from map(_of_practice, resolution.practices)
     yield from _lost_extras(resolution, catalog)
     for pin in resolution.pins:
         if pin.name in named:
@@ -152,13 +151,10 @@ def notes(problem: Problem) -> Iterator[Message]:
             yield message("lock.not-here", line=ask.origin.text, where=ask.origin.where)
 
 
-def warning_of(fact: facts.Fact) -> facts.Warns | None:
-    """What a lock says about a practice, or any other warning; None for other facts."""
-    if isinstance(fact, facts.Practice) and fact.strength is facts.Strength.PRACTICE:
-        told = facts.as_warning(fact)
-        source = {"text": f"{told.text} Source: {fact.source}", "text_zh": f"{told.text_zh}来源：{fact.source}"}
-        return replace(told, **source)
-    return fact if isinstance(fact, facts.Warns) else None
+def _of_practice(practice: facts.Practice) -> Message:
+    told = facts.as_warning(practice)
+    text, text_zh = f"{told.text} Source: {practice.source}", f"{told.text_zh}来源：{practice.source}"
+    return _warning(replace(told, text=text, text_zh=text_zh))
 
 
 def _fell_back(row: FellBack) -> Message:

@@ -90,10 +90,7 @@ def test_marks_and_line_ends_of_windows_are_no_mistake(tmp_path: Path) -> None:
         (STACK.replace("linux-aarch64", "https://me:s3cret@h"), "`platform` cannot be `https://h`\n"),
         (
             STACK + "[[index]]\nname = 'mine'\nurl = https://me:s3cret@h/simple\n",
-            (
-                "the file is not valid TOML\n  at matrices/stacks/s.toml:18\n"
-                "  Invalid value; column 7 of: url = https://h/simple"
-            ),
+            ("the file is not valid TOML\n  at matrices/stacks/s.toml:18\n  Invalid value; column 7"),
         ),
     ],
 )
