@@ -67,12 +67,10 @@ def command(run: Settings, names: tuple[str, ...], only_check: bool, prune: bool
         files.make_folder(folder)
     except OSError as error:
         raise files.refusal(error, "the bundle folder cannot be created", folder, "choose another folder") from None
-    busy = InputError("another run is writing this bundle", where=str(folder), hint="wait until it has finished")
-    with files.alone(folder, busy):
+    with files.alone(folder):
         old = bundle.read(folder)
         got = _gather(parts, old, folder, run, prune=prune)
-        needed = {*(row.path for row in got.entries), *got.texts, *bundle.temporary(got.texts)}
-        left = bundle.left_over(folder, old, needed)
+        left = bundle.left_over(folder, old, {*(row.path for row in got.entries), *got.texts})
         manifest = bundle.write(folder, got.served, got.entries, got.texts, left)
         if prune and left:  # in the manifest until they are removed, so that a killed run leaves none for good
             for name in left:

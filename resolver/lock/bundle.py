@@ -177,21 +177,18 @@ def _sums(manifest: Manifest, own: str) -> str:
     return "".join(f"{sha256}  {path}\n" for path, sha256 in sorted(sums.items()))
 
 
-def temporary(texts: Iterable[str]) -> list[str]:
-    """Where the texts, the manifest and the sums are while `write` writes them; what a killed run left there goes."""
-    paths = map(PurePosixPath, (*texts, MANIFEST, SUMS))
-    return [str(path.with_name(f".{path.name}.partial")) for path in paths]
-
-
 def left_over(folder: Path, old: Manifest | None, needed: Iterable[str]) -> list[str]:
     """The paths of leftovers of earlier locks: from the old manifest, partial downloads, everything below `locks`.
 
-    Anything else in the folder belongs to somebody else.
+    Anything else in the folder belongs to somebody else. What a killed run left in the place where `write` puts a file
+    before it is whole goes by itself.
     """
     known = {*(row.path for row in rows_of(old)), *old.left} if old else set()
     known |= {path.name for path in folder.iterdir() if _PART.search(path.name)}
     known |= {path.relative_to(folder).as_posix() for path in (folder / "locks").rglob("*")}
-    return sorted(path for path in known.difference(needed) if (folder / path).is_file())
+    written = [PurePosixPath(path) for path in (*needed, MANIFEST, SUMS)]
+    known -= {str(one) for path in written for one in (path, path.with_name(f".{path.name}.partial"))}
+    return sorted(path for path in known if (folder / path).is_file())
 
 
 def faults(folder: Path, manifest: Manifest) -> list[Message]:
