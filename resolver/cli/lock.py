@@ -34,7 +34,7 @@ from resolver.lock import folder as lock_folder
 from resolver.lock.previous import KEEP_ALL, UpgradePolicy, replaced_files, same_decisions, with_changes
 from resolver.lock.remembered import RememberedLock, is_rendered, keep_rendered
 from resolver.model.lock import Lock
-from resolver.model.message import Message, message
+from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.text import Language
@@ -355,29 +355,27 @@ def _tell_failures(outcomes: Sequence[_Outcome], language: Language) -> None:
 
 
 def _row(outcome: _Outcome, language: Language) -> Row:
-    stack, target, seconds = outcome.stack, outcome.target, outcome.seconds
+    changes = ""
     match outcome.found:
         case Lock() as lock:
-            told = translate("cli.row-locked", language, pins=translate("cli.pins", language, len(lock.pin)))
-            if lock.all_warnings:
-                told += translate(
-                    "cli.row-warned", language, warnings=translate("cli.warnings", language, len(lock.all_warnings))
-                )
+            pins, warnings = (
+                message("cli.pins", count=len(lock.pin)),
+                message("cli.warnings", count=len(lock.all_warnings)),
+            )
+            told = message("cli.row-warned" if lock.all_warnings else "cli.row-locked", pins=pins, warnings=warnings)
+            kind = "locked"
             if outcome.moved and lock.first:
                 changes = translate("cli.first-lock", language)
             elif outcome.moved and lock.change:
                 changes = translate("cli.pins", language, len(lock.change))
             else:
                 changes = translate("cli.no-change", language)
-            return Row(stack, target, seconds, changes, told, "locked")
         case ResolverError() as error:
-            return Row(
-                stack, target, seconds, "-", translate("cli.row-failed", language, message=error.message), "failed"
-            )
+            told, kind = message("cli.row-failed", message=error.message), "failed"
         case explanation if explanation.awaited:
             indexes = dict.fromkeys(name for one in explanation.awaited for name in one.indexes)
-            told = translate("cli.row-undecided", language, names=translate("comma", language).join(indexes))
-            return Row(stack, target, seconds, "-", told, "undecided")
+            told, kind = message("cli.row-undecided", names=joined("comma", indexes)), "undecided"
         case _:
-            conflict = "cli.row-conflict-before" if outcome.is_known else "cli.row-conflict"
-            return Row(stack, target, seconds, "-", translate(conflict, language), "without-a-solution")
+            told = message("cli.row-conflict-before" if outcome.is_known else "cli.row-conflict")
+            kind = "without-a-solution"
+    return Row(outcome.stack, outcome.target, outcome.seconds, changes or "-", translate(told, language), kind)

@@ -132,12 +132,9 @@ def _relaxed(document: Document[StackFile], facts: tuple[Fact, ...]) -> Iterator
         if fact is None:
             raise document.unknown("there is no fact", row.fact, known, "relax", number, "fact")
         if fact.strength is Strength.ENFORCED:
-            raise InputError(
-                f"the fact `{fact.id}` cannot be relaxed",
-                where=document.place("relax", number, "fact"),
-                why="it is enforced: an installer or the package itself checks it",
-                hint=f"see {fact.where}",
-            )
+            why = f"it is enforced: an installer or the package itself checks it; see {fact.where}"
+            where = document.place("relax", number, "fact")
+            raise InputError(f"the fact `{fact.id}` cannot be relaxed", where=where, why=why)
         stated = [str(need) for need in fact.needs] if isinstance(fact, Requires) else []
         for at, need in enumerate(row.needs):
             if need not in stated:
@@ -175,7 +172,6 @@ def _require_absences(document: Document[StackFile], asks: Sequence[Ask]) -> Non
                 f"the stack both asks for `{row.package}` and lists it as absent",
                 where=document.place("absent", number, "package"),
                 why=f"`{origin.text}` is asked for at {origin.where}",
-                hint="remove one of the two lines",
             )
 
 
@@ -231,7 +227,7 @@ def _applies(fact: Fact, target: Target, asked: Iterable[Need]) -> bool:
 def _targets(document: Document[StackFile], known: Known) -> tuple[Target, ...]:
     tables = document.content.target
     if not tables:
-        raise InputError("the stack has no target", where=document.place("target"), hint="add a [target] table")
+        raise InputError("the stack has no target", where=document.place("target"))
     targets: dict[str, Target] = {}
     for number, row in enumerate(tables if isinstance(tables, tuple) else (tables,)):
         path: _Path = ("target", number) if isinstance(tables, tuple) else ("target",)
@@ -245,8 +241,7 @@ def _targets(document: Document[StackFile], known: Known) -> tuple[Target, ...]:
         major, minor = (int(part) for part in row.glibc.split("."))
         name = row.name or default_name(row.python, row.platform, system)
         if name in targets:
-            hint = "give one of them a `name`"
-            raise InputError(f"two targets are named `{name}`", where=document.place(*path), hint=hint)
+            raise InputError(f"two targets are named `{name}`", where=document.place(*path))
         targets[name] = Target(
             name=name,
             python=row.python,
@@ -310,8 +305,7 @@ def _compile_indexes(
     for number, row in enumerate(rows):
         place = document.place("index", number, "name")
         if row.name in seen:
-            hint = "give one of them another `name`"
-            raise InputError(f"two indexes are named `{row.name}`", where=place, hint=hint)
+            raise InputError(f"two indexes are named `{row.name}`", where=place)
         seen.add(row.name)
         if (row.url == "") != (row.name == PYPI):
             why = "`pypi` is the index that pip on this machine is configured with; every other index needs an address"
@@ -343,7 +337,6 @@ def _require_effect(document: Document[StackFile] | Document[IndexesFile], bindi
                     f"`{name}` is already bound" if name != "*" else "all other projects are already bound",
                     where=document.place(*place),
                     why=f"the first binding counts, and that is the one at {document.line(*earlier[0])}",
-                    hint="remove one of the two, or restrict the first to some `platforms`",
                 )
             for platform in binding.platforms or PLATFORMS:
                 bound.setdefault((name, platform), place)

@@ -198,10 +198,7 @@ TWICE = '[[excludes]]\nid = "one"\nreason = "broken"\n'
         ),
         (
             {"stack": WITHOUT_TARGET + ROW.format("A2") + ROW.format("a2")},
-            (
-                "two targets are named `linux-aarch64-py311-a2`\n  at matrices/stacks/s.toml:13: target[1]\n"
-                "hint: give one of them a `name`"
-            ),
+            ("two targets are named `linux-aarch64-py311-a2`\n  at matrices/stacks/s.toml:13: target[1]"),
         ),
         (
             {"stack": WITHOUT_TARGET + ROW.format("A2") + ROW.format("A9")},
@@ -212,7 +209,7 @@ TWICE = '[[excludes]]\nid = "one"\nreason = "broken"\n'
         ),
         (
             {"stack": f"target = []\n{WITHOUT_TARGET}"},
-            "the stack has no target\n  at matrices/stacks/s.toml:1: target\nhint: add a [target] table",
+            "the stack has no target\n  at matrices/stacks/s.toml:1: target",
         ),
         (
             {"stack": STACK.replace('"numpy<2"', "\"numpy<2 ; sys_platform ~= '1'\"")},
