@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -63,7 +62,6 @@ def check(run: Settings, names: tuple[str, ...], every_line: bool, facts_days: i
     repositories = Repositories(default_folder(), warn=progress.warn)
     every: list[Judged] = []
     rows = []
-    printed = 0
     failures: set[str] = set()
     every_line |= bool(_others(names, run.matrices))
     with closing(Catalogs(run, readings=False)) as catalogs:
@@ -83,7 +81,6 @@ def check(run: Settings, names: tuple[str, ...], every_line: bool, facts_days: i
                     if not run.as_json and (every_line or old or asks_for_a_look):
                         progress.clear()
                         tell(fact_line(judged, old_after=days if old else None, language=language))
-                        printed += 1
             progress.clear()
             every += found
             if not run.as_json:
@@ -94,9 +91,6 @@ def check(run: Settings, names: tuple[str, ...], every_line: bool, facts_days: i
         return status
     if not every:
         tell(facts_summary(every, "", language))
-    if quiet := len(every) - printed:
-        arguments = shlex.join(["--all", *names, *run.folders])
-        run.tell("cli.facts-left-out", count=quiet, arguments=arguments)
     return status
 
 
