@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 from resolver.model import text
 from resolver.model.fact import MachineNeed, Strength
@@ -19,18 +20,14 @@ FORMAT = 2
 Mode = Literal["wheels", "built-apart", "built-here"]
 
 
-def _form(pattern: str) -> msgspec.Meta:
-    """That a text that is read has this form: scripts are made of locks, which may have been edited."""
-    return msgspec.Meta(pattern=rf"\A(?:{pattern})\Z")
-
-
-FolderName = Annotated[str, _form(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")]
-PythonVersion = Annotated[str, _form(r"3\.[0-9]{1,2}(\.[0-9]{1,3})?")]
-_Project = Annotated[str, _form(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")]
-_Version = Annotated[str, _form(r"[A-Za-z0-9.!+_-]{1,200}")]
-_Sha256 = Annotated[str, _form(r"[0-9a-f]{64}")]
-_Variable = Annotated[str, _form(r"[A-Za-z_][A-Za-z0-9_]*")]
-_Module = Annotated[str, _form(r"[A-Za-z_][A-Za-z0-9_.]*")]
+# That a text which is read has this form: scripts are made of locks, which may have been edited.
+FolderName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,79}\Z")]
+PythonVersion = Annotated[str, Meta(pattern=r"\A3\.[0-9]{1,2}(\.[0-9]{1,3})?\Z")]
+_Project = Annotated[str, Meta(pattern=r"\A[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\Z")]
+_Version = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9.!+_-]{1,200}\Z")]
+_Sha256 = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+_Variable = Annotated[str, Meta(pattern=r"\A[A-Za-z_][A-Za-z0-9_]*\Z")]
+_Module = Annotated[str, Meta(pattern=r"\A[A-Za-z_][A-Za-z0-9_.]*\Z")]
 
 
 def bundle_name(project: str, commit: str) -> str:
@@ -105,7 +102,7 @@ class LockedPin(_Row, kw_only=True, frozen=True):
     mode: Mode
     extras: tuple[_Project, ...] = ()
     env: dict[_Variable, str] = {}
-    label: Annotated[str, _form(r"([a-z0-9]+(\.[a-z0-9]+)*)?")] = ""
+    label: Annotated[str, Meta(pattern=r"\A([a-z0-9]+(\.[a-z0-9]+)*)?\Z")] = ""
     external: tuple[MachineNeed, ...] = ()
     yanked: str | None = None
     builds: tuple[_Project, ...] = ()
@@ -161,7 +158,7 @@ class LockedTarget(_Row, kw_only=True, frozen=True):
     name: FolderName
     python: PythonVersion
     platform: Platform
-    glibc: Annotated[str, _form(r"2\.[0-9]{1,3}")]
+    glibc: Annotated[str, Meta(pattern=r"\A2\.[0-9]{1,3}\Z")]
     system: dict[str, str] = {}
 
 
