@@ -215,7 +215,7 @@ def _python(fact: Fact, need: ComponentRequirement, version: Version, offers: Of
     told = {"need": str(need), "file": said.python, "line": f"Python {stated}"}
     if not stated:
         return _holds("silent", **told)
-    admitted = {python for python in _PYTHONS if stated.contains(python, prereleases=True)}
+    admitted = set(stated.filter(_PYTHONS, prereleases=True))
     return _compared(admitted, {python for python in _PYTHONS if need.allows(python)}, told)
 
 
@@ -264,16 +264,12 @@ def _dropped(fact: model.Replaces, found: Sequence[Version], offers: Offers) -> 
 def _is_needless(practice: model.Replaces, own: Sequence[Requirement], offers: Offers) -> bool:
     """Whether the requirements that a practice drops admit all that those in their place do."""
     added = [need for need in practice.add if isinstance(need, Requirement)]
-    return all(
-        any(one.name == need.name for one in added)
-        and all(
-            need.specifier.contains(version, prereleases=True)
-            for one in added
-            if one.name == need.name
-            for version in offers.matching(one.name, one.specifier)
-        )
-        for need in own
-    )
+    for need in own:
+        instead = [one for one in added if one.name == need.name]
+        admitted = {version for one in instead for version in offers.matching(one.name, one.specifier)}
+        if not instead or set(need.specifier.filter(admitted, prereleases=True)) != admitted:
+            return False
+    return True
 
 
 def _kept_apart(fact: model.Collides | model.Absent, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:

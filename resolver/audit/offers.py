@@ -60,12 +60,12 @@ class Offers:
 
     def matching(self, name: NormalizedName, wanted: SpecifierSet) -> list[Version]:
         """The releases that a specifier set admits, pre-releases too, newest first."""
-        return [version for version in self.versions(name) if wanted.contains(version, prereleases=True)]
+        return list(wanted.filter(self.versions(name), prereleases=True))
 
     def at_commits(self, name: NormalizedName, wanted: SpecifierSet) -> list[Version]:
         """The versions of commits that a specifier set admits; they exist although no index has them."""
         commits = [fact.recipe.version for fact in self._facts[name] if isinstance(fact, Sources)]
-        return [version for version in commits if wanted.contains(version, prereleases=True)]
+        return list(wanted.filter(commits, prereleases=True))
 
     def files(self, name: NormalizedName, version: Version) -> list[File]:
         """All files of a release, usable on the target or not."""

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -32,6 +33,7 @@ from resolver.model.problem import Problem
 from resolver.report.rendering import render
 from resolver.report.upstream import change_lines, compared_json, old_facts
 
+_CURRENT = ("state.current", "state.conflict-current")
 # The outcome in --json, by exit status.
 _STATUS = {
     0: "current",
@@ -121,32 +123,33 @@ def _found(
     """What is found of one target: whether its lock matches its inputs, and with `days` or `catalogs`, what is old."""
     target = problem.target.name
     folder = run.locks / problem.stack.name / target
-    stale: Message | None = None
-    hint, lock = "", None
+    lock: Lock | None = None
+    unreadable, hint = None, ""
     try:
         lock = lock_file.read_own(folder)
     except InputError as error:
-        stale = text(f"{error.message}: {error.why}" if error.why else error.message)
+        unreadable = text(": ".join(filter(None, (error.message, error.why))))
         hint = f"{error.where}: {error.hint}"
     reported, cutoff = lock_folder.reported(folder) if lock is None else ("", lock.exclude_newer)
     if cutoff and problem.policy.exclude_newer is None:  # it was given on the command line
         again = compile_problems(inputs, exclude_newer=dt.datetime.fromisoformat(cutoff))
         (problem,) = chosen(again, (target,))
-    state = message("state.current")
-    if lock is None and not stale and reported:
-        state = message("state.conflict-current")
-        if reported != problem.digest:
-            stale = message("state.conflict-stale")
-    elif lock is None:
-        stale = stale or message("state.missing")
-    elif lock.inputs != problem.digest:
-        stale = message("state.stale")
-    elif not lock_folder.current(render(lock), folder):
-        stale = message("state.altered")
-    told = translate(stale, "en") if stale else ""
-    row = {"stack": problem.stack.name, "target": target, "stale": told, "state": told or translate(state, "en")}
-    found = _Found(stack, row, stale or state, StaleLock.exit_status if stale else 0, (), hint)
+    state = unreadable or message(_state(lock, reported, problem, folder))
+    told, status = translate(state, "en"), 0 if state.code in _CURRENT else StaleLock.exit_status
+    row = {"stack": problem.stack.name, "target": target, "stale": told if status else "", "state": told}
+    found = _Found(stack, row, state, status, hint=hint)
     return found if lock is None or days is None else _with_upstream(found, problem, lock, days, catalogs, run)
+
+
+def _state(lock: Lock | None, reported: str, problem: Problem, folder: Path) -> str:
+    """The code of what a target's lock is, or the conflict report in its place, made from inputs of this digest."""
+    if lock is None and reported:
+        return "state.conflict-current" if reported == problem.digest else "state.conflict-stale"
+    if lock is None:
+        return "state.missing"
+    if lock.inputs != problem.digest:
+        return "state.stale"
+    return "state.current" if lock_folder.current(render(lock), folder) else "state.altered"
 
 
 def _with_upstream(
