@@ -216,10 +216,6 @@ def _check(folder: Path, run: Settings) -> int:
         run.tell("cli.whole", folder=folder, **_contents(manifest), manifest=bundle.MANIFEST)
         return 0
     run.tell("cli.damaged", folder=folder, faults=message("cli.faults", count=len(faults)))
-    known = stack_names(run.matrices)
-    names = dict.fromkeys(lock.stack for lock in manifest.locks)
-    stacks = " ".join(name if name in known else f"path/to/{name}.toml" for name in names)
-    run.tell("cli.bundle-again", command=f"ascend-lock bundle {stacks} {folder}")
     return StaleLock.exit_status
 
 

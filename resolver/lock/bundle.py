@@ -192,28 +192,18 @@ def left_over(folder: Path, old: Manifest | None, needed: Iterable[str]) -> list
 
 
 def faults(folder: Path, manifest: Manifest) -> list[Message]:
-    """What differs from the manifest, and where the manifest differs from the sums."""
+    """What differs from the manifest, and whether the manifest differs from the sums."""
     found = []
     try:
-        sums = files.read_text(folder / SUMS, _LARGEST)
-    except OSError as error:
-        found.append(message("bundle.sums-unreadable", file=SUMS, why=error.strerror or error))
-    except UnicodeDecodeError:
-        found.append(message("bundle.sums-no-text", file=SUMS))
-    else:
-        if sums != _sums(manifest, sha256_of(folder / MANIFEST)):
-            found.append(message("bundle.sums-differ", file=MANIFEST, other=SUMS))
+        sums = files.read(folder / SUMS, _LARGEST)
+    except OSError:
+        sums = b""
+    if sums != _sums(manifest, sha256_of(folder / MANIFEST)).encode():
+        found.append(message("bundle.sums-differ", file=MANIFEST, other=SUMS))
     for row in rows_of(manifest):
-        path = folder / row.path
-        try:
-            size = path.stat().st_size
-        except OSError:
-            found.append(message("bundle.file-gone", file=row.path))
-            continue
-        if size != row.size:
-            found.append(message("bundle.file-size", file=row.path, size=size, wanted=row.size))
-        elif sha256_of(path) != row.sha256:
-            found.append(message("bundle.file-content", file=row.path, wanted=row.sha256))
+        if sha256_of(folder / row.path) != row.sha256:
+            code = "bundle.file-content" if (folder / row.path).exists() else "bundle.file-gone"
+            found.append(message(code, file=row.path, wanted=row.sha256))
     return found
 
 
@@ -226,7 +216,7 @@ def sha256_of(path: Path) -> str:
         with path.open("rb") as handle:
             while chunk := handle.read(_CHUNK):
                 digest.update(chunk)
-    except (FileNotFoundError, IsADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return ""
     return digest.hexdigest()
 

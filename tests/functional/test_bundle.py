@@ -117,7 +117,6 @@ def test_a_bundle_is_whole_and_says_so(workspace: Workspace, index: LoopbackInde
         f"{base.filename} has different content: its sha256 is not {base.sha256}",
         "locks/demo/here/install.sh is missing",
         "out is damaged: 2 faults",
-        "hint: on a machine with network access: ascend-lock bundle demo out",
     ]
     assert "1 file downloaded now" in bundle(workspace).stdout
     assert tree(out) == before
@@ -131,7 +130,7 @@ def test_a_bundle_is_whole_and_says_so(workspace: Workspace, index: LoopbackInde
     assert bundle(workspace).status == 0
     (out / "SHA256SUMS").unlink()
     run = workspace.run("bundle", "--check", "out")
-    assert (run.status, run.stdout.splitlines()[0]) == (4, "SHA256SUMS cannot be read: No such file or directory")
+    assert (run.status, run.stdout.startswith(told)) == (4, True)
 
 
 @pytest.mark.parametrize(
