@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable
 from typing import ClassVar, Final
 
+CHANGED_UPSTREAM: Final = 5  # the exit status where indexes no longer say what a lock or a fact says
+
 _SECRET = re.compile(r"://[^\s/?#\"']*@")
 _SIMILAR: Final = 0.6  # from 0 to 1, as difflib measures it
 _LONGEST = 1000  # characters of one part of a message; what is longer comes from an index that means no good
@@ -96,20 +98,10 @@ class StaleLock(ResolverError):
     exit_status = 4
 
 
-class ChangedUpstream(ResolverError):
-    """The indexes no longer say what a lock or a fact says (exit status 5)."""
-
-    exit_status = 5
-
-
 class UndecidedError(ResolverError):
     """No engine could decide within its limits (exit status 3): never told as "no solution"."""
 
     exit_status = 3
-
-
-class FactError(InputError):
-    """A fact contradicts the index: it matches no release, or names an unknown project."""
 
 
 def closest(name: str, known: Iterable[str], cutoff: float = _SIMILAR) -> str:

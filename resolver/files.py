@@ -146,15 +146,12 @@ def sync_tree(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def alone(folder: Path, busy: InputError | None = None) -> Iterator[None]:
-    """One writer at a time below a folder: wait for another, or raise `busy`. The kernel ends it with the process."""
+def alone(folder: Path) -> Iterator[None]:
+    """One writer at a time below a folder; another one is waited for. The kernel ends it with the process."""
     handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX if busy is None else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:  # otherwise a file system without locks: files are still put in place whole
-            if busy is not None and isinstance(error, BlockingIOError):
-                raise busy from None
+        with contextlib.suppress(OSError):  # a file system without locks: files are still put in place whole
+            fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
         os.close(handle)

@@ -6,9 +6,8 @@ Today is a parameter: nothing here reads a clock.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from enum import Enum
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, Literal
 
 import msgspec
 from packaging.utils import NormalizedName, canonicalize_name
@@ -17,32 +16,20 @@ from resolver.errors import ResolverError
 from resolver.index.locked_files import expect_pins, files_by_name, page_of
 from resolver.index.protocol import Catalog
 from resolver.model import text
-from resolver.model.lock import Lock, LockedPin
+from resolver.model.lock import Lock, LockedFact, LockedPin
 from resolver.model.problem import Binding, Indexes
 from resolver.model.release import ACTIVE, QUARANTINED, File, Page
 
 DAYS: Final = 180
-_ZONES: Final = 1  # days by which it may be later elsewhere
-
-
-class Pin(msgspec.Struct, frozen=True):
-    """A locked release. `index` is the one that the lock names."""
-
-    project: NormalizedName
-    version: str
-    index: str
+Scope = Literal["project", "release", "file"]
 
 
 class _Of(msgspec.Struct, frozen=True, kw_only=True):
-    pin: Pin
+    """A locked release. `index` is the one that the lock names."""
 
-
-class Scope(Enum):
-    """How much is gone."""
-
-    PROJECT = "project"
-    RELEASE = "release"
-    FILE = "file"
+    project: str
+    version: str
+    index: str
 
 
 class Yanked(_Of, frozen=True, kw_only=True):
@@ -71,7 +58,10 @@ class Twofold(_Of, frozen=True, kw_only=True):
 
 
 class Gone(_Of, frozen=True, kw_only=True):
-    """Files that are no longer offered; `needed` tells whether the one that pip takes is among them."""
+    """Files that are no longer offered; `needed` tells whether the one that pip takes is among them.
+
+    `scope` is how much is gone with them.
+    """
 
     scope: Scope
     files: tuple[str, ...]
@@ -101,22 +91,10 @@ def is_grave(change: Change) -> bool:
             return False
 
 
-class Old(msgspec.Struct, frozen=True):
-    """A fact that was checked long ago."""
-
-    id: str
-    checked: dt.date
-
-
-def is_to_come(checked: dt.date, today: dt.date) -> bool:
-    """Whether a fact says that it was checked on a day that nobody has seen: it would never grow old."""
-    return (checked - today).days > _ZONES
-
-
-def older(facts: Iterable[tuple[str, dt.date]], today: dt.date, days: int) -> tuple[Old, ...]:
-    """Facts checked more than `days` ago, the oldest first."""
-    found = (Old(fact, checked) for fact, checked in facts if (today - checked).days > days)
-    return tuple(sorted(found, key=lambda old: (old.checked, old.id)))
+def older(lock: Lock, today: dt.date, days: int) -> tuple[LockedFact, ...]:
+    """The facts of a lock that were checked more than `days` ago, the oldest first."""
+    found = (fact for fact in lock.fact if (today - dt.date.fromisoformat(fact.checked)).days > days)
+    return tuple(sorted(found, key=lambda fact: (fact.checked, fact.id)))
 
 
 class OutOfReach(msgspec.Struct, frozen=True):
@@ -188,32 +166,26 @@ def compare(lock: Lock, catalog: Catalog) -> Compared:
 
 
 def _changes(pin: LockedPin, page: Page | None, offered: Mapping[str, Sequence[File]]) -> Iterator[Change]:
-    of = Pin(canonicalize_name(pin.name), pin.version, pin.index)
+    of = {"project": canonicalize_name(pin.name), "version": pin.version, "index": pin.index}
     if page is not None and page.project_status.status != ACTIVE.status:
-        yield Marked(pin=of, status=page.project_status.status, reason=page.project_status.reason)
+        yield Marked(**of, status=page.project_status.status, reason=page.project_status.reason)
     lost = tuple(file.name for file in pin.file if file.name not in offered)
     if lost:
-        yield Gone(pin=of, scope=_scope(pin, page), files=lost, needed=pin.file[0].name in lost)
+        there = () if page is None else map(text.version, page.releases)
+        scope: Scope = "project" if page is None else "file" if text.version(pin.version) in there else "release"
+        yield Gone(**of, scope=scope, files=lost, needed=pin.file[0].name in lost)
     for file in pin.file:
         known = {one.sha256 for one in offered.get(file.name, ())} or {file.sha256}
         if len(known) > 1 and file.sha256 in known:
-            yield Twofold(pin=of, file=file.name)
+            yield Twofold(**of, file=file.name)
         elif not known & {"", file.sha256}:
-            yield Rehashed(pin=of, file=file.name, locked=file.sha256, offered=min(known))
+            yield Rehashed(**of, file=file.name, locked=file.sha256, offered=min(known))
     yanked = {
         file.name: reason
         for file in pin.file
         if file.name in offered and (reason := offered[file.name][-1].yanked) is not None
     }
     if yanked and pin.yanked is None:
-        yield Yanked(pin=of, files=tuple(yanked), reason=next((reason for reason in yanked.values() if reason), ""))
+        yield Yanked(**of, files=tuple(yanked), reason=next(filter(None, yanked.values()), ""))
     elif pin.yanked is not None and not yanked and not lost:
-        yield Restored(pin=of)
-
-
-def _scope(pin: LockedPin, page: Page | None) -> Scope:
-    """How much is gone with a file: its project, its release, or only the file."""
-    if page is None:
-        return Scope.PROJECT
-    there = any(text.version(version) == text.version(pin.version) for version in page.releases)
-    return Scope.FILE if there else Scope.RELEASE
+        yield Restored(**of)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
+from enum import Enum
+from functools import partial
 
+import msgspec
 from packaging.requirements import InvalidRequirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.audit.offers import Offers, some
-from resolver.audit.verdict import Judged, Remark, Saying, Verdict
 from resolver.errors import IndexFailure, ResolverError
 from resolver.index.git import Repositories
 from resolver.index.parse.metadata import noted_in
@@ -20,38 +22,76 @@ from resolver.index.sources import trust_in
 from resolver.model import fact as model
 from resolver.model import text
 from resolver.model.fact import Fact, Need
+from resolver.model.message import Message, message
 from resolver.model.release import File
 from resolver.model.requirement import ComponentRequirement, Requirement
+
+FAILED = "upstream.remark-failed"  # the code where an index was out of reach
+
+
+class Verdict(Enum):
+    """The outcome for a fact, the weightiest first."""
+
+    CONTRADICTED = "contradicted"
+    GONE = "gone"
+    UNMET = "unmet"
+    HOLDS = "holds"
+    UNCHECKED = "unchecked"
+
+
+class Remark(msgspec.Struct, frozen=True):
+    """A finding, whose values may be texts of indexes, and the verdict that follows from it."""
+
+    verdict: Verdict
+    told: Message
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """A fact and the findings about it, the weightiest first; at least one remark."""
+
+    fact: Fact
+    remarks: tuple[Remark, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """That of the weightiest remark."""
+        return self.remarks[0].verdict
+
+
+def _remark(verdict: Verdict, code: str, **values: object) -> Remark:
+    return Remark(verdict, message(f"upstream.remark-{code}", **values))
+
+
+_contradicted = partial(_remark, Verdict.CONTRADICTED)  # an index says otherwise
+_gone = partial(_remark, Verdict.GONE)  # it is about something that does not exist
+_unmet = partial(_remark, Verdict.UNMET)  # it may well be right, but then no lock can have the release
+_holds = partial(_remark, Verdict.HOLDS)  # whatever can be compared agrees
+_unchecked = partial(_remark, Verdict.UNCHECKED)  # no index can tell
+_WARNING = _unchecked("warning")
 
 _PYTHONS = tuple(Version(f"3.{minor}") for minor in range(6, 21))
 
 
 def judge(fact: Fact, offers: Offers, repositories: Repositories) -> Judged:
     """The findings about a fact, the weightiest first. A failing index or repository is a finding, never an error."""
-    weight = {verdict: number for number, verdict in enumerate(Verdict)}
-    found = sorted(_remarks(fact, offers, repositories), key=lambda remark: weight[remark.saying.verdict])
+    weights = list(Verdict)
+    found = sorted(_remarks(fact, offers, repositories), key=lambda remark: weights.index(remark.verdict))
     return Judged(fact, tuple(found))
 
 
-def projects_of(fact: Fact) -> Iterator[NormalizedName]:
+def projects_of(fact: Fact) -> tuple[NormalizedName, ...]:
     """The projects that are looked up to judge a fact."""
-    if not isinstance(fact, model.Sources):
-        yield fact.package
     match fact:
-        case model.Requires():
-            yield from _names(fact.needs)
-        case model.Replaces():
-            yield from _names(fact.add)
-        case model.Warns():
-            yield from _names((*fact.beside, *fact.unless))
+        case model.Sources():
+            return ()
         case model.Collides() | model.Absent():
-            yield fact.other
+            return (fact.package, fact.other)
         case model.After():
-            yield from fact.others
-        case model.Metadata() | model.Builds() | model.Excludes() | model.Names() | model.Sources() | model.Exports():
-            pass
-        case model.External():
-            pass
+            return (fact.package, *fact.others)
+        case model.Warns():
+            return (fact.package, *_names((*fact.beside, *fact.unless)))
+        case _:
+            return (fact.package, *_names(model.needs_of(fact)))
 
 
 def _names(needs: Sequence[Need]) -> Iterator[NormalizedName]:
@@ -68,7 +108,7 @@ def _remarks(fact: Fact, offers: Offers, repositories: Repositories) -> Iterator
         if found:
             yield from _of_kind(fact, found, offers)
     except IndexFailure as error:
-        yield Remark(Saying.FAILED, {"why": error.why or error.message})
+        yield Remark(Verdict.UNCHECKED, message(FAILED, why=error.why or error.message))
 
 
 def _sample(fact: Fact, offers: Offers) -> tuple[list[Version], list[Remark]]:
@@ -86,11 +126,11 @@ def _sample(fact: Fact, offers: Offers) -> tuple[list[Version], list[Remark]]:
             lost.append(versions)
     remarks = []
     if at_commits:
-        remarks.append(Remark(Saying.AT_COMMIT, {"releases": f"{fact.package} {some(list(at_commits))}"}))
+        remarks.append(_unchecked("at-commit", releases=f"{fact.package} {some(list(at_commits))}"))
     if lost:
         what = f"{fact.package} {', '.join(map(str, lost))}"
         absent = _absent(fact.package, offers, what if lookup.pages else fact.package)
-        remarks.append(absent or Remark(Saying.NO_RELEASE, {"what": what}))
+        remarks.append(absent or _gone("no-release", what=what))
     return list(found), remarks
 
 
@@ -110,21 +150,21 @@ def _of_kind(fact: Fact, found: Sequence[Version], offers: Offers) -> Iterator[R
             yield from _kept_apart(fact, found, offers)
         case model.After():
             yield from _there(fact.others, offers)
-            yield Remark(Saying.ORDER)
+            yield _unchecked("order")
         case model.Warns():
             yield from _there(_names((*fact.beside, *fact.unless)), offers)
             yield from _extra(fact, found, offers)
-            yield Remark(Saying.WARNING)
+            yield _WARNING
         case model.Excludes() | model.Names():
             versions = offers.versions(fact.package)
-            yield Remark(Saying.THERE, {"releases": some([one for one in versions if fact.speaks_of(one)])})
+            yield _holds("there", releases=some([one for one in versions if fact.speaks_of(one)]))
             beyond = [one for one in versions if not fact.speaks_of(one)]
             if beyond and isinstance(fact, model.Names):
-                yield Remark(Saying.BEYOND, {"releases": some(beyond)})
+                yield _holds("beyond", releases=some(beyond))
         case model.Exports():
-            yield Remark(Saying.VARIABLES)
+            yield _unchecked("variables")
         case model.External():
-            yield Remark(Saying.MACHINE, {"needs": ", ".join(fact.needs)})
+            yield _unchecked("machine", needs=", ".join(fact.needs))
         case model.Sources():
             raise AssertionError("a commit is on no index")
 
@@ -143,7 +183,7 @@ def _needs(fact: Fact, needs: Sequence[Need], found: Sequence[Version], offers: 
             case ComponentRequirement():
                 machine.append(str(need))
     if machine:
-        yield Remark(Saying.MACHINE, {"needs": ", ".join(machine)})
+        yield _unchecked("machine", needs=", ".join(machine))
 
 
 def _each(fact: Fact, found: Sequence[Version], look: Callable[[Version], Remark]) -> Iterator[Remark]:
@@ -151,7 +191,7 @@ def _each(fact: Fact, found: Sequence[Version], look: Callable[[Version], Remark
     agreeing: Remark | None = None
     for version in found:
         remark = _looked(fact, version, look)
-        if remark.saying.verdict is not Verdict.HOLDS:
+        if remark.verdict is not Verdict.HOLDS:
             yield remark
         elif agreeing is None:
             agreeing = remark
@@ -163,7 +203,7 @@ def _looked(fact: Fact, version: Version, look: Callable[[Version], Remark]) -> 
     try:
         return look(version)
     except UnusableFile as error:
-        return Remark(Saying.UNREADABLE, {"release": f"{fact.package} {version}", "why": str(error)})
+        return _unchecked("unreadable", release=f"{fact.package} {version}", why=str(error))
 
 
 def _python(fact: Fact, need: ComponentRequirement, version: Version, offers: Offers) -> Remark:
@@ -174,18 +214,22 @@ def _python(fact: Fact, need: ComponentRequirement, version: Version, offers: Of
         raise UnusableFile(f"{said.python} has an invalid Requires-Python")
     told = {"need": str(need), "file": said.python, "line": f"Python {stated}"}
     if not stated:
-        return Remark(Saying.SILENT, told)
-    allowed = {python for python in _PYTHONS if need.allows(python)}
-    admitted = {python for python in _PYTHONS if stated.contains(python, prereleases=True)}
-    if not allowed & admitted:
-        return Remark(Saying.CLASHES, told)
-    return Remark(Saying.SAYS_SO if admitted <= allowed else Saying.AGREES, told)
+        return _holds("silent", **told)
+    admitted = set(stated.filter(_PYTHONS, prereleases=True))
+    return _compared(admitted, {python for python in _PYTHONS if need.allows(python)}, told)
+
+
+def _compared(admitted: Set[Version], needed: Set[Version], told: Mapping[str, str]) -> Remark:
+    """How the versions that metadata admits go with those that a fact does."""
+    if not admitted & needed:
+        return _contradicted("clashes", **told)
+    return _holds("says-so" if admitted <= needed else "agrees", **told)
 
 
 def _need(fact: Fact, need: Requirement, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
     fitting = offers.matching(need.name, need.specifier)
     if not fitting:
-        unmet = Remark(Saying.NOTHING_FITS, {"need": str(need), "project": fact.package})
+        unmet = _unmet("nothing-fits", need=str(need), project=fact.package)
         yield _absent(need.name, offers, str(need)) or unmet
     elif not (isinstance(fact, model.Replaces) and need.name in fact.drop):  # the fact overrides it
         yield from _each(fact, found, lambda version: _held_against(fact, need, fitting, version, offers))
@@ -199,26 +243,19 @@ def _held_against(
     own = offers.counting(said, [need.name])
     told = {"need": str(need), "file": said.where, "line": ", ".join(map(str, own))}
     if not own:
-        return Remark(Saying.SILENT, told)
-    admitted = [
-        other
-        for other in offers.versions(need.name)
-        if all(one.specifier.contains(other, prereleases=True) for one in own)
-    ]
-    if not set(admitted) & set(fitting):
-        return Remark(Saying.CLASHES, told)
-    return Remark(Saying.SAYS_SO if set(admitted) <= set(fitting) else Saying.AGREES, told)
+        return _holds("silent", **told)
+    admitted = set.intersection(*(set(offers.matching(need.name, one.specifier)) for one in own))
+    return _compared(admitted, set(fitting), told)
 
 
 def _dropped(fact: model.Replaces, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
     def look(version: Version) -> Remark:
         said = offers.said(fact.package, version)
-        own = offers.counting(said, fact.drop)
-        own += offers.stated(fact, version)
+        own = [*offers.counting(said, fact.drop), *offers.stated(fact, version)]
         told = {"file": said.where, "names": ", ".join(fact.drop), "line": ", ".join(map(str, own))}
         if fact.strength is model.Strength.PRACTICE and own and _is_needless(fact, own, offers):
-            return Remark(Saying.NEEDLESS, told)
-        return Remark(Saying.REPLACED if own else Saying.IDLE, told)
+            return _contradicted("needless", **told)
+        return _holds("replaced", **told) if own else _contradicted("idle", **told)
 
     for version in found:
         yield _looked(fact, version, look)
@@ -227,16 +264,12 @@ def _dropped(fact: model.Replaces, found: Sequence[Version], offers: Offers) -> 
 def _is_needless(practice: model.Replaces, own: Sequence[Requirement], offers: Offers) -> bool:
     """Whether the requirements that a practice drops admit all that those in their place do."""
     added = [need for need in practice.add if isinstance(need, Requirement)]
-    return all(
-        any(one.name == need.name for one in added)
-        and all(
-            need.specifier.contains(version, prereleases=True)
-            for one in added
-            if one.name == need.name
-            for version in offers.matching(one.name, one.specifier)
-        )
-        for need in own
-    )
+    for need in own:
+        instead = [one for one in added if one.name == need.name]
+        admitted = {version for one in instead for version in offers.matching(one.name, one.specifier)}
+        if not instead or set(need.specifier.filter(admitted, prereleases=True)) != admitted:
+            return False
+    return True
 
 
 def _kept_apart(fact: model.Collides | model.Absent, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
@@ -247,11 +280,11 @@ def _kept_apart(fact: model.Collides | model.Absent, found: Sequence[Version], o
         said = offers.said(fact.package, version)
         own = offers.counting(said, [fact.other])
         told = {"file": said.where, "other": fact.other, "line": ", ".join(map(str, own))}
-        return Remark(Saying.ASKS if own else Saying.APART, told)
+        return _contradicted("asks", **told) if own else _holds("apart", **told)
 
     yield from _each(fact, found, look)
     if isinstance(fact, model.Collides):
-        yield Remark(Saying.MODULE, {"module": fact.module})
+        yield _unchecked("module", module=fact.module)
 
 
 def _extra(fact: model.Warns, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
@@ -259,11 +292,13 @@ def _extra(fact: model.Warns, found: Sequence[Version], offers: Offers) -> Itera
 
     def look(version: Version) -> Remark:
         said = offers.said(fact.package, version)
-        saying = Saying.WARNING if fact.extra in said.lines.extras else Saying.NO_EXTRA
-        return Remark(saying, {"file": said.where, "extra": fact.extra})
+        has_it = fact.extra in said.lines.extras
+        return _WARNING if has_it else _contradicted("no-extra", file=said.where, extra=fact.extra)
 
-    remarks = [_looked(fact, version, look) for version in found] if fact.extra else []
-    yield from (remark for remark in remarks if remark.saying is not Saying.WARNING)
+    for version in found if fact.extra else ():
+        remark = _looked(fact, version, look)
+        if remark is not _WARNING:
+            yield remark
 
 
 # --- what an archive has
@@ -279,7 +314,7 @@ def _built_from(fact: model.Builds, offers: Offers) -> Iterator[Remark]:
         without += [version for version, files in zip(found, archives, strict=True) if not files]
         newest |= dict.fromkeys([files[0] for files in archives if files][:1])
     if without:
-        yield Remark(Saying.NO_ARCHIVE, {"releases": f"{fact.package} {some(without)}"})
+        yield _contradicted("no-archive", releases=f"{fact.package} {some(without)}")
     for file in newest:
         yield from _opened(fact, file, offers)
 
@@ -289,18 +324,18 @@ def _opened(fact: model.Builds, file: File, offers: Offers) -> Iterator[Remark]:
     try:
         archive = offers.catalog.archive(file)
     except UnusableFile as error:
-        yield Remark(Saying.UNREADABLE, {"release": file.filename, "why": str(error)})
+        yield _unchecked("unreadable", release=file.filename, why=str(error))
         return
     try:
         offers.catalog.member(file, fact.requires_from)
     except UnusableFile:
-        yield Remark(Saying.NO_MEMBER, told)
+        yield _contradicted("no-member", **told)
         return
     own = {need.name for need in _readable(archive.build_requires or ())}
     if idle := [name for name in fact.build_drop if name not in own]:
-        yield Remark(Saying.IDLE, {"file": file.filename, "names": ", ".join(idle), "line": ""})
+        yield _contradicted("idle", file=file.filename, names=", ".join(idle), line="")
     else:
-        yield Remark(Saying.ARCHIVE, told)
+        yield _holds("archive", **told)
 
 
 def _stated(fact: model.Metadata, version: Version, offers: Offers) -> Remark:
@@ -313,12 +348,12 @@ def _stated(fact: model.Metadata, version: Version, offers: Offers) -> Remark:
     if lines is None and (noted := noted_in(file, offers.catalog)) is not None:
         where, lines = noted.where, noted.lines
     if lines is None:
-        return Remark(Saying.NOT_STATIC, {"file": file.filename})
+        return _unchecked("not-static", file=file.filename)
     own, theirs = _always(map(str, fact.requires)), _always(lines)
     if own == theirs:
-        return Remark(Saying.SAME, {"where": where})
+        return _holds("same", where=where)
     less, more = (", ".join(sorted(lines)) or "-" for lines in (theirs - own, own - theirs))
-    return Remark(Saying.DIFFERS, {"where": where, "theirs": less, "own": more})
+    return _contradicted("differs", where=where, theirs=less, own=more)
 
 
 def _always(lines: Iterable[str]) -> frozenset[str]:
@@ -347,8 +382,8 @@ def _absent(name: NormalizedName, offers: Offers, what: str) -> Remark | None:
     """That an index that may have a project was passed over, or that none has it."""
     lookup = offers.catalog.lookup(name)
     if lookup.unreachable:
-        return Remark(Saying.PASSED_OVER, {"index": ", ".join(lookup.unreachable), "what": what})
-    return None if lookup.pages else Remark(Saying.NO_PROJECT, {"project": name})
+        return _unchecked("passed-over", index=", ".join(lookup.unreachable), what=what)
+    return None if lookup.pages else _gone("no-project", project=name)
 
 
 def _of_commit(fact: model.Sources, repositories: Repositories) -> Remark:
@@ -356,7 +391,7 @@ def _of_commit(fact: model.Sources, repositories: Repositories) -> Remark:
     try:
         trust = trust_in(fact, repositories)
     except ResolverError as error:
-        return Remark(Saying.GIT_DIFFERS, {"address": address, "why": error.why or error.message})
+        return _contradicted("git-differs", address=address, why=error.why or error.message)
     if trust:
-        return Remark(Saying.GIT, {"address": address, "why": trust})
-    return Remark(Saying.GIT_AGREES, {"address": address})
+        return _unchecked("git", address=address, why=trust)
+    return _holds("git-agrees", address=address)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 
 import msgspec
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
@@ -41,25 +43,15 @@ class Said(msgspec.Struct, frozen=True):
 
 
 class Offers:
-    """Answers from a catalog.
+    """Answers from a catalog for the target of a problem."""
 
-    Of `facts`, only those matter by which a release is built, those about a commit, and those that practices replace.
-    """
-
-    def __init__(self, problem: Problem, catalog: Catalog, facts: Iterable[Fact]) -> None:
+    def __init__(self, problem: Problem, catalog: Catalog) -> None:
         self.catalog = catalog
         self._problem = problem
         self._screen = Compatibility(problem.target, None)
-        self._builds: dict[NormalizedName, list[Fact]] = {}
-        self._required: dict[NormalizedName, list[Requires]] = {}
-        self._commits: dict[NormalizedName, list[Version]] = {}
-        for fact in facts:
-            if isinstance(fact, Builds):
-                self._builds.setdefault(fact.package, []).append(fact)
-            elif isinstance(fact, Requires):
-                self._required.setdefault(fact.package, []).append(fact)
-            elif isinstance(fact, Sources):
-                self._commits.setdefault(fact.package, []).append(fact.recipe.version)
+        self._facts = defaultdict[NormalizedName, list[Fact]](list)
+        for fact in problem.facts:
+            self._facts[fact.package].append(fact)
         self._projects: dict[NormalizedName, Project] = {}
 
     def versions(self, name: NormalizedName) -> Sequence[Version]:
@@ -68,11 +60,12 @@ class Offers:
 
     def matching(self, name: NormalizedName, wanted: SpecifierSet) -> list[Version]:
         """The releases that a specifier set admits, pre-releases too, newest first."""
-        return [version for version in self.versions(name) if wanted.contains(version, prereleases=True)]
+        return list(wanted.filter(self.versions(name), prereleases=True))
 
     def at_commits(self, name: NormalizedName, wanted: SpecifierSet) -> list[Version]:
         """The versions of commits that a specifier set admits; they exist although no index has them."""
-        return [version for version in self._commits.get(name, ()) if wanted.contains(version, prereleases=True)]
+        commits = [fact.recipe.version for fact in self._facts[name] if isinstance(fact, Sources)]
+        return list(wanted.filter(commits, prereleases=True))
 
     def files(self, name: NormalizedName, version: Version) -> list[File]:
         """All files of a release, usable on the target or not."""
@@ -113,15 +106,15 @@ class Offers:
         """The requirements in other facts that a practice replaces."""
         return [
             need
-            for fact in self._required.get(practice.package, ())
-            if fact.speaks_of(version)
+            for fact in self._facts[practice.package]
+            if isinstance(fact, Requires) and fact.speaks_of(version)
             for need in fact.needs
             if isinstance(need, Requirement) and need not in kept_of(fact, [practice])
         ]
 
     def _project(self, name: NormalizedName) -> Project:
         if name not in self._projects:
-            builds = tuple(self._builds.get(name, ()))
+            builds = tuple(fact for fact in self._facts[name] if isinstance(fact, Builds))
             self._projects[name] = Project(name, Ordered(self.catalog.lookup(name)), self._screen, builds)
         return self._projects[name]
 
@@ -161,12 +154,10 @@ def archives_of(project: NormalizedName, facts: Sequence[Fact], offers: Offers) 
                 yield file, paths[version]
 
 
-def read_all(
-    found: Sequence[tuple[File, list[str]]], known: Iterable[Reading], offers: Offers, tell: Callable[[str], None]
-) -> Iterator[Reading]:
+def read_all(found: Iterable[tuple[File, list[str]]], known: Iterable[Reading], catalog: Catalog) -> Iterator[Reading]:
     """The contents of each archive. Those `known` are not read again; unreadable ones are left out.
 
-    `tell` is called for each one that is read. Raises IndexFailure.
+    Raises IndexFailure.
     """
     rows = {row.sha256: row for row in known}
     for file, paths in found:
@@ -174,10 +165,5 @@ def read_all(
         if row is not None and row.file == file.filename and set(paths) <= row.texts.keys():
             yield row
             continue
-        tell(file.filename)
-        try:
-            archive = offers.catalog.archive(file)
-            texts = {path: offers.catalog.member(file, path) for path in paths}
-        except UnusableFile:
-            continue  # reported when locking
-        yield reading(file, archive, texts)
+        with suppress(UnusableFile):  # reported when locking
+            yield reading(file, catalog.archive(file), {path: catalog.member(file, path) for path in paths})

@@ -1,17 +1,22 @@
-"""The lock of a problem. Loaded where something is solved."""
+"""What a problem comes to: its lock, or the explanation of why there is none. Loaded where something is solved."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from resolver.config.load import Inputs
 from resolver.i18n import LANGUAGES, translate
+from resolver.index.protocol import Catalog
 from resolver.lock.build import build
-from resolver.lock.upgrade import Preferences
-from resolver.model.explanation import Contradiction
+from resolver.lock.previous import Preferences
+from resolver.model.explanation import Change, Contradiction, Explanation
 from resolver.model.lock import Lock
 from resolver.model.message import TEXT, Message, message
+from resolver.model.problem import Problem
 from resolver.model.resolution import Conflict, Statement
 from resolver.report.explanation.grouping import grouped
 from resolver.report.explanation.sentences import explanation_sentence
@@ -20,6 +25,9 @@ from resolver.resolve.provider import Tick
 from resolver.resolve.shortfalls import fallen_back, lost_extras, passed_over
 from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
+
+if TYPE_CHECKING:
+    from resolver.cli.lock import Session
 
 
 def solved(universe: Universe, kept: Preferences, tick: Tick) -> Lock | Refutation:
@@ -50,3 +58,37 @@ def _sentences(statements: Sequence[Statement]) -> Message:
         for language in LANGUAGES
     }
     return message(TEXT, **told)
+
+
+def explained(refutation: Refutation, inputs: Inputs, session: Session) -> Explanation:
+    """Why a refuted problem has no solution, and ways out that hold for all targets of its stack; it is on the page.
+
+    It takes no longer than the session's time for that. The contradictions are on the page as soon as they are known.
+    Raises IndexFailure if an index seems not to be one.
+    """
+    from resolver.explain.explain import explanation_of  # a lock needs no explaining
+    from resolver.explain.trial import Clock
+    from resolver.report.explanation.fixes import changes_sentence
+
+    run, catalogs, page = session.settings, session.catalogs, session.page
+    universe = refutation.engine.clauses.universe
+    here, progress = universe.problem, run.progress
+    of = {"stack": here.stack.name, "target": here.target.name}
+
+    def catalog_of(problem: Problem) -> Catalog:
+        if problem.target.platform == here.target.platform:
+            return universe.catalog
+        return opened.enter_context(closing(catalogs.beside(problem)))
+
+    def tell_way(changes: tuple[Change, ...]) -> None:
+        progress.label("cli.first-way-out", way=changes_sentence(changes), **of)
+
+    catalogs.require_an_index(universe)
+    progress.label("cli.ways-out", **of)
+    clock = Clock(run.seconds, progress.solving)
+    with ExitStack() as opened:
+        found = explanation_of(
+            refutation, inputs, clock, catalog_of, cutoff=run.cutoff, tell=page.why, tell_way=tell_way
+        )
+    page.ways(found)
+    return found

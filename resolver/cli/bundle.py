@@ -29,9 +29,9 @@ from resolver.lock import bundle
 from resolver.lock import file as lock_file
 from resolver.lock.bundle import Entry, Manifest, Served
 from resolver.model.lock import Lock, LockedPin
+from resolver.model.message import joined, message
 from resolver.model.problem import Problem
 from resolver.model.release import File
-from resolver.model.text import Language
 from resolver.report.rendering import render
 from resolver.report.script import bundle_script
 
@@ -67,12 +67,10 @@ def command(run: Settings, names: tuple[str, ...], only_check: bool, prune: bool
         files.make_folder(folder)
     except OSError as error:
         raise files.refusal(error, "the bundle folder cannot be created", folder, "choose another folder") from None
-    busy = InputError("another run is writing this bundle", where=str(folder), hint="wait until it has finished")
-    with files.alone(folder, busy):
+    with files.alone(folder):
         old = bundle.read(folder)
         got = _gather(parts, old, folder, run, prune=prune)
-        needed = {*(row.path for row in got.entries), *got.texts, *bundle.temporary(got.texts)}
-        left = bundle.left_over(folder, old, needed)
+        left = bundle.left_over(folder, old, {*(row.path for row in got.entries), *got.texts})
         manifest = bundle.write(folder, got.served, got.entries, got.texts, left)
         if prune and left:  # in the manifest until they are removed, so that a killed run leaves none for good
             for name in left:
@@ -81,7 +79,7 @@ def command(run: Settings, names: tuple[str, ...], only_check: bool, prune: bool
                     os.removedirs((folder / name).parent)
             manifest = bundle.write(folder, got.served, got.entries, got.texts, ())
     run.progress.clear()
-    _report(folder, manifest, got, left, run.language, pruned=prune)
+    _report(folder, manifest, got, left, run, pruned=prune)
     return max((error.exit_status for error in got.failed.values()), default=0)
 
 
@@ -148,7 +146,7 @@ def _gather(parts: Sequence[_Part], old: Manifest | None, folder: Path, run: Set
     `prune`, which might remove what that lock needs.
     """
     progress = run.progress
-    progress.label(translate("cli.comparing", run.language, folder=folder))
+    progress.label("cli.comparing", folder=folder)
     names = {pin.file[0].name for part in parts for pin in part.pins}
     names.update(row.path for row in (bundle.rows_of(old) if old else ()))
     with ThreadPoolExecutor(os.cpu_count()) as threads:
@@ -190,7 +188,7 @@ def _gather(parts: Sequence[_Part], old: Manifest | None, folder: Path, run: Set
                     hint="name its stack as well, or drop it with --prune",
                 )
         if found:
-            progress.label(translate("cli.bundling", run.language, folder=folder))
+            progress.label("cli.bundling", folder=folder)
             catalogs.pool.save([found[name] for name in sorted(found)], folder, progress.copying)
     texts = {row.path: (folder / row.path).read_text(encoding="utf-8") for row in texts_kept}
     for part in ready:
@@ -201,7 +199,6 @@ def _gather(parts: Sequence[_Part], old: Manifest | None, folder: Path, run: Set
 
 def _check(folder: Path, run: Settings) -> int:
     """Report where a bundle differs from its manifest."""
-    language = run.language
     try:
         manifest = bundle.read(folder)
     except InputError as error:  # the manifest itself may be damaged
@@ -212,47 +209,33 @@ def _check(folder: Path, run: Settings) -> int:
     faults = bundle.faults(folder, manifest)
     left = bundle.left_over(folder, manifest, {row.path for row in bundle.rows_of(manifest)})
     for fault in faults:
-        tell(shown(translate(fault, language)))
+        tell(shown(translate(fault, run.language)))
     for name in left:
-        tell(translate("cli.stray", language, name=shown(name)))
+        run.tell("cli.stray", name=shown(name))
     if not faults:
-        count = translate("cli.files", language, len(manifest.files))
-        tell(
-            translate("cli.whole", language, folder=folder, files=count, size=_size(manifest), manifest=bundle.MANIFEST)
-        )
+        run.tell("cli.whole", folder=folder, **_contents(manifest), manifest=bundle.MANIFEST)
         return 0
-    tell(translate("cli.damaged", language, folder=folder, faults=translate("cli.faults", language, len(faults))))
-    known = stack_names(run.matrices)
-    names = dict.fromkeys(lock.stack for lock in manifest.locks)
-    stacks = " ".join(name if name in known else f"path/to/{name}.toml" for name in names)
-    tell(translate("cli.bundle-again", language, command=f"ascend-lock bundle {stacks} {folder}"))
+    run.tell("cli.damaged", folder=folder, faults=message("cli.faults", count=len(faults)))
     return StaleLock.exit_status
 
 
-def _size(manifest: Manifest) -> str:
-    return f"{sum(row.size for row in manifest.files) / 1e6:.1f} MB"
+def _contents(manifest: Manifest) -> dict[str, object]:
+    """How many files there are, and their size."""
+    size = f"{sum(row.size for row in manifest.files) / 1e6:.1f} MB"
+    return {"files": message("cli.files", count=len(manifest.files)), "size": size}
 
 
 def _report(
-    folder: Path, manifest: Manifest, got: _Gathered, left: Sequence[str], language: Language, *, pruned: bool
+    folder: Path, manifest: Manifest, got: _Gathered, left: Sequence[str], run: Settings, *, pruned: bool
 ) -> None:
-    locks = [translate("cli.served", language, stack=lock.stack, target=lock.target) for lock in manifest.locks]
-    tell(
-        translate(
-            "cli.bundled",
-            language,
-            folder=folder,
-            files=translate("cli.files", language, len(manifest.files)),
-            size=_size(manifest),
-            served=translate("comma", language).join(locks),
-            fetched=translate("cli.files", language, len(got.fetched)),
-        )
-    )
+    locks = [message("cli.for", stack=lock.stack, target=lock.target) for lock in manifest.locks]
+    fetched = message("cli.files", count=len(got.fetched))
+    run.tell("cli.bundled", folder=folder, **_contents(manifest), served=joined("comma", locks), fetched=fetched)
     for name in left:
-        tell(translate("cli.pruned" if pruned else "cli.left", language, name=name))
+        run.tell("cli.pruned" if pruned else "cli.left", name=name)
     for lock, error in got.failed.items():
         _, stack, target = lock.split("/")
-        complain(f"{translate('cli.failure-of', language, stack=stack, target=target)}: error: {error}")
+        complain(f"{translate('cli.for', run.language, stack=stack, target=target)}: error: {error}")
     if got.failed:
-        tell(translate("cli.not-bundled", language, locks=translate("cli.locks", language, len(got.failed))))
-    tell(translate("cli.copy", language, folder=folder, name=folder.name))
+        run.tell("cli.not-bundled", locks=message("cli.locks", count=len(got.failed)))
+    run.tell("cli.copy", folder=folder, name=folder.name)

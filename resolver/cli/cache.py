@@ -10,7 +10,6 @@ import click
 from resolver.cli.commands import list_commands
 from resolver.cli.console import tell
 from resolver.cli.options import Settings, settings
-from resolver.i18n import translate
 from resolver.index.git import Repositories
 from resolver.index.store.cache import Cache, default_folder
 
@@ -47,7 +46,7 @@ def clear(run: Settings) -> int:
             cache.clear()
         Repositories(place, offline=True, warn=run.progress.warn).clear()
     size = f"{max(0, before - _size(place)) / 1e6:.1f} MB"
-    tell(translate("cli.cache-cleared", run.language, size=size, folder=place))
+    run.tell("cli.cache-cleared", size=size, folder=place)
     return 0
 
 

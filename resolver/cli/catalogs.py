@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -24,7 +24,7 @@ from resolver.index.store.file_cache import Readings
 from resolver.model import text
 from resolver.model.dependency import Kind
 from resolver.model.message import message
-from resolver.model.problem import PYPI, Problem, Recorded
+from resolver.model.problem import Problem, Recorded
 from resolver.model.requirement import Requirement
 
 if TYPE_CHECKING:
@@ -63,9 +63,7 @@ class Catalogs:
             except IndexFailure:
                 if not self._settings.offline or problem.indexes.own or not path.exists():
                     raise
-        from resolver.index.snapshot import SnapshotCatalog
-
-        with closing(SnapshotCatalog(self._snapshot(path), problem.target.platform)) as snapshot:
+        with closing(self._of_snapshot(path, problem)) as snapshot:
             return ask(snapshot)
 
     def beside(self, problem: Problem) -> Catalog:
@@ -73,9 +71,7 @@ class Catalogs:
         path = self.snapshot_path(problem.stack.name)
         if self._last is None or self._last[0] != path:
             return self.asking(problem)
-        from resolver.index.snapshot import SnapshotCatalog
-
-        return SnapshotCatalog(self._snapshot(path), problem.target.platform)
+        return self._of_snapshot(path, problem)
 
     def snapshot_path(self, stack: str) -> Path:
         """The path of a stack's snapshot, beside `matrices`, whether it exists or not."""
@@ -96,12 +92,11 @@ class Catalogs:
         If the stack asks for one or two projects there, those that facts are about are looked up as well.
         """
         problem = universe.problem
-
-        def by_index(names: Iterable[NormalizedName]) -> Mapping[str, list[NormalizedName]]:
-            found = defaultdict[str, list[NormalizedName]](list)
-            for name in sorted(set(names) - universe.sources.keys()):
+        lines = {text.name(edge.package.name) for edge in universe.roots() if edge.package.kind is Kind.PROJECT}
+        asked, others = defaultdict[str, list[NormalizedName]](list), defaultdict[str, list[NormalizedName]](list)
+        for found, names in ((asked, lines), (others, {fact.package for fact in problem.facts})):
+            for name in sorted(names - universe.sources.keys()):
                 found[problem.indexes.binding(name, problem.target.platform).indexes[0]].append(name)
-            return found
 
         def may_have(index: str, name: NormalizedName) -> bool:
             try:
@@ -110,19 +105,15 @@ class Catalogs:
                 return True
             return index in project.unreachable or any(page.index == index for page in project.ordered.lookup.pages)
 
-        others = by_index(fact.package for fact in problem.facts)
-        asked = by_index(text.name(edge.package.name) for edge in universe.roots() if edge.package.kind is Kind.PROJECT)
-        for index, names in asked.items():
-            tried = [*names, *others[index][: max(0, _SEVERAL - len(names))]]
+        for index, wanted in asked.items():
+            tried = [*wanted, *others[index][: max(0, _SEVERAL - len(wanted))]]
             if len(tried) >= _SEVERAL and not any(may_have(index, name) for name in tried):
                 row = problem.indexes.indexes.get(index)
-                own = "pip's own is shown by `pip config get global.index-url`"
-                stated = f"It is in the [[index]] row of `{index}`"
                 raise IndexFailure(
                     f"Index `{index}` has nothing that the stack asks for.",
                     where=without_secrets((row.url if row else "") or self.pool.pip.index_url),
-                    why=f"It answered that it has no page of {', '.join(names)}.",
-                    hint=f"does it end in /simple? {own if index == PYPI else stated}",
+                    why=f"It answered that it has no page of {', '.join(wanted)}.",
+                    hint="does its address end in /simple? that of `pypi` is pip's: pip config get global.index-url",
                 )
 
     def live(self, problem: Problem, recorded: Sequence[Recorded] = ()) -> LiveCatalog:
@@ -146,13 +137,13 @@ class Catalogs:
         """The live catalog, supplemented by what the stack itself records about indexes that are out of reach."""
         return self.live(problem, () if self._settings.offline else problem.stack.recorded)
 
-    def _snapshot(self, path: Path) -> Snapshot:
-        """The snapshot of a stack, read once for all its targets. Tells the user that it is used."""
-        if self._last is None or self._last[0] != path:
-            from resolver.index import snapshot
+    def _of_snapshot(self, path: Path, problem: Problem) -> Catalog:
+        """That of a stack's snapshot, which is read once for all its targets. Tells the user that it is used."""
+        from resolver.index import snapshot
 
+        if self._last is None or self._last[0] != path:
             self._last = path, snapshot.read(path)
             self._settings.progress.clear()
             day = self._last[1].date.isoformat()
             sys.stderr.write(translate("cli.offline", self._settings.progress.language, day=day, path=path) + "\n")
-        return self._last[1]
+        return snapshot.SnapshotCatalog(self._last[1], problem.target.platform)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -21,7 +22,7 @@ from resolver.cli.options import ALL, Settings, settings
 from resolver.cli.stacks import chosen, locked, unknown
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs, load
-from resolver.errors import ChangedUpstream, IndexFailure, InputError, StaleLock, shown
+from resolver.errors import CHANGED_UPSTREAM, IndexFailure, InputError, StaleLock, shown
 from resolver.i18n import translate
 from resolver.json_text import json_text
 from resolver.lock import file as lock_file
@@ -29,16 +30,16 @@ from resolver.lock import folder as lock_folder
 from resolver.model.lock import Lock
 from resolver.model.message import Message, message, text
 from resolver.model.problem import Problem
-from resolver.model.text import Language
 from resolver.report.rendering import render
 from resolver.report.upstream import change_lines, compared_json, old_facts
 
+_CURRENT = ("state.current", "state.conflict-current")
 # The outcome in --json, by exit status.
 _STATUS = {
     0: "current",
     IndexFailure.exit_status: "out-of-reach",
     StaleLock.exit_status: "stale",
-    ChangedUpstream.exit_status: "changed",
+    CHANGED_UPSTREAM: "changed",
 }
 
 
@@ -86,7 +87,7 @@ def command(run: Settings, stacks: tuple[str, ...], upstream: bool, facts_days: 
                 row = {"stack": name, "target": "", "stale": "", "state": told.message, **told.parts()}
                 seen = [_Found(name, row, text(told.message), told.exit_status)]
             if not run.as_json:
-                _say(seen, run.language, together=len(names) > 1 and days is None)
+                _say(seen, run, together=len(names) > 1 and days is None)
             found += seen
     status = max((one.status for one in found), default=0)
     if run.as_json:
@@ -105,8 +106,7 @@ def command(run: Settings, stacks: tuple[str, ...], upstream: bool, facts_days: 
 class _Found:
     """The result for one target of a stack, as named on the command line; for a whole stack if it cannot be read.
 
-    `row` is for --json, `state` for people.
-    An `unreadable` lock has to be made from nothing; `mend` is to be done before locking again.
+    `row` is for --json, `state` for people; `hint` says what to do about a lock that cannot be read.
     """
 
     stack: str
@@ -114,8 +114,7 @@ class _Found:
     state: Message
     status: int
     lines: Sequence[str] = ()
-    unreadable: bool = False
-    mend: str = ""
+    hint: str = ""
 
 
 def _found(
@@ -124,37 +123,33 @@ def _found(
     """What is found of one target: whether its lock matches its inputs, and with `days` or `catalogs`, what is old."""
     target = problem.target.name
     folder = run.locks / problem.stack.name / target
-    stale: Message | None = None
-    mend, lock = "", None
+    lock: Lock | None = None
+    unreadable, hint = None, ""
     try:
         lock = lock_file.read_own(folder)
     except InputError as error:
-        stale = text(f"{error.message}: {error.why}" if error.why else error.message)
-        if isinstance(error, lock_file.Merged):
-            stale = message("state.merge-conflict")
-            mend = lock_file.take_ours(folder)
-        elif isinstance(error, lock_file.Withheld):
-            mend = f"{error.where}: {error.hint}"
-    unreadable = stale is not None and not mend
+        unreadable = text(": ".join(filter(None, (error.message, error.why))))
+        hint = f"{error.where}: {error.hint}"
     reported, cutoff = lock_folder.reported(folder) if lock is None else ("", lock.exclude_newer)
     if cutoff and problem.policy.exclude_newer is None:  # it was given on the command line
         again = compile_problems(inputs, exclude_newer=dt.datetime.fromisoformat(cutoff))
         (problem,) = chosen(again, (target,))
-    state = message("state.current")
-    if lock is None and not stale and reported:
-        state = message("state.conflict-current")
-        if reported != problem.digest:
-            stale = message("state.conflict-stale")
-    elif lock is None:
-        stale = stale or message("state.missing")
-    elif lock.inputs != problem.digest:
-        stale = message("state.stale")
-    elif not lock_folder.current(render(lock), folder):
-        stale = message("state.altered")
-    told = translate(stale, "en") if stale else ""
-    row = {"stack": problem.stack.name, "target": target, "stale": told, "state": told or translate(state, "en")}
-    found = _Found(stack, row, stale or state, StaleLock.exit_status if stale else 0, (), unreadable, mend)
+    state = unreadable or message(_state(lock, reported, problem, folder))
+    told, status = translate(state, "en"), 0 if state.code in _CURRENT else StaleLock.exit_status
+    row = {"stack": problem.stack.name, "target": target, "stale": told if status else "", "state": told}
+    found = _Found(stack, row, state, status, hint=hint)
     return found if lock is None or days is None else _with_upstream(found, problem, lock, days, catalogs, run)
+
+
+def _state(lock: Lock | None, reported: str, problem: Problem, folder: Path) -> str:
+    """The code of what a target's lock is, or the conflict report in its place, made from inputs of this digest."""
+    if lock is None and reported:
+        return "state.conflict-current" if reported == problem.digest else "state.conflict-stale"
+    if lock is None:
+        return "state.missing"
+    if lock.inputs != problem.digest:
+        return "state.stale"
+    return "state.current" if lock_folder.current(render(lock), folder) else "state.altered"
 
 
 def _with_upstream(
@@ -162,18 +157,18 @@ def _with_upstream(
 ) -> _Found:
     """The same with facts that were checked more than so many days ago, and what the indexes say of the lock."""
     today = dt.datetime.now(tz=dt.timezone.utc).date()
-    old = older(((fact.id, dt.date.fromisoformat(fact.checked)) for fact in lock.fact), today, days)
-    row = {**found.row, "old_facts": [{"id": one.id, "checked": one.checked.isoformat()} for one in old]}
+    old = older(lock, today, days)
+    row = {**found.row, "old_facts": [{"id": one.id, "checked": one.checked} for one in old]}
     if catalogs is None:
         lines = [translate(old_facts(old, days), run.language)] if old else []
         return replace(found, row=row, lines=lines)
-    run.progress.label(translate("cli.asking-indexes", run.language, stack=lock.stack, target=lock.target.name))
+    run.progress.label("cli.asking-indexes", stack=lock.stack, target=lock.target.name)
     with closing(catalogs.live(structs.replace(problem, indexes=as_locked(lock, problem.indexes)))) as catalog:
         compared = compare(lock, catalog)
     run.progress.clear()
     status = IndexFailure.exit_status if compared.out_of_reach else 0
     if any(map(is_grave, compared.changes)):
-        status = ChangedUpstream.exit_status
+        status = CHANGED_UPSTREAM
     return replace(
         found,
         row={**row, "upstream": compared_json(compared)},
@@ -182,45 +177,27 @@ def _with_upstream(
     )
 
 
-def _say(seen: Sequence[_Found], language: Language, *, together: bool) -> None:
+def _say(seen: Sequence[_Found], run: Settings, *, together: bool) -> None:
     """Print a line for each target of a stack, or one for all where they are alike; or that it cannot be read."""
-    if together and len(seen) > 1 and len({one.state for one in seen}) == 1:
-        row = seen[0].row
-        tell(
-            translate(
-                "cli.checked-alike",
-                language,
-                stack=row["stack"],
-                count=len(seen),
-                state=shown(translate(seen[0].state, language)),
-            )
-        )
+    states = [shown(translate(one.state, run.language)) for one in seen]
+    if together and len(seen) > 1 and len(set(states)) == 1:
+        run.tell("cli.checked-alike", stack=seen[0].row["stack"], count=len(seen), state=states[0])
         return
-    for one in seen:
-        stack, state = shown(one.row["stack"]), shown(translate(one.state, language))
-        if one.row["target"]:
-            tell(translate("cli.checked", language, stack=stack, target=one.row["target"], state=state))
+    for one, state in zip(seen, states, strict=True):
+        stack, target = shown(one.row["stack"]), one.row["target"]
+        if target:
+            run.tell("cli.checked", stack=stack, target=target, state=state)
         else:
-            tell(
-                translate(
-                    "cli.checked-not",
-                    language,
-                    stack=stack,
-                    failed=translate("cli.row-failed", language, message=state),
-                )
-            )
+            run.tell("cli.checked-not", stack=stack, failed=message("cli.row-failed", message=state))
         for line in one.lines:
             tell(f"  {line}")
 
 
 def _tell_hints(found: Sequence[_Found], run: Settings) -> None:
-    """Print the commands that lock stale stacks again; those with an unreadable lock have to be locked from scratch."""
-    commands = [one.mend for one in found if one.mend]
-    lost = {one.stack for one in found if one.unreadable}
-    stale = dict.fromkeys(one.stack for one in found if one.row["stale"])
-    if names := [name for name in stale if name not in lost]:
-        commands.append(run.command("lock", *names))
-    if names := [name for name in stale if name in lost]:
-        commands.append(run.command("lock", *names, "--upgrade"))
-    for command in commands:
-        tell(translate("cli.hint", run.language, command=command))
+    """Print what to do about locks that cannot be read, and the command that locks the other stale stacks again."""
+    hints = [one.hint for one in found if one.hint]
+    unreadable = {one.stack for one in found if one.hint}
+    if names := dict.fromkeys(one.stack for one in found if one.row["stale"] and one.stack not in unreadable):
+        hints.append(run.command("lock", *names))
+    for hint in hints:
+        run.tell("cli.hint", command=hint)

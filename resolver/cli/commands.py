@@ -1,7 +1,5 @@
-"""The command group, and the one place where failures and signals become messages and exit statuses.
+"""The command group, and the one place where failures and signals become messages and exit statuses (see README.md).
 
-0 done; 1 no solution, or nothing to lock; 2 wrong input; 3 an index failed; 4 a lock is stale or a bundle incomplete;
-5 the indexes disagree with a lock or a fact; 70 a bug; 130 interrupted.
 With several stacks in one run, the highest counts (`lock`, `check`).
 """
 

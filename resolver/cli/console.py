@@ -19,11 +19,11 @@ from resolver.cli import COMMANDS
 from resolver.errors import shown
 from resolver.i18n import translate
 from resolver.index.protocol import Traffic
-from resolver.model.message import Message, message
+from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.text import Language
 from resolver.report.document import Document
-from resolver.report.sanitize import cut, width
+from resolver.report.sanitize import cut
 from resolver.report.terminal import WIDTH, terminal_text
 
 if TYPE_CHECKING:  # loaded where there is something to download, or a conflict
@@ -31,7 +31,6 @@ if TYPE_CHECKING:  # loaded where there is something to download, or a conflict
     from resolver.model.explanation import Awaited, Contradiction, Explanation
 
 _EVERY = 0.1  # seconds between redraws
-_SHORTEST = 16  # columns that are left of a label
 _NARROWEST = 40  # columns; below that, lines would be single words
 _COMMAND = re.compile(rf"\bascend-lock(?= (?:{'|'.join(COMMANDS)}|--help)\b)")
 
@@ -86,15 +85,15 @@ class Progress:
         """Set a prefix for all labels from now on: which part of a larger whole is being worked on."""
         self._place = text
 
-    def label(self, text: str) -> None:
-        """Start a new part of the work."""
-        self._label = self._place + text
+    def label(self, code: str, /, **values: object) -> None:
+        """Start a new part of the work, told by a text of this code."""
+        self._label = self._place + translate(message(code, **values), self.language)
         self._draw(force=True)
 
     def solving(self, rounds: int, packages: int) -> None:
         """Called by the solver, once per round and before each further release tried in it."""
-        told = translate("cli.packages", self.language, packages), translate("cli.steps", self.language, rounds)
-        self._counters = translate("cli.also", self.language).join(told)
+        told = joined("cli.also", [message("cli.packages", count=packages), message("cli.steps", count=rounds)])
+        self._counters = translate(told, self.language)
         self._draw()
 
     def fetching(self, traffic: Traffic) -> None:
@@ -107,12 +106,12 @@ class Progress:
         now = time.monotonic()
         self._first = self._first or (now, copied.bytes)
         rate = (copied.bytes - self._first[1]) / max(now - self._first[0], _EVERY)
-        size = f"{copied.bytes / 1e6:.0f}"
+        size: str | Message = f"{copied.bytes / 1e6:.0f}"
         if copied.total is not None:
-            size = translate("cli.of", self.language, part=size, whole=f"{copied.total / 1e6:.0f}")
-        files = translate("cli.files", self.language, copied.of_files)
-        self._counters = translate("cli.of", self.language, part=copied.files, whole=files)
-        self._transfers = translate("cli.transfer", self.language, size=size, rate=f"{max(rate, 0) / 1e6:.1f}")
+            size = message("cli.of", part=size, whole=f"{copied.total / 1e6:.0f}")
+        files = message("cli.of", part=copied.files, whole=message("cli.files", count=copied.of_files))
+        transfer = message("cli.transfer", size=size, rate=f"{max(rate, 0) / 1e6:.1f}")
+        self._counters, self._transfers = translate(files, self.language), translate(transfer, self.language)
         self._draw()
 
     def warn(self, warning: Message) -> None:
@@ -139,21 +138,16 @@ class Progress:
         if self._enabled and (force or now - self._last >= _EVERY):
             self._last = now
             columns = shutil.get_terminal_size().columns - 1
-            sys.stderr.write(f"\r\x1b[K{cut(self._line(columns), columns)}")
+            sys.stderr.write(f"\r\x1b[K{cut(self._line(), columns)}")
             sys.stderr.flush()
             self._drawn = True
 
-    def _line(self, columns: int) -> str:
-        """The label and the figures. Where they are too wide, the label gives way."""
-        label = self._label
+    def _line(self) -> str:
+        """The label and the figures."""
         figures = translate("semicolon", self.language).join(filter(None, (self._counters, self._transfers)))
-        if not (label and figures):
-            return label + figures
-        excess = width(translate("cli.going-on", self.language, label=label, done=figures)) - columns
-        room = max(width(label) - excess - 1, _SHORTEST)
-        if excess > 0 and room < width(label):
-            label = cut(label, room) + "…"
-        return translate("cli.going-on", self.language, label=label, done=figures)
+        if not (self._label and figures):
+            return self._label + figures
+        return translate("cli.going-on", self.language, label=self._label, done=figures)
 
 
 @dataclass

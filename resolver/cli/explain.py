@@ -16,26 +16,26 @@ from packaging.requirements import InvalidRequirement
 
 from resolver import files
 from resolver.cli import options
+from resolver.cli.answers import explained
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import Page, complain, tell
-from resolver.cli.explanations import explained, write_report
-from resolver.cli.lock import CONFLICT, UNDECIDED, print_json
+from resolver.cli.lock import CONFLICT, UNDECIDED, Job, Session, print_json
 from resolver.cli.options import Settings, settings
-from resolver.cli.session import Job, Session
 from resolver.config.load import find_stack
 from resolver.errors import InputError
 from resolver.explain.trial import Clock
 from resolver.explain.why import why
 from resolver.i18n import translate
 from resolver.index.protocol import Catalog
-from resolver.lock.upgrade import KEEP_ALL
+from resolver.lock import folder as lock_folder
+from resolver.lock.previous import KEEP_ALL
 from resolver.model import text
 from resolver.model.explanation import Explanation, Fix, Why
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
 from resolver.model.text import Language
-from resolver.report.explanation.conflict import why_blocks
+from resolver.report.explanation.conflict import report_files, why_blocks
 from resolver.report.explanation.json import explanation_json, why_json
 from resolver.report.explanation.sentences import target_line
 from resolver.resolve.core_statements import cutoff_text
@@ -61,7 +61,7 @@ def command(run: Settings, stack: str, package: str | None, letter: str | None) 
     run.progress.clear()
     conflicts = [(job.folder, answer) for job, answer in answers if isinstance(answer, Explanation)]
     for folder, explanation in conflicts:
-        write_report(folder, explanation)
+        lock_folder.add(folder, report_files(explanation))
     fix = None if letter is None else _named_fix(letter, [answer for _, answer in conflicts])
     original = find_stack(stack, run.matrices)
     written = [] if fix is None else _write_fix(fix, original)
@@ -86,7 +86,7 @@ def command(run: Settings, stack: str, package: str | None, letter: str | None) 
             tell("\n" + "".join(difflib.unified_diff(old, new, str(original), str(path))))
             name = path.stem if path.parent == run.matrices / "stacks" else str(path)
             locked = shlex.join([name, *(run.folders if catalogs.used_snapshot else run.again)])
-            tell(translate(next_step, run.language, path=path, stack=locked))
+            run.tell(next_step, path=path, stack=locked)
     if fix is not None:
         return 0
     return max((UNDECIDED if answer.awaited else CONFLICT for _, answer in conflicts), default=0)
@@ -114,13 +114,12 @@ def _answer(job: Job, wanted: Requirement | None, session: Session) -> Explanati
         universe = Universe(problem, catalog, pinned if wanted is not None else None)
         answer = decide(universe, hints=pinned, tick=progress.solving)
         if not isinstance(answer, Resolution):
-            session.catalogs.require_an_index(universe)
             return explained(answer, job.inputs, session)
         return (
             None if wanted is None else why(answer, universe, wanted, Clock(session.settings.seconds, progress.solving))
         )
 
-    progress.label(translate("cli.solving", language, stack=problem.stack.name, target=problem.target.name))
+    progress.label("cli.solving", stack=problem.stack.name, target=problem.target.name)
     answer = session.catalogs.ask(problem, solve)
     match answer:
         case Explanation():

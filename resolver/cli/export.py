@@ -13,13 +13,11 @@ from packaging.pylock import is_valid_pylock_path
 from resolver import files
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.console import tell
 from resolver.cli.options import Settings, settings
 from resolver.cli.stacks import chosen
 from resolver.config.compile import compile_problems
 from resolver.config.load import load, load_images
 from resolver.errors import InputError, StaleLock
-from resolver.i18n import translate
 from resolver.index.locked_files import offered
 from resolver.lock import file as lock_file
 from resolver.model.lock import Lock
@@ -89,12 +87,12 @@ def command(
     except OSError as error:
         instead = "name another file with --output"
         raise files.refusal(error, "the export could not be written", output, instead) from None
-    tell(translate("cli.written-to", run.language, path=output))
+    run.tell("cli.written-to", path=output)
     return 0
 
 
 def _pylock(problem: Problem, lock: Lock, run: Settings) -> str:
-    run.progress.label(translate("cli.asking", run.language, stack=lock.stack))
+    run.progress.label("cli.asking", stack=lock.stack)
     with (
         closing(Catalogs(run)) as catalogs,
         closing(catalogs.live(problem)) as live,

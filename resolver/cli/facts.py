@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -13,10 +12,9 @@ import click
 from packaging.specifiers import SpecifierSet
 
 from resolver import files
-from resolver.audit.compare import DAYS, is_to_come
-from resolver.audit.fact_checks import judge, projects_of
+from resolver.audit.compare import DAYS
+from resolver.audit.fact_checks import FAILED, Judged, Verdict, judge, projects_of
 from resolver.audit.offers import Offers, archives_of, read_all
-from resolver.audit.verdict import Judged, Saying, Verdict
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import list_commands
@@ -24,8 +22,7 @@ from resolver.cli.console import tell
 from resolver.cli.options import ALL, Settings, settings
 from resolver.config.compile import compile_problems
 from resolver.config.load import load, readings_folder, stack_names
-from resolver.errors import ChangedUpstream, IndexFailure, InputError, did_you_mean
-from resolver.i18n import translate
+from resolver.errors import CHANGED_UPSTREAM, IndexFailure, InputError, did_you_mean
 from resolver.index.git import Repositories
 from resolver.index.store.cache import default_folder
 from resolver.index.store.file_cache import read_readings, write_readings
@@ -35,7 +32,7 @@ from resolver.model.fact import Fact, Sources
 from resolver.model.problem import Problem
 from resolver.report.upstream import fact_json, fact_line, facts_summary
 
-_STATUS = {0: "held", IndexFailure.exit_status: "out-of-reach", ChangedUpstream.exit_status: "contradicted"}
+_STATUS = {0: "held", IndexFailure.exit_status: "out-of-reach", CHANGED_UPSTREAM: "contradicted"}
 
 
 @click.group("facts", invoke_without_command=True)
@@ -65,27 +62,25 @@ def check(run: Settings, names: tuple[str, ...], every_line: bool, facts_days: i
     repositories = Repositories(default_folder(), warn=progress.warn)
     every: list[Judged] = []
     rows = []
-    printed = 0
     failures: set[str] = set()
     every_line |= bool(_others(names, run.matrices))
     with closing(Catalogs(run, readings=False)) as catalogs:
         for problem, facts in _wanted(names, run.matrices):
             found = []
             with closing(catalogs.live(problem)) as catalog:
-                offers = Offers(problem, catalog, problem.facts)
+                offers = Offers(problem, catalog)
                 looked_up = dict.fromkeys(name for fact in facts for name in projects_of(fact))
                 catalog.expect((name, SpecifierSet()) for name in looked_up)
                 for fact in facts:
-                    progress.label(translate("cli.looking-at", language, fact=fact.id))
+                    progress.label("cli.looking-at", fact=fact.id)
                     judged = judge(fact, offers, repositories)
                     found.append(judged)
-                    old, ahead = (today - fact.checked).days > days, is_to_come(fact.checked, today)
-                    rows.append(fact_json(judged, old=old, to_come=ahead, language=language))
+                    old = (today - fact.checked).days > days
+                    rows.append(fact_json(judged, old=old, language=language))
                     asks_for_a_look = _asks_for_a_look(judged, failures)
-                    if not run.as_json and (every_line or old or ahead or asks_for_a_look):
+                    if not run.as_json and (every_line or old or asks_for_a_look):
                         progress.clear()
-                        tell(fact_line(judged, old_after=days if old else None, to_come=ahead, language=language))
-                        printed += 1
+                        tell(fact_line(judged, old_after=days if old else None, language=language))
             progress.clear()
             every += found
             if not run.as_json:
@@ -96,9 +91,6 @@ def check(run: Settings, names: tuple[str, ...], every_line: bool, facts_days: i
         return status
     if not every:
         tell(facts_summary(every, "", language))
-    if quiet := len(every) - printed:
-        arguments = shlex.join(["--all", *names, *run.folders])
-        tell(translate("cli.facts-left-out", language, quiet, arguments=arguments))
     return status
 
 
@@ -117,12 +109,12 @@ def read(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
     names = map(text.name, projects) if projects else sorted({fact.package for fact in every})
     with closing(Catalogs(run, readings=False)) as catalogs:
         for name in names:
+            run.progress.label("cli.looking-at", fact=name)
             for problem, facts in list(_wanted([name], run.matrices))[:1]:
                 with closing(catalogs.live(problem)) as catalog:
-                    offers = Offers(problem, catalog, problem.facts)
+                    offers = Offers(problem, catalog)
                     found = list(archives_of(name, facts, offers))
-                    known = [] if anew else read_readings(folder, name)
-                    rows = list(read_all(found, known, offers, lambda file: run.progress.label(f"reading {file}")))
+                    rows = list(read_all(found, [] if anew else read_readings(folder, name), catalog))
                 run.progress.clear()
                 try:
                     if rows:
@@ -137,13 +129,13 @@ def read(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
 
 def _status(judged: Judged) -> int:
     if judged.verdict in (Verdict.CONTRADICTED, Verdict.GONE):
-        return ChangedUpstream.exit_status
-    return IndexFailure.exit_status if any(one.saying is Saying.FAILED for one in judged.remarks) else 0
+        return CHANGED_UPSTREAM
+    return IndexFailure.exit_status if any(one.told.code == FAILED for one in judged.remarks) else 0
 
 
 def _asks_for_a_look(judged: Judged, failures: set[str]) -> bool:
     """Whether an index contradicts the fact, or failed in a way that is not yet in `failures`, to which it is added."""
-    why = {str(remark.values["why"]) for remark in judged.remarks if remark.saying is Saying.FAILED} - failures
+    why = {str(remark.told.values["why"]) for remark in judged.remarks if remark.told.code == FAILED} - failures
     failures |= why
     return judged.verdict not in (Verdict.HOLDS, Verdict.UNCHECKED) or bool(why)
 

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 import msgspec
 
-from resolver.cli.console import Progress
+from resolver.cli.console import Progress, tell
 from resolver.config.load import stack_names
-from resolver.i18n import LANGUAGES
+from resolver.i18n import LANGUAGES, translate
+from resolver.model.message import message
 from resolver.model.text import Language
 
 if TYPE_CHECKING:
@@ -63,6 +64,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def command(self, *words: str) -> str:
         """A command about the same folders as it is written in a message, quoted for a shell."""
         return shlex.join(("ascend-lock", *words, *self.folders))
+
+    def tell(self, code: str, /, **values: object) -> None:
+        """Print a text of this code on stdout, in the language of the run, with commands as called."""
+        tell(translate(message(code, **values), self.language))
 
 
 def settings(*names: str) -> Callable[[Command], Command]:

@@ -8,18 +8,17 @@ from contextlib import closing
 import click
 
 from resolver.cli import options
-from resolver.cli.answers import solved
+from resolver.cli.answers import explained, solved
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import Page, tell
-from resolver.cli.explanations import explained
+from resolver.cli.lock import Session
 from resolver.cli.options import Settings, settings
-from resolver.cli.session import Session
 from resolver.cli.stacks import named
 from resolver.config.load import find_stack, load
 from resolver.errors import InputError
 from resolver.index import snapshot
 from resolver.index.snapshot import Recording, RecordingCatalog
-from resolver.lock.upgrade import KEEP_ALL, Preferences
+from resolver.lock.previous import KEEP_ALL, Preferences
 from resolver.resolve.solver import Refutation
 from resolver.resolve.universe import Universe
 
@@ -56,7 +55,7 @@ def _record(stack: str, run: Settings) -> None:
         recording = Recording(job.problem.target for job in jobs)
         for job in jobs:
             problem = job.problem
-            progress.label(f"{name} for {problem.target}")
+            progress.label("cli.locking", stack=name, target=problem.target.name)
             with closing(catalogs.asking(problem)) as asked:
                 catalog = RecordingCatalog(asked, problem.target.platform, recording)
                 kept_with_lock = [] if job.previous is None else [KEEP_ALL.keep(job.previous)]

@@ -13,8 +13,8 @@ import click
 
 from resolver.cli import options
 from resolver.cli.options import Settings, settings
-from resolver.config.load import read_stack, stack_names
-from resolver.errors import InputError, did_you_mean
+from resolver.config.load import find_stack, read_stack
+from resolver.errors import InputError
 from resolver.lock import file as lock_file
 from resolver.report.verify import FILE
 
@@ -59,7 +59,9 @@ def _program(asked: str, target: str | None, run: Settings) -> Path:
     names = ", ".join(found)
     if not found or (target is not None and target not in found):
         what = "lock" if target is None else f"lock for `{target}`"
-        hint = f"the targets are: {names}" if found else _instead(asked, run)
+        if not found:
+            find_stack(asked, run.matrices)  # raises with the name that was probably meant
+        hint = f"the targets are: {names}" if found else run.command("lock", asked)
         raise InputError(f"{stack} has no {what} with a {FILE}", where=str(folder), hint=hint)
     fitting = [target] if target is not None else [name for name in found if len(found) == 1 or _fits(folder / name)]
     if len(fitting) != 1:
@@ -68,14 +70,6 @@ def _program(asked: str, target: str | None, run: Settings) -> Path:
         )
     lock_file.read_own(folder / fitting[0])  # the program must belong to it
     return found[fitting[0]]
-
-
-def _instead(stack: str, run: Settings) -> str:
-    """A hint for a stack without a lock: lock it, or the known name that was probably meant."""
-    known = sorted({*(path.parts[-3] for path in run.locks.glob(f"*/*/{FILE}")), *stack_names(run.matrices)})
-    if stack in known or stack.endswith(".toml"):
-        return run.command("lock", stack)
-    return did_you_mean(stack, known, f"stacks are {', '.join(known)}", cutoff=0.5)
 
 
 def _fits(folder: Path) -> bool:

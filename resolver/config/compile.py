@@ -9,8 +9,9 @@ from itertools import product
 from typing import Any, Final, TypeGuard
 
 from msgspec.structs import asdict, replace
+from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 
-from resolver.config.decode import Known, parse_need, require_families, require_family, require_markers
+from resolver.config.decode import Known, parse_need, require_families, require_family
 from resolver.config.fact_rules import compile_facts
 from resolver.config.load import Document, Inputs
 from resolver.config.schema import BindingRow, IndexesFile, IndexRow, StackFile, SystemsFile
@@ -60,7 +61,7 @@ def compile_problems(
     if exclude_newer is not None:
         policy = replace(policy, exclude_newer=exclude_newer)
     targets = _targets(inputs.stack, known)
-    require_markers(stack.asks, targets)
+    _require_markers(stack.asks, targets)
     digest = _digest(inputs, policy)
     needs = [ask.need for ask in stack.asks]
     return tuple(
@@ -112,20 +113,28 @@ def _ask(document: Document[StackFile], number: int, known: Known) -> Ask:
     return Ask(need=need, origin=StackLine(line, document.line(*path)))
 
 
+def _require_markers(asks: Iterable[Ask], targets: Iterable[Target]) -> None:
+    """Raise InputError if a line's marker compares what cannot be compared (PEP 508)."""
+    for ask, target in product(asks, targets):
+        if isinstance(ask.need, Requirement) and ask.need.marker is not None:
+            try:
+                ask.need.marker.evaluate(target.markers)
+            except (UndefinedComparison, UndefinedEnvironmentName) as error:
+                what = f"the marker of `{ask.need}` cannot be evaluated"
+                raise InputError(what, where=ask.origin.where, why=str(error)) from None
+
+
 def _relaxed(document: Document[StackFile], facts: tuple[Fact, ...]) -> Iterator[Relaxed]:
     """The facts that the stack sets aside; never an enforced one."""
     known = {fact.id: fact for fact in facts}
     for number, row in enumerate(document.content.relax):
         fact = known.get(row.fact)
         if fact is None:
-            raise document.unknown("fact", row.fact, known, "relax", number, "fact")
+            raise document.unknown("there is no fact", row.fact, known, "relax", number, "fact")
         if fact.strength is Strength.ENFORCED:
-            raise InputError(
-                f"the fact `{fact.id}` cannot be relaxed",
-                where=document.place("relax", number, "fact"),
-                why="it is enforced: an installer or the package itself checks it",
-                hint=f"see {fact.where}",
-            )
+            why = f"it is enforced: an installer or the package itself checks it; see {fact.where}"
+            where = document.place("relax", number, "fact")
+            raise InputError(f"the fact `{fact.id}` cannot be relaxed", where=where, why=why)
         stated = [str(need) for need in fact.needs] if isinstance(fact, Requires) else []
         for at, need in enumerate(row.needs):
             if need not in stated:
@@ -145,7 +154,7 @@ def _named_practices(document: Document[StackFile], facts: tuple[Fact, ...]) -> 
         return ()
     for number, name in enumerate(names):
         if name not in known:
-            raise document.unknown("practice", name, known, "stack", "practices", number)
+            raise document.unknown("there is no practice", name, known, "stack", "practices", number)
     return names
 
 
@@ -163,7 +172,6 @@ def _require_absences(document: Document[StackFile], asks: Sequence[Ask]) -> Non
                 f"the stack both asks for `{row.package}` and lists it as absent",
                 where=document.place("absent", number, "package"),
                 why=f"`{origin.text}` is asked for at {origin.where}",
-                hint="remove one of the two lines",
             )
 
 
@@ -219,7 +227,7 @@ def _applies(fact: Fact, target: Target, asked: Iterable[Need]) -> bool:
 def _targets(document: Document[StackFile], known: Known) -> tuple[Target, ...]:
     tables = document.content.target
     if not tables:
-        raise InputError("the stack has no target", where=document.place("target"), hint="add a [target] table")
+        raise InputError("the stack has no target", where=document.place("target"))
     targets: dict[str, Target] = {}
     for number, row in enumerate(tables if isinstance(tables, tuple) else (tables,)):
         path: _Path = ("target", number) if isinstance(tables, tuple) else ("target",)
@@ -233,8 +241,7 @@ def _targets(document: Document[StackFile], known: Known) -> tuple[Target, ...]:
         major, minor = (int(part) for part in row.glibc.split("."))
         name = row.name or default_name(row.python, row.platform, system)
         if name in targets:
-            hint = "give one of them a `name`"
-            raise InputError(f"two targets are named `{name}`", where=document.place(*path), hint=hint)
+            raise InputError(f"two targets are named `{name}`", where=document.place(*path))
         targets[name] = Target(
             name=name,
             python=row.python,
@@ -298,24 +305,16 @@ def _compile_indexes(
     for number, row in enumerate(rows):
         place = document.place("index", number, "name")
         if row.name in seen:
-            hint = "give one of them another `name`"
-            raise InputError(f"two indexes are named `{row.name}`", where=place, hint=hint)
+            raise InputError(f"two indexes are named `{row.name}`", where=place)
         seen.add(row.name)
         if (row.url == "") != (row.name == PYPI):
-            raise InputError(
-                f"index `{row.name}` " + ("takes no url" if row.url else "needs a url"),
-                where=place,
-                why="`pypi` is the index that pip on this machine is configured with; every other index needs an "
-                "address",
-                hint="set it with `pip config set global.index-url URL`"
-                if row.name == PYPI
-                else 'add url = "https://HOST/simple"',
-            )
+            why = "`pypi` is the index that pip on this machine is configured with; every other index needs an address"
+            raise InputError(f"index `{row.name}` {'takes no' if row.url else 'needs a'} url", where=place, why=why)
         indexes[row.name] = Index(name=row.name, url=row.url, mirrors=row.mirrors, complete=row.complete)
     for number, binding in enumerate(binding_rows):
         for position, name in enumerate(binding.indexes):
             if name not in indexes:
-                raise document.unknown("index", name, indexes, "binding", number, "indexes", position)
+                raise document.unknown("there is no index", name, indexes, "binding", number, "indexes", position)
     bindings: dict[_Path, Binding] = {
         ("binding", number): Binding(**asdict(row)) for number, row in enumerate(binding_rows)
     }
@@ -338,7 +337,6 @@ def _require_effect(document: Document[StackFile] | Document[IndexesFile], bindi
                     f"`{name}` is already bound" if name != "*" else "all other projects are already bound",
                     where=document.place(*place),
                     why=f"the first binding counts, and that is the one at {document.line(*earlier[0])}",
-                    hint="remove one of the two, or restrict the first to some `platforms`",
                 )
             for platform in binding.platforms or PLATFORMS:
                 bound.setdefault((name, platform), place)

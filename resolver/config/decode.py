@@ -6,24 +6,22 @@ a field's key nor one of its own types, and its errors have no place.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta, timezone
 from enum import Enum
-from functools import lru_cache
-from itertools import product
+from functools import lru_cache, partial
+from itertools import chain
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 import msgspec
-from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.utils import InvalidName, NormalizedName, canonicalize_name
+from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
 from resolver.config.lines import Path, TomlText, named
-from resolver.errors import InputError, did_you_mean, without_secrets
+from resolver.errors import InputError
 from resolver.model import text as texts
 from resolver.model.annotations import (
     ALONE,
@@ -37,10 +35,8 @@ from resolver.model.annotations import (
     printable,
 )
 from resolver.model.fact import Need
-from resolver.model.problem import Ask
 from resolver.model.repository import Direct
 from resolver.model.requirement import COMPONENTS, ComponentRequirement, Requirement, Value
-from resolver.model.target import Target
 
 _TYPES: Final = {
     str: "a string in quotes",
@@ -53,10 +49,6 @@ _TYPES: Final = {
     datetime: "a date with a time",
     time: "a time",
 }
-
-
-# The names of chips in npu-smi and CANN, by family (vllm_ascend/device/hardware.py).
-_CHIPS: Final = (("A2", r"910_?b"), ("A3", r"910_?(9[0-9]{3}|c)"), ("310P", r"310"), ("A5", r"950"))
 
 Known = Mapping[str, tuple[Value, ...]]  # the values of components in systems.toml
 
@@ -77,32 +69,19 @@ def cutoff(value: date) -> datetime:
 
 def parse_need(line: str, *, direct: bool = False) -> Need:
     """A requirement on a project or a component, as in facts and stacks. With `direct` it may name an address."""
-    if (about := parse_component(line)) is not None:
+    if (about := ComponentRequirement.parse(line)) is not None:
         return about
     need = parse_requirement(line, direct=direct)
-    if need.name in COMPONENTS:
-        raise InputError(
-            f"`{line}` states no condition on the component `{need.name}`",
-            hint=f"write `{need.name} in A | B` or `{need.name} >= A`, in lower case",
-        )
+    if (name := need.name) in COMPONENTS:
+        raise ValueError(f"`{name}` is a component: write `{name} in A | B` or `{name} >= A`, in lower case")
     return need
-
-
-def parse_component(line: str) -> ComponentRequirement | None:
-    """A requirement on a component; None where the line does not begin like one."""
-    try:
-        return ComponentRequirement.parse(line)
-    except ValueError as error:
-        hint = "write `cann in 8.5.0 | 8.5.1` or `python >= 3.10, < 3.12`"
-        raise InputError(f"`{line}` cannot be read", why=str(error), hint=hint) from None
 
 
 def parse_condition(line: str) -> ComponentRequirement:
     """A requirement on a component, and nothing else."""
-    need = parse_component(line)
+    need = ComponentRequirement.parse(line)
     if need is None:
-        hint = 'write for example when = ["soc in A3"]'
-        raise InputError(f"`{line}` is not a component of the target", hint=hint)
+        raise ValueError(f"`{line}` is not a component of the target with its values, such as `soc in A3`")
     return need
 
 
@@ -111,79 +90,29 @@ def parse_requirement(line: str, *, direct: bool = False) -> Requirement:
     try:
         need = texts.requirement(line)
     except InvalidRequirement as error:
-        secret = "://" in line and "@" in line.partition("://")[2]  # an unreadable line may contain credentials
-        raise InputError(
-            f"{'this' if secret else f'`{line}`'} is not a requirement",
-            why="it may contain a password, so it is not shown" if secret else str(error).partition("\n")[0],
-            hint="write `numpy<2`, `ray[default]==2.41.0`, `cann in 8.5.0 | 8.5.1` or, in a stack, "
-            "`verl @ git+https://HOST/PATH@COMMIT`",
-        ) from None
+        secret = "://" in line and "@" in line.partition("://")[2]
+        shown = "a line that may contain a password" if secret else f"`{line}`"
+        raise InputError(f"{shown} is not a requirement", why=str(error).partition("\n")[0]) from None
     if need.url and not direct:
-        raise InputError(
-            f"the requirement on `{need.name}` names an address",
-            why="only a stack's own `requires` may take a project from an address",
-            hint="specify a release of the project instead",
-        )
+        raise ValueError("only a stack's own `requires` may take a project from an address")
     if need.url:
-        try:
-            Direct.parse(need.url)
-        except ValueError as error:
-            raise InputError(
-                f"the address of `{need.name}` is not supported",
-                why=str(error),
-                hint=f"write `{need.name} @ git+https://HOST/PATH@COMMIT`, with a tag or a commit hash",
-            ) from None
+        Direct.parse(need.url)
     return need
-
-
-def parse_project(name: str) -> NormalizedName:
-    """A project's name and nothing else, since anything more would never match."""
-    try:
-        return canonicalize_name(name, validate=True)
-    except InvalidName:
-        hint = "write only the name, without versions, extras or markers"
-        raise InputError(f"`{name}` is not the name of a project", hint=hint) from None
-
-
-def parse_versions(versions: str) -> SpecifierSet:
-    """A set of versions (PEP 440)."""
-    try:
-        return texts.specifier_set(versions)
-    except InvalidSpecifier as error:
-        hint = "write for example `==0.13.0` or `>=0.10,<0.14` (PEP 440)"
-        raise InputError(f"`{versions}` is not a set of versions", why=str(error), hint=hint) from None
-
-
-def require_markers(asks: Iterable[Ask], targets: Iterable[Target]) -> None:
-    """Raise InputError if a line's marker compares what cannot be compared (PEP 508)."""
-    for ask, target in product(asks, targets):
-        if isinstance(ask.need, Requirement) and ask.need.marker is not None:
-            try:
-                ask.need.marker.evaluate(target.markers)
-            except (UndefinedComparison, UndefinedEnvironmentName) as error:
-                raise InputError(
-                    f"the marker of `{ask.need}` cannot be evaluated",
-                    where=ask.origin.where,
-                    why=str(error),
-                    hint="a marker compares a variable of PEP 508 with a text, such as `python_version < '3.12'`",
-                ) from None
 
 
 def require_families(need: Need, known: Known, where: str) -> None:
     """Raise InputError if a requirement names a SoC family that no target could have."""
     if isinstance(need, ComponentRequirement) and need.component == "soc":
-        for clauses in need.alternatives:
-            for clause in clauses:
-                if clause.value is not None:
-                    require_family(clause.value, known, where)
+        for clause in chain(*need.alternatives):
+            if clause.value is not None:
+                require_family(clause.value, known, where)
 
 
 def require_family(value: Value, known: Known, where: str) -> None:
     """Raise InputError unless a SoC family is a known one. If none is known, anything passes."""
     families = known.get("soc", (value,))
     if value not in families:
-        meant = next((name for name, chip in _CHIPS if re.search(chip, str(value), re.IGNORECASE)), "")
-        hint = (f"did you mean `{meant}`? " if meant in families else "") + f"known are {', '.join(map(str, families))}"
+        hint = f"known are {', '.join(map(str, families))}"
         raise InputError(f"`{value}` is not a known SoC family", where=where, hint=hint)
 
 
@@ -193,8 +122,8 @@ _READERS: Final[Mapping[Any, Callable[[str], Any]]] = {
     Requirement: parse_requirement,
     RequirementLine: lambda line: str(parse_requirement(line)),
     ComponentRequirement: parse_condition,
-    NormalizedName: parse_project,
-    SpecifierSet: parse_versions,
+    NormalizedName: partial(canonicalize_name, validate=True),  # anything more than a name would never match
+    SpecifierSet: texts.specifier_set,
     Version: Version,
 }
 
@@ -232,8 +161,7 @@ def decode(kind: Any, value: Any, text: TomlText, path: Path = ()) -> Any:
         table, keys = _checked(dict, value, text, path), _keys(kind)
         for key in table:
             if key not in keys:
-                hint = _hint(key, keys, "known keys are")
-                raise InputError(without_secrets(f"unknown key `{key}`"), where=text.place(*path, key), hint=hint)
+                raise text.unknown("unknown key", key, keys, *path, key)
         return _struct(kind, table, text, path)
     return _checked(kind, value, text, path)
 
@@ -290,9 +218,7 @@ def _keys(kind: type[msgspec.Struct]) -> dict[str, bool]:
 
 def _choice(options: Sequence[Any], value: Any, text: TomlText, path: Path) -> Any:
     if _checked(type(options[0]), value, text, path) not in options:
-        known = sorted(map(str, options))
-        what = without_secrets(f"`{value}` is not a value of {named(path)}")
-        raise InputError(what, where=text.place(*path), hint=_hint(str(value), known, "it may be"))
+        raise text.unknown(f"{named(path)} cannot be", value, options, *path)
     return value
 
 
@@ -316,7 +242,3 @@ def _checked(kind: Any, value: Any, text: TomlText, path: Path) -> Any:
 
 def _unusable(text: TomlText, path: Path, why: str) -> InputError:
     return InputError(f"{named(path)} cannot be used", where=text.place(*path), why=why)
-
-
-def _hint(word: str, known: Iterable[str], what: str) -> str:
-    return f"{did_you_mean(word.lower(), known, '')} {what} {', '.join(known)}".lstrip()

@@ -86,11 +86,9 @@ def _check(fact: model.Fact, place: Place, known: Known) -> None:
             return
         case model.Warns() if fact.last:
             if fact.beside or fact.extra or fact.wheels or any(isinstance(need, Requirement) for need in fact.unless):
-                raise InputError(
-                    "which releases come last cannot hang on what else is in the lock",
-                    where=place("last"),
-                    hint="leave out `with`, `extra` and `wheels`, and name components alone in `unless`",
-                )
+                why = "so there can be no `with`, `extra` and `wheels`, and only components in `unless`"
+                what = "which releases come last cannot hang on what else is in the lock"
+                raise InputError(what, where=place("last"), why=why)
         case model.Exports():
             for key, _ in fact.env:
                 if key in _SET_ALREADY:
@@ -112,12 +110,8 @@ def _check_recipe(recipe: Recipe, place: Place) -> None:
         try:
             re.compile(step.comment)
         except re.error as error:
-            raise InputError(
-                f"`{step.comment}` is not a regular expression",
-                where=place("steps", at, "comment"),
-                why=str(error),
-                hint="use Python's syntax; in single quotes, TOML leaves a backslash as it is",
-            ) from None
+            what, where = f"`{step.comment}` is not a regular expression", place("steps", at, "comment")
+            raise InputError(what, where=where, why=str(error)) from None
         if step.wheels and (recipe.editable or at != len(recipe.steps) - 1):
             what = "the step that builds the wheel must be the last, and not of an editable install"
             raise InputError(what, where=place("steps", at, "wheels"))

@@ -134,11 +134,11 @@ class TomlText(msgspec.Struct, frozen=True, dict=True):
         except ValueError as error:  # its message has no secret in it; the value might
             raise InputError(f"{named(path)} cannot be used", where=self.place(*path), why=str(error)) from None
 
-    def unknown(self, kind: str, name: str, known: Iterable[str], *path: str | int) -> InputError:
+    def unknown(self, what: str, name: object, known: Iterable[object], *path: str | int) -> InputError:
         """The error of a name that is none of the known ones."""
-        names = sorted(known)
-        hint = did_you_mean(name, names, f"known are {', '.join(names) or 'none'}")
-        return InputError(f"there is no {kind} `{name}`", where=self.place(*path), hint=hint)
+        names = sorted(map(str, known))
+        hint = did_you_mean(str(name).lower(), names, f"known are {', '.join(names) or 'none'}")
+        return InputError(without_secrets(f"{what} `{name}`"), where=self.place(*path), hint=hint)
 
 
 def named(path: Path) -> str:

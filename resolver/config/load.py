@@ -24,13 +24,7 @@ from resolver.model.target import Image
 Shape = TypeVar("Shape", bound=msgspec.Struct)
 
 _LARGEST = 8 * 1024 * 1024
-_LONGEST = 80  # characters of a line that is shown
 _UTF_8 = "save it as UTF-8, or convert it: iconv -f GB18030 -t UTF-8 OLD > NEW"
-# What helps with the commonest of tomli's messages.
-_SYNTAX = {
-    "Invalid value": 'a string is in plain quotes: key = "value"',
-    "Unclosed": "a comma or closing bracket is missing before this",
-}
 
 
 class Document(TomlText, Generic[Shape], frozen=True, dict=True):
@@ -65,13 +59,8 @@ def read_text(text: str, shape: type[Shape], name: str) -> Document[Shape]:
     try:
         raw = tomli.loads(text)
     except tomli.TOMLDecodeError as error:
-        line = without_secrets((error.doc.split("\n")[error.lineno - 1 : error.lineno] or [""])[0]).strip()
-        raise InputError(
-            "the file is not valid TOML",
-            where=f"{name}:{error.lineno}",
-            why=f"{error.msg}; column {error.colno}" + (f" of: {line[:_LONGEST]}" if line else ""),
-            hint=next((hint for begin, hint in _SYNTAX.items() if error.msg.startswith(begin)), ""),
-        ) from None
+        why = f"{error.msg}; column {error.colno}"
+        raise InputError("the file is not valid TOML", where=f"{name}:{error.lineno}", why=why) from None
     except (ValueError, RecursionError):
         why = "it is nested too deeply, or has a number with thousands of digits"
         raise InputError("the file cannot be read", where=name, why=why) from None
@@ -205,7 +194,11 @@ def find_stack(stack: str, matrices: Path) -> Path:
     path = matrices / "stacks" / f"{stack}.toml"
     if os.path.lexists(path):  # whoever reads it reports what is wrong with it
         return path
-    _require_folder(matrices)
+    if not matrices.is_dir():
+        raise InputError(
+            f"there is no folder `{matrices}`",
+            hint="run inside the project's folder, or give the folder of facts and stacks with --matrices DIR",
+        )
     known = stack_names(matrices)
     hint = f"known stacks are {', '.join(known)}" if known else "it has none: give another folder with --matrices DIR"
     hint = did_you_mean(stack, known, hint, cutoff=0.5)
@@ -220,7 +213,6 @@ def _fact_paths(stack: Document[StackFile], matrices: Path) -> tuple[list[Path],
     names = stack.content.stack.facts
     if names == ():
         return [], []
-    _require_folder(matrices)
     if not folder.is_dir():
         raise InputError(
             f"there is no folder `{folder}`, so nothing is known beyond the packages' own metadata",
@@ -229,17 +221,9 @@ def _fact_paths(stack: Document[StackFile], matrices: Path) -> tuple[list[Path],
     known = {path.stem: path for path in _listed(folder)}
     for number, name in enumerate(names or ()):
         if name not in known:
-            raise stack.unknown("facts file", name, known, "stack", "facts", number)
+            raise stack.unknown("there is no facts file", name, known, "stack", "facts", number)
     used = [path for name, path in known.items() if names is None or name in names]
     return used, [path for path in known.values() if path not in used]
-
-
-def _require_folder(matrices: Path) -> None:
-    if not matrices.is_dir():
-        raise InputError(
-            f"there is no folder `{matrices}`",
-            hint="run inside the project's folder, or give the folder of facts and stacks with --matrices DIR",
-        )
 
 
 def _display(path: Path, matrices: Path) -> str:
@@ -255,7 +239,5 @@ def _display(path: Path, matrices: Path) -> str:
 
 def load_images(matrices: Path) -> tuple[Image, ...]:
     """The images of `matrices`, in the order of the file; none if there is no such file."""
-    path = matrices / "images.toml"
-    if not path.exists():
-        return ()
-    return read(path, ImagesFile, "matrices/images.toml").content.image
+    images = _read_optional("images.toml", ImagesFile, matrices)
+    return images.content.image if images is not None else ()

@@ -56,16 +56,13 @@ def build(
     every = (*resolution.pins, *tools)
     catalog.expect_metadata(other for pin in every for other in pin.release.others)
     about = list(applied(resolution))
-    there: dict[Mode, set[str]] = {
-        "wheels": set(),
-        "built-apart": {pin.name for pin in tools},
-        "built-here": {pin.name for pin in resolution.pins},
-    }
+    apart, here = {pin.name for pin in tools}, {pin.name for pin in resolution.pins}
     origins = (one for pin in tools for one in pin.because)
     of_builds = (one for one in origins if isinstance(one, NeedLine) and one.source is NeedSource.BUILD)
     lines = _required((*(one for pin in resolution.pins for one in pin.because), *of_builds))
     pins = tuple(
-        _pin(pin, lines, catalog, external=_external(pin, about, there[_mode(pin.release)])) for pin in resolution.pins
+        _pin(pin, lines, catalog, external=_external(pin, about, here if _mode(pin.release) == "built-here" else apart))
+        for pin in resolution.pins
     )
     build_pins = tuple(_environments(builds, catalog))
     return Lock(

@@ -19,9 +19,9 @@ import msgspec
 from resolver import files
 from resolver.errors import InputError
 from resolver.json_text import json_text
-from resolver.lock.validate import require_names
-from resolver.model.lock import Lock
+from resolver.model.lock import FolderName, Lock, PythonVersion
 from resolver.model.message import Message, message
+from resolver.model.target import Platform
 
 MANIFEST = "bundle.json"
 SUMS = "SHA256SUMS"
@@ -37,10 +37,10 @@ _PART = re.compile(r"\.[0-9a-f]{16}\.part$|\.partial$")
 class Served(msgspec.Struct, frozen=True, kw_only=True):
     """A lock that the bundle is for, in `folder`; `platform` and `python` say for which machines."""
 
-    stack: str
-    target: str
-    platform: str
-    python: str
+    stack: FolderName
+    target: FolderName
+    platform: Platform
+    python: PythonVersion
     folder: str
 
     @classmethod
@@ -92,7 +92,6 @@ def read(folder: Path) -> Manifest | None:
             if not is_inside(name):
                 raise ValueError(f"it names a file outside of the bundle: {name}")
         for lock in manifest.locks:  # they go into install.sh
-            require_names(lock.stack, lock.target, lock.platform, lock.python)
             if lock.folder != f"locks/{lock.stack}/{lock.target}":
                 raise ValueError(f"`{lock.folder}` is not the folder of its lock")
         return manifest
@@ -178,46 +177,33 @@ def _sums(manifest: Manifest, own: str) -> str:
     return "".join(f"{sha256}  {path}\n" for path, sha256 in sorted(sums.items()))
 
 
-def temporary(texts: Iterable[str]) -> list[str]:
-    """Where the texts, the manifest and the sums are while `write` writes them; what a killed run left there goes."""
-    paths = map(PurePosixPath, (*texts, MANIFEST, SUMS))
-    return [str(path.with_name(f".{path.name}.partial")) for path in paths]
-
-
 def left_over(folder: Path, old: Manifest | None, needed: Iterable[str]) -> list[str]:
     """The paths of leftovers of earlier locks: from the old manifest, partial downloads, everything below `locks`.
 
-    Anything else in the folder belongs to somebody else.
+    Anything else in the folder belongs to somebody else. What a killed run left in the place where `write` puts a file
+    before it is whole goes by itself.
     """
     known = {*(row.path for row in rows_of(old)), *old.left} if old else set()
     known |= {path.name for path in folder.iterdir() if _PART.search(path.name)}
     known |= {path.relative_to(folder).as_posix() for path in (folder / "locks").rglob("*")}
-    return sorted(path for path in known.difference(needed) if (folder / path).is_file())
+    written = [PurePosixPath(path) for path in (*needed, MANIFEST, SUMS)]
+    known -= {str(one) for path in written for one in (path, path.with_name(f".{path.name}.partial"))}
+    return sorted(path for path in known if (folder / path).is_file())
 
 
 def faults(folder: Path, manifest: Manifest) -> list[Message]:
-    """What differs from the manifest, and where the manifest differs from the sums."""
+    """What differs from the manifest, and whether the manifest differs from the sums."""
     found = []
     try:
-        sums = files.read_text(folder / SUMS, _LARGEST)
-    except OSError as error:
-        found.append(message("bundle.sums-unreadable", file=SUMS, why=error.strerror or error))
-    except UnicodeDecodeError:
-        found.append(message("bundle.sums-no-text", file=SUMS))
-    else:
-        if sums != _sums(manifest, sha256_of(folder / MANIFEST)):
-            found.append(message("bundle.sums-differ", file=MANIFEST, other=SUMS))
+        sums = files.read(folder / SUMS, _LARGEST)
+    except OSError:
+        sums = b""
+    if sums != _sums(manifest, sha256_of(folder / MANIFEST)).encode():
+        found.append(message("bundle.sums-differ", file=MANIFEST, other=SUMS))
     for row in rows_of(manifest):
-        path = folder / row.path
-        try:
-            size = path.stat().st_size
-        except OSError:
-            found.append(message("bundle.file-gone", file=row.path))
-            continue
-        if size != row.size:
-            found.append(message("bundle.file-size", file=row.path, size=size, wanted=row.size))
-        elif sha256_of(path) != row.sha256:
-            found.append(message("bundle.file-content", file=row.path, wanted=row.sha256))
+        if sha256_of(folder / row.path) != row.sha256:
+            code = "bundle.file-content" if (folder / row.path).exists() else "bundle.file-gone"
+            found.append(message(code, file=row.path, wanted=row.sha256))
     return found
 
 
@@ -230,7 +216,7 @@ def sha256_of(path: Path) -> str:
         with path.open("rb") as handle:
             while chunk := handle.read(_CHUNK):
                 digest.update(chunk)
-    except (FileNotFoundError, IsADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return ""
     return digest.hexdigest()
 

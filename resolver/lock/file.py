@@ -1,27 +1,37 @@
-"""Reading and writing `lock.toml`."""
+"""Reading and writing `lock.toml`: what is read could have been written by us, or it is refused."""
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 import shlex
+from collections import Counter
+from collections.abc import Iterable, Set
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import tomli
 import tomli_w
+from packaging.utils import NormalizedName
+from packaging.version import Version
 
 from resolver import files
+from resolver.config.decode import cutoff as moment
 from resolver.errors import InputError
-from resolver.lock.validate import require_sound
-from resolver.model.lock import FORMAT, Lock
+from resolver.i18n import translate
+from resolver.index.parse.distribution import archive_version, is_readable, wheel_parts
+from resolver.model import repository, text
+from resolver.model.lock import FORMAT, Lock, LockedPin
 from resolver.model.message import TEXT
+from resolver.model.requirement import ComponentRequirement, parse_value
 
 NAME = "lock.toml"
 
 _ASKS = "the stack asks for "  # began the reason for a pin that a line of the stack names, in format 1
 _LARGEST = 64 * files.MIB
 
+_PLACE = re.compile(r".+:\d{1,9}")  # file:line
 _MARKER = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
 
 # What TOML allows unescaped although terminals act on it or do not show it: C1, directional marks, and so on
@@ -37,18 +47,10 @@ _HEADER = """\
 """
 
 
-class Merged(InputError):
-    """The lock has the conflict markers of a merge."""
-
-
-class Withheld(InputError):
-    """The operating system does not let a lock be read, whatever is in it. Its pins need not be lost."""
-
-
 def dump(lock: Lock) -> str:
     """The text of lock.toml."""
-    text = tomli_w.dumps(_tidy(msgspec.to_builtins(lock)), multiline_strings=False)
-    return _HEADER + _INVISIBLE.sub(lambda match: f"\\U{ord(match[0]):08X}", text)
+    written = tomli_w.dumps(_tidy(msgspec.to_builtins(lock)), multiline_strings=False)
+    return _HEADER + _INVISIBLE.sub(lambda match: f"\\U{ord(match[0]):08X}", written)
 
 
 def read_own(folder: Path) -> Lock | None:
@@ -62,42 +64,151 @@ def read_own(folder: Path) -> Lock | None:
     return lock
 
 
-def take_ours(folder: Path) -> str:
-    """The command for a lock whose merge is in conflict: one side's files, from which the lock can be made again."""
-    return f"git checkout --ours -- {shlex.quote(str(folder))}"
-
-
 def read(folder: Path) -> Lock | None:
-    """The lock in a folder; None if there is none. Raises InputError if it cannot be read, `Withheld` if not at all."""
-    text = ""
+    """The lock in a folder; None if there is none. Raises InputError if it cannot be read."""
+    content = ""
     try:
-        text = files.read_text(folder / NAME, _LARGEST)
-        raw = tomli.loads(text)
+        content = files.read_text(folder / NAME, _LARGEST)
+        raw = tomli.loads(content)
         version = raw.get("format")
         if version == 1:
             raw = _of_format_1(raw)
         elif version != FORMAT:
             raise ValueError(f"it has format {version}, but this program reads {FORMAT}")
         lock = msgspec.convert(raw, Lock, strict=True)
-        require_sound(lock)
+        _require_sound(lock)
         return lock
     except FileNotFoundError:
         return None
     except OSError as error:
         instead = "move what is there out of the way, or choose another folder with --locks DIR"
-        hint = files.advice(error.errno) or instead
-        why = error.strerror or str(error)
-        raise Withheld("the lock cannot be read", where=str(folder / NAME), why=why, hint=hint) from None
+        raise files.refusal(error, "the lock cannot be read", folder / NAME, instead) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:  # also of TOML and msgspec
-        if isinstance(error, tomli.TOMLDecodeError) and _MARKER.search(text):
-            hint = f"{take_ours(folder)}, then lock again: pins that still fit are kept"
-            raise Merged("the lock has the conflict markers of a merge", where=str(folder / NAME), hint=hint) from None
+        if isinstance(error, tomli.TOMLDecodeError) and _MARKER.search(content):
+            hint = f"git checkout --ours -- {shlex.quote(str(folder))}, then lock again: pins that still fit are kept"
+            what = "the lock has the conflict markers of a merge"
+            raise InputError(what, where=str(folder / NAME), hint=hint) from None
         raise _unreadable(folder, str(error)) from None
 
 
 def _unreadable(folder: Path, why: str) -> InputError:
     hint = "restore it from version control, or lock with --upgrade, which ignores it"
     return InputError("the lock cannot be read", where=str(folder / NAME), why=why, hint=hint)
+
+
+def cutoff(written: str) -> dt.datetime:
+    """The cut-off that a lock or a report names. Raises ValueError if it is not valid."""
+    value = dt.datetime.fromisoformat(written)
+    if value.tzinfo is None:
+        raise ValueError(f"`{written}` names no time zone")
+    return moment(value)
+
+
+def _require_sound(lock: Lock) -> None:
+    """Raise ValueError, with the reason, if a lock is incomplete or contains something that no lock has.
+
+    Scripts are made from it, and it may have been edited. What a single text must be like is said where `model.lock`
+    has it, and msgspec has compared that before.
+    """
+    pins = (*lock.pin, *lock.build_pin)
+    for component, value in lock.target.system.items():
+        parse_value(component, value)
+    if lock.exclude_newer:
+        cutoff(lock.exclude_newer)
+    for line in (*lock.requires, *(line for pin in pins for line in pin.lines)):
+        text.requirement(line)
+    for pin in pins:
+        _require_pin(pin)
+    _once((pin.name for pin in lock.pin), "a pin")
+    for environment in lock.environments():
+        _once((pin.name for pin in environment), "a build-pin")
+    _require_stages(lock)
+    indexes = _once((index.name for index in lock.index), "an index")
+    for pin in pins:
+        if pin.git is None and pin.index not in indexes:
+            raise ValueError(f"`{pin.name}` is from `{pin.index}`, which is not an index of the lock")
+    for one in (*lock.all_warnings, *lock.notes, *(why for stage in lock.stage for why in stage.because)):
+        try:
+            translate(one, "en")
+        except (KeyError, IndexError):
+            raise ValueError(f"there is no message `{one.code}` with these values") from None
+    versions = [
+        *(pin.version for pin in pins),
+        *(one for row in lock.passed_over for one in (row.version, row.archive_version)),
+    ]
+    for version in versions:
+        if text.version(version) is None:
+            raise ValueError(f"`{version}` is not a version")
+    facts = {fact.id: dt.date.fromisoformat(fact.checked) for fact in lock.fact}
+    for driver in lock.driver:
+        if driver.fact not in facts and not _PLACE.fullmatch(driver.fact):
+            raise ValueError(f"what {driver.by} requires of the driver rests on `{driver.fact}`, which is no fact here")
+        for line in driver.needs:
+            need = ComponentRequirement.parse(line)
+            if need is None or need.component != "hdk":
+                raise ValueError(f"`{line}` states nothing about the driver")
+    # which scripts contain unchanged
+    texts = [part for index in lock.index for part in (index.name, index.url)]
+    texts += [value for env in (lock.import_env, *(pin.env for pin in pins)) for value in env.values()]
+    texts += [row.value for row in lock.export]
+    steps = [step for pin in lock.pin if pin.git is not None for step in pin.git.steps]
+    for shown in (*texts, *(part for step in steps for part in (step.comment, *step.run))):
+        if not shown.isprintable():
+            raise ValueError(f"`{shown}` has characters that do not print")
+
+
+def _require_pin(pin: LockedPin) -> None:
+    if not pin.file and pin.git is None:
+        raise ValueError(f"`{pin.name}` has no file")
+    if pin.git is not None and (pin.file or pin.index):
+        raise ValueError(f"`{pin.name}` is from git, and from an index as well")
+    for file in pin.file:
+        if not is_readable(file.name) or file.name.startswith((".", "-")):
+            raise ValueError(f"`{file.name}` is not the name of a file")
+        if _release(file.name, pin.name) != text.version(pin.version):
+            raise ValueError(f"`{file.name}` is not a file of {pin.name} {pin.version}")
+    if (git := pin.git) is None:
+        return
+    paths = [git.subdirectory, *(path for step in git.steps for path in (step.move, step.to, step.in_, step.wheels))]
+    for path in (*filter(None, paths), *(one.path for one in git.submodules)):
+        repository.inside(path)
+    for url, commit in git.commits:
+        repository.repository(url)
+        repository.commit(commit)
+
+
+def _release(filename: str, project: str) -> Version | None:
+    """The version in a file name of a project; None if it has none or is a file of another project."""
+    if filename.endswith(".whl"):
+        distribution, version = (wheel_parts(filename) or ("", ""))[:2]
+        return text.version(version) if text.name(distribution) == project else None
+    return text.version(archive_version(filename, NormalizedName(project)) or "")
+
+
+def _require_stages(lock: Lock) -> None:
+    known = {pin.name: pin for pin in lock.pin}
+    staged = _once((name for stage in lock.stage for name in stage.pins), "in a stage")
+    for name in known.keys() - staged:
+        raise ValueError(f"`{name}` is in no stage")
+    for name in staged - known.keys():
+        raise ValueError(f"a stage names `{name}`, which is not a pin")
+    for number, stage in enumerate(lock.stage, 1):
+        if not stage.pins:
+            raise ValueError(f"stage {number} has no pins")
+        for name in stage.pins:
+            if known[name].mode != stage.mode:
+                raise ValueError(f"`{name}` is {known[name].mode}, and in a stage that is {stage.mode}")
+        if len(stage.pins) > 1 and any(known[name].git is not None for name in stage.pins):
+            raise ValueError(f"stage {number} has more than the one pin that comes from git")
+
+
+def _once(names: Iterable[str], what: str) -> Set[str]:
+    """The names, none of which may be there twice."""
+    counts = Counter(names)
+    for name, times in counts.items():
+        if times > 1:
+            raise ValueError(f"`{name}` is {what} {times} times")
+    return counts.keys()
 
 
 def _of_format_1(raw: dict[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from resolver import files
-from resolver.lock.validate import cutoff
+from resolver.lock.file import cutoff
 
 _LARGEST = 64 * files.MIB
 _AT_FDCWD = -100

@@ -22,7 +22,7 @@ from resolver import files
 from resolver.errors import IndexFailure
 from resolver.index.protocol import Catalog
 from resolver.index.store.cache import Cache
-from resolver.lock.upgrade import Preferences
+from resolver.lock.previous import Preferences
 from resolver.model.lock import Lock
 from resolver.model.problem import Problem
 

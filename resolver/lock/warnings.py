@@ -92,9 +92,8 @@ def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catal
     if near := resolution.problem.unknown.get("cann"):
         yield message("lock.unknown", value=resolution.problem.target.system["cann"], near=" / ".join(near))
     yield from map(_fell_back, resolution.fell_back)
-    for practice in resolution.practices:
-        yield from (_warning(told) for told in (warning_of(practice),) if told is not None)
-    yield from _lost_extras(resolution, catalog)
+    yield from map(_of_practice, resolution.practices)
+    yield from _lost_extras(resolution)
     for pin in resolution.pins:
         if pin.name in named:
             yield from _passed_over(pin, resolution)
@@ -123,7 +122,7 @@ def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catal
     for pin in resolution.pins:
         for extra in pin.unknown_extras:
             if (pin.name, extra) not in lost:
-                yield _no_extra(pin, extra, catalog)
+                yield _no_extra(pin, extra)
         if pin.release.yanked:
             because = "lock.yanked-because" if pin.release.file.yanked else "lock.yanked"
             yield message(because, package=f"{pin.name} {pin.version}", reason=pin.release.file.yanked or "")
@@ -152,13 +151,10 @@ def notes(problem: Problem) -> Iterator[Message]:
             yield message("lock.not-here", line=ask.origin.text, where=ask.origin.where)
 
 
-def warning_of(fact: facts.Fact) -> facts.Warns | None:
-    """What a lock says about a practice, or any other warning; None for other facts."""
-    if isinstance(fact, facts.Practice) and fact.strength is facts.Strength.PRACTICE:
-        told = facts.as_warning(fact)
-        source = {"text": f"{told.text} Source: {fact.source}", "text_zh": f"{told.text_zh}来源：{fact.source}"}
-        return replace(told, **source)
-    return fact if isinstance(fact, facts.Warns) else None
+def _of_practice(practice: facts.Practice) -> Message:
+    told = facts.as_warning(practice)
+    text, text_zh = f"{told.text} Source: {practice.source}", f"{told.text_zh}来源：{practice.source}"
+    return _warning(replace(told, text=text, text_zh=text_zh))
 
 
 def _fell_back(row: FellBack) -> Message:
@@ -183,17 +179,13 @@ def _of_fact(fact: facts.Fact, resolution: Resolution) -> Iterator[Message]:
 
 
 def _misspelt(resolution: Resolution) -> Iterator[Message]:
-    """Projects in a policy or a fact of the stack that nothing needs, if a needed one has a similar name.
+    """Facts of the stack itself about projects that nothing needs, if a needed one has a similar name.
 
-    That is most likely a typing error, and the row has no effect.
+    That is most likely a typing error, and the fact has no effect.
     """
     pins = [pin.name for pin in resolution.pins]
-    problem = resolution.problem
-    for name in problem.policy.prereleases_of:
-        if name not in pins and (close := closest(name, pins, _SIMILAR)):
-            yield message("lock.no-such-pin", name=name, other=close)
-    for fact in problem.facts:
-        own = fact.where.startswith(f"{problem.stack.where}:")
+    for fact in resolution.problem.facts:
+        own = fact.where.startswith(f"{resolution.problem.stack.where}:")
         if own and fact.package not in pins and (close := closest(fact.package, pins, _SIMILAR)):
             yield message("lock.no-such-subject", fact=fact.id, name=fact.package, other=close, where=fact.where)
 
@@ -212,14 +204,14 @@ def own_lines(pin: Pin, catalog: Catalog, otherwise: Sequence[str]) -> Sequence[
     return own.requires_dist if own is not None else otherwise
 
 
-def _lost_extras(resolution: Resolution, catalog: Catalog) -> Iterator[Message]:
+def _lost_extras(resolution: Resolution) -> Iterator[Message]:
     """What the stack's lines ask for in vain."""
     elsewhere: dict[tuple[Pin, str], list[str]] = {}
     for row in resolution.lost_extras:
         pin = resolution.pin(row.project)
         assert pin is not None  # noqa: S101  it is one that lacks it
         if row.version is None:
-            yield _no_extra(pin, row.extra, catalog)
+            yield _no_extra(pin, row.extra)
         else:
             elsewhere.setdefault((pin, f"{row.project}=={row.version}"), []).append(row.extra)
     for (pin, other), extras in elsewhere.items():
@@ -241,11 +233,7 @@ def _passed_over(pin: Pin, resolution: Resolution) -> Iterator[Message]:
             )
 
 
-def _no_extra(pin: Pin, extra: str, catalog: Catalog) -> Message:
-    """That a release does not have an extra, and which of its extras may be meant."""
-    own = catalog.metadata(pin.release.file).provides_extra if pin.release.file.is_wheel else ()
-    if close := closest(extra, own):
-        return message("lock.no-extra-but", package=f"{pin.name} {pin.version}", extra=extra, other=close)
+def _no_extra(pin: Pin, extra: str) -> Message:
     return message("lock.no-extra", package=f"{pin.name} {pin.version}", extra=extra)
 
 

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 from resolver.model import text
 from resolver.model.fact import MachineNeed, Strength
 from resolver.model.message import Message, message
 from resolver.model.problem import Departure
 from resolver.model.repository import Step
+from resolver.model.target import Platform
 
 FORMAT = 2
 
 Mode = Literal["wheels", "built-apart", "built-here"]
+
+
+# That a text which is read has this form: scripts are made of locks, which may have been edited.
+FolderName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,79}\Z")]
+PythonVersion = Annotated[str, Meta(pattern=r"\A3\.[0-9]{1,2}(\.[0-9]{1,3})?\Z")]
+_Project = Annotated[str, Meta(pattern=r"\A[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\Z")]
+_Version = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9.!+_-]{1,200}\Z")]
+_Sha256 = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+_Variable = Annotated[str, Meta(pattern=r"\A[A-Za-z_][A-Za-z0-9_]*\Z")]
+_Module = Annotated[str, Meta(pattern=r"\A[A-Za-z_][A-Za-z0-9_.]*\Z")]
 
 
 def bundle_name(project: str, commit: str) -> str:
@@ -34,7 +46,7 @@ class LockedFile(_Row, kw_only=True, frozen=True):
     """
 
     name: str
-    sha256: str
+    sha256: _Sha256
 
 
 class LockedSubmodule(_Row, kw_only=True, frozen=True):
@@ -58,7 +70,7 @@ class LockedGit(_Row, kw_only=True, frozen=True):
     subdirectory: str = ""
     editable: bool = False
     steps: tuple[Step, ...] = ()
-    rewrites: tuple[str, ...] = ()
+    rewrites: tuple[_Project, ...] = ()
     submodules: tuple[LockedSubmodule, ...] = ()
     trust: Message | None = None
 
@@ -84,21 +96,27 @@ class LockedPin(_Row, kw_only=True, frozen=True):
     `builds` names the archives that its environment builds, where not all are built in one.
     """
 
-    name: str
-    version: str
+    name: _Project
+    version: _Version
     index: str
     mode: Mode
-    extras: tuple[str, ...] = ()
-    env: dict[str, str] = {}
-    label: str = ""
+    extras: tuple[_Project, ...] = ()
+    env: dict[_Variable, str] = {}
+    label: Annotated[str, Meta(pattern=r"\A([a-z0-9]+(\.[a-z0-9]+)*)?\Z")] = ""
     external: tuple[MachineNeed, ...] = ()
     yanked: str | None = None
-    builds: tuple[str, ...] = ()
+    builds: tuple[_Project, ...] = ()
     requires: tuple[str, ...] = ()
     build_requires: tuple[str, ...] = ()
     fact_requires: dict[str, tuple[str, ...]] = {}
     file: tuple[LockedFile, ...] = ()
     git: LockedGit | None = None
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What it requires by metadata and facts, and what its build does."""
+        stated = (line for lines in self.fact_requires.values() for line in lines)
+        return (*self.requires, *stated, *self.build_requires)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -137,10 +155,10 @@ class LockedIndex(_Row, kw_only=True, frozen=True):
 class LockedTarget(_Row, kw_only=True, frozen=True):
     """The machine that the lock is for."""
 
-    name: str
-    python: str
-    platform: str
-    glibc: str
+    name: FolderName
+    python: PythonVersion
+    platform: Platform
+    glibc: Annotated[str, Meta(pattern=r"\A2\.[0-9]{1,3}\Z")]
     system: dict[str, str] = {}
 
 
@@ -179,7 +197,7 @@ class Override(_Row, kw_only=True, frozen=True):
     stack's own row.
     """
 
-    package: str
+    package: _Project
     version: str
     name: str
     dropped: str
@@ -193,18 +211,18 @@ class PassedOver(_Row, kw_only=True, frozen=True):
     It was passed over when the pin was chosen, and stays so for as long as the pin is kept.
     """
 
-    project: str
-    version: str
+    project: _Project
+    version: _Version
     archive: str
-    archive_of: str
-    archive_version: str
+    archive_of: _Project
+    archive_version: _Version
     index: str
 
 
 class LockedExport(_Row, kw_only=True, frozen=True):
     """An environment variable of activate.sh, by the `facts` that ask for it; an `optional` one is only proposed."""
 
-    name: str
+    name: _Variable
     value: str
     optional: bool = False
     facts: tuple[str, ...]
@@ -216,7 +234,7 @@ class LockedAbsent(_Row, kw_only=True, frozen=True):
     The Chinese may be empty.
     """
 
-    name: str
+    name: _Project
     reason: str
     reason_zh: str = ""
     because: str
@@ -234,11 +252,11 @@ class Lock(_Row, kw_only=True, frozen=True):
     """One target's lock: `requires` are the stack's lines, `inputs` the digest of the files that it was made from."""
 
     format: int
-    stack: str
+    stack: FolderName
     summary: str
     summary_zh: str = ""
     source: str = ""
-    inputs: str
+    inputs: _Sha256
     requires: tuple[str, ...]
     target: LockedTarget
     index: tuple[LockedIndex, ...]
@@ -255,8 +273,8 @@ class Lock(_Row, kw_only=True, frozen=True):
     warnings: tuple[Message, ...] = ()
     notes: tuple[Message, ...] = ()
     exclude_newer: str = ""
-    imports: tuple[str, ...] = ()
-    import_env: dict[str, str] = {}
+    imports: tuple[_Module, ...] = ()
+    import_env: dict[_Variable, str] = {}
     change: tuple[Change, ...] = ()
     first: bool = False
 

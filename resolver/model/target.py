@@ -41,7 +41,7 @@ class Target:
 
     name: str
     python: str
-    platform: str
+    platform: Platform
     glibc: tuple[int, int]
     system: Mapping[str, Value] = field(default_factory=dict, hash=False)
     places: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)

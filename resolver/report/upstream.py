@@ -13,17 +13,16 @@ from resolver.audit.compare import (
     Compared,
     Gone,
     Marked,
-    Old,
     Rehashed,
     Restored,
-    Scope,
     Twofold,
     Yanked,
     is_grave,
 )
-from resolver.audit.verdict import Judged, Remark, Verdict
+from resolver.audit.fact_checks import Judged, Remark, Verdict
 from resolver.errors import shown
 from resolver.i18n import translate
+from resolver.model.lock import LockedFact
 from resolver.model.message import Message, joined, message
 from resolver.model.text import Language
 
@@ -31,7 +30,7 @@ _MARKS: Final = ("archived", "deprecated", "quarantined")
 _SOME: Final = 8  # names on one line
 
 
-def change_lines(compared: Compared, old: Sequence[Old], days: int) -> Iterator[Message]:
+def change_lines(compared: Compared, old: Sequence[LockedFact], days: int) -> Iterator[Message]:
     """A line for each change since a lock was made, grave ones first."""
     yield from map(change_sentence, sorted(compared.changes, key=lambda one: not is_grave(one)))
     if not compared.changes and compared.files:
@@ -48,15 +47,14 @@ def change_lines(compared: Compared, old: Sequence[Old], days: int) -> Iterator[
     yield joined("comma", told + unhashed)
 
 
-def old_facts(old: Sequence[Old], days: int) -> Message:
+def old_facts(old: Sequence[LockedFact], days: int) -> Message:
     """The facts of a lock that were checked long ago."""
     return message("upstream.old-facts", count=len(old), days=days, facts=_some([shown(one.id) for one in old]))
 
 
 def change_sentence(change: Change) -> Message:
     """One change."""
-    pin = change.pin
-    release, values = f"{pin.project} {pin.version}", {"project": pin.project, "index": pin.index}
+    release, values = f"{change.project} {change.version}", {"project": change.project, "index": change.index}
     match change:
         case Yanked(reason=reason):
             code = "upstream.yanked" if reason.strip() else "upstream.yanked-silently"
@@ -68,9 +66,9 @@ def change_sentence(change: Change) -> Message:
             return message("upstream.rehashed", **told, **values)
         case Twofold():
             return message("upstream.twofold", file=change.file, **values)
-        case Gone(scope=Scope.PROJECT):
+        case Gone(scope="project"):
             return message("upstream.project-gone", **values)
-        case Gone(scope=Scope.RELEASE):
+        case Gone(scope="release"):
             return message("upstream.release-gone", release=release, **values)
         case Gone(files=files):
             return message(
@@ -99,18 +97,16 @@ def compared_json(compared: Compared) -> dict[str, Any]:
 
 
 def _change_json(change: Change) -> dict[str, Any]:
-    row: dict[str, Any] = {"kind": type(change).__name__.lower(), "grave": is_grave(change), **to_builtins(change)}
-    return {**row.pop("pin"), **row}
+    return {"kind": type(change).__name__.lower(), "grave": is_grave(change), **to_builtins(change)}
 
 
-def fact_line(judged: Judged, *, old_after: int | None, to_come: bool, language: Language) -> str:
-    """One fact; `old_after` is a number of days if it was checked longer ago than that, `to_come` if in the future."""
+def fact_line(judged: Judged, *, old_after: int | None, language: Language) -> str:
+    """One fact; `old_after` is a number of days if it was checked longer ago than that."""
     verdict = message(f"upstream.verdict-{judged.verdict.value}")
     remarks = joined("semicolon", [_remark(remark, language) for remark in judged.remarks])
     told = message("upstream.fact", verdict=verdict, id=shown(judged.fact.id), where=judged.fact.where, remarks=remarks)
-    if to_come or old_after is not None:
-        code = "upstream.to-come" if to_come else "upstream.old"
-        told = message(code, text=told, checked=judged.fact.checked.isoformat(), days=old_after or 0)
+    if old_after is not None:
+        told = message("upstream.old", text=told, checked=judged.fact.checked.isoformat(), days=old_after)
     return translate(told, language)
 
 
@@ -123,7 +119,7 @@ def facts_summary(all_judged: Sequence[Judged], target: str, language: Language)
     return translate(message("upstream.facts", count=len(all_judged), target=target, outcome=outcome), language)
 
 
-def fact_json(judged: Judged, *, old: bool, to_come: bool, language: Language) -> dict[str, Any]:
+def fact_json(judged: Judged, *, old: bool, language: Language) -> dict[str, Any]:
     """The findings for programs; `values` are unchanged from the index, `text` is in the language."""
     fact = judged.fact
     return {
@@ -134,12 +130,11 @@ def fact_json(judged: Judged, *, old: bool, to_come: bool, language: Language) -
         "verdict": judged.verdict.value,
         "checked": fact.checked.isoformat(),
         "old": old,
-        "to_come": to_come,
         "remarks": [
             {
-                "code": remark.saying.code,
-                "verdict": remark.saying.verdict.value,
-                "values": {key: _value(value, "en") for key, value in remark.values.items()},
+                "code": remark.told.code.removeprefix("upstream.remark-"),
+                "verdict": remark.verdict.value,
+                "values": _values(remark.told, "en"),
                 "text": _remark(remark, language),
             }
             for remark in judged.remarks
@@ -148,9 +143,12 @@ def fact_json(judged: Judged, *, old: bool, to_come: bool, language: Language) -
 
 
 def _remark(remark: Remark, language: Language) -> str:
-    values = {key: _value(value, language) for key, value in remark.values.items()}
-    return translate(f"upstream.remark-{remark.saying.code}", language, **values)
+    return translate(remark.told.code, language, **_values(remark.told, language))
 
 
-def _value(value: str | Message, language: Language) -> str:
-    return shown(translate(value, language) if isinstance(value, Message) else value)
+def _values(told: Message, language: Language) -> dict[str, str]:
+    """The values, harmless on a terminal."""
+    return {
+        key: shown(translate(value, language) if isinstance(value, Message) else str(value))
+        for key, value in told.values.items()
+    }

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.errors import FactError
+from resolver.errors import InputError
 from resolver.index.parse.distribution import Compatibility
 from resolver.index.protocol import Catalog, Lookup
 from resolver.model import fact as facts
@@ -168,7 +168,7 @@ class Candidates:
         return self._candidates.setdefault((package, chosen), Candidate(package, chosen))  # type: ignore[arg-type]
 
     def _check_facts(self, project: Project) -> None:
-        """Raise FactError for a fact that matches no release, unless part of the indexes was out of reach."""
+        """Raise InputError for a fact that matches no release, unless part of the indexes was out of reach."""
         indexes = self.problem.indexes
         if not project.found or project.source or project.unreachable or indexes.own:
             return
@@ -180,7 +180,7 @@ class Candidates:
                 continue
             for versions in fact.versions:
                 if not project.mask(versions):
-                    raise FactError(
+                    raise InputError(
                         f"the fact `{fact.id}` refers to {project.name} {versions}, but there is no such release",
                         where=fact.where,
                         hint="correct `versions`, or remove what is no longer on the index; an index with only "

@@ -117,7 +117,6 @@ def test_a_bundle_is_whole_and_says_so(workspace: Workspace, index: LoopbackInde
         f"{base.filename} has different content: its sha256 is not {base.sha256}",
         "locks/demo/here/install.sh is missing",
         "out is damaged: 2 faults",
-        "hint: on a machine with network access: ascend-lock bundle demo out",
     ]
     assert "1 file downloaded now" in bundle(workspace).stdout
     assert tree(out) == before
@@ -131,17 +130,17 @@ def test_a_bundle_is_whole_and_says_so(workspace: Workspace, index: LoopbackInde
     assert bundle(workspace).status == 0
     (out / "SHA256SUMS").unlink()
     run = workspace.run("bundle", "--check", "out")
-    assert (run.status, run.stdout.splitlines()[0]) == (4, "SHA256SUMS cannot be read: No such file or directory")
+    assert (run.status, run.stdout.startswith(told)) == (4, True)
 
 
 @pytest.mark.parametrize(
     ("field", "value", "why"),
     [
-        ("stack", "x\nEND\n}\ntouch pwned\nlocks() {\ncat <<'END'\n", "is not the name of the stack"),
-        ("stack", "\x1b[2J", "is not the name of the stack"),
-        ("target", "$(touch pwned)", "is not the name of the target"),
-        ("platform", "linux-x86_64\nEND\ntouch pwned", "is not a platform"),
-        ("python", "3.11\nEND\ntouch pwned", "is not the target's Python"),
+        ("stack", "x\nEND\n}\ntouch pwned\nlocks() {\ncat <<'END'\n", "at `$.locks[0].stack`"),
+        ("stack", "\x1b[2J", "at `$.locks[0].stack`"),
+        ("target", "$(touch pwned)", "at `$.locks[0].target`"),
+        ("platform", "linux-x86_64\nEND\ntouch pwned", "at `$.locks[0].platform`"),
+        ("python", "3.11\nEND\ntouch pwned", "at `$.locks[0].python`"),
         ("folder", "locks/other/here", "locks/other/here"),
     ],
 )

@@ -358,8 +358,8 @@ def test_wrong_commands_have_status_2(machine: Machine) -> None:
         ("demo --python /bin/true", "/bin/true cannot be run: it does not run as Python", ""),
         ("demo --target there", "demo has no lock for `there` with a verify.py", "the targets are: here"),
         ("other", "other has no lock with a verify.py", "ascend-lock lock other"),
-        ("dmo", "dmo has no lock with a verify.py", "did you mean `demo`?"),
-        ("zzz", "zzz has no lock with a verify.py", "stacks are demo"),
+        ("dmo", "there is no stack `dmo`", "did you mean `demo`?"),
+        ("zzz", "there is no stack `zzz`", "known stacks are demo"),
     ):
         run = machine.workspace.run("verify", *arguments.split())
         assert (run.status, run.stdout, run.error) == (2, "", error)

@@ -78,14 +78,12 @@ def test_hints_name_the_command_as_it_was_called(workspace: Workspace) -> None:
         assert run.stdout.endswith(f"\nhint: {command} lock demo\n")
 
 
-def test_an_extra_that_is_not_there_is_warned_of_with_the_one_that_is_meant(workspace: Workspace) -> None:
+def test_an_extra_that_is_not_there_is_warned_of(workspace: Workspace) -> None:
     workspace.index.add_wheel("demo", "1.0", extras={"audio": [], "video": []})
     workspace.stack("demo[audoi,gpu]")
     told = " ".join(workspace.locked().stdout.split())
     missing = "demo 1.0 has no extra `{}`, although it is requested; nothing was added for it"
-    assert f"2 warnings: - {missing.format('audoi')}. It has an extra `audio` - {missing.format('gpu')} " in told
-    told = workspace.run("lock", "demo", "--offline", "--anew", "--lang", "zh").stdout.replace("\n", "")
-    assert "它有一个名为 `audio` 的 extra".replace(" ", "") in told.replace(" ", "")
+    assert f"2 warnings: - {missing.format('audoi')} - {missing.format('gpu')} " in told
 
 
 def test_an_extra_that_another_release_has_is_warned_of_first(workspace: Workspace, index: LoopbackIndex) -> None:
@@ -106,18 +104,6 @@ def test_an_extra_that_another_release_has_is_warned_of_first(workspace: Workspa
     assert "demo1.0没有软件栈所要求的extra`gpu`,`tpu`；" in chinese
     why = workspace.run("explain", "demo", "--package", "demo==2.0").stdout
     assert "demo 2.0 needs low==2" in why
-
-
-def test_a_policy_about_a_misspelt_project_is_warned_of(workspace: Workspace, index: LoopbackIndex) -> None:
-    for name in ("huggingface-hub", "demo"):
-        index.add_wheel(name, "1.0")
-        index.add_wheel(name, "2.0rc1")
-    workspace.stack(
-        "huggingface-hub", "demo", more='[policy.prereleases-of]\nhugginface-hub = "allow"\nelse = "allow"\n'
-    )
-    told = " ".join(workspace.locked().stdout.split())
-    assert "1 warning: - the policy prereleases-of names `hugginface-hub`, which is not in the lock, but " in told
-    assert "`huggingface-hub` is Next:" in told
 
 
 def test_a_stack_of_which_nothing_applies_to_the_target(workspace: Workspace) -> None:

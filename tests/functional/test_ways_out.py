@@ -364,7 +364,7 @@ def test_an_address_without_simple_is_an_index_failure(workspace: Workspace) -> 
         workspace.stack(*lines)
         run = workspace.lock()
         assert (run.status, run.error) == (3, "Index `pypi` has nothing that the stack asks for.")
-        assert "hint: does it end in /simple?" in run.stderr
+        assert "hint: does its address end in /simple?" in run.stderr
         assert "hunter2" not in run.stdout + run.stderr
 
 

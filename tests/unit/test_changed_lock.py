@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from resolver.lock import diff, file
+from resolver.lock import file
+from resolver.lock.previous import replaced_files, same_decisions, with_changes
 from resolver.model.lock import Lock
 from tests.functional.workspace import REPOSITORY
 
@@ -27,7 +28,7 @@ def test_a_file_that_changed_under_its_name_is_told_with_its_hash(lock: Lock) ->
     at, numpy = next((at, pin) for at, pin in enumerate(lock.pin) if pin.name == "numpy")
     other = replace(numpy, file=(replace(numpy.file[0], sha256="0" * 64),))
     pins = (*lock.pin[:at], other, *lock.pin[at + 1 :])
-    (change,) = diff.after(lock, replace(lock, pin=pins)).change
+    (change,) = with_changes(replace(lock, pin=pins), lock).change
     assert (change.old, change.new) == (f"1.26.4 ({numpy.file[0].sha256[:12]}…)", "1.26.4 (000000000000…)")
 
 
@@ -40,7 +41,7 @@ def test_a_file_that_was_replaced_is_found_among_pins_and_build_tools(lock: Lock
         build_pin=(replace(tool, file=(replace(tool.file[0], sha256="1" * 64),)), *lock.build_pin[1:]),
     )
     numpy = next(pin for pin in lock.pin if pin.name == "numpy")
-    told = [(was.name, now.sha256[0]) for was, now in diff.replaced(lock, altered)]
+    told = [(was.name, now.sha256[0]) for was, now in replaced_files(lock, altered)]
     assert told == sorted([(numpy.file[0].name, "0"), (tool.file[0].name, "1")])
 
 
@@ -50,5 +51,5 @@ def test_whether_a_source_was_read_is_no_change(lock: Lock) -> None:
         lock, pin=tuple(pin if pin.git is None else replace(pin, git=replace(pin.git, trust="")) for pin in lock.pin)
     )
     assert read != lock
-    assert diff.same(lock, read)
-    assert not diff.same(lock, replace(lock, build_pin=lock.build_pin[:1]))
+    assert same_decisions(lock, read)
+    assert not same_decisions(lock, replace(lock, build_pin=lock.build_pin[:1]))

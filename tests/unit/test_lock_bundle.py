@@ -9,7 +9,6 @@ import pytest
 
 from resolver.errors import InputError
 from resolver.lock.bundle import Entry, Manifest, Served, faults, is_inside, merged, write
-from resolver.model.message import Message, message
 
 
 def served(stack: str) -> Served:
@@ -51,17 +50,16 @@ def test_of_an_earlier_bundle_the_other_locks_stay() -> None:
     ("content", "fault"),
     [
         (b"whole", None),
-        (b"whol", message("bundle.file-size", file="a-1.whl", size=4, wanted=5)),
-        (b"whole and more", message("bundle.file-size", file="a-1.whl", size=14, wanted=5)),
-        (b"hole ", message("bundle.file-content", file="a-1.whl", wanted=entry(b"whole").sha256)),
-        (None, message("bundle.file-gone", file="a-1.whl")),
+        (b"whol", "bundle.file-content"),
+        (b"hole ", "bundle.file-content"),
+        (None, "bundle.file-gone"),
     ],
 )
-def test_a_file_is_there_whole_or_it_is_told(content: bytes | None, fault: Message | None, tmp_path: Path) -> None:
+def test_a_file_is_there_whole_or_it_is_told(content: bytes | None, fault: str | None, tmp_path: Path) -> None:
     manifest = write(tmp_path, [served("one")], [entry(b"whole", "one")], {}, [])
     if content is not None:
         (tmp_path / "a-1.whl").write_bytes(content)
-    assert faults(tmp_path, manifest) == ([] if fault is None else [fault])
+    assert [one.code for one in faults(tmp_path, manifest)] == ([] if fault is None else [fault])
 
 
 @pytest.mark.parametrize("path", ["a", "a/b", "a..b/.c", "é" * 127, "/".join(["abc"] * 250) + "d"])

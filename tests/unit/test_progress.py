@@ -22,7 +22,7 @@ def test_a_transfer_is_told_with_its_rate(capsys: pytest.CaptureFixture[str], mo
     monkeypatch.setattr(console.time, "monotonic", lambda: now)
     line = Progress(enabled=True)
     line.place("2/3 ")
-    line.label("bundling into out")
+    line.label("cli.bundling", folder="out")
     assert drawn(capsys) == "2/3 bundling into out"
     now += 1
     line.copying(Copied(0, 2, 10_000_000, 40_000_000))
@@ -36,7 +36,7 @@ def test_a_transfer_is_told_with_its_rate(capsys: pytest.CaptureFixture[str], mo
 
 def test_nothing_is_drawn_where_nobody_looks(capsys: pytest.CaptureFixture[str]) -> None:
     line = Progress(enabled=False)
-    line.label("bundling")
+    line.label("cli.bundling", folder="out")
     line.copying(Copied(1, 2, 3, 4))
     assert drawn(capsys) == ""
 
@@ -46,13 +46,13 @@ def test_in_chinese_no_line_is_wider_than_the_terminal(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     line = Progress("zh", enabled=True)
-    line.label("正在锁定")
-    assert drawn(capsys) == "正在锁定"
+    line.label("cli.locking", stack="a", target="b")
+    assert drawn(capsys) == "正在锁定 a，目标 b"
     line.fetching(Traffic(requests=12, bytes=34_000_000))
     line.solving(5, 216)
-    line.label("正在锁定 demo，目标 there")
+    line.label("cli.locking", stack="demo", target="there")
     told = drawn(capsys)
-    assert told.startswith("正在锁定 demo，…：216 个软件包，5 步")
+    assert told.startswith("正在锁定 demo，目标 there：216 个")
     assert width(told) <= 39
 
 

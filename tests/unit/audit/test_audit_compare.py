@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
+from msgspec.structs import replace
 from packaging.utils import NormalizedName
 
 from resolver.audit.compare import (
     Compared,
     Marked,
-    Old,
     OutOfReach,
-    Pin,
     Restored,
     Yanked,
     as_locked,
@@ -27,14 +26,15 @@ from resolver.i18n import translate
 from resolver.index.live import LiveCatalog, Pool
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.store.cache import Cache
-from resolver.model.lock import Lock, LockedFile, LockedGit, LockedIndex, LockedPin, LockedTarget
+from resolver.model.fact import Strength
+from resolver.model.lock import Lock, LockedFact, LockedFile, LockedGit, LockedIndex, LockedPin, LockedTarget
 from resolver.model.problem import Binding, Index, Indexes
 from resolver.report.upstream import change_lines, change_sentence
 from tests.builders import Built
 from tests.loopback import LoopbackIndex
 
 DEMO = NormalizedName("demo")
-HERE = Pin(DEMO, "1.0", "pypi")
+HERE = {"project": DEMO, "version": "1.0", "index": "pypi"}
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def compared(locked: Lock, served: LoopbackIndex, indexes: Indexes | None = None
 def test_what_is_no_longer_yanked(index: LoopbackIndex) -> None:
     built = index.add_wheel("demo", "1.0")
     found = compared(lock(pin(built, yanked="broken")), index)
-    assert found.changes == (Restored(pin=HERE),)
+    assert found.changes == (Restored(**HERE),)
     assert not is_grave(found.changes[0])
     assert translate(change_sentence(found.changes[0]), "en") == "no longer yanked: demo 1.0 on `pypi`"
 
@@ -88,7 +88,7 @@ def test_a_further_file_that_was_yanked(index: LoopbackIndex) -> None:
     further = index.add_wheel("demo", "1.0", tags="py2-none-any", yanked="")
     rows = pin(first, further)
     found = compared(lock(rows, build=(rows,)), index)
-    assert found.changes == (Yanked(pin=HERE, files=(further.filename,), reason=""),)
+    assert found.changes == (Yanked(**HERE, files=(further.filename,), reason=""),)
     assert translate(change_sentence(found.changes[0]), "en") == "yanked since: demo 1.0 on `pypi`, without a reason"
     assert found.files == 2
 
@@ -97,7 +97,7 @@ def test_a_page_without_hashes_and_another_mark(index: LoopbackIndex) -> None:
     built = index.add_wheel("demo", "1.0", sha256=False)
     index.stands("demo", "for-sale")
     found = compared(lock(pin(built)), index)
-    assert found.changes == (Marked(pin=HERE, status="for-sale", reason=""),)
+    assert found.changes == (Marked(**HERE, status="for-sale", reason=""),)
     assert [translate(line, "en") for line in change_lines(found, (), 180)] == [
         "for-sale: `pypi` marks demo as such",
         "1 file was compared with its index page, 1 file has no hash on its page",
@@ -135,6 +135,9 @@ def test_what_comes_from_git_is_not_looked_up(index: LoopbackIndex) -> None:
 
 
 def test_facts_grow_old_after_so_many_days() -> None:
-    today = dt.date(2026, 11, 22)
-    facts = [("new", today), ("edge", dt.date(2026, 5, 26)), ("old", dt.date(2026, 5, 25)), ("older", dt.date.min)]
-    assert older(facts, today, 180) == (Old("older", dt.date.min), Old("old", dt.date(2026, 5, 25)))
+    def fact(name: str, checked: str) -> LockedFact:
+        return LockedFact(id=name, where="", strength=Strength.VENDOR, reason="", source="", checked=checked)
+
+    days = {"new": "2026-11-22", "edge": "2026-05-26", "old": "2026-05-25", "older": "0001-01-01"}
+    locked = replace(lock(), fact=tuple(fact(name, day) for name, day in days.items()))
+    assert [one.id for one in older(locked, dt.date(2026, 11, 22), 180)] == ["older", "old"]

@@ -87,13 +87,10 @@ def test_marks_and_line_ends_of_windows_are_no_mistake(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        (STACK.replace("linux-aarch64", "https://me:s3cret@h"), "`https://h` is not a value of `platform`\n"),
+        (STACK.replace("linux-aarch64", "https://me:s3cret@h"), "`platform` cannot be `https://h`\n"),
         (
             STACK + "[[index]]\nname = 'mine'\nurl = https://me:s3cret@h/simple\n",
-            (
-                "the file is not valid TOML\n  at matrices/stacks/s.toml:18\n"
-                "  Invalid value; column 7 of: url = https://h/simple\n"
-            ),
+            ("the file is not valid TOML\n  at matrices/stacks/s.toml:18\n  Invalid value; column 7"),
         ),
     ],
 )
@@ -123,14 +120,14 @@ BUILDS = '[[fact.builds]]\npackage = "a"\nreason = "r"\nrequires-from = "r.txt"\
         ("[target]", '[check]\nimports = ["import os"]\n[target]', "`import os` is not the name of a module"),
         ("[target]", '[[recorded]]\nsha256 = "abc"\n[target]', "`abc` is not a sha256: 64 hexadecimal digits"),
         ("[target]", '[[fact.builds]]\nlabel = "+E"\n[target]', "`+E` is not a local version label"),
-        ("[target]", f"{DEFAULTS}{BUILDS}[target]", "`torch` is not a component of the target"),
+        ("[target]", f"{DEFAULTS}{BUILDS}[target]", "`when` cannot be used"),
         ("[target]", "[policy]\nprereleases = true\n[target]", "`prereleases` cannot be used"),
         ("[target]", "[policy]\nexclude-newer = '2026-01-31'\n[target]", "`exclude-newer` cannot be used"),
         ("[target]", "[policy]\nexclude-newer = 20260131\n[target]", "`exclude-newer` cannot be used"),
         ("[target]", "[policy]\nexclude-newer = 0001-01-01T00:00:00+23:59\n[target]", "`exclude-newer` cannot be used"),
         ("[target]", "[[fact.excludes]]\nversions = []\n[target]", "`versions` cannot be used"),
         ("[target]", "[[fact.exports]]\nenv = {}\n[target]", "`env` cannot be used"),
-        ("[target]", "[[fact.warns]]\nlast = 10\n[target]", "`10` is not a value of `last`"),
+        ("[target]", "[[fact.warns]]\nlast = 10\n[target]", "`last` cannot be `10`"),
         ("[target]", '[[fact.warns]]\nchecked = "2026-1-1"\n[target]', "`checked` cannot be used"),
     ],
 )
@@ -189,22 +186,19 @@ TWICE = '[[excludes]]\nid = "one"\nreason = "broken"\n'
             {"stack": STACK.replace('"verl"', '"soc != 910b3"')},
             (
                 "`910B3` is not a known SoC family\n  at matrices/stacks/s.toml:6: stack.requires[1]\n"
-                "hint: did you mean `A2`? known are 310P, A2, A3"
+                "hint: known are 310P, A2, A3"
             ),
         ),
         (
             {"facts": FACTS.replace("cann in 8.5.0 | 8.5.1", "soc in A3 | 910B3")},
             (
                 "`910B3` is not a known SoC family\n  at matrices/facts/verl.toml:8: requires[0].needs[1]\n"
-                "hint: did you mean `A2`? known are 310P, A2, A3"
+                "hint: known are 310P, A2, A3"
             ),
         ),
         (
             {"stack": WITHOUT_TARGET + ROW.format("A2") + ROW.format("a2")},
-            (
-                "two targets are named `linux-aarch64-py311-a2`\n  at matrices/stacks/s.toml:13: target[1]\n"
-                "hint: give one of them a `name`"
-            ),
+            ("two targets are named `linux-aarch64-py311-a2`\n  at matrices/stacks/s.toml:13: target[1]"),
         ),
         (
             {"stack": WITHOUT_TARGET + ROW.format("A2") + ROW.format("A9")},
@@ -215,14 +209,13 @@ TWICE = '[[excludes]]\nid = "one"\nreason = "broken"\n'
         ),
         (
             {"stack": f"target = []\n{WITHOUT_TARGET}"},
-            "the stack has no target\n  at matrices/stacks/s.toml:1: target\nhint: add a [target] table",
+            "the stack has no target\n  at matrices/stacks/s.toml:1: target",
         ),
         (
             {"stack": STACK.replace('"numpy<2"', "\"numpy<2 ; sys_platform ~= '1'\"")},
             (
                 'the marker of `numpy<2 ; sys_platform ~= "1"` cannot be evaluated\n  at matrices/stacks/s.toml:5\n'
-                "  Undefined <Op('~=')> on 'linux' and '1'.\n"
-                "hint: a marker compares a variable of PEP 508 with a text, such as `python_version < '3.12'`"
+                "  Undefined <Op('~=')> on 'linux' and '1'."
             ),
         ),
         (
@@ -251,8 +244,7 @@ TWICE = '[[excludes]]\nid = "one"\nreason = "broken"\n'
             (
                 "index `huawei` needs a url\n  at matrices/stacks/s.toml:17: index[0].name\n"
                 "  `pypi` is the index that pip on this machine is configured with; every other index "
-                "needs an address\n"
-                'hint: add url = "https://HOST/simple"'
+                "needs an address"
             ),
         ),
     ],

@@ -136,7 +136,6 @@ def test_addresses_of_one_repository() -> None:
 
 # --- what is wrong with a line of the stack
 
-_FORM = "hint: write `verl @ git+https://HOST/PATH@COMMIT`, with a tag or a commit hash"
 _PLACE = "  at matrices/stacks/s.toml:4: stack.requires[0]\n"
 
 
@@ -165,16 +164,14 @@ _PLACE = "  at matrices/stacks/s.toml:4: stack.requires[0]\n"
 )
 def test_an_address_that_is_not_followed(line: str, why: str, tmp_path: Path) -> None:
     told = message(tmp_path, requiring(line))
-    assert told == f"the address of `verl` is not supported\n{_PLACE}  {why}\n{_FORM}"
+    assert told == f"`requires` cannot be used\n{_PLACE}  {why}"
     assert "s3cret" not in told
 
 
 def test_a_line_that_cannot_be_read_shows_no_credentials(tmp_path: Path) -> None:
-    assert message(tmp_path, requiring("verl @@ git+https://me:s3cret@h/verl.git@v1")) == (
-        f"this is not a requirement\n{_PLACE}  it may contain a password, so it is not shown\n"
-        "hint: write `numpy<2`, `ray[default]==2.41.0`, `cann in 8.5.0 | 8.5.1` or, in a stack, "
-        "`verl @ git+https://HOST/PATH@COMMIT`"
-    )
+    told = message(tmp_path, requiring("verl @@ git+https://me:s3cret@h/verl.git@v1"))
+    assert told.startswith(f"a line that may contain a password is not a requirement\n{_PLACE}")
+    assert "s3cret" not in told
 
 
 # --- what is wrong with a row
@@ -184,5 +181,5 @@ def test_a_stack_does_not_ask_for_what_it_keeps_out(tmp_path: Path) -> None:
     absent = '[[absent]]\npackage = "timm"\nreason = "text only"\n'
     assert message(tmp_path, requiring("numpy", "Timm>=1") + absent) == (
         "the stack both asks for `timm` and lists it as absent\n  at matrices/stacks/s.toml:14: absent[0].package\n"
-        "  `Timm>=1` is asked for at matrices/stacks/s.toml:4\nhint: remove one of the two lines"
+        "  `Timm>=1` is asked for at matrices/stacks/s.toml:4"
     )

@@ -6,7 +6,7 @@ import datetime as dt
 
 import pytest
 
-from resolver.errors import FactError
+from resolver.errors import InputError
 from resolver.model.dependency import Package
 from resolver.model.problem import PYPI, Index, Indexes
 from resolver.resolve.check import check
@@ -202,7 +202,7 @@ def test_an_extra_that_requirements_name_is_known_though_it_is_not_declared() ->
 def test_a_fact_about_a_release_that_is_not_on_the_index_is_a_mistake() -> None:
     catalog = DataCatalog({"a": {"1": []}})
     shared = Indexes(indexes={PYPI: Index(name=PYPI)}, bindings=())
-    with pytest.raises(FactError) as caught:
+    with pytest.raises(InputError) as caught:
         solve(problem("a", facts=[excludes("a", "==2")], indexes=shared), catalog)
     assert str(caught.value) == (
         "the fact `a-excludes` refers to a ==2, but there is no such release\n"
