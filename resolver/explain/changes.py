@@ -99,10 +99,9 @@ def _joined(change: Change, later: Change) -> Change:
 class Found(msgspec.Struct):
     """The results of a search for fixes.
 
-    `seen` says of every stack that was tried for a target, with or without notes, whether it locks. `refused` are
-    those that lock for one target, and not for another. `unstated` is set if a core was about an archive without
-    static metadata, `unstated_in_wish` if it was a core of the original stack. `further` contradictions were found on
-    the way. `useless` are stacks that lock, but something in them does not work without a line that was dropped.
+    `seen` says of every stack that was tried for a target whether it locks. `refused` are those that lock for one
+    target, and not for another. `further` contradictions were found on the way. `useless` are stacks that lock, but
+    something in them does not work without a line that was dropped.
     `report` is called with the first fix that goes against nothing.
     """
 
@@ -110,10 +109,8 @@ class Found(msgspec.Struct):
     fixes: list[tuple[Changed, Resolution]] = msgspec.field(default_factory=list)
     useless: list[tuple[Changed, Resolution]] = msgspec.field(default_factory=list)
     attempts: list[Attempt] = msgspec.field(default_factory=list)
-    seen: dict[tuple[int, str, bool], bool] = msgspec.field(default_factory=dict)
+    seen: dict[tuple[int, str], bool] = msgspec.field(default_factory=dict)
     refused: set[str] = msgspec.field(default_factory=set)
-    unstated: bool = False
-    unstated_in_wish: bool = False
     further: list[tuple[Sequence[Ground], Contradiction]] = msgspec.field(default_factory=list)
 
     def add(self, changed: Changed, resolution: Resolution) -> None:

@@ -1,35 +1,22 @@
-"""Locking a changed stack for real, within a limit of time; with archives' own notes about themselves, if asked for.
-
-No lock rests on a note that nobody has confirmed. So a stack that has a solution with notes is locked once more with a
-`metadata` fact for each archive in it that it rests on, and that is the way out.
-"""
+"""Locking a changed stack for real, within a limit of time."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from copy import copy
 from datetime import datetime
 from typing import NamedTuple
-
-from packaging.requirements import InvalidRequirement
-from packaging.utils import NormalizedName
 
 from resolver.config import schema
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs, read_text, with_stack
 from resolver.errors import ResolverError
 from resolver.explain.edit import StackText
-from resolver.index.parse.filename import archive_version
-from resolver.index.parse.metadata import Noted, noted_in
-from resolver.index.protocol import Catalog, CatalogOver, UnusableFile, looking
-from resolver.model import text as texts
+from resolver.index.protocol import Catalog, looking
 from resolver.model.explanation import Change
-from resolver.model.fact import Builds, Fact
-from resolver.model.fact import Metadata as MetadataFact
 from resolver.model.problem import Problem
-from resolver.model.release import Archive, File, Metadata
-from resolver.model.resolution import Pin, Resolution
+from resolver.model.resolution import Resolution
 from resolver.resolve.builds import solve_builds
 from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.solver import Refutation, prove, search
@@ -104,7 +91,7 @@ class Trials:
         self._wished = compile_problems(inputs, exclude_newer=cutoff, sources=universe.problem.sources)
         self.at = self._explained = [one.target.name for one in self._wished].index(universe.problem.target.name)
         self._universes = {self.at: universe}  # of the original stack, by target
-        self._locked: dict[tuple[int, str], Resolution] = {}  # without notes
+        self._locked: dict[tuple[int, str], Resolution] = {}
         self._catalog_of = catalog_of
         self._stand_at(inputs, universe)
 
@@ -113,7 +100,6 @@ class Trials:
         self.text = inputs.stack.text
         self.problem = universe.problem
         self.catalog = universe.catalog
-        self.notes = self.catalog if isinstance(self.catalog, NotingCatalog) else None  # if they are taken as true
         self._universe = universe
 
     def after(self, text: str, universe: Universe) -> Trials:
@@ -121,12 +107,6 @@ class Trials:
         other = copy(self)
         other._stand_at(self._with(text), universe)
         return other
-
-    def noting(self) -> Trials:
-        """Trials that trust what archives note about themselves."""
-        return self.after(
-            self.text, self._universe.variant(self.problem, NotingCatalog(self.catalog, self.problem.facts))
-        )
 
     @property
     def name(self) -> str:
@@ -143,16 +123,14 @@ class Trials:
         at = [one.target.name for one in self._wished].index(change.target) if change.target else self._explained
         return StackText(text).undone(change, at).text
 
-    def lock(self, text: str, *, strictly: bool = False) -> Answer:
-        """Solve a changed stack, including its builds; `strictly` without the archives' own notes."""
-        noting = self.notes is not None and not strictly  # everything that follows rests on notes
-        if not noting and (self.at, text) in self._locked:
+    def lock(self, text: str) -> Answer:
+        """Solve a changed stack, including its builds."""
+        if (self.at, text) in self._locked:
             return self._locked[self.at, text]
         clock = self.clock.within(self.clock.seconds * _SHARE)
         try:
             problems = compile_problems(self._with(text), exclude_newer=self._cutoff, sources=self.problem.sources)
-            catalog = self.notes.inner if self.notes is not None and strictly else None
-            universe = self._universe.variant(problems[self.at], catalog)
+            universe = self._universe.variant(problems[self.at])
             prefetch = Prefetch(universe)
             prefetch.expect(universe.roots())
             with looking(clock.look):
@@ -165,7 +143,7 @@ class Trials:
             return Undecided()
         except ResolverError as error:
             return Undecided(error.message)
-        if isinstance(answer, Resolution) and not noting:
+        if isinstance(answer, Resolution):
             self._locked[self.at, text] = answer
         return answer
 
@@ -195,57 +173,3 @@ class Trials:
 
     def _with(self, text: str) -> Inputs:
         return with_stack(self.inputs, read_text(text, schema.StackFile, self.inputs.stack.name))
-
-
-class NotingCatalog(CatalogOver):
-    """A catalog over `inner` in which notes count as static metadata if there is none; all else is as there.
-
-    Archives are not inspected if `facts` say what they need or how they are built: they may be large.
-    """
-
-    def __init__(self, inner: Catalog, facts: Iterable[Fact]) -> None:
-        super().__init__(inner)
-        self._noted: dict[File, Noted | None] = {}
-        self._facts = [fact for fact in facts if isinstance(fact, (MetadataFact, Builds))]
-
-    def noted(self, file: File) -> Noted | None:
-        """The notes of an archive without static metadata, if a fact can express them."""
-        if file not in self._noted:
-            self._noted[file] = None if self._is_stated(file) or self.inner.archive(file).metadata else self._look(file)
-        return self._noted[file]
-
-    def _is_stated(self, file: File) -> bool:
-        versions = ((one, archive_version(file.filename, NormalizedName(one.package))) for one in self._facts)
-        return any((version := texts.version(of or "")) and fact.speaks_of(version) for fact, of in versions)
-
-    def _look(self, file: File) -> Noted | None:
-        try:
-            noted = noted_in(file, self.inner)
-            urls = noted is not None and any(texts.requirement(line).url for line in noted.lines)
-        except (UnusableFile, ResolverError, InvalidRequirement):
-            return None
-        return None if urls else noted
-
-    def archive(self, file: File) -> Archive:
-        """See `Catalog`."""
-        own = self.inner.archive(file)
-        noted = self.noted(file)
-        if noted is None:
-            return own
-        metadata = Metadata("", "", noted.lines, file.requires_python, texts.all_extras(noted.lines))
-        return Archive(metadata, own.build_requires)
-
-    def close(self) -> None:
-        """Do nothing: somebody else owns the inner catalog."""
-
-    def rested_on(self, resolution: Resolution) -> Iterator[tuple[Pin, Noted]]:
-        """The pins of a resolution that need a fact, each with its archive's notes."""
-        stated = [fact for fact in resolution.problem.facts if isinstance(fact, MetadataFact)]
-        for pin in resolution.pins:
-            release = pin.release
-            if release.file.is_wheel or release.source is not None or release.builds is not None:
-                continue
-            if any(fact.package == pin.name and fact.speaks_of(pin.version) for fact in stated):
-                continue
-            if (noted := self.noted(release.file)) is not None:
-                yield pin, noted

@@ -177,8 +177,8 @@ def test_what_another_conflict_hid_gets_its_fact(noted: Workspace) -> None:
     """Without it each way out would go without demo, or back to what did not need it."""
     noted.serve("far 2.0: farther", "farther 2.0: demo", "far 1.0", "x 1.0: y==1.0", "y 1.0 2.0")
     noted.stack("far==2.0", "x", "y==2.0")
-    kinds = [(change["kind"], change["subject"]) for change in fixes(noted)[0]["changes"]]
-    assert kinds == [("version", "y"), ("state", "broken")]
+    kinds = {(change["kind"], change["subject"]) for change in fixes(noted)[0]["changes"]}
+    assert kinds == {("version", "y"), ("state", "broken")}
 
 
 # --- practices: off unless a stack turns them on, offered where they solve a conflict, and told first where they do
