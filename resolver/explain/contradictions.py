@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice, takewhile
+from typing import TypeGuard
 
 from packaging.version import Version
 from pysat.examples.hitman import Hitman
@@ -171,17 +172,22 @@ def smallest(
     return tuple(core)
 
 
-def cores(
-    clauses: Clauses, expired: Callable[[], bool], is_spare: Callable[[Ground], bool] = lambda _: False
-) -> Iterator[tuple[Ground, ...]]:
+def is_open(ground: Ground, clauses: Clauses) -> TypeGuard[Lacking]:
+    """Whether a ground is a lack of what an index may have that could not be reached."""
+    if not isinstance(ground, Lacking) or ground.lack in (Lack.SOURCE, Lack.PRERELEASE, Lack.NEEDLESS):
+        return False  # what the stack itself rules out, it rules out there as well
+    return bool(clauses.universe.project(ground.name).unreachable)
+
+
+def cores(clauses: Clauses, expired: Callable[[], bool]) -> Iterator[tuple[Ground, ...]]:
     """Independent cores: with different wishes, or with the same wishes but disjoint reasons.
 
     A wish that is impossible by itself hides its other clashes, so in a second round the reasons of those cores are
-    left out. Spare grounds are not used if there is a core without them.
+    left out. If something clashes whatever an index has that could not be reached, no core rests on that.
     """
     explore(clauses, expired)
-    needed = [ground for ground in clauses.known if not is_spare(ground)]
-    among = clauses.known if clauses.satisfiable(among=needed) else needed
+    certain = [ground for ground in clauses.known if not is_open(ground, clauses)]
+    among = clauses.known if clauses.satisfiable(among=certain) else certain
     given = [ground for ground in among if wish_of(ground) is None]
     known: set[frozenset[Ground]] = set()
     met: dict[tuple[Wish, ...], set[str]] = {}
@@ -371,10 +377,10 @@ def _position(candidate: Candidate) -> int:
 def _about(clauses: Clauses, ground: Ground) -> list[str]:
     """The packages that a ground restricts."""
     match ground:
-        case Component():
+        case Component() | Lacking():
             return [ground.name]
-        case Taken() | Lacking():
-            return [ground.project.partition("[")[0]]
+        case Taken():
+            return [ground.project]
         case Line() | Said() | Module():
             packages = (edge.package for _, edge in clauses.edges.get(ground, ()))
             return list(dict.fromkeys(package.name for package in packages if package.kind is not Kind.NONE))
@@ -406,7 +412,7 @@ def hidden_core(answer: Refutation, clauses: Clauses, wanted: Collection[Ground]
     # a line's own version may permit what the policy otherwise excludes
     lines = {ground.origin for ground in wanted if isinstance(ground, Line)}
     names = {getattr(ask.need, "name", "") for ask in stack.asks if ask.origin in lines}
-    if any(isinstance(ground, Lacking) and ground.project.partition("[")[0] in names for ground in core):
+    if any(isinstance(ground, Lacking) and ground.name in names for ground in core):
         return []
     # a fact proposed with the changes is none of the previous stack
     if any(isinstance(one, (Said, Taken, Module)) and one not in clauses.known for one in core):

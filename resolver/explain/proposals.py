@@ -57,7 +57,7 @@ class Proposals:
     def names(self, grounds: Sequence[Ground]) -> Iterator[Changed]:
         """The stack with projects that no index has replaced by known ones with similar names."""
         found = {
-            ground.project.partition("[")[0]: meant(self._clauses, ground.project)
+            ground.name: meant(self._clauses, ground.project)
             for ground in grounds
             if isinstance(ground, Lacking) and ground.lack is Lack.PROJECT
         }
@@ -104,7 +104,7 @@ class Proposals:
         """The stack for another glibc, nearest first, if a ground is about it or a wheel needs a newer one."""
         if Component("glibc") in grounds:
             yield from self._values("glibc", grounds)
-        names = {ground.project.partition("[")[0] for ground in grounds if _lacks_file(ground)}
+        names = {ground.name for ground in grounds if _lacks_file(ground)}
         for major, minor in sorted({value for name in names for value in self._glibcs_of(name)}):
             yield self._component("glibc", f"{major}.{minor}")
 
@@ -165,7 +165,7 @@ class Proposals:
         for ground in core:
             if not isinstance(ground, Lacking) or ground.lack is not Lack.UNUSABLE or ground.detail != DYNAMIC:
                 continue
-            name = ground.project.partition("[")[0]
+            name = ground.name
             spare = self._spare(name)
             if spare is not None and (spare.content.metadata or spare.content.builds):
                 yield self._with_facts(spare)

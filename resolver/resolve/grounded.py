@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
+from packaging.utils import NormalizedName
 from pysat.card import CardEnc, EncType
 from pysat.solvers import Cadical153
 
+from resolver.model import text
 from resolver.model.dependency import Edge, NeedLine, NeedSource, Owner, Package, SameRelease, StackLine, Unusable
 from resolver.model.resolution import Lack
 
@@ -57,6 +59,11 @@ class Lacking(NamedTuple):
     project: str
     lack: Lack
     detail: str
+
+    @property
+    def name(self) -> NormalizedName:
+        """The project's name, without an extra."""
+        return text.name(self.project.partition("[")[0])
 
 
 Ground = Line | Component | Said | Module | Taken | Lacking

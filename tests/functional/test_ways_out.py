@@ -424,3 +424,10 @@ def test_a_proof_that_needs_nothing_from_there_is_one(away: Workspace, lines: li
     away.stack(*lines)
     run = away.run("explain", "demo", "--json")
     assert (run.status, run.json["status"], run.json["awaited"]) == (1, "conflict", [])
+
+
+def test_what_the_policy_excludes_it_excludes_there_as_well(away: Workspace) -> None:
+    away.serve("torch-npu 2.8.0rc1", "runner 2.0: torch-npu==2.8.0rc1")
+    away.stack("runner==2.0", more='[policy]\nprereleases = "never"')
+    run = away.run("explain", "demo", "--json")
+    assert (run.status, run.json["awaited"]) == (1, [])
