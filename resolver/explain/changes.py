@@ -39,7 +39,7 @@ _AGAINST = 3  # fixes that go against a fact or metadata
 class Changed(msgspec.Struct, frozen=True):
     """A changed stack: what changed, its text, the price, and whether it goes against a fact.
 
-    `surcharge` is added to the price when ways out are listed, and plays no part in the search.
+    `surcharge` is added to the price of one that locks when ways out are listed, and plays no part in the search.
     """
 
     changes: tuple[Change, ...]
@@ -77,9 +77,7 @@ class Changed(msgspec.Struct, frozen=True):
             if is_undone:
                 changes.remove(both)
             price -= costs.saved(earlier) + costs.saved(change) * is_undone
-        surcharge = self.surcharge + other.surcharge
-        surcharge += sum(map(costs.aged, changes)) - sum(map(costs.aged, (*self.changes, *other.changes)))
-        return Changed(tuple(changes), other.text, price, self.risky or other.risky, surcharge)
+        return Changed(tuple(changes), other.text, price, self.risky or other.risky)
 
 
 def _is_continued(change: Change, later: Change) -> bool:
@@ -281,8 +279,7 @@ class Changes:
         price += self.alternatives.doubt(choice)
         price += costs.EXTRA * sum(len(self._lost(ground, choice)) for ground in wanted)
         risky = any(change.kind in (ChangeKind.RELAX, ChangeKind.ADD) for change in changes)
-        surcharge = sum(map(costs.aged, changes)) + costs.UNLISTED_LAST * self.alternatives.count_unlisted(choice)
-        return Changed(tuple(changes), stack.text, price, risky, surcharge)
+        return Changed(tuple(changes), stack.text, price, risky)
 
     def _lines(self, wanted: Sequence[Line], choice: Mapping[Ground, Candidate]) -> tuple[StackText, list[Change]]:
         """The changes of lines, in the order of the file."""

@@ -285,10 +285,11 @@ class Repairs:
         if self._is_needless(changed) or found.is_lesser(changed, answer) or not self._locks_elsewhere(changed):
             return answer
         explained = self._trials.explained(changed.text) if self._trials.target else answer
+        changed = self._priced_as(changed, answer)
         if is_useless(changed, explained):
             found.useless.append((changed, explained))
             return answer
-        found.add(self._priced_as(changed, answer), explained)
+        found.add(changed, explained)
         if changed.lifted is not None:
             self._try_days(changed, changed.lifted)
         return answer
@@ -309,13 +310,10 @@ class Repairs:
     def _priced_as(self, changed: Changed, found: Resolution) -> Changed:
         """The same, with surcharges for doubtful and old releases that a change brings in and no line names."""
         named = {change.subject for change in changed.changes if change.kind is ChangeKind.VERSION}
-        unlisted = sum(name not in named for name in self._alternatives.unlisted(found))
-        surcharge = (
-            changed.surcharge
-            + costs.UNLISTED_LAST * unlisted
-            + costs.years_older(self._alternatives.years_behind(found))
-        )
-        return replace(changed, price=changed.price + costs.UNLISTED * unlisted, surcharge=surcharge)
+        unlisted = list(self._alternatives.unlisted(found))
+        unnamed = [name for name in unlisted if name not in named]
+        surcharge = costs.UNLISTED_LAST * len(unlisted) + costs.years_older(self._alternatives.years_behind(found))
+        return replace(changed, price=changed.price + costs.UNLISTED * len(unnamed), surcharge=surcharge)
 
     def _practised(self, changed: Changed, found: Resolution) -> tuple[Changed, Answer]:
         """A changed stack with no more practices turned on than its lock rests on, and its lock."""
