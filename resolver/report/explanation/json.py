@@ -9,7 +9,6 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from resolver.i18n import translate
-from resolver.model.dependency import NeedSource
 from resolver.model.explanation import (
     Attempt,
     Branch,
@@ -22,11 +21,11 @@ from resolver.model.explanation import (
     Why,
 )
 from resolver.model.fact import Fact, Warns
-from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Statement, fact_of
+from resolver.model.resolution import Asks, Forbids, Has, Lacks, Needs, Shares, Statement, fact_of
 from resolver.model.text import Language
 from resolver.report.document import told
 from resolver.report.explanation import fixes, sentences
-from resolver.report.explanation.places import cited, place_of, source_line
+from resolver.report.explanation.statements import cited, place_of, sort_of, source_line
 
 VERSION = 1  # of the schema; within a version keys may be added, but none is removed or changes its meaning
 
@@ -198,23 +197,6 @@ def _attempt(attempt: Attempt, language: Language) -> dict[str, Any]:
         "text": translate(fixes.outcome_sentence(attempt), language),
         "because": _statements(attempt.because, language),
     }
-
-
-def sort_of(statement: Statement) -> str:
-    """The kind of origin, in one word that is the same in every language."""
-    match statement:
-        case Asks():
-            return "stack"
-        case Has():
-            return "target"
-        case Needs(source=NeedSource.METADATA):
-            return "metadata"
-        case Needs(source=NeedSource.BUILD):
-            return "build"
-        case Needs() | Forbids() | Shares() | Lacks(lack=Lack.SOURCE):
-            return "fact"
-        case Lacks():
-            return "index"
 
 
 def why_json(why: Why, language: Language = "en") -> dict[str, Any]:

@@ -28,8 +28,8 @@ from resolver.model.resolution import (
 from resolver.model.text import Language
 from resolver.report.document import told
 from resolver.report.explanation.fixes import change_sentence, requires_sentence
-from resolver.report.explanation.places import place_of
 from resolver.report.explanation.sentences import claim, closing_sentence, sentence, statement_details
+from resolver.report.explanation.statements import place_of
 from tests.unit.report.samples import fact
 
 ONE = (Span("0.28.0", "0.28.0", 1),)
