@@ -21,12 +21,14 @@ from resolver.model.explanation import (
     Why,
 )
 from resolver.model.fact import Fact, Warns
-from resolver.model.resolution import Asks, Forbids, Has, Lacks, Needs, Shares, Statement, fact_of
+from resolver.model.release import Rejection
+from resolver.model.resolution import Asks, Forbids, Has, Lacks, Needs, Shares, Statement, Unread, fact_of
 from resolver.model.text import Language
 from resolver.report.document import told
 from resolver.report.explanation import fixes, sentences
 from resolver.report.explanation.statements import cited, place_of, sort_of, source_line
 
+_OF_LACKS = ("subject", "wanted", "lack", "count", "newest", "nearest", "unreachable")
 VERSION = 1  # of the schema; within a version keys may be added, but none is removed or changes its meaning
 
 
@@ -85,48 +87,27 @@ def _statement(number: int, statement: Statement, language: Language) -> dict[st
 
 def _data(statement: Statement) -> dict[str, Any]:
     match statement:
-        case Asks():
-            return {"requirement": statement.text}
-        case Has():
-            return {"component": statement.component, "value": statement.value}
-        case Needs():
-            return {
-                "subject": statement.subject,
-                "versions": to_builtins(statement.versions),
-                "requirement": statement.needs,
-                "source": statement.source.value,
-            }
-        case Forbids():
-            return {"subject": statement.subject, "versions": to_builtins(statement.versions)}
+        case Asks(text=requirement):
+            return {"requirement": requirement}
+        case Has(component=component, value=value):
+            return {"component": component, "value": value}
+        case Needs(subject=subject, versions=versions, needs=requirement, source=source):
+            needed = {"requirement": requirement, "source": source.value}
+            return {"subject": subject, "versions": to_builtins(versions), **needed}
+        case Forbids(subject=subject, versions=versions):
+            return {"subject": subject, "versions": to_builtins(versions)}
         case Shares(fact=fact):
             return {"package": fact.package, "other": fact.other, "module": fact.module}
         case Lacks():
-            return _lacks(statement)
+            row = to_builtins(statement)
+            refusals = [{"version": one.version, "files": list(map(_file, one.files))} for one in statement.refusals]
+            unread = [{**_file(one), "count": one.count} for one in statement.unread]
+            return {**{key: row[key] for key in _OF_LACKS}, "refusals": refusals, "unread": unread}
 
 
-def _lacks(statement: Lacks) -> dict[str, Any]:
-    return {
-        "subject": statement.subject,
-        "wanted": statement.wanted,
-        "lack": statement.lack.value,
-        "count": statement.count,
-        "newest": statement.newest,
-        "nearest": list(statement.nearest),
-        "unreachable": list(statement.unreachable),
-        "refusals": [
-            {
-                "version": refusal.version,
-                "files": [
-                    {"name": row.filename, "reason": row.reason.name.lower(), "detail": row.detail}
-                    for row in refusal.files
-                ],
-            }
-            for refusal in statement.refusals
-        ],
-        "unread": [
-            {"reason": row.reason.name.lower(), "count": row.count, "name": row.filename} for row in statement.unread
-        ],
-    }
+def _file(row: Rejection | Unread) -> dict[str, Any]:
+    told = {"name": row.filename, "reason": row.reason.name.lower()}
+    return {**told, "detail": row.detail} if isinstance(row, Rejection) else told
 
 
 def _fact(fact: Fact, language: Language) -> dict[str, Any]:
@@ -144,17 +125,14 @@ def _fact(fact: Fact, language: Language) -> dict[str, Any]:
 
 
 def _closing(closing: Closing | None, language: Language) -> dict[str, Any] | None:
-    return (
-        None
-        if closing is None
-        else {**to_builtins(closing), "text": translate(sentences.closing_sentence(closing), language)}
-    )
+    if closing is None:
+        return None
+    return {**to_builtins(closing), "text": translate(sentences.closing_sentence(closing), language)}
 
 
 def _branch(branch: Branch, language: Language) -> dict[str, Any]:
     return {
-        "subject": branch.subject,
-        "versions": to_builtins(branch.versions),
+        **to_builtins(replace(branch, closing=None, branches=())),
         "text": translate(sentences.branch_sentence(branch), language),
         "closing": _closing(branch.closing, language),
         "branches": [_branch(below, language) for below in branch.branches],
