@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
-from itertools import islice
 from math import inf
 from typing import TypeGuard
 
@@ -186,8 +185,6 @@ class Changes:
         self._clauses = clauses
         self._trials = trials
         self._has_cutoff = trials.inputs.stack.content.policy.exclude_newer is not None
-        self._together: dict[Hashable, list[Ground]] = {}  # the known grounds seen so far, by what they change with
-        self._indexed = 0
         self._problem = trials.problem
         self._facts = {fact.id: fact for fact in self._problem.facts}
         self._places: dict[object, list[int]] = {}
@@ -230,18 +227,14 @@ class Changes:
 
     def same(self, ground: Ground) -> list[Ground]:
         """The grounds that change along with one: a `replaces` fact removes every requirement on a project."""
-        for one in islice(self._clauses.known, self._indexed, None):
-            self._together.setdefault(self._key(one), []).append(one)
-        self._indexed = len(self._clauses.known)
-        return self._together.get(self._key(ground), [ground])
-
-    def _key(self, ground: Ground) -> Hashable:
-        """What grounds that change together have in common."""
+        known = self._clauses.known
         if isinstance(ground, Lacking) and ground.lack is Lack.CUTOFF:
-            return Lack.CUTOFF
-        if self.is_override(ground):
-            return "override", ground.package.name, text.requirement(ground.text).name
-        return ground
+            return [one for one in known if isinstance(one, Lacking) and one.lack is Lack.CUTOFF]
+        if not self.is_override(ground):
+            return [ground]
+        package, needed = ground.package.name, text.requirement(ground.text).name
+        alike = [one for one in known if isinstance(one, Said) and one.package.name == package]
+        return [one for one in alike if self.is_override(one) and text.requirement(one.text).name == needed]
 
     def is_override(self, ground: Ground) -> TypeGuard[Said]:
         """Whether a ground is changed by a `replaces` fact."""

@@ -325,8 +325,8 @@ def _side(trials: Trials, without: Collection[int], other: Collection[int]) -> t
     gone = {need.name for at in without if isinstance(need := needs[at], Requirement)}
     while True:
         text = StackText(trials.text).without_lines(without).text
-        answer = trials.lock(text)
-        if not isinstance(answer, Resolution) or trials.elsewhere(text) is not None:
+        answer = trials.lock_all(text)
+        if not isinstance(answer, Resolution):
             return None
         idle = set(useless_without(gone, applied(answer)))
         if not idle:

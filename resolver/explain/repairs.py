@@ -336,11 +336,8 @@ class Repairs:
         later = stack.with_cutoff(wish)
         day = None
         for _ in range(_DAYS):
-            answer = self._trials.lock(later.text)
-            refused = self._trials.elsewhere(later.text) if isinstance(answer, Resolution) else None
-            if refused is not None:
-                _, answer = refused
-            elif isinstance(answer, Resolution) and day is not None:
+            answer = self._trials.lock_all(later.text)
+            if isinstance(answer, Resolution) and day is not None:
                 until = replace(lifted, after=f"{CUTOFF} = {day}")
                 changes = tuple(until if one is lifted else one for one in changed.changes)
                 fix = replace(changed, changes=changes, text=later.text, price=changed.price + costs.LATER)
@@ -380,7 +377,7 @@ class Repairs:
             text = StackText(changed.text).with_cutoff(StackText(trials.wish)).text
         else:
             text = trials.undone(changed.text, change)
-        return isinstance(trials.lock(text), Resolution) and trials.elsewhere(text) is None
+        return isinstance(trials.lock_all(text), Resolution)
 
 
 def _is_proposed(ground: Ground) -> bool:

@@ -158,6 +158,12 @@ class Trials:
                 return other, answer
         return None
 
+    def lock_all(self, text: str) -> Answer:
+        """Solve a changed stack for all targets: the lock for this one, or why there is none for the first without."""
+        answer = self.lock(text)
+        refused = self.elsewhere(text) if isinstance(answer, Resolution) else None
+        return answer if refused is None else refused[1]
+
     def explained(self, text: str) -> Resolution:
         """The lock of a changed stack, which locks for all targets, for the one that is explained."""
         return self._locked[self._explained, text]
