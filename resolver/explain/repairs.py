@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from resolver.explain import costs
 from resolver.explain.alternatives import free_of
 from resolver.explain.changes import Changed, Changes, Found, attempt, is_useless, subjects
-from resolver.explain.contradictions import hidden_contradiction, hidden_core, wish_of
+from resolver.explain.contradictions import hidden_contradiction, wish_of
 from resolver.explain.edit import CUTOFF, StackText
 from resolver.explain.proposals import Proposals, first_day
 from resolver.explain.trial import Answer, Expired, Trials, Undecided
@@ -167,8 +167,7 @@ class Repairs:
             self._sets_left -= 1
             self.propose(self._before.then(self._changes.apply([cutoff], {})), self._found.attempts)
             return
-        clauses.relaxed = frozenset(other for ground in wanted for other in self._changes.same(ground))
-        try:
+        with clauses.without(other for ground in wanted for other in self._changes.same(ground)):
             if not clauses.satisfiable():
                 self._demand(clauses.minimal())
             elif not self._changes.keeps_a_line(wanted):
@@ -177,8 +176,6 @@ class Repairs:
                 self._sets_left -= 1
                 if not self._try(wanted):
                     corrections.refuse(wanted)
-        finally:
-            clauses.relaxed = frozenset()
 
     def _demand(self, core: Sequence[Ground], given: Sequence[Ground] = ()) -> bool:
         """Demand that one of a core's grounds changes (where the `given` ones change); False where none may."""
@@ -233,9 +230,9 @@ class Repairs:
                         break  # another release may take as long
                     if isinstance(answer, Refutation):
                         clauses.learn(answer.engine.clauses)
-                        hidden = hidden_core(answer, clauses, wanted)
-                        if not hidden:
+                        if clauses.satisfiable():
                             continue
+                        hidden = clauses.minimal()
                         self._report(hidden)
                         return self._demand(hidden)
                     locks = True
@@ -263,7 +260,7 @@ class Repairs:
         if not self._is_wish or not self._reasons.isdisjoint(reasons) or len(self._found.further) == _FURTHER:
             return
         further = hidden_contradiction(hidden, self._clauses, self._trials.clock.expired)
-        if further is not None and len(further.statements) <= _READABLE:
+        if len(further.statements) <= _READABLE:
             self._found.further.append((hidden, further))
 
     # --- locking

@@ -6,7 +6,8 @@ grounds that clash, and a ground can be left out.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from packaging.utils import NormalizedName
@@ -127,6 +128,15 @@ class Grounded:
     def imply(self, clause: Sequence[int]) -> None:
         """Add a clause that holds regardless of what is relaxed."""
         self._solver.add_clause(clause)
+
+    @contextmanager
+    def without(self, relaxed: Iterable[Ground] = ()) -> Iterator[None]:
+        """Meanwhile relax these grounds and no others."""
+        before, self.relaxed = self.relaxed, frozenset(relaxed)
+        try:
+            yield
+        finally:
+            self.relaxed = before
 
     # --- answers
 
