@@ -118,7 +118,6 @@ CHANGES = (
     change(ChangeKind.VERSION, "demo==2.0", "demo==1.0rc1", -9, -3),
     change(ChangeKind.VERSION, "demo==1", "demo==2", 1, 1),
     change(ChangeKind.COMPONENT, "A3", "A2", subject="soc"),  # another SoC is another machine
-    change(ChangeKind.COMPONENT, "", "A2", subject="soc"),
 )
 
 
