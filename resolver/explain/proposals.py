@@ -20,10 +20,9 @@ from packaging.requirements import InvalidRequirement
 from resolver.config.load import Document
 from resolver.config.schema import FactFile
 from resolver.errors import ResolverError
-from resolver.explain.changes import Changed, Changes, proposed
+from resolver.explain.changes import Changes, StackText, proposed
 from resolver.explain.costs import ADD, NOTE, PRACTICE, RENAME, named
-from resolver.explain.edit import StackText
-from resolver.explain.trial import Trials
+from resolver.explain.trial import Changed, Trials
 from resolver.index.parse.metadata import Noted, noted_in
 from resolver.index.parse.simple import moment
 from resolver.index.protocol import UnusableFile

@@ -16,11 +16,21 @@ from msgspec.structs import replace
 
 from resolver.explain import costs
 from resolver.explain.alternatives import free_of
-from resolver.explain.changes import Changed, Changes, Found, attempt, is_useless, subjects
+from resolver.explain.changes import Changes, StackText
 from resolver.explain.contradictions import hidden_contradiction, wish_of
-from resolver.explain.edit import CUTOFF, StackText
 from resolver.explain.proposals import Proposals, first_day
-from resolver.explain.trial import Answer, Expired, Trials, Undecided
+from resolver.explain.trial import (
+    CUTOFF,
+    Answer,
+    Changed,
+    Expired,
+    Found,
+    Trials,
+    Undecided,
+    attempt,
+    is_useless,
+    subjects,
+)
 from resolver.model.explanation import Attempt, Change, ChangeKind
 from resolver.model.resolution import Lack, Resolution
 from resolver.resolve.clauses import Clauses
@@ -32,8 +42,7 @@ _SETS = 24  # sets of changes for which releases are looked for
 _ROUNDS = 96  # sets in all: most are refuted at once
 _STEPS = 240  # of all repairs
 _DAYS = 12  # days tried for one cut-off
-_EACH = 4  # proposals of a kind, until one works
-_PROPOSED = 4  # Pythons, or glibcs, proposed for one core
+_EACH = 4  # proposals of a kind for one core, or for all of the stack's until one works
 _READABLE = 24  # statements of a further contradiction: a longer one does not help the reader
 _FURTHER = 3  # further contradictions
 _MARGIN = 100  # how much dearer than the cheapest fix the changes of a changed stack may be, with those before them
@@ -200,7 +209,7 @@ class Repairs:
         proposed = list(self.proposals.stated(core))
         for component, several in (("python", self.proposals.pythons), ("glibc", self.proposals.glibcs)):
             if component not in done:
-                proposed += islice(several(core), _PROPOSED)
+                proposed += islice(several(core), _EACH)
         if not self._is_wish:  # the practices for all cores of the wish are proposed together
             proposed += self.proposals.practices(core)
         if self._trials.target:
@@ -373,7 +382,7 @@ class Repairs:
         if change is changed.lifted:
             text = StackText(changed.text).with_cutoff(StackText(trials.wish)).text
         else:
-            text = trials.undone(changed.text, change)
+            text = StackText(changed.text).undone(change, trials.place_of(change)).text
         return isinstance(trials.lock_all(text), Resolution)
 
 
