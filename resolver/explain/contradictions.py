@@ -383,10 +383,15 @@ def _about(clauses: Clauses, ground: Ground) -> list[str]:
             return list(dict.fromkeys(package.name for package in packages if package.kind is not Kind.NONE))
 
 
-def hidden_contradiction(core: Sequence[Ground], clauses: Clauses, expired: Callable[[], bool]) -> Contradiction:
-    """A core that shows once other grounds are relaxed, with whole lines: what their versions rule out is no reason."""
+def hidden_contradiction(core: Sequence[Ground], clauses: Clauses, expired: Callable[[], bool]) -> Contradiction | None:
+    """A core that shows once other grounds are relaxed, with whole lines: what their versions rule out is no reason.
+
+    None if it rests on what is excluded in a changed stack alone.
+    """
     wanted = {wish for ground in core if (wish := wish_of(ground)) is not None}
     wished = [ground for ground in clauses.known if wish_of(ground) in wanted]
     reasons = [ground for ground in core if wish_of(ground) is None]
     with clauses.without():
+        if clauses.satisfiable(among=[*wished, *reasons]):
+            return None
         return contradiction(clauses, readable(clauses, wished, reasons, expired), expired)

@@ -238,10 +238,10 @@ class Repairs:
                             continue
                         break  # another release may take as long
                     if isinstance(answer, Refutation):
-                        clauses.learn(answer.engine.clauses)
-                        if clauses.satisfiable():
+                        excludes = clauses.learn(answer.engine.clauses)
+                        if clauses.satisfiable([excludes]):
                             continue
-                        hidden = clauses.minimal()
+                        hidden = clauses.minimal([excludes])
                         self._report(hidden)
                         return self._demand(hidden)
                     locks = True
@@ -269,7 +269,7 @@ class Repairs:
         if not self._is_wish or not self._reasons.isdisjoint(reasons) or len(self._found.further) == _FURTHER:
             return
         further = hidden_contradiction(hidden, self._clauses, self._trials.clock.expired)
-        if len(further.statements) <= _READABLE:
+        if further is not None and len(further.statements) <= _READABLE:
             self._found.further.append((hidden, further))
 
     # --- locking

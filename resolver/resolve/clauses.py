@@ -92,8 +92,11 @@ class Clauses(Grounded):
         for edge in edges:
             self._add(candidate, edge)
 
-    def learn(self, other: Clauses) -> None:
-        """Open what other clauses have opened, as far as something here needs it, and rule out what they do."""
+    def learn(self, other: Clauses) -> int:
+        """Open what other clauses have opened, as far as something here needs it.
+
+        The result is a variable that, assumed, rules out what the policy excludes in the other ones, where it holds.
+        """
         for candidate in other._opened:
             package, release = candidate.package, candidate.chosen
             if not isinstance(release, Release):
@@ -104,9 +107,11 @@ class Clauses(Grounded):
         # the new version of a line that is relaxed may permit what the policy otherwise excludes
         lines = [ground for ground in self.relaxed if isinstance(ground, Line)]
         free = {edge.package.base for line in lines for _, edge in self.edges[line]}
+        excludes = self.fresh()
         for package, lack, gives, any_may in other._ruled_out:
             if package in self.packages and package not in free:
-                self.rule_out(package, lack, gives, any_may=any_may)
+                self.rule_out(package, lack, gives, any_may=any_may, unless=[-excludes])
+        return excludes
 
     def introduce(self, package: Package) -> None:
         """Add a package's candidates, and why its other releases are not candidates."""
@@ -130,11 +135,19 @@ class Clauses(Grounded):
                 assert base is not None  # noqa: S101  it is there where the extra is
                 self.imply([-self._variables[one], self._variables[base]])
 
-    def rule_out(self, package: Package, lack: Lack, gives: Callable[[Edge], bool], *, any_may: bool) -> None:
+    def rule_out(
+        self,
+        package: Package,
+        lack: Lack,
+        gives: Callable[[Edge], bool],
+        *,
+        any_may: bool,
+        unless: Collection[int] = (),
+    ) -> None:
         """Rule out a project's yanked releases, or its pre-releases, unless one is chosen whose edge gives leave.
 
         If `any_may`, so may those that are not read yet, the releases themselves among them, or need another that does;
-        these count only where they are asked for: see `reading`.
+        these count only where they are asked for: see `reading`. So may a literal of `unless`.
         """
         self._ruled_out.append((package, lack, gives, any_may))
         ground, leave = Lacking(package.name, lack, ""), self.fresh()
@@ -153,7 +166,7 @@ class Clauses(Grounded):
                 read.append(other)
         # a line that is relaxed now may give leave when it is not
         lines = [name for other, name in self._selectors.items() if other in self.relaxed and isinstance(other, Line)]
-        givers = [*map(self.variable, read), *lines]
+        givers = [*map(self.variable, read), *lines, *unless]
         waiting = [*map(self.variable, unread)]
         if waiting:
             self._unread.update(waiting)
