@@ -40,6 +40,7 @@ from resolver.resolve.grounded import Component, Ground, Lacking, Said
 from resolver.resolve.needs import DYNAMIC
 
 _MARKED = 3  # releases with the same requirement whose metadata is searched for markers
+_ARCHIVES = 3  # of a project that are read for what they note: they may be large
 _PYTHON = re.compile(r";.*\b(?:python_version|python_full_version|implementation_version)\b")
 
 
@@ -172,7 +173,7 @@ class Proposals:
             rest = [other for other in core if other != ground]
             candidates = [one for one, _ in self._clauses.edges[ground] if one is not None]
             fitting = (one for one in candidates if self._clauses.satisfiable([self._clauses.variable(one)], rest))
-            for release in dict.fromkeys(one.release for one in fitting):
+            for release in islice(dict.fromkeys(one.release for one in fitting), _ARCHIVES):
                 if (noted := self._noted(release.file)) is not None:
                     yield self._with_noted(name, release, noted)
 

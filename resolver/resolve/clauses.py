@@ -147,7 +147,7 @@ class Clauses(Grounded):
         """Rule out a project's yanked releases, or its pre-releases, unless one is chosen whose edge gives leave.
 
         If `any_may`, so may those that are not read yet, the releases themselves among them, or need another that does;
-        these count only where they are asked for: see `reading`. So may a literal of `unless`.
+        these count only where they are asked for: see `reading`. A true literal of `unless` gives leave, too.
         """
         self._ruled_out.append((package, lack, gives, any_may))
         ground, leave = Lacking(package.name, lack, ""), self.fresh()
