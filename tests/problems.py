@@ -27,8 +27,8 @@ from resolver.model.requirement import ComponentRequirement, parse_value
 from resolver.model.resolution import Conflict, Resolution, fact_of
 from resolver.model.target import Target
 from resolver.report import document
-from resolver.report.explanation.places import place_of
 from resolver.report.explanation.sentences import explanation_sentence, statement_details
+from resolver.report.explanation.statements import place_of
 from resolver.resolve.check import check
 from resolver.resolve.solver import solve
 

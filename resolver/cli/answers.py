@@ -18,8 +18,8 @@ from resolver.model.lock import Lock
 from resolver.model.message import TEXT, Message, message
 from resolver.model.problem import Problem
 from resolver.model.resolution import Conflict, Statement
-from resolver.report.explanation.grouping import grouped
 from resolver.report.explanation.sentences import explanation_sentence
+from resolver.report.explanation.statements import grouped
 from resolver.resolve.builds import solve_builds
 from resolver.resolve.provider import Tick
 from resolver.resolve.shortfalls import fallen_back, lost_extras, passed_over

@@ -1,186 +1,210 @@
-"""Changed stacks: what a set of changes makes of the stack's file, and what came of locking it."""
+"""What a set of changes makes of a stack's file, and what the changes cost.
+
+The text is edited, so that comments are kept and nothing but the change is touched. A comment beside a changed value
+gets the previous value added, as the comment was about that one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import date
-from itertools import islice
-from math import inf
-from typing import TypeGuard
+from functools import cached_property, reduce
+from itertools import count
+from operator import delitem, getitem, setitem
+from typing import Any, TypeGuard
 
-import msgspec
+import tomli
+import tomli_w
+import tomlkit
 from msgspec.structs import replace
+from packaging.requirements import InvalidRequirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from resolver.explain import costs
 from resolver.explain.alternatives import Alternatives
-from resolver.explain.edit import CUTOFF, StackText, as_list, table_text
-from resolver.explain.trial import Trials, Undecided
-from resolver.lock.build import applied
-from resolver.model import text
+from resolver.explain.trial import CUTOFF, Changed, Trials
+from resolver.model import text as texts
 from resolver.model.dependency import Candidate, NeedSource, Package, SameRelease
-from resolver.model.explanation import Attempt, Change, ChangeKind, Contradiction, Outcome
+from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Builds, Excludes, Metadata, Names, Requires
 from resolver.model.problem import Ask, Problem
 from resolver.model.release import Release
-from resolver.model.requirement import Requirement
-from resolver.model.resolution import Lack, Resolution, Statement
+from resolver.model.requirement import Requirement, parse_value
+from resolver.model.resolution import Lack
+from resolver.model.target import default_name
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.core_statements import cutoff_text, tell
+from resolver.resolve.core_statements import cutoff_text
 from resolver.resolve.grounded import Component, Ground, Lacking, Line, Said, Taken
-from resolver.resolve.solver import Refutation
 
-_FIXES = 6
-_RISKY = 2  # fixes that go against a fact or metadata and spare some of the wish
-_AGAINST = 3  # fixes that go against a fact or metadata
+_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'')
+_COMMENT = re.compile(rf"^((?:{_STRING.pattern}|[^\"'#\n])*#[ \t]*)(?:instead of (.+?): )?([^\n]*)")
+_LONGEST_NAME = 80
 
-
-class Changed(msgspec.Struct, frozen=True):
-    """A changed stack: what changed, its text, the price, and whether it goes against a fact.
-
-    `surcharge` is added to the price when ways out are listed, and plays no part in the search.
-    """
-
-    changes: tuple[Change, ...]
-    text: str
-    price: int
-    risky: bool
-    surcharge: int = 0
-
-    @property
-    def lifted(self) -> Change | None:
-        """The change that removes the stack's cut-off, if it is among these."""
-        return next((one for one in self.changes if one.subject == CUTOFF and not one.after), None)
-
-    @property
-    def reported(self) -> tuple[Change, ...]:
-        """The changes as people are told: the practices that are turned on are one."""
-        practices = [one for one in self.changes if one.kind is ChangeKind.PRACTICE]
-        if not practices:
-            return self.changes
-        names = sorted(one.subject for one in practices)
-        one = replace(practices[0], subject=", ".join(names), after=f"practices = {as_list(names)}")
-        return (one, *(other for other in self.changes if other not in practices))
-
-    def then(self, other: Changed) -> Changed:
-        """These changes followed by those of the changed stack. What changes twice is reported, and costs, once."""
-        changes, price = list(self.changes), self.price + other.price
-        for change in other.changes:
-            earlier = next((one for one in changes if _is_continued(one, change)), None)
-            if earlier is None:
-                changes.append(change)
-                continue
-            both = _joined(earlier, change)
-            is_undone = both.before == both.after
-            changes[changes.index(earlier)] = both
-            if is_undone:
-                changes.remove(both)
-            price -= costs.saved(earlier) + costs.saved(change) * is_undone
-        surcharge = self.surcharge + other.surcharge
-        surcharge += sum(map(costs.aged, changes)) - sum(map(costs.aged, (*self.changes, *other.changes)))
-        return Changed(tuple(changes), other.text, price, self.risky or other.risky, surcharge)
+Path = Sequence[str | int]
 
 
-def _is_continued(change: Change, later: Change) -> bool:
-    """Whether a later change is one of the same line or of the same component."""
-    if change.kind is later.kind is ChangeKind.COMPONENT:
-        return (change.subject, change.target) == (later.subject, later.target)
-    of_lines = {change.kind, later.kind} <= {ChangeKind.VERSION, ChangeKind.EXTRA}
-    return of_lines and change.after == later.before
+def with_suffix(name: str, suffix: str) -> str:
+    """A stack's name with a suffix, no longer than names may be."""
+    return name[: _LONGEST_NAME - len(suffix)].rstrip("._-") + suffix
 
 
-def _joined(change: Change, later: Change) -> Change:
-    kind = later.kind if change.kind is ChangeKind.EXTRA else change.kind
-    steps, years = change.steps + later.steps, change.years + later.years
-    return replace(later, kind=kind, before=change.before, steps=steps, years=years)
+def table_text(key: str, row: Mapping[str, object]) -> str:
+    """A row of an array of tables in TOML."""
+    return f"[[{key}]]\n{tomli_w.dumps(row).rstrip()}"
 
 
-class Found(msgspec.Struct):
-    """The results of a search for fixes.
+class StackText:
+    """The text of a stack file. Each change returns a new one."""
 
-    `seen` says of every stack that was tried for a target, with or without notes, whether it locks. `refused` are
-    those that lock for one target, and not for another. `unstated` is set if a core was about an archive without
-    static metadata, `unstated_in_wish` if it was a core of the original stack. `further` contradictions were found on
-    the way. `useless` are stacks that lock, but something in them does not work without a line that was dropped.
-    `report` is called with the first fix that goes against nothing.
-    """
+    def __init__(self, text: str) -> None:
+        self.text = text
 
-    report: Callable[[tuple[Change, ...]], None] | None = None
-    fixes: list[tuple[Changed, Resolution]] = msgspec.field(default_factory=list)
-    useless: list[tuple[Changed, Resolution]] = msgspec.field(default_factory=list)
-    attempts: list[Attempt] = msgspec.field(default_factory=list)
-    seen: dict[tuple[int, str, bool], bool] = msgspec.field(default_factory=dict)
-    refused: set[str] = msgspec.field(default_factory=set)
-    unstated: bool = False
-    unstated_in_wish: bool = False
-    further: list[tuple[Sequence[Ground], Contradiction]] = msgspec.field(default_factory=list)
+    @cached_property
+    def _raw(self) -> Any:
+        return tomli.loads(self.text)
 
-    def add(self, changed: Changed, resolution: Resolution) -> None:
-        """One more fix."""
-        if self.report is not None and not changed.risky and not self.safe:
-            self.report(changed.reported)
-        self.fixes.append((changed, resolution))
+    def way_out(self, letter: str, of: str, name: str, cutoff: str = "") -> StackText:
+        """The stack under its own name, with a head and summaries that say of which stack it is a way out.
 
-    @property
-    def safe(self) -> int:
-        """How many fixes go against nothing."""
-        return sum(not changed.risky for changed, _ in self.fixes)
+        A `cutoff`, a day or a moment in TOML, replaces its own or none.
+        """
+        stack = self.with_key(("stack", "name"), name)
+        for key, form in (("summary", "way out {} of {} ({})"), ("summary-zh", "{1} 的解决办法 {0}（{2}）")):
+            if (summary := self._raw["stack"].get(key)) is not None:
+                stack = stack.with_key(("stack", key), form.format(letter, of, summary))
+        if cutoff:
+            stack = stack.with_key(("policy", CUTOFF), tomlkit.value(cutoff))
+        return StackText(f"# Way out {letter} of `{of}`: what follows was written for that stack.\n{stack.text}")
 
-    @property
-    def cheapest(self) -> float:
-        """The price of the cheapest fix that goes against nothing; infinite if there is none."""
-        return min((changed.price for changed, _ in self.fixes if not changed.risky), default=inf)
+    def requirements(self) -> Iterator[Requirement]:
+        """The lines about projects, whatever their markers."""
+        for line in self._raw["stack"]["requires"]:
+            with suppress(InvalidRequirement):  # a component
+                yield texts.requirement(line)
 
-    def is_enough(self) -> bool:
-        """Whether there are so many fixes that no more are looked for."""
-        rows = [changed for changed, _ in self.fixes]
-        against = [one for one in rows if one.risky]
-        sparing = [
-            one
-            for one in against
-            if not any(costs.spares(other.changes, one.changes) for other in rows if other.price < one.price)
-        ]
-        return len(rows) >= _FIXES or len(against) >= _AGAINST or len(sparing) >= _RISKY
+    def with_line(self, number: int, after: str) -> StackText:
+        """With one of its requirements replaced."""
+        return self.with_value(("stack", "requires", number), after)
 
-    def is_lesser(self, changed: Changed, resolution: Resolution) -> bool:
-        """Whether a dropped line's project is installed all the same, and another fix only changes its version."""
-        dropped = {name for name in _dropped(changed) if resolution.pin(name)}
-        kept = {
-            (ChangeKind.VERSION if change.subject in dropped else change.kind, change.subject, change.target)
-            for change in changed.changes
-        }
-        return any(
-            subjects(fix) <= kept and any((ChangeKind.VERSION, name, "") in subjects(fix) for name in dropped)
-            for fix, _ in self.fixes
-        )
+    def without_lines(self, numbers: Collection[int]) -> StackText:
+        """Without some of its requirements."""
+        stack = self
+        for at in sorted(numbers, reverse=True):
+            stack = stack.without(("stack", "requires", at))
+        return stack
+
+    def with_component(self, target: int, name: str, after: str) -> StackText:
+        """With another value of a component of the target at this place."""
+        path: Path = ("target", target) if isinstance(self._raw["target"], list) else ("target",)
+        return self.with_value((*path, name) if name in ("python", "glibc") else (*path, "system", name), after)
+
+    def apart(self, target: int) -> StackText:
+        """With a name for the target at this place, if it has none and its derived one is another target's."""
+        rows = self._raw["target"]
+        if not isinstance(rows, list) or "name" in rows[target]:
+            return self
+        others = {_target_name(row) for at, row in enumerate(rows) if at != target}
+        name = _target_name(rows[target])
+        if name not in others:
+            return self
+        numbered = (f"{name}-{number}" for number in count(2))
+        return self.with_key(("target", target, "name"), next(one for one in numbered if one not in others))
+
+    def undone(self, change: Change, target: int) -> StackText:
+        """Without a change of a line, or of a component of the target at this place; as it is for other changes."""
+        if change.kind is ChangeKind.COMPONENT:
+            return self.with_component(target, change.subject, change.before).apart(target)
+        stack = self
+        for at, line in enumerate(self._raw["stack"]["requires"]):
+            if line == change.after and change.kind in (ChangeKind.VERSION, ChangeKind.EXTRA):
+                stack = stack.with_line(at, change.before)
+        return stack
+
+    def with_value(self, path: Path, after: str) -> StackText:
+        """With another text at a key, such as ("target", "system", "cann"), or with a new key.
+
+        The previous value is added to the comment beside it.
+        """
+        table = reduce(getitem, path[:-1], self._raw)
+        changed = self.with_key(path, after)
+        if isinstance(table, dict) and path[-1] not in table:
+            return changed
+        rows = zip(self.text.split("\n"), changed.text.split("\n"), strict=True)
+        return StackText("\n".join(new if new == old else _noted(new, table[path[-1]], after) for old, new in rows))
+
+    def with_names(self, key: str, names: Iterable[str]) -> StackText:
+        """With more names in its list of facts or practices, which is made if there is none."""
+
+        def extend(document: Any) -> None:
+            document["stack"].setdefault(key, []).extend(names)
+
+        return self._edited(extend)
+
+    def without_practices(self, names: Collection[str]) -> StackText:
+        """With none of these practices turned on; others are."""
+        stack = self
+        for name in names:
+            stack = stack.without(("stack", "practices", stack._raw["stack"]["practices"].index(name)))
+        return stack
+
+    def with_cutoff(self, before: StackText, day: date | None = None) -> StackText:
+        """With the exclude-newer that this stack lacks and one before it had, or with another day in its place."""
+        policy: Any = tomlkit.parse(before.text)["policy"]
+        restored = self._edited(lambda document: document["policy"].append(CUTOFF, policy.value.item(CUTOFF)))
+        return restored if day is None else restored.with_key(("policy", CUTOFF), day)
+
+    def with_table(self, key: str, row: Mapping[str, object]) -> StackText:
+        """With one more row of an array of tables, at the end of the file: ("relax", {…}), ("fact.replaces", {…})."""
+        longer = f"{self.text.rstrip()}\n\n{table_text(key, row)}\n"
+        with suppress(tomli.TOMLDecodeError):
+            tomli.loads(longer)
+            return StackText(longer)
+        *tables, name = key.split(".")  # the stack has that array on one line
+
+        def append(document: Any) -> None:
+            _table(document, tables).setdefault(name, []).append(row)
+
+        return self._edited(append)
+
+    def _edited(self, edit: Callable[[Any], None]) -> StackText:
+        document = tomlkit.parse(self.text)
+        edit(document)
+        return StackText(tomlkit.dumps(document))
+
+    def with_key(self, path: Path, value: object) -> StackText:
+        """With a value at a path, whose tables are made where there are none."""
+        return self._edited(lambda document: setitem(_table(document, path[:-1]), path[-1], value))
+
+    def without(self, path: Path) -> StackText:
+        """Without the key or the element at a path."""
+        return self._edited(lambda document: delitem(_table(document, path[:-1]), path[-1]))
 
 
-def is_useless(changed: Changed, resolution: Resolution) -> bool:
-    """Whether something does not work without a line that was dropped."""
-    dropped = _dropped(changed)
-    return any(costs.useless_without(dropped, applied(resolution))) if dropped else False
+def _target_name(row: Mapping[str, Any]) -> str:
+    system = {name: parse_value(name, value) for name, value in row.get("system", {}).items()}
+    return str(row.get("name") or default_name(row["python"], row["platform"], system))
 
 
-def subjects(changed: Changed) -> set[tuple[ChangeKind, str, str]]:
-    """What changes, and for which other target."""
-    return {(one.kind, one.subject, one.target) for one in changed.changes}
+def _table(document: Any, path: Path) -> Any:
+    """The table or list at a path; tables that are missing are made."""
+    for step in path:
+        document = document[step] if isinstance(step, int) else document.setdefault(step, {})
+    return document
 
 
-def _dropped(changed: Changed) -> set[str]:
-    return {change.subject for change in changed.changes if change.kind is ChangeKind.DROP}
+def _noted(row: str, before: str, after: str) -> str:
+    """A row with the previous value in its comment: that before any change, and none if it is the same again."""
 
+    def note(match: re.Match[str]) -> str:
+        start, earlier, comment = match.groups()
+        if earlier == after:
+            return f"{start}{comment}"
+        return f"{start}instead of {earlier or before}: {comment}"
 
-def attempt(changed: Changed, answer: Refutation | Undecided, target: str = "") -> Attempt:
-    """Changes that gave no lock, for another `target` if there is one."""
-    why, because = "", tuple[Statement, ...]()
-    if isinstance(answer, Undecided):
-        outcome, why = (Outcome.FAILED if answer.why else Outcome.UNDECIDED), answer.why
-    elif target:
-        outcome = Outcome.ELSEWHERE
-    else:
-        outcome, because = Outcome.CONFLICT, tuple(dict.fromkeys(tell(answer.engine.clauses, answer.core).values()))
-    return Attempt(changes=changed.reported, outcome=outcome, because=because, why=why, target=target)
+    return _COMMENT.sub(note, row, count=1)
 
 
 class Changes:
@@ -191,8 +215,6 @@ class Changes:
         self._clauses = clauses
         self._trials = trials
         self._has_cutoff = trials.inputs.stack.content.policy.exclude_newer is not None
-        self._together: dict[Hashable, list[Ground]] = {}  # the known grounds seen so far, by what they change with
-        self._indexed = 0
         self._problem = trials.problem
         self._facts = {fact.id: fact for fact in self._problem.facts}
         self._places: dict[object, list[int]] = {}
@@ -235,18 +257,14 @@ class Changes:
 
     def same(self, ground: Ground) -> list[Ground]:
         """The grounds that change along with one: a `replaces` fact removes every requirement on a project."""
-        for one in islice(self._clauses.known, self._indexed, None):
-            self._together.setdefault(self._key(one), []).append(one)
-        self._indexed = len(self._clauses.known)
-        return self._together.get(self._key(ground), [ground])
-
-    def _key(self, ground: Ground) -> Hashable:
-        """What grounds that change together have in common."""
+        known = self._clauses.known
         if isinstance(ground, Lacking) and ground.lack is Lack.CUTOFF:
-            return Lack.CUTOFF
-        if self.is_override(ground):
-            return "override", ground.package.name, text.requirement(ground.text).name
-        return ground
+            return [one for one in known if isinstance(one, Lacking) and one.lack is Lack.CUTOFF]
+        if not self.is_override(ground):
+            return [ground]
+        package, needed = ground.package.name, texts.requirement(ground.text).name
+        alike = [one for one in known if isinstance(one, Said) and one.package.name == package]
+        return [one for one in alike if self.is_override(one) and texts.requirement(one.text).name == needed]
 
     def is_override(self, ground: Ground) -> TypeGuard[Said]:
         """Whether a ground is changed by a `replaces` fact."""
@@ -284,8 +302,7 @@ class Changes:
         price += self.alternatives.doubt(choice)
         price += costs.EXTRA * sum(len(self._lost(ground, choice)) for ground in wanted)
         risky = any(change.kind in (ChangeKind.RELAX, ChangeKind.ADD) for change in changes)
-        surcharge = sum(map(costs.aged, changes)) + costs.UNLISTED_LAST * self.alternatives.count_unlisted(choice)
-        return Changed(tuple(changes), stack.text, price, risky, surcharge)
+        return Changed(tuple(changes), stack.text, price, risky)
 
     def _lines(self, wanted: Sequence[Line], choice: Mapping[Ground, Candidate]) -> tuple[StackText, list[Change]]:
         """The changes of lines, in the order of the file."""
@@ -353,7 +370,7 @@ class Changes:
 
     def _override(self, stack: StackText, ground: Said) -> tuple[Change, StackText]:
         """A `replaces` fact that removes a requirement from upstream metadata, for the releases now required."""
-        need, markers = text.requirement(ground.text), self._problem.target.markers
+        need, markers = texts.requirement(ground.text), self._problem.target.markers
         asked = [
             line.specifier
             for line in stack.requirements()

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import islice, takewhile
+from typing import TypeGuard
 
 from packaging.version import Version
 from pysat.examples.hitman import Hitman
 from pysat.solvers import Minisat22
 
 from resolver.errors import ResolverError
-from resolver.explain.costs import drops
 from resolver.model import text
 from resolver.model.dependency import Candidate, Edge, Kind, NeedLine, Package, StackLine
 from resolver.model.explanation import Branch, Closing, Contradiction
@@ -26,7 +25,6 @@ from resolver.model.resolution import Lack, Needs, Statement
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.core_statements import spans, tell
 from resolver.resolve.grounded import Component, Ground, Lacking, Line, Module, Said, Taken
-from resolver.resolve.solver import Refutation
 from resolver.resolve.universe import Universe
 
 _DEPTH = 3  # of the look around the stack
@@ -171,17 +169,22 @@ def smallest(
     return tuple(core)
 
 
-def cores(
-    clauses: Clauses, expired: Callable[[], bool], is_spare: Callable[[Ground], bool] = lambda _: False
-) -> Iterator[tuple[Ground, ...]]:
+def is_open(ground: Ground, clauses: Clauses) -> TypeGuard[Lacking]:
+    """Whether a ground is a lack of what an index may have that could not be reached."""
+    if not isinstance(ground, Lacking) or ground.lack in (Lack.SOURCE, Lack.PRERELEASE, Lack.NEEDLESS):
+        return False  # what the stack itself rules out, it rules out there as well
+    return bool(clauses.universe.project(ground.name).unreachable)
+
+
+def cores(clauses: Clauses, expired: Callable[[], bool]) -> Iterator[tuple[Ground, ...]]:
     """Independent cores: with different wishes, or with the same wishes but disjoint reasons.
 
     A wish that is impossible by itself hides its other clashes, so in a second round the reasons of those cores are
-    left out. Spare grounds are not used if there is a core without them.
+    left out. If something clashes whatever an index has that could not be reached, no core rests on that.
     """
     explore(clauses, expired)
-    needed = [ground for ground in clauses.known if not is_spare(ground)]
-    among = clauses.known if clauses.satisfiable(among=needed) else needed
+    certain = [ground for ground in clauses.known if not is_open(ground, clauses)]
+    among = clauses.known if clauses.satisfiable(among=certain) else certain
     given = [ground for ground in among if wish_of(ground) is None]
     known: set[frozenset[Ground]] = set()
     met: dict[tuple[Wish, ...], set[str]] = {}
@@ -371,69 +374,24 @@ def _position(candidate: Candidate) -> int:
 def _about(clauses: Clauses, ground: Ground) -> list[str]:
     """The packages that a ground restricts."""
     match ground:
-        case Component():
+        case Component() | Lacking():
             return [ground.name]
-        case Taken() | Lacking():
-            return [ground.project.partition("[")[0]]
+        case Taken():
+            return [ground.project]
         case Line() | Said() | Module():
             packages = (edge.package for _, edge in clauses.edges.get(ground, ()))
             return list(dict.fromkeys(package.name for package in packages if package.kind is not Kind.NONE))
 
 
-# --- what was hidden
-
-
-def hidden_core(answer: Refutation, clauses: Clauses, wanted: Collection[Ground]) -> Sequence[Ground]:
-    """A core of the stack of `clauses` without anything that is `wanted` to change; empty if there is none.
-
-    `answer` refutes the stack with those changes. To help, a set of changes must change something in this core, too.
-    """
-    changed = answer.engine.clauses
-    stack = clauses.universe.problem.stack
-    gone = {ground.origin for ground in wanted if isinstance(ground, Line) and drops(ground)}
-    before = [ask.origin for ask in stack.asks if ask.origin not in gone]
-    after = [ask.origin for ask in changed.universe.problem.stack.asks]
-    if len(before) != len(after):
-        return []
-    origins: dict[StackLine | NeedLine, StackLine | NeedLine] = dict(zip(after, before, strict=True))
-
-    def as_before(ground: Ground) -> Ground:
-        return Line(origins.get(ground.origin, ground.origin), ground.aspect) if isinstance(ground, Line) else ground
-
-    free = [ground for ground in changed.known if as_before(ground) in wanted]
-    with _asking(changed, free, reading=False):
-        core = [] if changed.satisfiable() else list(map(as_before, changed.minimal()))
-    # a line's own version may permit what the policy otherwise excludes
-    lines = {ground.origin for ground in wanted if isinstance(ground, Line)}
-    names = {getattr(ask.need, "name", "") for ask in stack.asks if ask.origin in lines}
-    if any(isinstance(ground, Lacking) and ground.project.partition("[")[0] in names for ground in core):
-        return []
-    # a fact proposed with the changes is none of the previous stack
-    if any(isinstance(one, (Said, Taken, Module)) and one not in clauses.known for one in core):
-        return []
-    return core
-
-
 def hidden_contradiction(core: Sequence[Ground], clauses: Clauses, expired: Callable[[], bool]) -> Contradiction | None:
-    """A hidden core for people: with whole lines, so that whatever their versions rule out is not a reason.
+    """A core that shows once other grounds are relaxed, with whole lines: what their versions rule out is no reason.
 
-    None if it is none with them, or if it rests on what only the changed stack shows.
+    None if it rests on what is excluded in a changed stack alone.
     """
     wanted = {wish for ground in core if (wish := wish_of(ground)) is not None}
     wished = [ground for ground in clauses.known if wish_of(ground) in wanted]
     reasons = [ground for ground in core if wish_of(ground) is None]
-    with _asking(clauses, (), reading=clauses.reading):
-        if not all(ground in clauses.known for ground in reasons) or clauses.satisfiable(among=[*wished, *reasons]):
+    with clauses.without():
+        if clauses.satisfiable(among=[*wished, *reasons]):
             return None
         return contradiction(clauses, readable(clauses, wished, reasons, expired), expired)
-
-
-@contextmanager
-def _asking(clauses: Clauses, relaxed: Iterable[Ground], *, reading: bool) -> Iterator[None]:
-    """Use clauses with other grounds relaxed, and with or without assumptions about unread releases."""
-    before = clauses.relaxed, clauses.reading
-    clauses.relaxed, clauses.reading = frozenset(relaxed), reading
-    try:
-        yield
-    finally:
-        clauses.relaxed, clauses.reading = before

@@ -73,7 +73,7 @@ class Corrections:
 
 def cost(fix: Fix) -> int:
     """The cost of a way out for ranking: the price of its changes, what is lost, what may not work on the machine."""
-    price = fix.price
+    price = fix.price + sum(map(_aged, fix.changes))
     gone = [name for where in fix.environments for name in where.gone]
     lost = sum(_LOST for change in fix.changes if change.kind is ChangeKind.DROP)
     lost += sum(_LOST for change in fix.changes if any(name in gone for name in no_longer_needed(change)))
@@ -97,7 +97,7 @@ def useless_without(projects: Collection[str], facts: Iterable[Fact]) -> Iterato
             yield from (fact.package,) if missing else ()
 
 
-def aged(change: Change) -> int:
+def _aged(change: Change) -> int:
     """The surcharge for a release that is older than the wish."""
     return years_older(-change.years) + min(_OLDER * max(-change.steps, 0), _MUCH_OLDER)
 

@@ -12,15 +12,13 @@ from msgspec.structs import replace
 from packaging.utils import NormalizedName, canonicalize_name
 
 from resolver.config.load import Inputs
-from resolver.explain.changes import Changed
-from resolver.explain.contradictions import contradiction, cores, explore, wish_of
+from resolver.explain.changes import StackText, with_suffix
+from resolver.explain.contradictions import contradiction, cores, explore, is_open, wish_of
 from resolver.explain.costs import SPLIT, cost, named, no_longer_needed, spares, useless_without
-from resolver.explain.edit import StackText, with_suffix
 from resolver.explain.repairs import find
-from resolver.explain.trial import Clock, Expired, Trials
+from resolver.explain.trial import Changed, Clock, Expired, Trials
 from resolver.index.protocol import Catalog, looking
 from resolver.lock.build import applied
-from resolver.model import text
 from resolver.model.dependency import Kind, Origin, StackLine
 from resolver.model.explanation import (
     Awaited,
@@ -35,9 +33,9 @@ from resolver.model.explanation import (
 from resolver.model.fact import Warns, as_warning
 from resolver.model.problem import Problem
 from resolver.model.requirement import COMPONENTS, ComponentRequirement, Requirement
-from resolver.model.resolution import Lack, Lacks, Needs, Resolution
+from resolver.model.resolution import Lacks, Needs, Resolution
 from resolver.resolve.core_statements import cutoff_text
-from resolver.resolve.grounded import Ground, Lacking
+from resolver.resolve.grounded import Ground
 from resolver.resolve.preference import pins
 from resolver.resolve.solver import Refutation
 from resolver.resolve.universe import Universe
@@ -67,7 +65,7 @@ def explanation_of(
     problem = clauses.universe.problem
     share = clock.within(clock.seconds * _SHARE)
     waiting = _awaited(refutation, share)
-    found_cores = _found_cores(refutation, share, certain=not waiting)
+    found_cores = _found_cores(refutation, share)
     clock.limited |= share.limited
     contradictions = tuple(contradiction(clauses, core, clock.expired) for core in found_cores)
     if tell is not None:
@@ -100,19 +98,19 @@ def _awaited(refutation: Refutation, clock: Clock) -> tuple[Awaited, ...]:
     """
     clauses = refutation.engine.clauses
     wanted: dict[NormalizedName, list[Origin]] = {}
-    if not any(_is_open(clauses.universe, ground) for ground in refutation.core):
+    if not any(is_open(ground, clauses) for ground in refutation.core):
         return ()
     with looking(clock.look), suppress(Expired):
         explore(clauses, clock.expired)
     among = list(clauses.known)
     while not clauses.satisfiable(among=among):
         core = clauses.minimal(among=among)
-        missing = [ground for ground in core if isinstance(ground, Lacking) and _is_open(clauses.universe, ground)]
+        missing = [ground for ground in core if is_open(ground, clauses)]
         if not missing:
             return ()
         among = [ground for ground in among if ground not in missing]
         edges = [edges[0][1] for ground in core if (edges := clauses.edges.get(ground))]
-        for name in map(_project_name, missing):
+        for name in (ground.name for ground in missing):
             wanted.setdefault(name, []).extend(edge.origin for edge in edges if edge.package.name == name)
     return tuple(
         Awaited(
@@ -125,26 +123,11 @@ def _awaited(refutation: Refutation, clock: Clock) -> tuple[Awaited, ...]:
     )
 
 
-def _is_open(universe: Universe, ground: Ground) -> bool:
-    """Whether a ground is a lack of what an index may have that could not be reached."""
-    if not isinstance(ground, Lacking) or ground.lack is Lack.SOURCE:
-        return False
-    return bool(universe.project(_project_name(ground)).unreachable)
-
-
-def _project_name(ground: Lacking) -> NormalizedName:
-    return text.name(ground.project.partition("[")[0])
-
-
-def _found_cores(refutation: Refutation, clock: Clock, *, certain: bool) -> list[Sequence[Ground]]:
-    """What clashes, as far as it is found in time: that something does is known.
-
-    If that is `certain`, it does not rest on what an index may have that could not be reached.
-    """
-    clauses = refutation.engine.clauses
+def _found_cores(refutation: Refutation, clock: Clock) -> list[Sequence[Ground]]:
+    """What clashes, as far as it is found in time: that something does is known."""
     found: list[Sequence[Ground]] = []
     with looking(clock.look), suppress(Expired):
-        for core in cores(clauses, clock.expired, lambda one: certain and _is_open(clauses.universe, one)):
+        for core in cores(refutation.engine.clauses, clock.expired):
             found += [core]  # one by one, as each takes its time
     return found or [refutation.core]
 
@@ -341,8 +324,8 @@ def _side(trials: Trials, without: Collection[int], other: Collection[int]) -> t
     gone = {need.name for at in without if isinstance(need := needs[at], Requirement)}
     while True:
         text = StackText(trials.text).without_lines(without).text
-        answer = trials.lock(text)
-        if not isinstance(answer, Resolution) or trials.elsewhere(text) is not None:
+        answer = trials.lock_all(text)
+        if not isinstance(answer, Resolution):
             return None
         idle = set(useless_without(gone, applied(answer)))
         if not idle:

@@ -15,24 +15,24 @@ from pathlib import PurePosixPath
 from typing import TypeGuard
 
 from msgspec.structs import replace
+from packaging.requirements import InvalidRequirement
 
 from resolver.config.load import Document
 from resolver.config.schema import FactFile
 from resolver.errors import ResolverError
-from resolver.explain.changes import Changed, Changes, proposed
+from resolver.explain.changes import Changes, StackText, proposed
 from resolver.explain.costs import ADD, NOTE, PRACTICE, RENAME, named
-from resolver.explain.edit import StackText
-from resolver.explain.trial import Trials
+from resolver.explain.trial import Changed, Trials
 from resolver.index.parse.distribution import moment
-from resolver.index.parse.metadata import Noted
+from resolver.index.parse.metadata import Noted, noted_in
 from resolver.index.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.dependency import Candidate, Kind, NeedSource, Package
 from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Builds, Practice, Replaces
-from resolver.model.release import Reason, Release
+from resolver.model.release import File, Reason, Release
 from resolver.model.requirement import ComponentRequirement, Requirement, parse_value
-from resolver.model.resolution import Lack, Pin
+from resolver.model.resolution import Lack
 from resolver.model.target import machine_of, newer_glibc
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.core_statements import meant
@@ -40,6 +40,7 @@ from resolver.resolve.grounded import Component, Ground, Lacking, Said
 from resolver.resolve.needs import DYNAMIC
 
 _MARKED = 3  # releases with the same requirement whose metadata is searched for markers
+_ARCHIVES = 3  # of a project that are read for what they note: they may be large
 _PYTHON = re.compile(r";.*\b(?:python_version|python_full_version|implementation_version)\b")
 
 
@@ -56,7 +57,7 @@ class Proposals:
     def names(self, grounds: Sequence[Ground]) -> Iterator[Changed]:
         """The stack with projects that no index has replaced by known ones with similar names."""
         found = {
-            ground.project.partition("[")[0]: meant(self._clauses, ground.project)
+            ground.name: meant(self._clauses, ground.project)
             for ground in grounds
             if isinstance(ground, Lacking) and ground.lack is Lack.PROJECT
         }
@@ -103,7 +104,7 @@ class Proposals:
         """The stack for another glibc, nearest first, if a ground is about it or a wheel needs a newer one."""
         if Component("glibc") in grounds:
             yield from self._values("glibc", grounds)
-        names = {ground.project.partition("[")[0] for ground in grounds if _lacks_file(ground)}
+        names = {ground.name for ground in grounds if _lacks_file(ground)}
         for major, minor in sorted({value for name in names for value in self._glibcs_of(name)}):
             yield self._component("glibc", f"{major}.{minor}")
 
@@ -157,58 +158,59 @@ class Proposals:
         for name in dict.fromkeys(ground.package.name for ground in core if _of_metadata(ground)):
             spare = self._spare(name) if name not in self._built else None
             if spare is not None and spare.content.builds:
-                yield self._with_facts(spare, self._trials.text)
+                yield self._with_facts(spare)
 
-    def left_out(self, core: Sequence[Ground]) -> Iterator[Changed]:
-        """The stack with left-out facts about a core's archive that does not state what it needs."""
+    def stated(self, core: Sequence[Ground]) -> Iterator[Changed]:
+        """The stack with a fact that says what a core's archive needs: left-out ones, else what the archive notes."""
         for ground in core:
-            if is_unstated(ground):
-                spare = self._spare(ground.project.partition("[")[0])
-                if spare is not None and (spare.content.metadata or spare.content.builds):
-                    yield self._with_facts(spare, self._trials.text)
+            if not isinstance(ground, Lacking) or ground.lack is not Lack.UNUSABLE or ground.detail != DYNAMIC:
+                continue
+            name = ground.name
+            spare = self._spare(name)
+            if spare is not None and (spare.content.metadata or spare.content.builds):
+                yield self._with_facts(spare)
+                continue
+            rest = [other for other in core if other != ground]
+            candidates = [one for one, _ in self._clauses.edges[ground] if one is not None]
+            fitting = (one for one in candidates if self._clauses.satisfiable([self._clauses.variable(one)], rest))
+            for release in islice(dict.fromkeys(one.release for one in fitting), _ARCHIVES):
+                if (noted := self._noted(release.file)) is not None:
+                    yield self._with_noted(name, release, noted)
+
+    def _noted(self, file: File) -> Noted | None:
+        """The notes in an archive, if a fact can express them."""
+        with suppress(UnusableFile, ResolverError, InvalidRequirement):
+            noted = noted_in(file, self._trials.catalog)
+            if noted is not None and not any(text.requirement(line).url for line in noted.lines):
+                return noted
+        return None
 
     def _spare(self, name: str) -> Document[FactFile] | None:
         """The facts about a project that the stack leaves out, if there are any."""
         return next((one for one in self._trials.inputs.spare if PurePosixPath(one.name).stem == name), None)
 
-    def _with_facts(self, spare: Document[FactFile], text: str) -> Changed:
+    def _with_facts(self, spare: Document[FactFile]) -> Changed:
         name = PurePosixPath(spare.name).stem
-        stack = StackText(text).with_names("facts", [name])
+        stack = StackText(self._trials.text).with_names("facts", [name])
         where = self._trials.inputs.stack.line("stack", "facts")
         change = Change(ChangeKind.ADD, name, after=spare.name, where=where)
         return Changed((change,), stack.text, ADD, risky=False)
 
-    def stating(self, changed: Changed, needed: Sequence[tuple[Pin, Noted]]) -> Changed:
-        """A changed stack with facts about archives that note what they need: left-out facts, or proposals."""
-        for pin, noted in needed:
-            spare = self._spare(pin.name)
-            if spare is not None and spare.content.metadata:
-                further = self._with_facts(spare, changed.text)
-            else:
-                further = self._stated(pin, noted, changed.text)
-            changed = changed.then(further)
-        return changed
-
-    def _stated(self, pin: Pin, noted: Noted, text: str) -> Changed:
+    def _with_noted(self, name: str, release: Release, noted: Noted) -> Changed:
         row: dict[str, object] = {
-            "package": pin.name,
-            "versions": f"=={pin.version}",
+            "package": name,
+            "versions": f"=={release.version}",
             "requires": list(noted.lines),
             "reason": f"To be confirmed from its setup.py: it has no static metadata, and {noted.how}",
         }
-        change = Change(ChangeKind.STATE, pin.name, pin.release.file.filename)
-        change, stack = proposed(self._problem, StackText(text), change, "metadata", row, noted.where)
+        change = Change(ChangeKind.STATE, name, release.file.filename)
+        change, stack = proposed(self._problem, StackText(self._trials.text), change, "metadata", row, noted.where)
         return Changed((change,), stack.text, NOTE, risky=False)
 
 
 def _lacks_file(ground: Ground) -> TypeGuard[Lacking]:
     """Whether a ground is a lack of files, or of a wheel where the archive cannot be used."""
     return isinstance(ground, Lacking) and ground.lack in (Lack.FILE, Lack.UNUSABLE)
-
-
-def is_unstated(ground: Ground) -> TypeGuard[Lacking]:
-    """Whether a ground is a lack of static metadata in archives."""
-    return isinstance(ground, Lacking) and ground.lack is Lack.UNUSABLE and ground.detail == DYNAMIC
 
 
 def _of_metadata(ground: Ground) -> TypeGuard[Said]:

@@ -10,18 +10,27 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain, islice
-from math import inf
 from operator import itemgetter
 
 from msgspec.structs import replace
 
 from resolver.explain import costs
 from resolver.explain.alternatives import free_of
-from resolver.explain.changes import Changed, Changes, Found, attempt, is_useless, subjects
-from resolver.explain.contradictions import hidden_contradiction, hidden_core, wish_of
-from resolver.explain.edit import CUTOFF, StackText
-from resolver.explain.proposals import Proposals, first_day, is_unstated
-from resolver.explain.trial import Answer, Expired, Trials, Undecided
+from resolver.explain.changes import Changes, StackText
+from resolver.explain.contradictions import hidden_contradiction, wish_of
+from resolver.explain.proposals import Proposals, first_day
+from resolver.explain.trial import (
+    CUTOFF,
+    Answer,
+    Changed,
+    Expired,
+    Found,
+    Trials,
+    Undecided,
+    attempt,
+    is_useless,
+    subjects,
+)
 from resolver.model.explanation import Attempt, Change, ChangeKind
 from resolver.model.resolution import Lack, Resolution
 from resolver.resolve.clauses import Clauses
@@ -33,9 +42,7 @@ _SETS = 24  # sets of changes for which releases are looked for
 _ROUNDS = 96  # sets in all: most are refuted at once
 _STEPS = 240  # of all repairs
 _DAYS = 12  # days tried for one cut-off
-_EACH = 4  # proposals of a kind, until one works
-_PROPOSED = 4  # Pythons, or glibcs, proposed for one core
-_NEEDED = 8  # facts about archives that are left out one by one, to see whether they are needed
+_EACH = 4  # proposals of a kind for one core, or for all of the stack's until one works
 _READABLE = 24  # statements of a further contradiction: a longer one does not help the reader
 _FURTHER = 3  # further contradictions
 _MARGIN = 100  # how much dearer than the cheapest fix the changes of a changed stack may be, with those before them
@@ -52,10 +59,8 @@ def find(
     """Fixes of a stack with these cores in the order in which they were found, and attempts that failed.
 
     Repairs of the stack itself and of changed ones are searched side by side, always the cheapest step next.
-    Facts about archives that merely note what they need come in once a core of the stack is about one; if only a
-    changed stack leads to one, they are the last resort.
     """
-    found, search, noting = Found(report), list[Repairs](), False
+    found, search = Found(report), list[Repairs]()
     first = Repairs(clauses, cores, trials, found, search)
     search.append(first)
     proposals, grounds = first.proposals, list(chain.from_iterable(cores))
@@ -71,14 +76,9 @@ def find(
             if found.is_enough() or trials.clock.expired():
                 break
             steps = [step for one in search if (step := one.next_step()) is not None]
-            if not noting and (found.unstated_in_wish or (not steps and found.unstated and found.cheapest == inf)):
-                noting = True
-                start = Repairs(clauses, [], trials.noting(), found, search)
-                start.propose(Changed((), trials.text, 0, risky=False), [])
-            elif steps:
-                min(steps, key=itemgetter(0))[1]()
-            else:
+            if not steps:
                 break
+            min(steps, key=itemgetter(0))[1]()
     return found
 
 
@@ -150,7 +150,8 @@ class Repairs:
 
     def _try_proposed(self, changed: Changed) -> None:
         self._proposed.remove(changed)
-        self.propose(changed, [])
+        if not self._has_fix_within(changed):
+            self.propose(changed, [])
 
     def _go_on(self, changed: Changed, answer: Answer, trials: Trials | None = None) -> None:
         """Look for what can be changed with a change that is refuted by itself, perhaps for another target."""
@@ -175,8 +176,7 @@ class Repairs:
             self._sets_left -= 1
             self.propose(self._before.then(self._changes.apply([cutoff], {})), self._found.attempts)
             return
-        clauses.relaxed = frozenset(other for ground in wanted for other in self._changes.same(ground))
-        try:
+        with clauses.without(other for ground in wanted for other in self._changes.same(ground)):
             if not clauses.satisfiable():
                 self._demand(clauses.minimal())
             elif not self._changes.keeps_a_line(wanted):
@@ -185,14 +185,9 @@ class Repairs:
                 self._sets_left -= 1
                 if not self._try(wanted):
                     corrections.refuse(wanted)
-        finally:
-            clauses.relaxed = frozenset()
 
     def _demand(self, core: Sequence[Ground], given: Sequence[Ground] = ()) -> bool:
         """Demand that one of a core's grounds changes (where the `given` ones change); False where none may."""
-        if any(map(is_unstated, core)):
-            self._found.unstated = True
-            self._found.unstated_in_wish |= self._is_wish and not given
         self._reasons.update(ground for ground in core if wish_of(ground) is None)
         # a core does not include releases that a line could become if there were files for the target
         self._propose([*core, *(lack for one in given if (lack := self._alternatives.lacking(one)) is not None)])
@@ -211,10 +206,10 @@ class Repairs:
     def _propose(self, core: Sequence[Ground]) -> None:
         """Make the proposals that a core suggests; no component changes twice."""
         done = {change.subject for change in self._before.changes if change.target == self._trials.target}
-        proposed = list(self.proposals.left_out(core))
+        proposed = list(self.proposals.stated(core))
         for component, several in (("python", self.proposals.pythons), ("glibc", self.proposals.glibcs)):
             if component not in done:
-                proposed += islice(several(core), _PROPOSED)
+                proposed += islice(several(core), _EACH)
         if not self._is_wish:  # the practices for all cores of the wish are proposed together
             proposed += self.proposals.practices(core)
         if self._trials.target:
@@ -243,10 +238,10 @@ class Repairs:
                             continue
                         break  # another release may take as long
                     if isinstance(answer, Refutation):
-                        clauses.learn(answer.engine.clauses)
-                        hidden = hidden_core(answer, clauses, wanted)
-                        if not hidden:
+                        excludes = clauses.learn(answer.engine.clauses)
+                        if clauses.satisfiable([excludes]):
                             continue
+                        hidden = clauses.minimal([excludes])
                         self._report(hidden)
                         return self._demand(hidden)
                     locks = True
@@ -281,33 +276,26 @@ class Repairs:
 
     def _seen(self, changed: Changed) -> bool | None:
         """Whether a stack that was tried before locks; None if it was not tried."""
-        return self._found.seen.get(self._key(changed))
-
-    def _key(self, changed: Changed, *, noting: bool = True) -> tuple[int, str, bool]:
-        return self._trials.at, changed.text, noting and self._trials.notes is not None
+        return self._found.seen.get((self._trials.at, changed.text))
 
     def _lock(self, changed: Changed, tried: list[Attempt]) -> Answer:
         """Lock a changed stack: the result is a fix, or an attempt and why it failed."""
-        found, key = self._found, self._key(changed)
+        found, key = self._found, (self._trials.at, changed.text)
         answer = self._trials.lock(changed.text)
-        if isinstance(answer, Resolution):
-            changed, answer = self._stated(changed, answer)
         if isinstance(answer, Resolution):
             changed, answer = self._practised(changed, answer)
         found.seen[key] = isinstance(answer, Resolution)
         if not isinstance(answer, Resolution):
-            if isinstance(answer, Refutation):
-                found.unstated |= any(map(is_unstated, answer.core))
             tried.append(attempt(changed, answer))
             return answer
-        found.seen[self._key(changed, noting=False)] = True  # notes do not matter any more
         if self._is_needless(changed) or found.is_lesser(changed, answer) or not self._locks_elsewhere(changed):
             return answer
         explained = self._trials.explained(changed.text) if self._trials.target else answer
+        changed = self._priced_as(changed, answer)
         if is_useless(changed, explained):
             found.useless.append((changed, explained))
             return answer
-        found.add(self._priced_as(changed, answer), explained)
+        found.add(changed, explained)
         if changed.lifted is not None:
             self._try_days(changed, changed.lifted)
         return answer
@@ -328,30 +316,10 @@ class Repairs:
     def _priced_as(self, changed: Changed, found: Resolution) -> Changed:
         """The same, with surcharges for doubtful and old releases that a change brings in and no line names."""
         named = {change.subject for change in changed.changes if change.kind is ChangeKind.VERSION}
-        unlisted = sum(name not in named for name in self._alternatives.unlisted(found))
-        surcharge = (
-            changed.surcharge
-            + costs.UNLISTED_LAST * unlisted
-            + costs.years_older(self._alternatives.years_behind(found))
-        )
-        return replace(changed, price=changed.price + costs.UNLISTED * unlisted, surcharge=surcharge)
-
-    def _stated(self, changed: Changed, found: Resolution) -> tuple[Changed, Answer]:
-        """A changed stack with a minimal set of the facts that the result rests on, and its lock."""
-        notes = self._trials.notes
-        needed = [] if notes is None else list(notes.rested_on(found))
-        if not needed:
-            return changed, found
-        stated = self.proposals.stating(changed, needed)
-        answer = self._trials.lock(stated.text, strictly=True)
-        for one in needed[:_NEEDED] if isinstance(answer, Resolution) else ():
-            rest = [other for other in needed if other is not one]
-            if not rest or self._trials.clock.expired():
-                break
-            fewer = self.proposals.stating(changed, rest)
-            if isinstance(without := self._trials.lock(fewer.text, strictly=True), Resolution):
-                needed, stated, answer = rest, fewer, without
-        return stated, answer
+        unlisted = list(self._alternatives.unlisted(found))
+        unnamed = [name for name in unlisted if name not in named]
+        surcharge = costs.UNLISTED_LAST * len(unlisted) + costs.years_older(self._alternatives.years_behind(found))
+        return replace(changed, price=changed.price + costs.UNLISTED * len(unnamed), surcharge=surcharge)
 
     def _practised(self, changed: Changed, found: Resolution) -> tuple[Changed, Answer]:
         """A changed stack with no more practices turned on than its lock rests on, and its lock."""
@@ -362,7 +330,7 @@ class Repairs:
         text = StackText(changed.text).without_practices([one.subject for one in idle]).text
         changes = tuple(one for one in changed.changes if one not in idle)
         fewer = replace(changed, changes=changes, text=text, price=changed.price - costs.PRACTICE * len(idle))
-        return fewer, self._trials.lock(fewer.text, strictly=True)
+        return fewer, self._trials.lock(fewer.text)
 
     def _try_days(self, changed: Changed, lifted: Change) -> None:
         """For a stack that locks without its cut-off, find the first day with which, as its cut-off, it also does.
@@ -374,11 +342,8 @@ class Repairs:
         later = stack.with_cutoff(wish)
         day = None
         for _ in range(_DAYS):
-            answer = self._trials.lock(later.text, strictly=True)
-            refused = self._trials.elsewhere(later.text) if isinstance(answer, Resolution) else None
-            if refused is not None:
-                _, answer = refused
-            elif isinstance(answer, Resolution) and day is not None:
+            answer = self._trials.lock_all(later.text)
+            if isinstance(answer, Resolution) and day is not None:
                 until = replace(lifted, after=f"{CUTOFF} = {day}")
                 changes = tuple(until if one is lifted else one for one in changed.changes)
                 fix = replace(changed, changes=changes, text=later.text, price=changed.price + costs.LATER)
@@ -394,7 +359,7 @@ class Repairs:
         """Whether some of the earlier and present changes are enough."""
         if self._is_wish:
             return False
-        if any(subjects(fix) <= subjects(changed) for fix, _ in self._found.fixes):
+        if self._has_fix_within(changed):
             return True
         earlier, now = subjects(self._before), subjects(changed)
         # a line that changed before and goes now might as well have gone at once
@@ -407,14 +372,18 @@ class Repairs:
             and (change.kind, change.subject, change.target) in earlier
         )
 
+    def _has_fix_within(self, changed: Changed) -> bool:
+        """Whether a fix changes nothing but what this changes, too."""
+        return any(subjects(fix) <= subjects(changed) for fix, _ in self._found.fixes)
+
     def _holds_without(self, change: Change, changed: Changed) -> bool:
         """Whether a fix also works without one of its earlier changes."""
-        trials, is_lifted = self._trials, change is changed.lifted
-        if is_lifted:
+        trials = self._trials
+        if change is changed.lifted:
             text = StackText(changed.text).with_cutoff(StackText(trials.wish)).text
         else:
-            text = trials.undone(changed.text, change)
-        return isinstance(trials.lock(text, strictly=is_lifted), Resolution) and trials.elsewhere(text) is None
+            text = StackText(changed.text).undone(change, trials.place_of(change)).text
+        return isinstance(trials.lock_all(text), Resolution)
 
 
 def _is_proposed(ground: Ground) -> bool:

@@ -1,41 +1,38 @@
-"""Locking a changed stack for real, within a limit of time; with archives' own notes about themselves, if asked for.
-
-No lock rests on a note that nobody has confirmed. So a stack that has a solution with notes is locked once more with a
-`metadata` fact for each archive in it that it rests on, and that is the way out.
-"""
+"""Changed stacks: locking them for real, within a limit of time, and what came of it."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from datetime import datetime
+from math import inf
 from typing import NamedTuple
 
-from packaging.requirements import InvalidRequirement
-from packaging.utils import NormalizedName
+import msgspec
+from msgspec.structs import replace
 
 from resolver.config import schema
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs, read_text, with_stack
 from resolver.errors import ResolverError
-from resolver.explain.edit import StackText
-from resolver.index.parse.distribution import archive_version
-from resolver.index.parse.metadata import Noted, noted_in
-from resolver.index.protocol import Catalog, CatalogOver, UnusableFile, looking
-from resolver.model import text as texts
-from resolver.model.explanation import Change
-from resolver.model.fact import Builds, Fact
-from resolver.model.fact import Metadata as MetadataFact
+from resolver.explain import costs
+from resolver.index.protocol import Catalog, looking
+from resolver.lock.build import applied
+from resolver.model.explanation import Attempt, Change, ChangeKind, Contradiction, Outcome
 from resolver.model.problem import Problem
-from resolver.model.release import Archive, File, Metadata
-from resolver.model.resolution import Pin, Resolution
+from resolver.model.resolution import Resolution, Statement
 from resolver.resolve.builds import solve_builds
-from resolver.resolve.prefetch import Prefetch
-from resolver.resolve.solver import Refutation, prove, search
+from resolver.resolve.core_statements import tell
+from resolver.resolve.grounded import Ground
+from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
 
 _SHARE = 1 / 4  # of the time for all, at most, for one changed stack
+_FIXES = 6
+_RISKY = 2  # fixes that go against a fact or metadata and spare some of the wish
+_AGAINST = 3  # fixes that go against a fact or metadata
+CUTOFF = "exclude-newer"  # in [policy]
 
 
 class Expired(Exception):
@@ -104,7 +101,7 @@ class Trials:
         self._wished = compile_problems(inputs, exclude_newer=cutoff, sources=universe.problem.sources)
         self.at = self._explained = [one.target.name for one in self._wished].index(universe.problem.target.name)
         self._universes = {self.at: universe}  # of the original stack, by target
-        self._locked: dict[tuple[int, str], Resolution] = {}  # without notes
+        self._locked: dict[tuple[int, str], Resolution] = {}
         self._catalog_of = catalog_of
         self._stand_at(inputs, universe)
 
@@ -113,7 +110,6 @@ class Trials:
         self.text = inputs.stack.text
         self.problem = universe.problem
         self.catalog = universe.catalog
-        self.notes = self.catalog if isinstance(self.catalog, NotingCatalog) else None  # if they are taken as true
         self._universe = universe
 
     def after(self, text: str, universe: Universe) -> Trials:
@@ -121,12 +117,6 @@ class Trials:
         other = copy(self)
         other._stand_at(self._with(text), universe)
         return other
-
-    def noting(self) -> Trials:
-        """Trials that trust what archives note about themselves."""
-        return self.after(
-            self.text, self._universe.variant(self.problem, NotingCatalog(self.catalog, self.problem.facts))
-        )
 
     @property
     def name(self) -> str:
@@ -138,26 +128,21 @@ class Trials:
         """The same; empty for the target that is explained."""
         return "" if self.at == self._explained else self.name
 
-    def undone(self, text: str, change: Change) -> str:
-        """A changed stack without one of its changes of lines and components."""
-        at = [one.target.name for one in self._wished].index(change.target) if change.target else self._explained
-        return StackText(text).undone(change, at).text
+    def place_of(self, change: Change) -> int:
+        """The place in the stack of the target that a change is about."""
+        return [one.target.name for one in self._wished].index(change.target) if change.target else self._explained
 
-    def lock(self, text: str, *, strictly: bool = False) -> Answer:
-        """Solve a changed stack, including its builds; `strictly` without the archives' own notes."""
-        noting = self.notes is not None and not strictly  # everything that follows rests on notes
-        if not noting and (self.at, text) in self._locked:
+    def lock(self, text: str) -> Answer:
+        """Solve a changed stack, including its builds."""
+        if (self.at, text) in self._locked:
             return self._locked[self.at, text]
         clock = self.clock.within(self.clock.seconds * _SHARE)
         try:
             problems = compile_problems(self._with(text), exclude_newer=self._cutoff, sources=self.problem.sources)
-            catalog = self.notes.inner if self.notes is not None and strictly else None
-            universe = self._universe.variant(problems[self.at], catalog)
-            prefetch = Prefetch(universe)
-            prefetch.expect(universe.roots())
+            universe = self._universe.variant(problems[self.at])
             with looking(clock.look):
                 # most changed stacks that clash do so at once; the complete engine then says why
-                answer = search(universe, prefetch, clock.tick, starts=1) or prove(universe, clock.tick)
+                answer = decide(universe, tick=clock.tick, starts=1)
                 if isinstance(answer, Resolution):
                     solve_builds(answer, universe.catalog, tick=clock.tick)
         except Expired:
@@ -165,7 +150,7 @@ class Trials:
             return Undecided()
         except ResolverError as error:
             return Undecided(error.message)
-        if isinstance(answer, Resolution) and not noting:
+        if isinstance(answer, Resolution):
             self._locked[self.at, text] = answer
         return answer
 
@@ -179,6 +164,12 @@ class Trials:
             if not isinstance(answer, Resolution):
                 return other, answer
         return None
+
+    def lock_all(self, text: str) -> Answer:
+        """Solve a changed stack for all targets: the lock for this one, or why there is none for the first without."""
+        answer = self.lock(text)
+        refused = self.elsewhere(text) if isinstance(answer, Resolution) else None
+        return answer if refused is None else refused[1]
 
     def explained(self, text: str) -> Resolution:
         """The lock of a changed stack, which locks for all targets, for the one that is explained."""
@@ -197,55 +188,151 @@ class Trials:
         return with_stack(self.inputs, read_text(text, schema.StackFile, self.inputs.stack.name))
 
 
-class NotingCatalog(CatalogOver):
-    """A catalog over `inner` in which notes count as static metadata if there is none; all else is as there.
+# --- what came of it
 
-    Archives are not inspected if `facts` say what they need or how they are built: they may be large.
+
+class Changed(msgspec.Struct, frozen=True):
+    """A changed stack: what changed, its text, the price, and whether it goes against a fact.
+
+    `surcharge` is added to the price of one that locks when ways out are listed, and plays no part in the search.
     """
 
-    def __init__(self, inner: Catalog, facts: Iterable[Fact]) -> None:
-        super().__init__(inner)
-        self._noted: dict[File, Noted | None] = {}
-        self._facts = [fact for fact in facts if isinstance(fact, (MetadataFact, Builds))]
+    changes: tuple[Change, ...]
+    text: str
+    price: int
+    risky: bool
+    surcharge: int = 0
 
-    def noted(self, file: File) -> Noted | None:
-        """The notes of an archive without static metadata, if a fact can express them."""
-        if file not in self._noted:
-            self._noted[file] = None if self._is_stated(file) or self.inner.archive(file).metadata else self._look(file)
-        return self._noted[file]
+    @property
+    def lifted(self) -> Change | None:
+        """The change that removes the stack's cut-off, if it is among these."""
+        return next((one for one in self.changes if one.subject == CUTOFF and not one.after), None)
 
-    def _is_stated(self, file: File) -> bool:
-        versions = ((one, archive_version(file.filename, NormalizedName(one.package))) for one in self._facts)
-        return any((version := texts.version(of or "")) and fact.speaks_of(version) for fact, of in versions)
+    @property
+    def reported(self) -> tuple[Change, ...]:
+        """The changes as people are told: the practices that are turned on are one."""
+        practices = [one for one in self.changes if one.kind is ChangeKind.PRACTICE]
+        if not practices:
+            return self.changes
+        names = sorted(one.subject for one in practices)
+        one = replace(practices[0], subject=", ".join(names), after=f"practices = {as_list(names)}")
+        return (one, *(other for other in self.changes if other not in practices))
 
-    def _look(self, file: File) -> Noted | None:
-        try:
-            noted = noted_in(file, self.inner)
-            urls = noted is not None and any(texts.requirement(line).url for line in noted.lines)
-        except (UnusableFile, ResolverError, InvalidRequirement):
-            return None
-        return None if urls else noted
-
-    def archive(self, file: File) -> Archive:
-        """See `Catalog`."""
-        own = self.inner.archive(file)
-        noted = self.noted(file)
-        if noted is None:
-            return own
-        metadata = Metadata("", "", noted.lines, file.requires_python, texts.all_extras(noted.lines))
-        return Archive(metadata, own.build_requires)
-
-    def close(self) -> None:
-        """Do nothing: somebody else owns the inner catalog."""
-
-    def rested_on(self, resolution: Resolution) -> Iterator[tuple[Pin, Noted]]:
-        """The pins of a resolution that need a fact, each with its archive's notes."""
-        stated = [fact for fact in resolution.problem.facts if isinstance(fact, MetadataFact)]
-        for pin in resolution.pins:
-            release = pin.release
-            if release.file.is_wheel or release.source is not None or release.builds is not None:
+    def then(self, other: Changed) -> Changed:
+        """These changes followed by those of the changed stack. What changes twice is reported, and costs, once."""
+        changes, price = list(self.changes), self.price + other.price
+        for change in other.changes:
+            earlier = next((one for one in changes if _is_continued(one, change)), None)
+            if earlier is None:
+                changes.append(change)
                 continue
-            if any(fact.package == pin.name and fact.speaks_of(pin.version) for fact in stated):
-                continue
-            if (noted := self.noted(release.file)) is not None:
-                yield pin, noted
+            both = _joined(earlier, change)
+            is_undone = both.before == both.after
+            changes[changes.index(earlier)] = both
+            if is_undone:
+                changes.remove(both)
+            price -= costs.saved(earlier) + costs.saved(change) * is_undone
+        return Changed(tuple(changes), other.text, price, self.risky or other.risky)
+
+
+def _is_continued(change: Change, later: Change) -> bool:
+    """Whether a later change is one of the same line or of the same component."""
+    if change.kind is later.kind is ChangeKind.COMPONENT:
+        return (change.subject, change.target) == (later.subject, later.target)
+    of_lines = {change.kind, later.kind} <= {ChangeKind.VERSION, ChangeKind.EXTRA}
+    return of_lines and change.after == later.before
+
+
+def _joined(change: Change, later: Change) -> Change:
+    kind = later.kind if change.kind is ChangeKind.EXTRA else change.kind
+    steps, years = change.steps + later.steps, change.years + later.years
+    return replace(later, kind=kind, before=change.before, steps=steps, years=years)
+
+
+class Found(msgspec.Struct):
+    """The results of a search for fixes.
+
+    `seen` says of every stack that was tried for a target whether it locks. `refused` are those that lock for one
+    target, and not for another. `further` contradictions were found on the way. `useless` are stacks that lock, but
+    something in them does not work without a line that was dropped.
+    `report` is called with the first fix that goes against nothing.
+    """
+
+    report: Callable[[tuple[Change, ...]], None] | None = None
+    fixes: list[tuple[Changed, Resolution]] = msgspec.field(default_factory=list)
+    useless: list[tuple[Changed, Resolution]] = msgspec.field(default_factory=list)
+    attempts: list[Attempt] = msgspec.field(default_factory=list)
+    seen: dict[tuple[int, str], bool] = msgspec.field(default_factory=dict)
+    refused: set[str] = msgspec.field(default_factory=set)
+    further: list[tuple[Sequence[Ground], Contradiction]] = msgspec.field(default_factory=list)
+
+    def add(self, changed: Changed, resolution: Resolution) -> None:
+        """One more fix."""
+        if self.report is not None and not changed.risky and not self.safe:
+            self.report(changed.reported)
+        self.fixes.append((changed, resolution))
+
+    @property
+    def safe(self) -> int:
+        """How many fixes go against nothing."""
+        return sum(not changed.risky for changed, _ in self.fixes)
+
+    @property
+    def cheapest(self) -> float:
+        """The price of the cheapest fix that goes against nothing; infinite if there is none."""
+        return min((changed.price for changed, _ in self.fixes if not changed.risky), default=inf)
+
+    def is_enough(self) -> bool:
+        """Whether there are so many fixes that no more are looked for."""
+        rows = [changed for changed, _ in self.fixes]
+        against = [one for one in rows if one.risky]
+        sparing = [
+            one
+            for one in against
+            if not any(costs.spares(other.changes, one.changes) for other in rows if other.price < one.price)
+        ]
+        return len(rows) >= _FIXES or len(against) >= _AGAINST or len(sparing) >= _RISKY
+
+    def is_lesser(self, changed: Changed, resolution: Resolution) -> bool:
+        """Whether a dropped line's project is installed all the same, and another fix only changes its version."""
+        dropped = {name for name in _dropped(changed) if resolution.pin(name)}
+        kept = {
+            (ChangeKind.VERSION if change.subject in dropped else change.kind, change.subject, change.target)
+            for change in changed.changes
+        }
+        return any(
+            subjects(fix) <= kept and any((ChangeKind.VERSION, name, "") in subjects(fix) for name in dropped)
+            for fix, _ in self.fixes
+        )
+
+
+def is_useless(changed: Changed, resolution: Resolution) -> bool:
+    """Whether something does not work without a line that was dropped."""
+    dropped = _dropped(changed)
+    return any(costs.useless_without(dropped, applied(resolution))) if dropped else False
+
+
+def subjects(changed: Changed) -> set[tuple[ChangeKind, str, str]]:
+    """What changes, and for which other target."""
+    return {(one.kind, one.subject, one.target) for one in changed.changes}
+
+
+def _dropped(changed: Changed) -> set[str]:
+    return {change.subject for change in changed.changes if change.kind is ChangeKind.DROP}
+
+
+def attempt(changed: Changed, answer: Refutation | Undecided, target: str = "") -> Attempt:
+    """Changes that gave no lock, for another `target` if there is one."""
+    why, because = "", tuple[Statement, ...]()
+    if isinstance(answer, Undecided):
+        outcome, why = (Outcome.FAILED if answer.why else Outcome.UNDECIDED), answer.why
+    elif target:
+        outcome = Outcome.ELSEWHERE
+    else:
+        outcome, because = Outcome.CONFLICT, tuple(dict.fromkeys(tell(answer.engine.clauses, answer.core).values()))
+    return Attempt(changes=changed.reported, outcome=outcome, because=because, why=why, target=target)
+
+
+def as_list(names: Iterable[str]) -> str:
+    """The names as a list in TOML, on one line."""
+    return "[" + ", ".join(f'"{name}"' for name in names) + "]"

@@ -20,8 +20,8 @@ from resolver.model.explanation import Contradiction, Why
 from resolver.model.problem import Ask
 from resolver.model.release import Release
 from resolver.model.requirement import Requirement
-from resolver.model.resolution import Asks, Forbids, Needs, Pin, Resolution, Shares, Span, Statement
-from resolver.resolve.core_statements import spans
+from resolver.model.resolution import Forbids, Pin, Resolution, Shares, Statement
+from resolver.resolve.core_statements import asked, spans
 from resolver.resolve.project import Project
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
@@ -44,7 +44,7 @@ def why(resolution: Resolution, universe: Universe, wanted: Requirement, clock: 
             hint=did_you_mean(wanted.name, (one.name for one in resolution.pins), "see lock.toml for its projects"),
         )
     project = universe.project(wanted.name)
-    asked = {_statement(origin): _admits(origin, pin.name) for origin in _merged(pin.because)}
+    statements = {asked(origin): _admits(origin, pin.name) for origin in _merged(pin.because)}
     newer = tuple(_newer(project, pin.version))
     tried = _tried(project, wanted, newer)
     found, moves, untried = tuple[Contradiction, ...](), tuple[tuple[str, str, str], ...](), ""
@@ -55,14 +55,14 @@ def why(resolution: Resolution, universe: Universe, wanted: Requirement, clock: 
             untried, tried = (str(error).partition("\n")[0] if isinstance(error, IndexFailure) else ""), ""
     bound = [
         statement
-        for statement, allows in asked.items()
+        for statement, allows in statements.items()
         if newer and not any(allows.contains(version, prereleases=True) for version in newer)
     ]
     return Why(
         problem=resolution.problem,
         name=pin.name,
         version=str(pin.version),
-        asked=tuple(asked),
+        asked=tuple(statements),
         bound=tuple(bound),
         facts=tuple(_facts(resolution, project, pin)),
         newer=newer,
@@ -158,22 +158,6 @@ def _narrowed(needs: Sequence[Requirement]) -> SpecifierSet:
     return SpecifierSet(sorted(parts.difference(lowest[:-1]), key=str))
 
 
-def _statement(origin: Origin) -> Statement:
-    if isinstance(origin, StackLine):
-        return Asks(text=origin.text, where=origin.where)
-    assert isinstance(origin, NeedLine)  # noqa: S101  nothing else asks for a project
-    subject, _, version = origin.parent.rpartition(" ")
-    if origin.source is NeedSource.METADATA and origin.fact is None:
-        return _needs(subject, version, origin.text, NeedSource.METADATA, origin.filename, None)
-    source = NeedSource.BUILD if origin.source is NeedSource.BUILD else NeedSource.FACT
-    return _needs(subject, version, origin.text, source, origin.where, origin.fact)
-
-
-def _needs(subject: str, version: str, needs: str, source: NeedSource, where: str, fact: facts.Fact | None) -> Needs:
-    versions = (Span(version, version, 1),)
-    return Needs(subject=subject, versions=versions, needs=needs, source=source, where=where, fact=fact)
-
-
 def _admits(origin: Origin, name: str) -> SpecifierSet:
     """The releases of the project that an origin admits."""
     need = text.requirement(getattr(origin, "text", name))
@@ -191,7 +175,7 @@ def _facts(resolution: Resolution, project: Project, pin: Pin) -> Iterator[State
             case facts.Requires():
                 applies = fact.package == pin.name and fact.speaks_of(pin.version)
                 for need in fact.needs if applies and (pin.release.file.is_wheel or not fact.wheels) else ():
-                    yield _needs(pin.name, str(pin.version), str(need), NeedSource.FACT, fact.where, fact)
+                    yield asked(NeedLine(NeedSource.FACT, f"{pin.name} {pin.version}", str(need), fact=fact))
             case facts.Collides() | facts.Absent():
                 if pin.name in (fact.package, fact.other):
                     yield Shares(fact=fact)

@@ -9,7 +9,7 @@ only the ground of its absence rules out. So a core names an absence if and only
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Final
 
 from packaging.specifiers import SpecifierSet
@@ -47,6 +47,7 @@ class Clauses(Grounded):
         self.absent: dict[Ground, list[tuple[Package, int, int]]] = {}
         self._set_aside: dict[Package, dict[int, int]] = {}  # position of an unusable release -> variable
         self._nowhere: dict[tuple[Package, str], int] = {}  # package and specifier -> variable
+        self._ruled_out: list[tuple[Package, Lack, Callable[[Edge], bool], bool]] = []
         self._pins: dict[Package, list[tuple[SpecifierSet, list[int], bool]]] = {}
         self.prefetch = Prefetch(universe)
         self._variables: dict[Candidate, int] = {}
@@ -91,8 +92,11 @@ class Clauses(Grounded):
         for edge in edges:
             self._add(candidate, edge)
 
-    def learn(self, other: Clauses) -> None:
-        """Open what other clauses have opened, as far as something here needs it."""
+    def learn(self, other: Clauses) -> int:
+        """Open what other clauses have opened, as far as something here needs it.
+
+        The result is a variable that, assumed, rules out what the policy excludes in the other ones, where it holds.
+        """
         for candidate in other._opened:
             package, release = candidate.package, candidate.chosen
             if not isinstance(release, Release):
@@ -100,6 +104,14 @@ class Clauses(Grounded):
             own = self.universe.candidate(package, release.position) if package in self.packages else None
             if own is not None and isinstance(own.chosen, Release) and own.chosen.file == release.file:
                 self.open(own)
+        # the new version of a line that is relaxed may permit what the policy otherwise excludes
+        lines = [ground for ground in self.relaxed if isinstance(ground, Line)]
+        free = {edge.package.base for line in lines for _, edge in self.edges[line]}
+        excludes = self.fresh()
+        for package, lack, gives, any_may in other._ruled_out:
+            if package in self.packages and package not in free:
+                self.rule_out(package, lack, gives, any_may=any_may, unless=[-excludes])
+        return excludes
 
     def introduce(self, package: Package) -> None:
         """Add a package's candidates, and why its other releases are not candidates."""
@@ -124,16 +136,37 @@ class Clauses(Grounded):
                 self.imply([-self._variables[one], self._variables[base]])
 
     def rule_out(
-        self, ground: Ground, out: Iterable[Candidate], read: Iterable[Candidate], unread: Iterable[Candidate]
+        self,
+        package: Package,
+        lack: Lack,
+        gives: Callable[[Edge], bool],
+        *,
+        any_may: bool,
+        unless: Collection[int] = (),
     ) -> None:
-        """On a ground, none of the candidates that are `out` is taken, unless one of the others is.
+        """Rule out a project's yanked releases, or its pre-releases, unless one is chosen whose edge gives leave.
 
-        Those that are `unread` count only where they are asked for: see `reading`.
+        If `any_may`, so may those that are not read yet, the releases themselves among them, or need another that does;
+        these count only where they are asked for: see `reading`. A true literal of `unless` gives leave, too.
         """
-        leave = self.fresh()
+        self._ruled_out.append((package, lack, gives, any_may))
+        ground, leave = Lacking(package.name, lack, ""), self.fresh()
+        out = [
+            one
+            for one in self.packages[package]
+            if (one.release.yanked if lack is Lack.YANKED else one.version.is_prerelease)
+        ]
+        read, unread = [], []
+        for other in self.candidates():
+            if other.package.kind is not Kind.PROJECT:
+                continue
+            if other not in self._opened:
+                unread += [other] if any_may else []
+            elif any(edge.package.base == package and gives(edge) for edge in self.universe.edges(other)):
+                read.append(other)
         # a line that is relaxed now may give leave when it is not
         lines = [name for other, name in self._selectors.items() if other in self.relaxed and isinstance(other, Line)]
-        givers = [*map(self.variable, read), *lines]
+        givers = [*map(self.variable, read), *lines, *unless]
         waiting = [*map(self.variable, unread)]
         if waiting:
             self._unread.update(waiting)

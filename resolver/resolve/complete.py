@@ -20,7 +20,7 @@ from resolver.model.requirement import Requirement
 from resolver.model.resolution import Lack
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.gather import Reached
-from resolver.resolve.grounded import Ground, Lacking
+from resolver.resolve.grounded import Ground
 from resolver.resolve.preference import ANYTHING, Demand, pins
 from resolver.resolve.provider import Tick
 from resolver.resolve.universe import Universe
@@ -182,27 +182,8 @@ class CompleteEngine:
         return self._universe.demand(edge).prerelease or not self._universe.is_admitted(final, edge)
 
     def _rule_out(self, package: Package, lack: Lack, gives: Callable[[Edge], bool]) -> None:
-        """Rule out a project's releases of a kind, unless a candidate is chosen whose edge gives permission.
-
-        Candidates not read yet, and the releases themselves, might do so, or need another that does.
-        """
-        yanked = lack is Lack.YANKED
-        out = [
-            one
-            for one in self.clauses.packages[package]
-            if (one.release.yanked if yanked else one.version.is_prerelease)
-        ]
-        read, unread = [], []
-        for other in self.clauses.candidates():
-            if other.package.kind is not Kind.PROJECT:
-                continue
-            if not self.clauses.opened(other):
-                unread.append(other)
-            elif any(edge.package.base == package and gives(edge) for edge in self._universe.edges(other)):
-                read.append(other)
-        if yanked and not self._may_be_pinned(package):
-            unread = []
-        self.clauses.rule_out(Lacking(package.name, lack, ""), out, read, unread)
+        """Rule out a project's releases of a kind, unless a candidate is chosen whose edge gives permission."""
+        self.clauses.rule_out(package, lack, gives, any_may=lack is not Lack.YANKED or self._may_be_pinned(package))
 
     def _may_be_pinned(self, package: Package) -> bool:
         """Whether a fact pins a project, or may do so because it reads requirements from an archive or repository."""

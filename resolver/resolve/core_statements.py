@@ -15,7 +15,7 @@ from packaging.specifiers import SpecifierSet
 
 from resolver.errors import closest
 from resolver.model import text
-from resolver.model.dependency import Kind, NeedLine, NeedSource, Package, StackLine, Unusable
+from resolver.model.dependency import Kind, NeedLine, NeedSource, Origin, Package, StackLine, Unusable
 from resolver.model.fact import Absent, Collides, Excludes, Names, Need, Warns, needs_of
 from resolver.model.release import Reason, Rejection, Release
 from resolver.model.requirement import OTHER_NAMES, Requirement
@@ -92,7 +92,7 @@ class _Teller:
     def statement(self, ground: Ground) -> Statement:
         match ground:
             case Line():
-                return _asked(ground.origin)
+                return asked(ground.origin)
             case Component():
                 where = self._target.places.get(ground.name, self._universe.problem.stack.where)
                 return Has(component=ground.name, value=str(self._target.system[ground.name]), where=where)
@@ -187,7 +187,7 @@ class _Teller:
 
     def _lacks(self, ground: Lacking) -> Lacks:
         lack, problem = ground.lack, self._universe.problem
-        project = self._universe.project(text.name(ground.project.partition("[")[0]))
+        project = self._universe.project(ground.name)
         where = ", ".join(problem.indexes.binding(project.name, self._target.platform).indexes)
         files: dict[int, tuple[Rejections, Rejections]] = {}
         if lack is Lack.SOURCE and project.source is not None:
@@ -284,15 +284,18 @@ def meant(clauses: Clauses, name: str) -> str:
     return closest(name, (close(told, _SIMILAR), close(read, _NEARLY_THE_SAME)), _SIMILAR)
 
 
-def _asked(origin: StackLine | NeedLine) -> Statement:
+def asked(origin: Origin) -> Statement:
+    """The statement of a line that asks for a project."""
     if isinstance(origin, StackLine):
         return Asks(text=origin.text, where=origin.where)
+    assert isinstance(origin, NeedLine)  # noqa: S101  nothing else asks for a project
     name, _, version = origin.parent.rpartition(" ")
+    of_fact = origin.fact is not None and origin.source is NeedSource.METADATA
     return Needs(
         subject=name,
         versions=(Span(version, version, 1),),
         needs=origin.text,
-        source=NeedSource.BUILD,
+        source=NeedSource.FACT if of_fact else origin.source,
         where=origin.filename if origin.fact is None else origin.where,
         fact=origin.fact,
     )

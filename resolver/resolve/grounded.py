@@ -6,12 +6,15 @@ grounds that clash, and a ground can be left out.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
+from packaging.utils import NormalizedName
 from pysat.card import CardEnc, EncType
 from pysat.solvers import Cadical153
 
+from resolver.model import text
 from resolver.model.dependency import Edge, NeedLine, NeedSource, Owner, Package, SameRelease, StackLine, Unusable
 from resolver.model.resolution import Lack
 
@@ -57,6 +60,11 @@ class Lacking(NamedTuple):
     project: str
     lack: Lack
     detail: str
+
+    @property
+    def name(self) -> NormalizedName:
+        """The project's name, without an extra."""
+        return text.name(self.project.partition("[")[0])
 
 
 Ground = Line | Component | Said | Module | Taken | Lacking
@@ -120,6 +128,15 @@ class Grounded:
     def imply(self, clause: Sequence[int]) -> None:
         """Add a clause that holds regardless of what is relaxed."""
         self._solver.add_clause(clause)
+
+    @contextmanager
+    def without(self, relaxed: Iterable[Ground] = ()) -> Iterator[None]:
+        """Meanwhile relax these grounds and no others."""
+        before, self.relaxed = self.relaxed, frozenset(relaxed)
+        try:
+            yield
+        finally:
+            self.relaxed = before
 
     # --- answers
 

@@ -77,15 +77,17 @@ def decide(
     hints: Iterable[NormalizedName] = (),
     tick: Tick | None = None,
     wheels: bool = False,
+    starts: int = _STARTS,
 ) -> Resolution | Refutation:
     """Solve a given universe; like `solve`, but a conflict comes as its proof.
 
-    With `wheels`, the metadata of all wheels of the pins is requested meanwhile, as a lock will need it.
+    With `wheels`, the metadata of all wheels of the pins is requested meanwhile, as a lock will need it. The search
+    begins so many times before the complete engine decides.
     """
     prefetch = Prefetch(universe, wheels=wheels)
     prefetch.expect(universe.roots())
     prefetch.expect_projects(hints)
-    found = search(universe, prefetch, tick)
+    found = search(universe, prefetch, tick, starts=starts)
     if found is None:
         return prove(universe, tick)
     if wheels:

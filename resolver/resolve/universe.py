@@ -72,18 +72,12 @@ class Universe(Candidates):
         self._left_out: dict[Candidate, tuple[Override, ...]] = {}
         self._narrow: tuple[Edge, ...] = ()
 
-    def variant(
-        self,
-        problem: Problem,
-        catalog: Catalog | None = None,
-        preferred: Mapping[NormalizedName, Version] | None = None,
-    ) -> Universe:
-        """The universe of another problem, or of the same through another catalog with the same pages.
+    def variant(self, problem: Problem, preferred: Mapping[NormalizedName, Version] | None = None) -> Universe:
+        """The universe of another problem, over the same catalog.
 
         If only the stack's lines differ, everything known is shared, except for what this universe prefers.
         """
-        catalog = self.catalog if catalog is None else catalog
-        fresh = Universe(problem, catalog, preferred)
+        fresh = Universe(problem, self.catalog, preferred)
         fresh._ordered = self._ordered
         here, there = (
             [(name, source) for name, (_, source) in one.sources.items()] + sorted(one.absent) for one in (self, fresh)
@@ -91,7 +85,7 @@ class Universe(Candidates):
         of_this_stack = replace(
             problem, stack=self.problem.stack, digest=self.problem.digest, sources=self.problem.sources
         )
-        if catalog is not self.catalog or of_this_stack != self.problem or here != there:
+        if of_this_stack != self.problem or here != there:
             return fresh
         other = copy(self)
         other.problem = problem

@@ -177,8 +177,8 @@ def test_what_another_conflict_hid_gets_its_fact(noted: Workspace) -> None:
     """Without it each way out would go without demo, or back to what did not need it."""
     noted.serve("far 2.0: farther", "farther 2.0: demo", "far 1.0", "x 1.0: y==1.0", "y 1.0 2.0")
     noted.stack("far==2.0", "x", "y==2.0")
-    kinds = [(change["kind"], change["subject"]) for change in fixes(noted)[0]["changes"]]
-    assert kinds == [("version", "y"), ("state", "broken")]
+    kinds = {(change["kind"], change["subject"]) for change in fixes(noted)[0]["changes"]}
+    assert kinds == {("version", "y"), ("state", "broken")}
 
 
 # --- practices: off unless a stack turns them on, offered where they solve a conflict, and told first where they do
@@ -424,3 +424,10 @@ def test_a_proof_that_needs_nothing_from_there_is_one(away: Workspace, lines: li
     away.stack(*lines)
     run = away.run("explain", "demo", "--json")
     assert (run.status, run.json["status"], run.json["awaited"]) == (1, "conflict", [])
+
+
+def test_what_the_policy_excludes_it_excludes_there_as_well(away: Workspace) -> None:
+    away.serve("torch-npu 2.8.0rc1", "runner 2.0: torch-npu==2.8.0rc1")
+    away.stack("runner==2.0", more='[policy]\nprereleases = "never"')
+    run = away.run("explain", "demo", "--json")
+    assert (run.status, run.json["awaited"]) == (1, [])

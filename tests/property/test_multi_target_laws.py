@@ -88,6 +88,7 @@ def test_each_way_out_holds_for_both_targets(seed: int) -> None:
 @given(_seeds)
 @example(2180)  # a line that changes for one target, and back for the other
 @example(2446)  # another Python for each of them, and a line that comes back
+@example(5120)  # another machine for one, which the other's Python makes needless
 def test_no_other_machine_and_no_other_version_is_needless(seed: int) -> None:
     case = conflict(seed)
     for fix in case.explanation.fixes:

@@ -15,8 +15,8 @@ from resolver.model.requirement import ComponentRequirement
 from resolver.model.resolution import Forbids, Needs, Statement, fact_of
 from resolver.report.document import Block, Code, Details, Heading, Item, Items, Line, Paragraph, Span, line
 from resolver.report.explanation import fixes, sentences
-from resolver.report.explanation.json import explanation_json, sort_of
-from resolver.report.explanation.places import cited, place_of, source_line, with_strength
+from resolver.report.explanation.json import explanation_json
+from resolver.report.explanation.statements import cited, place_of, sort_of, source_line, with_strength
 from resolver.report.html import html_text
 from resolver.report.markdown import markdown_text
 from resolver.report.sanitize import one_line

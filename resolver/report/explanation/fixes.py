@@ -106,8 +106,6 @@ def outcome_sentence(attempt: Attempt) -> Message:
             return message(code, why=attempt.why, target=attempt.target)
         case Outcome.ELSEWHERE:
             return message("conflict.other-target", target=attempt.target)
-        case Outcome.CONFLICT if not attempt.because:
-            return message("conflict.no-solution")
         case Outcome.CONFLICT:
             return message("conflict.still", statements=joined("semicolon", map(sentence, attempt.because)))
 
@@ -138,9 +136,7 @@ def _change(change: Change) -> Message:
         case ChangeKind.ADD if after.endswith(".toml"):
             return message("conflict.facts-used", subject=subject, file=after)
         case ChangeKind.ADD:
-            return message(
-                "conflict.fact-added-against" if before else "conflict.fact-built", subject=subject, before=before
-            )
+            return message("conflict.fact-added-against", subject=subject, before=before)
         case ChangeKind.STATE:
             return _facts_stated([before])
         case ChangeKind.RELAX:
@@ -156,16 +152,14 @@ def _change(change: Change) -> Message:
 
 
 def _component(change: Change) -> Message:
-    code = "conflict.component-instead" if change.before else "conflict.component-added"
-    if change.subject == "soc" and change.before:
-        code = "conflict.machine-instead"
+    code = "conflict.machine-instead" if change.subject == "soc" else "conflict.component-instead"
     return message(code, component=component_name(change.subject), before=change.before, after=change.after)
 
 
 def _line(change: Change) -> Message:
     ends = {"before": change.before, "after": change.after}
-    if not change.after or not change.before:
-        return message("conflict.line-added" if change.after else "conflict.line-dropped", **ends)
+    if not change.after:
+        return message("conflict.line-dropped", **ends)
     if change.kind is not ChangeKind.EXTRA:
         return message("conflict.ask-instead", **ends)
     if len(_extras(change.before)) == 1:

@@ -9,7 +9,6 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from resolver.i18n import translate
-from resolver.model.dependency import NeedSource
 from resolver.model.explanation import (
     Attempt,
     Branch,
@@ -22,12 +21,14 @@ from resolver.model.explanation import (
     Why,
 )
 from resolver.model.fact import Fact, Warns
-from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Statement, fact_of
+from resolver.model.release import Rejection
+from resolver.model.resolution import Asks, Forbids, Has, Lacks, Needs, Shares, Statement, Unread, fact_of
 from resolver.model.text import Language
 from resolver.report.document import told
 from resolver.report.explanation import fixes, sentences
-from resolver.report.explanation.places import cited, place_of, source_line
+from resolver.report.explanation.statements import cited, place_of, sort_of, source_line
 
+_OF_LACKS = ("subject", "wanted", "lack", "count", "newest", "nearest", "unreachable")
 VERSION = 1  # of the schema; within a version keys may be added, but none is removed or changes its meaning
 
 
@@ -86,48 +87,27 @@ def _statement(number: int, statement: Statement, language: Language) -> dict[st
 
 def _data(statement: Statement) -> dict[str, Any]:
     match statement:
-        case Asks():
-            return {"requirement": statement.text}
-        case Has():
-            return {"component": statement.component, "value": statement.value}
-        case Needs():
-            return {
-                "subject": statement.subject,
-                "versions": to_builtins(statement.versions),
-                "requirement": statement.needs,
-                "source": statement.source.value,
-            }
-        case Forbids():
-            return {"subject": statement.subject, "versions": to_builtins(statement.versions)}
+        case Asks(text=requirement):
+            return {"requirement": requirement}
+        case Has(component=component, value=value):
+            return {"component": component, "value": value}
+        case Needs(subject=subject, versions=versions, needs=requirement, source=source):
+            needed = {"requirement": requirement, "source": source.value}
+            return {"subject": subject, "versions": to_builtins(versions), **needed}
+        case Forbids(subject=subject, versions=versions):
+            return {"subject": subject, "versions": to_builtins(versions)}
         case Shares(fact=fact):
             return {"package": fact.package, "other": fact.other, "module": fact.module}
         case Lacks():
-            return _lacks(statement)
+            row = to_builtins(statement)
+            refusals = [{"version": one.version, "files": list(map(_file, one.files))} for one in statement.refusals]
+            unread = [{**_file(one), "count": one.count} for one in statement.unread]
+            return {**{key: row[key] for key in _OF_LACKS}, "refusals": refusals, "unread": unread}
 
 
-def _lacks(statement: Lacks) -> dict[str, Any]:
-    return {
-        "subject": statement.subject,
-        "wanted": statement.wanted,
-        "lack": statement.lack.value,
-        "count": statement.count,
-        "newest": statement.newest,
-        "nearest": list(statement.nearest),
-        "unreachable": list(statement.unreachable),
-        "refusals": [
-            {
-                "version": refusal.version,
-                "files": [
-                    {"name": row.filename, "reason": row.reason.name.lower(), "detail": row.detail}
-                    for row in refusal.files
-                ],
-            }
-            for refusal in statement.refusals
-        ],
-        "unread": [
-            {"reason": row.reason.name.lower(), "count": row.count, "name": row.filename} for row in statement.unread
-        ],
-    }
+def _file(row: Rejection | Unread) -> dict[str, Any]:
+    told = {"name": row.filename, "reason": row.reason.name.lower()}
+    return {**told, "detail": row.detail} if isinstance(row, Rejection) else told
 
 
 def _fact(fact: Fact, language: Language) -> dict[str, Any]:
@@ -145,17 +125,14 @@ def _fact(fact: Fact, language: Language) -> dict[str, Any]:
 
 
 def _closing(closing: Closing | None, language: Language) -> dict[str, Any] | None:
-    return (
-        None
-        if closing is None
-        else {**to_builtins(closing), "text": translate(sentences.closing_sentence(closing), language)}
-    )
+    if closing is None:
+        return None
+    return {**to_builtins(closing), "text": translate(sentences.closing_sentence(closing), language)}
 
 
 def _branch(branch: Branch, language: Language) -> dict[str, Any]:
     return {
-        "subject": branch.subject,
-        "versions": to_builtins(branch.versions),
+        **to_builtins(replace(branch, closing=None, branches=())),
         "text": translate(sentences.branch_sentence(branch), language),
         "closing": _closing(branch.closing, language),
         "branches": [_branch(below, language) for below in branch.branches],
@@ -198,23 +175,6 @@ def _attempt(attempt: Attempt, language: Language) -> dict[str, Any]:
         "text": translate(fixes.outcome_sentence(attempt), language),
         "because": _statements(attempt.because, language),
     }
-
-
-def sort_of(statement: Statement) -> str:
-    """The kind of origin, in one word that is the same in every language."""
-    match statement:
-        case Asks():
-            return "stack"
-        case Has():
-            return "target"
-        case Needs(source=NeedSource.METADATA):
-            return "metadata"
-        case Needs(source=NeedSource.BUILD):
-            return "build"
-        case Needs() | Forbids() | Shares() | Lacks(lack=Lack.SOURCE):
-            return "fact"
-        case Lacks():
-            return "index"
 
 
 def why_json(why: Why, language: Language = "en") -> dict[str, Any]:

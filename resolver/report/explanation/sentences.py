@@ -31,7 +31,7 @@ from resolver.model.resolution import (
 )
 from resolver.model.target import lacking, newer_glibc
 from resolver.model.text import Language
-from resolver.report.explanation.grouping import grouped
+from resolver.report.explanation.statements import grouped
 
 _PLAIN = (Reason.DYNAMIC, Reason.UNOPENED)  # said of one file as of another
 _MANY = 12  # numbers that are listed one by one

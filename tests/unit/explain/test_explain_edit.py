@@ -8,7 +8,8 @@ from datetime import date
 import pytest
 import tomli
 
-from resolver.explain.edit import StackText, as_list
+from resolver.explain.changes import StackText
+from resolver.explain.trial import as_list
 
 STACK = """\
 # the stack of the guide

@@ -28,8 +28,8 @@ from resolver.model.resolution import (
 from resolver.model.text import Language
 from resolver.report.document import told
 from resolver.report.explanation.fixes import change_sentence, requires_sentence
-from resolver.report.explanation.places import place_of
 from resolver.report.explanation.sentences import claim, closing_sentence, sentence, statement_details
+from resolver.report.explanation.statements import place_of
 from tests.unit.report.samples import fact
 
 ONE = (Span("0.28.0", "0.28.0", 1),)
@@ -118,7 +118,6 @@ CHANGES = (
     change(ChangeKind.VERSION, "demo==2.0", "demo==1.0rc1", -9, -3),
     change(ChangeKind.VERSION, "demo==1", "demo==2", 1, 1),
     change(ChangeKind.COMPONENT, "A3", "A2", subject="soc"),  # another SoC is another machine
-    change(ChangeKind.COMPONENT, "", "A2", subject="soc"),
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from resolver.report.document import Span
-from resolver.report.explanation.places import cited, source_line
+from resolver.report.explanation.statements import cited, source_line
 
 FORGE = "https://github.com"
 

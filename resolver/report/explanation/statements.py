@@ -1,0 +1,224 @@
+"""What is shown of statements besides their sentences: which are told together, and where each one comes from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from urllib.parse import quote
+
+from msgspec.structs import replace
+from packaging.version import Version
+
+from resolver.model.dependency import NeedSource
+from resolver.model.explanation import Branch, Closing, Contradiction
+from resolver.model.fact import Fact
+from resolver.model.message import Message, joined, message
+from resolver.model.requirement import ComponentRequirement
+from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Span, Statement
+from resolver.model.text import requirement
+from resolver.report import document
+
+_SCREEN = 10  # statements that are shown one by one
+_OR = " | "
+_FILE = re.compile(r".+(?::\d+|\.whl|\.zip|\.tar\.gz)")  # anything else is the name of an index
+_FORGE = "https://github.com"
+_UP = "../../.."  # from locks/<stack>/<target>/ to the root of the repository
+_MATRICES = re.compile(r"(?P<path>matrices/(?!.*\.\.)[^:\s]+\.toml):(?P<line>\d+)")
+# Projects that facts cite without an owner.
+_OWNERS = {"verl": "verl-project", "vllm": "vllm-project", "vllm-ascend": "vllm-project"}
+
+_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+_PATH = r"[A-Za-z0-9._-]+(?:/[A-Za-z0-9._-]+)*"
+_CITED = re.compile(
+    rf"""
+      (?P<url> https?://[^\s<>"'()；，。]+[^\s<>"'()；，。.,;] )
+    | (?<![\w/.-]) (?P<repo> {_NAME}/{_NAME} ) \# (?P<issue> \d+ )
+    | (?<=,[ ]) \# (?P<more> \d+ )
+    | (?<![\w/.-]) (?P<home> (?: {_NAME}/ )? {_NAME} ) (?: [ ] (?P<path> {_PATH} ) )? [ ] (?:
+        @ (?P<commit> [0-9a-f]{{7,40}} ) | (?P<tag> v\d+(?:\.\d+)+ ) ) (?![\w.])
+    """,
+    re.VERBOSE,
+)
+
+
+def grouped(contradiction: Contradiction) -> Contradiction:
+    """A contradiction that fits a screen: requirements on one subject together, and cases by what they lack.
+
+    Nothing changes what is claimed: a minimal core without several of its statements has a solution, too.
+    """
+    if len(contradiction.statements) <= _SCREEN:
+        return contradiction
+    groups: dict[object, list[int]] = {}
+    for number, statement in enumerate(contradiction.statements, 1):
+        groups.setdefault(_cause(statement) or number, []).append(number)
+    numbers = {old: new for new, among in enumerate(groups.values(), 1) for old in among}
+    said = [[contradiction.statements[number - 1] for number in among] for among in groups.values()]
+    closing = contradiction.closing
+    return replace(
+        contradiction,
+        statements=tuple(map(_together, said)),
+        closing=None if closing is None else _renumbered([closing], numbers),
+        branches=_cases(contradiction.branches, numbers),
+    )
+
+
+def _cause(statement: Statement) -> object:
+    """What statements that are told together have in common; None if one is told alone."""
+    match statement:
+        case Needs() if statement.versions:
+            component = ComponentRequirement.parse(statement.needs)
+            about = requirement(statement.needs).name if component is None else component.component
+            return statement.subject, statement.source, about
+        case Lacks(lack=Lack.RELEASE):
+            return statement.subject, statement.lack
+        case _:
+            return None
+
+
+def _together(alike: Sequence[Statement]) -> Statement:
+    """Statements with one cause as one, which is where the one about the newest releases is."""
+    needs = sorted((one for one in alike if isinstance(one, Needs)), key=_newest, reverse=True)
+    if len(needs) > 1:
+        spans = _spans(one.versions for one in needs)
+        return replace(needs[0], versions=spans, needs=_any_of([one.needs for one in needs]))
+    lacks = [one for one in alike if isinstance(one, Lacks)]
+    if len(lacks) > 1:
+        return replace(lacks[0], wanted=_OR.join(one.wanted for one in lacks), nearest=())
+    return alike[0]
+
+
+def _any_of(needs: Sequence[str]) -> str:
+    """`cann in A | B` for requirements on one component that name values; else one after the other."""
+    values = [need.partition(" in ")[2] for need in needs]
+    if not all(values):
+        return _OR.join(dict.fromkeys(needs))
+    each = dict.fromkeys(value for several in values for value in several.split(_OR))
+    return f"{needs[0].partition(' in ')[0]} in {_OR.join(each)}"
+
+
+def _cases(branches: Sequence[Branch], numbers: dict[int, int]) -> tuple[Branch, ...]:
+    """The cases that end for want of the same thing together, the newest releases first."""
+    ways: dict[object, list[Branch]] = {}
+    for at, branch in enumerate(branches):
+        key = (branch.subject, branch.closing.subject) if branch.closing is not None else at
+        ways.setdefault(key, []).append(branch)
+    cases = [
+        replace(
+            alike[0],
+            versions=_spans(one.versions for one in alike),
+            closing=_renumbered([one.closing for one in alike if one.closing is not None], numbers),
+            branches=_cases(alike[0].branches, numbers),
+        )
+        for alike in ways.values()
+    ]
+    return tuple(sorted(cases, key=_newest, reverse=True))
+
+
+def _renumbered(closings: Sequence[Closing], numbers: dict[int, int]) -> Closing | None:
+    if not closings:
+        return None
+    told = {numbers[number] for closing in closings for number in closing.numbers}
+    return replace(closings[0], numbers=tuple(sorted(told)))
+
+
+def _spans(several: Iterable[Sequence[Span]]) -> tuple[Span, ...]:
+    each = dict.fromkeys(span for spans in several for span in spans)
+    return tuple(sorted(each, key=lambda span: Version(span.newest), reverse=True))
+
+
+def _newest(among: Needs | Branch) -> Version:
+    return max((Version(span.newest) for span in among.versions), default=Version("0"))
+
+
+# --- where a statement comes from
+
+
+def sort_of(statement: Statement) -> str:
+    """The kind of origin, in one word that is the same in every language."""
+    match statement:
+        case Asks():
+            return "stack"
+        case Has():
+            return "target"
+        case Needs(source=NeedSource.METADATA):
+            return "metadata"
+        case Needs(source=NeedSource.BUILD):
+            return "build"
+        case Needs() | Forbids() | Shares() | Lacks(lack=Lack.SOURCE):
+            return "fact"
+        case Lacks():
+            return "index"
+
+
+def place_of(statement: Statement) -> document.Span:
+    """The origin of a statement, without the fact's strength, and the link to it if it is in our files."""
+    where = statement.where
+    match statement:
+        case Needs(source=NeedSource.METADATA):
+            return document.Span(message("conflict.metadata-of", filename=where))
+        case Needs(source=NeedSource.BUILD, fact=None):
+            return document.Span(message("conflict.build-of", filename=where))
+        case Lacks(lack=Lack.UNUSABLE, refusals=refusals) if refusals:
+            return document.Span(joined("comma", [refusal.files[0].filename for refusal in refusals]))
+        case Lacks() if where and not _FILE.fullmatch(where):
+            return document.Span(_looked_up(statement))
+        case Asks() | Has() | Needs() | Forbids() | Shares() | Lacks():
+            return document.Span(where, source_line(where))
+
+
+def _looked_up(statement: Lacks) -> Message:
+    """The indexes that answered, and those that did not."""
+    failed = ", ".join(statement.unreachable)
+    asked = ", ".join(name for name in statement.where.split(", ") if name not in statement.unreachable)
+    told = [message("conflict.looked-up", indexes=asked)] if asked else []
+    return joined("semicolon", [*told, *([message("conflict.not-reached", indexes=failed)] if failed else [])])
+
+
+def with_strength(fact: Fact, where: str = "") -> Message:
+    """The strength of a fact, after its place."""
+    return message("conflict.with-strength", where=where, strength=message(f"strength.{fact.strength.value}"))
+
+
+def source_line(where: str) -> str:
+    """The link to a file:line of the matrices, relative to a lock's folder; empty for any other place."""
+    match = _MATRICES.fullmatch(where)
+    return f"{_UP}/{quote(match['path'])}#L{match['line']}" if match else ""
+
+
+def cited(source: str) -> document.Line:
+    """The text of a fact's source, split into recognizable addresses and the rest.
+
+    Recognized are addresses, `owner/repo#123` (and `, #124` after it), `owner/repo path @sha` and the same
+    with a tag for the commit.
+    """
+    return tuple(piece for piece in _pieces(source) if piece.text)
+
+
+def _pieces(source: str) -> Iterator[document.Span]:
+    at = 0
+    repo = ""
+    for match in _CITED.finditer(source):
+        repo = match["repo"] or (repo if match["more"] else "")
+        href = _address(match, repo)
+        if href:
+            yield document.Span(source[at : match.start()])
+            yield document.Span(match[0], href)
+            at = match.end()
+    yield document.Span(source[at:])
+
+
+def _address(match: re.Match[str], repo: str) -> str:
+    if match["url"]:
+        return quote(match["url"], safe=":/?#[]@!$&*+,;=%~-._")
+    if issue := match["issue"] or match["more"]:
+        return f"{_FORGE}/{repo}/issues/{issue}" if repo else ""
+    home, path = match["home"], match["path"]
+    if "/" not in home:
+        if home not in _OWNERS:
+            return ""
+        home = f"{_OWNERS[home]}/{home}"
+    revision = match["commit"] or match["tag"]
+    if not path:
+        return f"{_FORGE}/{home}/tree/{revision}"
+    kind = "blob" if "." in path.rpartition("/")[2] else "tree"
+    return f"{_FORGE}/{home}/{kind}/{revision}/{path}"
