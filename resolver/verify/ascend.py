@@ -16,13 +16,12 @@ import platform
 import re
 import shlex
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from resolver.model.system import SystemVersion
 from resolver.verify.findings import (
     Asked,
-    DriverNeed,
     Finding,
     Group,
     UnreadableError,
@@ -38,12 +37,12 @@ _PARTS = ("toolkit", "runtime", "compiler", "opp", "opp_kernel", "hccl")
 _NNAL_UP = 4  # ATB_HOME_PATH is nnal/atb/latest/atb/cxx_abi_1, the file lies in latest
 
 
-class _Part(NamedTuple):
-    """A part of CANN, its release as written and as it is compared, and the file that says so."""
+class _Release(NamedTuple):
+    """The release of a part of CANN as a file tells it: as written, and as it is compared."""
 
-    name: str
-    text: str
+    part: str
     path: str
+    text: str
     version: SystemVersion
 
 
@@ -56,67 +55,47 @@ def check_cann(asked: Asked) -> Group:
     if not os.path.isdir(home):
         code = "cann-gone" if home else "cann-inactive"
         return Group("cann", [Finding(code, values, _activation(asked, any_release=True))], values)
-    parts, findings = _parts(home)
+    record = f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info"
+    releases: list[_Release] = []
+    findings: list[Finding] = []
+    for path in (record, f"{home}/version.cfg", *(f"{home}/{part}/version.info" for part in _PARTS)):
+        try:
+            releases += [_Release(part, path, text, _parsed(text, path)) for part, text in _stated(path)]
+        except UnreadableError as error:
+            findings.append(Finding("cann-file-unreadable", error.values))
+    if not releases:
+        told = findings[0].values if findings else {"path": record, "why": "no such file"}
+        return Group("cann", [Finding("cann-unreadable", {**values, **told})], values)
     if variable != _HOMES[0]:
         findings.append(Finding("cann-half-active", values, _sourced([f"{home}/set_env.sh"])))
-    if not parts:
-        told = {"path": f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info", "why": "no such file"}
-        told = next((dict(finding.values) for finding in findings if finding.code == "cann-file-unreadable"), told)
-        return Group("cann", [Finding("cann-unreadable", {**values, **told})], values)
-    first = parts[0]
+    first = releases[0]
     values["found"] = first.text
     if not first.version.same_release(SystemVersion.parse(wanted)):
         findings.insert(0, Finding("cann-differs", values, _activation(asked, any_release=False)))
-    others = [part for part in parts if not part.version.same_release(first.version)]
+    others = [one for one in releases if not one.version.same_release(first.version)]
     if others:
-        named = some([f"{part.name} {part.text} ({part.path})" for part in others])
+        named = some([f"{one.part} {one.text} ({one.path})" for one in others])
         findings.append(Finding("cann-parts-differ", {**values, **named}))
     findings += _nnal(asked, first.version)
     return Group("cann", findings, values)
 
 
-def _parts(home: str) -> tuple[list[_Part], list[Finding]]:
-    """The releases of the parts, that of the toolkit first, and what could not be read."""
-    found: list[_Part] = []
-    findings: list[Finding] = []
-    for parts in (_install_record(home), _running(home), *(_version_dir(home, part) for part in _PARTS)):
-        try:
-            found.extend(parts)
-        except UnreadableError as error:
-            findings.append(Finding("cann-file-unreadable", error.values))
-    return found, findings
-
-
-def _part(name: str, text: str, path: str) -> _Part:
-    return _Part(name, text, path, _parsed(text, path))
-
-
-def _install_record(home: str) -> Iterator[_Part]:
-    path = f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info"
+def _stated(path: str) -> Iterator[tuple[str, str]]:
+    """The parts of CANN whose releases a file tells, that of the toolkit first."""
     text = read_text(path)
-    if text is not None:
-        version = assignments(text).get("version", "")
-        if not version:
-            raise UnreadableError(path, "it has no line `version=`")
-        yield _part("toolkit", version, path)
-
-
-def _running(home: str) -> Iterator[_Part]:
-    path = f"{home}/version.cfg"
-    rows = assignments(read_text(path) or "")
-    names = [key[: -len("_running_version")] for key in rows if key.endswith("_running_version")]
-    for name in sorted(names, key=lambda name: (name != "toolkit", name)):
-        pair = re.fullmatch(r"\[[^\]:]*:([^\]:]+)\]", rows[f"{name}_running_version"])
-        if pair is None:
-            raise UnreadableError(path, f"`{name}_running_version` is not [internal:release]")
-        yield _part(name, pair[1], path)
-
-
-def _version_dir(home: str, part: str) -> Iterator[_Part]:
-    path = f"{home}/{part}/version.info"
-    release = assignments(read_text(path) or "").get("version_dir")
-    if release is not None:
-        yield _part(part, release, path)
+    rows = assignments(text or "")
+    folder, name = os.path.split(path)
+    if name == "version.cfg":
+        parts = [key[: -len("_running_version")] for key in rows if key.endswith("_running_version")]
+        for part in sorted(parts, key=lambda part: (part != "toolkit", part)):
+            pair = re.fullmatch(r"\[[^\]:]*:([^\]:]+)\]", rows[f"{part}_running_version"])
+            if pair is None:
+                raise UnreadableError(path, f"`{part}_running_version` is not [internal:release]")
+            yield part, pair[1]
+    elif name == "version.info" and "version_dir" in rows:
+        yield os.path.basename(folder), rows["version_dir"]
+    elif name == "ascend_toolkit_install.info" and text is not None:
+        yield "toolkit", rows.get("version", "")
 
 
 def _nnal(asked: Asked, release: SystemVersion) -> list[Finding]:
@@ -221,10 +200,11 @@ def check_soc(asked: Asked, tool: NpuTool | None) -> Group:
     chip = tool.chip if tool else ""
     family = soc_family(chip)
     values = {"wanted": wanted, "found": family, "chip": chip or "-"}
-    code = "" if family.upper() == wanted.upper() else "soc-differs"
-    if not family:
-        code = "soc-unnamed" if chip else "soc-unknown"
-    return Group("soc", [Finding(code, values)] if code else [], values)
+    if family.upper() == wanted.upper():
+        return Group("soc", [], values)
+    return Group(
+        "soc", [Finding("soc-differs" if family else "soc-unnamed" if chip else "soc-unknown", values)], values
+    )
 
 
 def check_npu(asked: Asked, tool: NpuTool | None) -> Group:
@@ -254,7 +234,6 @@ def check_hdk(asked: Asked, tool: NpuTool | None) -> Group:
     running = tool.driver if tool else ""
     told = ", ".join([*([f"hdk >= {wanted}"] if wanted else []), *(f"{need.by}: {need.wanted}" for need in needs)])
     values = {"wanted": wanted, "found": "", "path": path, "running": running, "asked": told}
-    version = None
     try:
         text = read_text(path)
         if text is not None:
@@ -262,38 +241,27 @@ def check_hdk(asked: Asked, tool: NpuTool | None) -> Group:
             values["found"] = rows.get("version") or rows.get("package_version") or ""
         elif running:
             values["found"], values["path"] = running, "npu-smi"
-        if text is not None or running:
-            version = _parsed(values["found"], values["path"])
+        else:
+            missing = [Finding("hdk-missing", values)] if wanted else []
+            return Group("hdk", missing, values, "hdk-unseen" if needs else "hdk-none")
+        version = _parsed(values["found"], values["path"])
     except UnreadableError as error:
         code = "hdk-unreadable" if wanted else "hdk-file-unreadable"
         return Group("hdk", [Finding(code, {**values, **error.values})], values)
-    if version is None:
-        missing = [Finding("hdk-missing", values)] if wanted else []
-        return Group("hdk", missing, values, "hdk-unseen" if needs else "hdk-none")
-    findings = list(_unmet(needs, version, values["found"], values["path"]))
+    findings = []
     if wanted and version.before(SystemVersion.parse(wanted)):
-        findings.insert(0, Finding("hdk-old", values))
+        findings.append(Finding("hdk-old", values))
+    for need in sorted(needs, key=lambda need: not need.binding):  # what must be met first
+        if not any(all(_holds(version, sign, text) for sign, text in clauses) for clauses in need.ranges):
+            unmet = {"by": need.by, "asked": need.wanted, "strength": need.strength, "source": need.source}
+            unmet = {**values, **unmet, "reason": need.reason[asked.language]}
+            findings.append(Finding("hdk-refused" if need.binding else "hdk-unmet", unmet))
     try:
         if running and not _parsed(running, "npu-smi").same_release(version):
             findings.append(Finding("hdk-not-running", values))
     except UnreadableError:
         pass  # a form that only npu-smi uses; the file is what counts
     return Group("hdk", findings, values, "hdk-met" if told else "hdk-any")
-
-
-def _unmet(needs: Sequence[DriverNeed], version: SystemVersion, found: str, path: str) -> Iterator[Finding]:
-    """What is asked of the driver and this one does not meet, what must be met first."""
-    for need in sorted(needs, key=lambda need: not need.binding):
-        if not any(all(_holds(version, sign, text) for sign, text in clauses) for clauses in need.ranges):
-            values = {
-                "found": found,
-                "path": path,
-                "by": need.by,
-                "asked": need.wanted,
-                "strength": need.strength,
-                "source": need.source,
-            }
-            yield Finding("hdk-refused" if need.binding else "hdk-unmet", values, reason=need.reason)
 
 
 def _holds(version: SystemVersion, sign: str, text: str) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import glob
 import json
 import os
 import platform
@@ -10,6 +12,7 @@ import shlex
 import sys
 import sysconfig
 from collections.abc import Container, Iterable, Iterator, Mapping
+from email.parser import HeaderParser
 from typing import Any, NamedTuple
 
 from resolver.verify.findings import (
@@ -19,7 +22,6 @@ from resolver.verify.findings import (
     LockedDistribution,
     UnreadableError,
     is_shared,
-    read_bytes,
     read_text,
     run_program,
     some,
@@ -115,41 +117,47 @@ _HEADER = re.compile(rb"^(Name|Version)[ \t]*:[ \t]*([^\r\n]*?)[ \t]*\r?$", re.M
 
 
 class Installed(NamedTuple):
-    """One distribution. `root` is what the paths of its RECORD start from, `direct` its direct_url.json."""
+    """One distribution, `info` its folder. `root` is what the paths of its RECORD start from."""
 
     name: str
     version: str
     root: str
     info: str
-    installer: str = ""
-    direct: dict[str, Any] | None = None
+    installer: str
+    direct_url: Mapping[str, Any]
 
     @property
     def source(self) -> str:
         """The folder that an editable installation points to; nothing for any other."""
-        about = self.direct or {}
-        folder = about.get("dir_info")
+        folder = self.direct_url.get("dir_info")
         if isinstance(folder, dict) and folder.get("editable") is True:
-            return re.sub("^file://", "", str(about.get("url", "")))
+            return re.sub("^file://", "", str(self.direct_url.get("url", "")))
         listed = not os.path.isdir(self.info) or os.path.isfile(os.path.join(self.info, "installed-files.txt"))
         return "" if listed or self.info.endswith(".dist-info") else self.root  # setup.py develop
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether a distribution is this environment's, and no other program's."""
+        return not is_shared() and self.root.startswith(os.path.realpath(sys.prefix) + "/")
 
-def installed_distributions(paths: Iterable[str]) -> tuple[dict[str, Installed], list[Finding]]:
-    """By name; of several in the search path the first, as Python takes it."""
+
+def installed_distributions(asked: Asked, paths: Iterable[str]) -> tuple[dict[str, Installed], list[Finding]]:
+    """By name, and what is wrong with them; of several in the search path the first, as Python takes it."""
     found: dict[str, Installed] = {}
     findings: list[Finding] = []
     for root in dict.fromkeys(map(os.path.realpath, paths)):
         here: dict[str, str] = {}
-        for entry in _entries(root):
-            path = os.path.join(root, entry)
+        for path in sorted(
+            path for kind in ("dist", "egg") for path in glob.glob(f"{glob.escape(root)}/*.{kind}-info")
+        ):
+            entry = os.path.basename(path)
             if entry.startswith("~"):
                 findings.append(Finding("distribution-leftover", {"path": path}))
                 continue
-            one, trouble = _read(root, path)
+            one, trouble = _read(asked, root, path)
             if one.name in here:
                 values = {"name": one.name, "one": here[one.name], "other": entry}
-                findings.append(Finding("distribution-twice", values))
+                findings.append(Finding("distribution-twice", values, asked.after(asked.again(one.name))))
                 continue
             here[one.name] = entry
             if one.name not in found:
@@ -158,43 +166,39 @@ def installed_distributions(paths: Iterable[str]) -> tuple[dict[str, Installed],
     return found, findings
 
 
-def _entries(root: str) -> list[str]:
-    try:
-        return sorted(name for name in os.listdir(root) if name.endswith((".dist-info", ".egg-info")))
-    except OSError:  # a search path may name what is not there
-        return []
-
-
-def _read(root: str, path: str) -> tuple[Installed, list[Finding]]:
-    name, _, version = os.path.basename(path).rpartition(".")[0].partition("-")
+def _read(asked: Asked, root: str, path: str) -> tuple[Installed, list[Finding]]:
+    """A distribution, and what is wrong with its metadata; it has no version if that cannot be read."""
+    name, version, installer = os.path.basename(path).rpartition(".")[0].partition("-")[0], "", ""
+    direct_url: dict[str, Any] = {}
     findings: list[Finding] = []
     metadata = path
     if os.path.isdir(path):
         metadata = os.path.join(path, "METADATA" if path.endswith(".dist-info") else "PKG-INFO")
     try:
-        head = re.split(rb"\r?\n\r?\n", read_bytes(metadata))[0]
-        fields = {match[1]: match[2].decode("utf-8") for match in _HEADER.finditer(head)}
-        if not fields.get(b"Name") or not fields.get(b"Version"):
+        text = read_text(metadata, errors="surrogateescape")  # its description may be in any encoding
+        if text is None:
+            raise UnreadableError(metadata, os.strerror(errno.ENOENT))
+        fields = HeaderParser().parsestr(text.partition("\n\n")[0])
+        if not fields["Name"] or not fields["Version"]:
             raise UnreadableError(metadata, "it has no Name or no Version")
-        name, version = fields[b"Name"], fields[b"Version"]
-    except (OSError, UnicodeDecodeError, UnreadableError) as error:
-        why = error.why if isinstance(error, UnreadableError) else getattr(error, "strerror", None) or str(error)
-        findings.append(Finding("metadata-broken", {"name": canonical_name(name), "path": metadata, "why": why}))
-        version = ""
-    installer, direct = "", None
-    try:
-        installer = (read_text(os.path.join(path, "INSTALLER")) or "").strip() if os.path.isdir(path) else ""
-        text = read_text(os.path.join(path, "direct_url.json")) if os.path.isdir(path) else None
-        direct = json.loads(text) if text is not None else None
-        if direct is not None and not isinstance(direct, dict):
-            raise ValueError("it is not a JSON object")
+        name, version = str(fields["Name"]), str(fields["Version"])
+        installer = (read_text(os.path.join(path, "INSTALLER")) or "").strip()
+        direct_url = _object(os.path.join(path, "direct_url.json"))
     except UnreadableError as error:
-        findings.append(Finding("metadata-broken", {"name": canonical_name(name), **error.values}))
+        values = {"name": canonical_name(name), **error.values}
+        findings.append(Finding("metadata-broken", values, asked.after(f"rm -r {shlex.quote(path)}")))
+    return Installed(canonical_name(name), version, root, path, installer, direct_url), findings
+
+
+def _object(path: str) -> dict[str, Any]:
+    """The object in a file of JSON; an empty one where there is no file."""
+    try:
+        found = json.loads(read_text(path) or "{}")
     except (ValueError, RecursionError) as error:
-        direct = None
-        values = {"name": canonical_name(name), "path": os.path.join(path, "direct_url.json"), "why": str(error)}
-        findings.append(Finding("metadata-broken", values))
-    return Installed(canonical_name(name), version, root, path, installer, direct), findings
+        raise UnreadableError(path, str(error)) from None
+    if not isinstance(found, dict):
+        raise UnreadableError(path, "it is not a JSON object")
+    return found
 
 
 _TOOLS = ("pip", "setuptools", "wheel")  # what an environment is made with
@@ -203,34 +207,28 @@ _MANY = 10  # that are missing are told one by one; more of them are another mat
 
 
 def check_distributions(
-    asked: Asked, found: Mapping[str, Installed], trouble: list[Finding], colliding: Container[str] = ()
+    asked: Asked, found: Mapping[str, Installed], trouble: Iterable[Finding], colliding: Container[str] = ()
 ) -> Group:
     """Each pin in its version and from its source, and what else there is; `colliding` is told elsewhere."""
     locked = asked.lock.pins
     findings: list[Finding] = []
-    gone = [f"{pin.name} {pin.version}" for pin in locked.values() if pin.name not in found]
+    gone = sorted(f"{pin.name} {pin.version}" for pin in locked.values() if pin.name not in found)
     if gone:
-        missing = {**some(sorted(gone), _NAMED), "total": str(len(locked)), "install": asked.install}
-        findings.append(Finding("distribution-missing", missing))
+        findings.append(Finding("distribution-missing", {**some(gone, _NAMED), "total": str(len(locked))}))
     for name, pin in sorted(locked.items()):
         if name in found:
-            findings += _one(asked, pin, found[name])
+            findings += _one(pin, found[name])
     for finding in trouble:
-        name = finding.values.get("name", "")
-        values: dict[str, str] = {**finding.values, "again": asked.again(name), "python": asked.python}
-        if finding.code == "metadata-broken":
-            values["remove"] = f"rm -r {shlex.quote(_folder(finding))} && {asked.install}"
-        if name in locked or (finding.code == "distribution-leftover" and not is_shared()):
-            findings.append(Finding(finding.code, values, asked.fresh if is_shared() else ""))
+        if finding.values.get("name") in locked or (finding.code == "distribution-leftover" and not is_shared()):
+            findings.append(finding)
     for name, reason in sorted(asked.lock.absent.items()):
         if name in found and name not in colliding:
-            command = f"{asked.python} -m pip uninstall -y {name} && {asked.install}"
-            command = command if _is_ours(found[name]) else asked.fresh
+            command = asked.again(name) if found[name].is_ours else asked.fresh
             findings.append(Finding("distribution-unwanted", {"name": name, "reason": reason}, command))
     extra = extra_distributions(asked, found)
     if extra:
         command = f"{asked.python} -m pip uninstall {' '.join(map(shlex.quote, extra))}"
-        command = command if all(_is_ours(found[name]) for name in extra) else asked.fresh
+        command = command if all(found[name].is_ours for name in extra) else asked.fresh
         findings.append(Finding("distribution-extra", some(extra, _NAMED), command))
     return Group("distributions", findings, {"count": str(len(locked))})
 
@@ -251,13 +249,9 @@ def check_environment(asked: Asked, found: Mapping[str, Installed]) -> tuple[Fin
     return (Finding("environment-other", {**values, "install": asked.fresh if strange else asked.install}),)
 
 
-def _is_ours(one: Installed) -> bool:
-    """Whether a distribution is this environment's, and no other program's."""
-    return not is_shared() and one.root.startswith(os.path.realpath(sys.prefix) + "/")
-
-
-def _one(asked: Asked, pin: LockedDistribution, there: Installed) -> Iterator[Finding]:
-    values = {"name": pin.name, "wanted": pin.version, "install": asked.install, "again": asked.again(pin.name)}
+def _one(pin: LockedDistribution, there: Installed) -> Iterator[Finding]:
+    """How a distribution differs from its pin: in its version, or else in its source."""
+    values = {"name": pin.name, "wanted": pin.version}
     if there.version and not same_version(there.version, pin.version):
         yield Finding("distribution-differs", {**values, "found": there.version})
         return
@@ -272,7 +266,7 @@ def _source(pin: LockedDistribution, there: Installed) -> tuple[str, str]:
         return "distribution-conda", ""
     if there.source:
         return ("", "") if pin.editable else ("distribution-editable", there.source)
-    about = there.direct or {}
+    about = there.direct_url
     vcs, archive = about.get("vcs_info"), about.get("archive_info")
     commit = str(vcs.get("commit_id", "")) if isinstance(vcs, dict) else ""
     if commit and commit != pin.commit:
@@ -284,11 +278,6 @@ def _source(pin: LockedDistribution, there: Installed) -> tuple[str, str]:
         if told and told not in pin.sha256:
             return "distribution-elsewhere", f"{about.get('url', '')} (sha256 {told[:12]}…)"
     return "", ""
-
-
-def _folder(finding: Finding) -> str:
-    """The .dist-info folder of a file in it."""
-    return finding.values["path"].rpartition("/")[0]
 
 
 _SECONDS_OF_PIP = 300
@@ -307,15 +296,14 @@ def check_requirements(asked: Asked) -> Group:
     if any(line.endswith("No module named pip") for line in ran.errors):
         return Group("requirements", [Finding("pip-missing", {"python": asked.python})])
     if ran.status not in (0, 1) or (ran.status == 1 and not complaints):
-        error = ran.why or (ran.errors[-1] if ran.errors else f"exit status {ran.status}")
-        return Group("requirements", [Finding("pip-failed", {"error": error, "python": asked.python})])
+        return Group("requirements", [Finding("pip-failed", {"error": ran.ending})])
     findings: list[Finding] = []
     expected = 0
     for line in complaints:
         if _expected(asked, line):
             expected += 1
         elif line.strip() and not line.startswith("No broken requirements found"):
-            findings.append(Finding("requirement-broken", {"complaint": line.strip(), "install": asked.install}))
+            findings.append(Finding("requirement-broken", {"complaint": line.strip()}))
     note = "requirements-but" if expected else "requirements"
     return Group("requirements", findings, {"count": str(expected)}, note)
 

@@ -37,11 +37,8 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         sys.stdout = os.fdopen(1, "w", closefd=False)
     lock = LockedStack.parse(text)
     given = _arguments(arguments, sorted(lock.texts))
-    if given.python and os.path.abspath(given.python) != os.path.abspath(sys.executable):
-        why = _no_python(given.python)
-        return _refuse(given.python, why) if why else _become(given.python, file, arguments)
-    if not sys.flags.isolated:  # what stands on PYTHONPATH or in the user's folder is not installed here
-        return _become(sys.executable, file, arguments)
+    if given.python or not sys.flags.isolated:  # what is on PYTHONPATH or in the user's folder is not installed here
+        return _become(given.python or sys.executable, file, arguments)
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))  # what was begun here ends, too
     folder = os.path.dirname(os.path.abspath(file))
@@ -52,17 +49,18 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         ascend=given.ascend,
         wheelhouse=os.path.abspath(given.wheelhouse) if given.wheelhouse else _bundle(folder),
         full=given.full,
+        language=_language(given.lang, lock.texts),
     )
     if given.soc:
         sys.stdout.write(told_soc(ask_npu_smi(asked)))
         return 0
-    report = Report(asked, _language(given.lang, lock.texts), as_json=given.json, lenient=given.skip_system_checks)
+    report = Report(asked, as_json=given.json, lenient=given.skip_system_checks)
     if given.cann:
         group = check_cann(asked) if "cann" in asked.lock.system else Group("cann", (), {"found": ""})
-        sys.stdout.write(f"found\t{printable(group.values['found'])}\n{report.told(group)}")
+        sys.stdout.write(f"found\t{printable(group.values['found'])}\n{report.for_install(group)}")
         return 0
     if given.hdk:
-        sys.stdout.write(report.told(check_hdk(asked, ask_npu_smi(asked))))
+        sys.stdout.write(report.for_install(check_hdk(asked, ask_npu_smi(asked))))
         return 0
     try:
         report.begin()
@@ -96,7 +94,7 @@ def checks(asked: Asked) -> Iterator[Group]:
     system = asked.lock.system
     yield check_machine(asked)
     paths = [path for path in sys.path if os.path.isdir(path)]
-    found, trouble = installed_distributions(paths)
+    found, trouble = installed_distributions(asked, paths)
     yield check_python(asked, found)
     if "cann" in system:
         yield check_cann(asked)
@@ -106,11 +104,11 @@ def checks(asked: Asked) -> Iterator[Group]:
         yield check_hdk(asked, tool)
     if "soc" in system:
         yield check_soc(asked, tool)
-    records = read_records(found)
+    records, broken = read_records(asked, found)
     collisions, excused = check_collisions(asked, found, records)
     colliding = {finding.values["other"] for finding in collisions.findings}
     yield check_distributions(asked, found, trouble, colliding)
-    yield check_files(asked, found, records, excused)
+    yield check_files(asked, found, records, broken, excused)
     yield collisions
     yield check_requirements(asked)
     if asked.lock.imports:
@@ -120,30 +118,14 @@ def checks(asked: Asked) -> Iterator[Group]:
 
 
 def _become(python: str, file: str, arguments: Sequence[str]) -> int:
-    """Go on as that Python, isolated; returns only where there is none that runs."""
+    """Go on as that Python, isolated; returns only where it is none. Another program might end as if all were well."""
     path = os.path.abspath(python)
-    rest = [word for at, word in enumerate(arguments) if not _is_python(arguments, at)]
-    try:
-        sys.stdout.flush()
-        os.execv(path, [path, "-I", os.path.abspath(file), *rest])  # noqa: S606
-    except OSError as error:
-        return _refuse(python, error.strerror or str(error))
-
-
-def _no_python(path: str) -> str:
-    """Why a program is no Python; empty where it is one. Another might end without a word, as if all were well."""
-    ran = run_program([os.path.abspath(path), "-I", "-c", f"print({_WORD!r})"], os.environ)
-    return ran.why or ("" if ran.output.split() == [_WORD] else "it does not run as Python")
-
-
-def _refuse(python: str, why: str) -> int:
-    sys.stderr.write(f"error: {os.path.abspath(python)} cannot be run: {why}\n")
-    sys.stderr.write("hint: pass --python PATH of an environment\n")
+    ran = run_program([path, "-I", "-c", f"print({_WORD!r})"], os.environ)
+    if ran.output.split() == [_WORD]:
+        os.execv(path, [path, "-I", os.path.abspath(file), *arguments, "--python="])  # noqa: S606
+    why = ran.ending if ran.status is None else "it does not run as Python"
+    sys.stderr.write(f"error: {path} cannot be run: {why}\nhint: pass --python PATH of an environment\n")
     return _USAGE
-
-
-def _is_python(arguments: Sequence[str], at: int) -> bool:
-    return arguments[at].startswith("--python=") or "--python" in arguments[max(at - 1, 0) : at + 1]
 
 
 def _language(wanted: str | None, known: Collection[str]) -> str:

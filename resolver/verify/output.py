@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
-from resolver.verify.findings import Asked, Finding, Group
+from resolver.verify.findings import Asked, Group
 
 _ENDS = ("system-differs", "processor-differs", "python-differs", "environment-other")
 _SYSTEM = ("machine", "cann", "hdk", "soc")
@@ -36,15 +36,15 @@ class UnwritableError(Exception):
 
 
 class Report:
-    """Collects groups. `lenient` makes warnings of what is wrong with the machine, as `--skip-system-checks` asks."""
+    """Tells of groups. `lenient` makes warnings of what is wrong with the machine, as `--skip-system-checks` asks."""
 
-    def __init__(self, asked: Asked, language: str, *, as_json: bool, lenient: bool) -> None:
+    def __init__(self, asked: Asked, *, as_json: bool, lenient: bool) -> None:
         self._asked = asked
-        self._language = language
-        self._texts = asked.lock.texts[language]
+        self._texts = asked.lock.texts[asked.language]
         self._as_json = as_json
         self._lenient = lenient
-        self._groups: list[Group] = []
+        self._groups: list[dict[str, Any]] = []
+        self.is_hopeless = False  # all that is still to be looked at would follow from what was found
 
     def begin(self) -> None:
         """The line above all."""
@@ -52,35 +52,32 @@ class Report:
         self._say(self._fill("label-head", {"stack": lock.stack, "target": lock.target}))
 
     def add(self, group: Group) -> None:
-        """A group that was checked."""
-        self._groups.append(group)
+        """The line of a group that was checked."""
+        told = self._told(group)
+        self._groups.append(told)
         codes = [finding.code for finding in group.findings]
         counted = [f"{code} ({codes.count(code)})" if codes.count(code) > 1 else code for code in dict.fromkeys(codes)]
         note = ", ".join(counted) or self._fill(f"note-{group.note or group.name}", group.values)
-        state = self._texts[f"state-{self._state(group)}"]
+        state = self._texts[f"state-{told['state']}"]
         self._say("  " + "  ".join([_padded(self._texts[f"group-{group.name}"], 13), _padded(state, 7), note]).rstrip())
+        self.is_hopeless = any(row["code"] in _ENDS and row["state"] == "wrong" for row in told["findings"])
 
-    @property
-    def is_hopeless(self) -> bool:
-        """Whether all that is still to be looked at would follow from what was found."""
-        group = self._groups[-1]
-        return any(finding.code in _ENDS and not self._is_warning(group, finding) for finding in group.findings)
-
-    def told(self, group: Group) -> str:
-        """A line for each finding, for install.sh: its state, what differs and why, and what mends it, between tabs."""
+    def for_install(self, group: Group) -> str:
+        """A line for each finding: its state, what differs and why, and what mends it, between tabs."""
         rows = []
-        for row in self._findings(group):
+        for row in self._told(group)["findings"]:
             cells = (row["state"], self._fill("label-because", row), row["mend"])
             rows.append("\t".join(map(printable, cells)) + "\n")
         return "".join(rows)
 
     def end(self) -> int:
         """Everything that differs, and the exit status."""
-        rows = [row for group in self._groups for row in self._findings(group)]
+        rows = [row for group in self._groups for row in group["findings"]]
+        rows.sort(key=lambda row: row["state"] == "warning")
         wrong = sum(row["state"] == "wrong" for row in rows)
         if self._as_json:
             self._write(json.dumps(self._object(wrong, len(rows) - wrong), indent=2, ensure_ascii=True))
-        for row in sorted(rows, key=lambda row: row["state"] == "warning"):
+        for row in rows:
             self._say("")
             self._say(self._fill(f"label-{row['state']}", row) + f"  [{row['code']}]")
             self._say(self._fill("label-why", row))
@@ -96,7 +93,7 @@ class Report:
         lock = self._asked.lock
         return {
             "schema": 1,
-            "language": self._language,
+            "language": self._asked.language,
             "status": "differs" if wrong else "as-locked",
             "stack": lock.stack,
             "target": lock.target,
@@ -104,34 +101,24 @@ class Report:
             "wrong": wrong,
             "warnings": warnings,
             "ended": self.is_hopeless,
-            "groups": [
-                {
-                    "name": group.name,
-                    "state": self._state(group),
-                    "values": dict(group.values),
-                    "findings": self._findings(group),
-                }
-                for group in self._groups
-            ],
+            "groups": self._groups,
         }
 
-    def _findings(self, group: Group) -> list[dict[str, Any]]:
-        """The findings of a group as they are told."""
+    def _told(self, group: Group) -> dict[str, Any]:
+        """A group and its findings as they are told, in the form of the JSON."""
+        asked = self._asked
+        commands = {"python": asked.python, "install": asked.install, "fresh": asked.fresh}
         rows = []
         for finding in group.findings:
-            values = {**finding.values, "reason": finding.reason.get(self._language, "")}
+            values = {**commands, "again": asked.again(finding.values.get("name", "")), **finding.values}
             what, why, mend = (self._fill(f"{finding.code}-{part}", values) for part in ("what", "why", "mend"))
-            state = "warning" if self._is_warning(group, finding) else "wrong"
+            is_warning = finding.code in WARNINGS or (self._lenient and group.name in _SYSTEM)
+            state = "warning" if is_warning else "wrong"
             row = {"code": finding.code, "state": state, "what": what, "why": why, "mend": finding.mend or mend}
             rows.append({**row, "values": dict(finding.values)})
-        return rows
-
-    def _is_warning(self, group: Group, finding: Finding) -> bool:
-        return finding.code in WARNINGS or (self._lenient and group.name in _SYSTEM)
-
-    def _state(self, group: Group) -> str:
-        warnings = [self._is_warning(group, finding) for finding in group.findings]
-        return "ok" if not warnings else "warning" if all(warnings) else "wrong"
+        states = {row["state"] for row in rows}
+        state = "wrong" if "wrong" in states else "warning" if states else "ok"
+        return {"name": group.name, "state": state, "values": dict(group.values), "findings": rows}
 
     def _fill(self, code: str, values: Mapping[str, Any]) -> str:
         """The text of a code; there is none for what a command says alone, and for a note of nothing."""

@@ -66,7 +66,7 @@ class Installation:
 
     def said(self, group: Group) -> list[str]:
         """Of each finding of a group its code, below `told` what is said; or else the note on the group's line."""
-        report = Report(self.asked, "en", as_json=False, lenient=False)
+        report = Report(self.asked, as_json=False, lenient=False)
         report.add(group)
         report.end()
         text = self._capsys.readouterr().out.replace(str(self.root), "<root>")
@@ -173,8 +173,8 @@ def test_a_part_of_another_release(there: Installation) -> None:
     ("record", "why"),
     [
         (b"package_name=Ascend\nversion=8.5", f"`8.5` {NO_VERSION}"),
-        (b"package_name=Ascend-ca", "it has no line `version=`"),
-        (b"", "it has no line `version=`"),
+        (b"package_name=Ascend-ca", "it has no line `Version=`"),
+        (b"", "it has no line `Version=`"),
         (b"version=\xff\xfe8.5.0\n", "byte 8 is not UTF-8"),
         (None, "no such file"),
     ],
