@@ -40,7 +40,7 @@ _HEAD = '''\
 
 Made from lock.toml by ascend-lock; do not edit. Run it with the Python of the environment:
 
-    python verify.py [--full] [--json] [--lang zh] [--soc] [--cann] [--hdk] [--skip-system-checks] [--python PATH]
+    python verify.py [--full] [--json] [--lang zh] [--skip-system-checks] [--python PATH]
 
 It changes nothing and needs only Python. Exit status: 0 matches, 1 something
 differs, 2 invalid command. The contents of the lock are at the end of this file.

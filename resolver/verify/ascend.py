@@ -188,12 +188,6 @@ def soc_family(name: str) -> str:
     return next((family for family, form in _FAMILIES if re.search(form, name, re.IGNORECASE)), "")
 
 
-def told_soc(tool: NpuTool | None) -> str:
-    """A line such as `A2 (Ascend910B4)`, for install.sh; nothing where the family is not known."""
-    family = soc_family(tool.chip) if tool else ""
-    return f"{family} ({tool.chip})\n" if tool and family else ""
-
-
 def check_soc(asked: Asked, tool: NpuTool | None) -> Group:
     """Whether the chips are of the family that the lock's binaries and CANN's operators are for."""
     wanted = asked.lock.system["soc"]

@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import Collection, Iterator, Sequence
 
-from resolver.verify.ascend import ask_npu_smi, check_cann, check_hdk, check_npu, check_soc, has_npu, told_soc
+from resolver.verify.ascend import NpuTool, ask_npu_smi, check_cann, check_hdk, check_npu, check_soc, has_npu
 from resolver.verify.environment import (
     check_distributions,
     check_machine,
@@ -18,7 +18,7 @@ from resolver.verify.environment import (
 )
 from resolver.verify.findings import Asked, Group, LockedStack, run_program
 from resolver.verify.imports import check_imports
-from resolver.verify.output import Report, UnwritableError, printable
+from resolver.verify.output import Report, UnwritableError
 from resolver.verify.record import check_collisions, check_files, read_records
 
 _USAGE = 2
@@ -51,16 +51,9 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         full=given.full,
         language=_language(given.lang, lock.texts),
     )
-    if given.soc:
-        sys.stdout.write(told_soc(ask_npu_smi(asked)))
-        return 0
     report = Report(asked, as_json=given.json, lenient=given.skip_system_checks)
-    if given.cann:
-        group = check_cann(asked) if "cann" in asked.lock.system else Group("cann", (), {"found": ""})
-        sys.stdout.write(f"found\t{printable(group.values['found'])}\n{report.for_install(group)}")
-        return 0
-    if given.hdk:
-        sys.stdout.write(report.for_install(check_hdk(asked, ask_npu_smi(asked))))
+    if given.machine:
+        sys.stdout.write("".join(map(report.for_install, check_system(asked, ask_npu_smi(asked)))))
         return 0
     try:
         report.begin()
@@ -91,19 +84,13 @@ def _bundle(folder: str) -> str:
 
 def checks(asked: Asked) -> Iterator[Group]:
     """Every check that the lock gives a reason for, the cheap ones first."""
-    system = asked.lock.system
-    yield check_machine(asked)
+    tool = ask_npu_smi(asked)
+    system = check_system(asked, tool)
+    yield next(system)
     paths = [path for path in sys.path if os.path.isdir(path)]
     found, trouble = installed_distributions(asked, paths)
     yield check_python(asked, found)
-    if "cann" in system:
-        yield check_cann(asked)
-    on_npu = "torch-npu" in asked.lock.pins
-    tool = ask_npu_smi(asked) if on_npu or system or asked.lock.driver else None
-    if on_npu or "hdk" in system or asked.lock.driver:
-        yield check_hdk(asked, tool)
-    if "soc" in system:
-        yield check_soc(asked, tool)
+    yield from system
     records, broken = read_records(asked, found)
     collisions, excused = check_collisions(asked, found, records)
     colliding = {finding.values["other"] for finding in collisions.findings}
@@ -113,8 +100,20 @@ def checks(asked: Asked) -> Iterator[Group]:
     yield check_requirements(asked)
     if asked.lock.imports:
         yield check_imports(asked, found, paths, on_npu=has_npu(tool))
-    if on_npu:
+    if "torch-npu" in asked.lock.pins:
         yield check_npu(asked, tool)
+
+
+def check_system(asked: Asked, tool: NpuTool | None) -> Iterator[Group]:
+    """What `--skip-system-checks` is about: the machine, then CANN, driver and SoC where the lock asks for them."""
+    system = asked.lock.system
+    yield check_machine(asked)
+    if "cann" in system:
+        yield check_cann(asked)
+    if "torch-npu" in asked.lock.pins or "hdk" in system or asked.lock.driver:
+        yield check_hdk(asked, tool)
+    if "soc" in system:
+        yield check_soc(asked, tool)
 
 
 def _become(python: str, file: str, arguments: Sequence[str]) -> int:
@@ -144,12 +143,8 @@ def _arguments(arguments: Sequence[str], languages: Sequence[str]) -> argparse.N
     )
     parser.add_argument("--python", metavar="PATH", help="the environment's Python (default: the one that runs this)")
     parser.add_argument("--full", action="store_true", help="compare the content of every file, not just of a sample")
-    parser.add_argument("--soc", action="store_true", help="print this machine's SoC, if it is known, and nothing else")
     parser.add_argument(
-        "--cann", action="store_true", help="print the active CANN and what is wrong with it, a line each, nothing else"
-    )
-    parser.add_argument(
-        "--hdk", action="store_true", help="print what is wrong with the driver, a line each, and nothing else"
+        "--machine", action="store_true", help="print what is wrong with the machine, CANN, driver and SoC, a line each"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--lang", choices=languages, help="the language (default: by locale)")

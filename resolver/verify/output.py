@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import unicodedata
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -55,20 +56,22 @@ class Report:
         """The line of a group that was checked."""
         told = self._told(group)
         self._groups.append(told)
-        codes = [finding.code for finding in group.findings]
-        counted = [f"{code} ({codes.count(code)})" if codes.count(code) > 1 else code for code in dict.fromkeys(codes)]
-        note = ", ".join(counted) or self._fill(f"note-{group.note or group.name}", group.values)
+        codes = Counter(finding.code for finding in group.findings)
+        counted = [f"{code} ({count})" if count > 1 else code for code, count in codes.items()]
+        note = ", ".join(counted) or self._note(group)
         state = self._texts[f"state-{told['state']}"]
         self._say("  " + "  ".join([_padded(self._texts[f"group-{group.name}"], 13), _padded(state, 7), note]).rstrip())
         self.is_hopeless = any(row["code"] in _ENDS and row["state"] == "wrong" for row in told["findings"])
 
     def for_install(self, group: Group) -> str:
-        """A line for each finding: its state, what differs and why, and what mends it, between tabs."""
-        rows = []
-        for row in self._told(group)["findings"]:
-            cells = (row["state"], self._fill("label-because", row), row["mend"])
-            rows.append("\t".join(map(printable, cells)) + "\n")
-        return "".join(rows)
+        """A line for each finding, for install.sh: its state, what differs and why, and what mends it, between tabs.
+
+        Of a group that is fine there is one line.
+        """
+        rows = [(row["state"], self._fill("label-because", row), row["mend"]) for row in self._told(group)["findings"]]
+        fine = {"what": self._texts[f"group-{group.name}"], "why": self._note(group)}
+        rows = rows or [("ok", self._fill("label-because", fine), "")]
+        return "".join("\t".join(map(printable, cells)) + "\n" for cells in rows)
 
     def end(self) -> int:
         """Everything that differs, and the exit status."""
@@ -119,6 +122,10 @@ class Report:
         states = {row["state"] for row in rows}
         state = "wrong" if "wrong" in states else "warning" if states else "ok"
         return {"name": group.name, "state": state, "values": dict(group.values), "findings": rows}
+
+    def _note(self, group: Group) -> str:
+        """What is told of a group that is fine."""
+        return self._fill(f"note-{group.note or group.name}", group.values)
 
     def _fill(self, code: str, values: Mapping[str, Any]) -> str:
         """The text of a code; there is none for what a command says alone, and for a note of nothing."""
