@@ -36,7 +36,7 @@ _HEADER = """\
 
 def pylock(lock: Lock, files: Mapping[str, File]) -> str:
     """The text of pylock.toml; `files` has the address of each file by its name."""
-    line = ".".join(lock.target.python.split(".")[:2])
+    line = lock.target.python_line
     machine = lock.target.platform.partition("-")[2]
     marker = (
         f"sys_platform == 'linux' and platform_machine == '{machine}' "

@@ -66,8 +66,3 @@ def wrapped(text: str, first: str, rest: str, columns: int = COLUMNS) -> list[st
         else:
             line += word
     return [*lines, line.rstrip()] if line.strip() else lines
-
-
-def count(number: int, noun: str) -> str:
-    """`1 wheel`, `2 wheels`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -35,11 +35,9 @@ def stage_files(lock: Lock) -> dict[str, str]:
     return files
 
 
-def _files(lock: Lock, number: int, stage: LockedStage) -> list[tuple[str, list[LockedPin], list[str]]]:
+def _files(lock: Lock, number: int, stage: LockedStage) -> Iterator[tuple[str, list[LockedPin], list[str]]]:
     """The files of a stage: path, pins and comments of each."""
-    path = f"{STAGES}/{number}.txt"
-    pins = lock.pins_of(stage)
-    return list(files_by_index(lock, path, pins)) if pins[0].git is None else [(path, list(pins), [])]
+    return files_by_index(lock, f"{STAGES}/{number}.txt", lock.pins_of(stage))
 
 
 def _source_lines(pin: LockedPin, git: LockedGit) -> list[str]:
@@ -65,7 +63,7 @@ def script(lock: Lock) -> str:
             lock=lock,
             stages=stages,
             total=len(stages),
-            python_line=".".join(lock.target.python.split(".")[:2]),
+            python_line=lock.target.python_line,
             cann="cann" in lock.target.system,
             by_path=[pin.name for pin in lock.pin if pin.label],
             git=any(pin.git is not None for pin in lock.pin),
@@ -105,10 +103,9 @@ def _external(lock: Lock) -> Iterator[Mapping[str, object]]:
         for path, pins, _ in _files(lock, number, stage)
         for pin in pins
     }
-    python = ".".join(lock.target.python.split(".")[:2])
     for need, names in lock.external().items():
         lacking = message("machine.lacking", names=names, what=message(f"machine.{need}"))
-        told = (lacking, message(f"machine.{need}-hint", python=python))
+        told = (lacking, message(f"machine.{need}-hint", python=lock.target.python_line))
         yield {
             "need": need,
             "files": list(dict.fromkeys(paths[name] for name in names)),

@@ -1,6 +1,6 @@
 """The templates of shell scripts and of the Containerfile. What they are given is one word unless a filter marks it.
 
-(The page of a conflict has its own way to be safe: see `report/html`.)
+(The page of a conflict has its own way to be safe: see `report/markup`.)
 
 A word (`finalize`) does nothing between double quotes, in a comment or in a here-document either, so a template without
 a filter is safe, if not always beautiful. Only between single quotes no value may be; a test looks for that.

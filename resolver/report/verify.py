@@ -76,7 +76,7 @@ def verify(lock: Lock) -> str:
         stack=_quiet(lock.stack),
         target=_quiet(lock.target.name),
         summary=_quiet(lock.summary),
-        python=".".join(lock.target.python.split(".")[:2]),
+        python=lock.target.python_line,
         imports=imports,
     )
     return head + body + _FOOT.format(lock=_told(lock))
