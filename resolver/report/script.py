@@ -35,9 +35,9 @@ def stage_files(lock: Lock) -> dict[str, str]:
     return files
 
 
-def _files(lock: Lock, number: int, stage: LockedStage) -> Iterator[tuple[str, list[LockedPin], list[str]]]:
+def _files(lock: Lock, number: int, stage: LockedStage) -> list[tuple[str, list[LockedPin], list[str]]]:
     """The files of a stage: path, pins and comments of each."""
-    return files_by_index(lock, f"{STAGES}/{number}.txt", lock.pins_of(stage))
+    return list(files_by_index(lock, f"{STAGES}/{number}.txt", lock.pins_of(stage)))
 
 
 def _source_lines(pin: LockedPin, git: LockedGit) -> list[str]:

@@ -66,9 +66,14 @@ class Report:
     def for_install(self, group: Group) -> str:
         """A line for each finding, for install.sh: its state, what differs and why, and what mends it, between tabs.
 
-        Of a group that is fine there is one line.
+        What is fine has one, too, and so has a SoC that is unknown, as where an image is built.
         """
-        rows = [(row["state"], self._fill("label-because", row), row["mend"]) for row in self._told(group)["findings"]]
+        rows = [
+            ("ok", row["what"], "")
+            if row["code"] in ("soc-unknown", "soc-unnamed")
+            else (row["state"], self._fill("label-because", row), row["mend"])
+            for row in self._told(group)["findings"]
+        ]
         fine = {"what": self._texts[f"group-{group.name}"], "why": self._note(group)}
         rows = rows or [("ok", self._fill("label-because", fine), "")]
         return "".join("\t".join(map(printable, cells)) + "\n" for cells in rows)
