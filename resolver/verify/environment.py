@@ -31,62 +31,48 @@ from resolver.verify.findings import (
 def check_machine(asked: Asked) -> Group:
     """Whether the lock's compiled files can run here at all."""
     system, _, machine = asked.lock.platform.partition("-")
-    found = {"system": platform.system(), "machine": platform.machine(), "glibc": glibc_version() or "-"}
+    library, glibc = platform.libc_ver()
+    glibc = glibc if library == "glibc" else "-"
     findings: list[Finding] = []
-    if found["system"].lower() != system:
-        findings.append(Finding("system-differs", {"found": found["system"]}))
-    if found["machine"] != machine:
-        findings.append(Finding("processor-differs", {"found": found["machine"], "wanted": machine}))
-    glibc = {"found": found["glibc"], "wanted": asked.lock.glibc}
-    if found["glibc"] == "-":
-        findings.append(Finding("glibc-missing", glibc))
-    elif _numbers(found["glibc"]) < _numbers(asked.lock.glibc):
-        findings.append(Finding("glibc-old", glibc))
-    return Group("machine", findings, found)
+    if platform.system().lower() != system:
+        findings.append(Finding("system-differs", {"found": platform.system()}))
+    if platform.machine() != machine:
+        findings.append(Finding("processor-differs", {"found": platform.machine(), "wanted": machine}))
+    if glibc == "-" or _numbers(glibc) < _numbers(asked.lock.glibc):
+        code = "glibc-missing" if glibc == "-" else "glibc-old"
+        findings.append(Finding(code, {"found": glibc, "wanted": asked.lock.glibc}))
+    values = {"system": platform.system(), "machine": platform.machine(), "glibc": glibc}
+    return Group("machine", findings, values)
 
 
 def check_python(asked: Asked, found: Mapping[str, Installed]) -> Group:
     """Whether this interpreter takes the lock's wheels, and is the lock's environment, and one of its own."""
-    line = asked.line
-    values = {"found": platform.python_version(), "wanted": line, "python": sys.executable, "fresh": asked.fresh}
-    findings: list[Finding] = []
+    values = {"found": platform.python_version(), "wanted": asked.line, "python": sys.executable}
     kind = platform.python_implementation()
     if kind == "CPython" and sysconfig.get_config_var("Py_GIL_DISABLED"):
         kind = "free-threaded CPython"
+    there = sum(name in found for name in asked.lock.pins)
+    gone = len(asked.lock.pins) - there
     if kind != "CPython":
-        findings.append(Finding("python-differs", {**values, "found": f"{values['found']} ({kind})"}))
-    elif ".".join(map(str, sys.version_info[:2])) != line:
-        findings.append(Finding("python-differs", values))
-    findings += () if findings else check_environment(asked, found)
-    if not findings and is_shared():
-        findings.append(Finding("python-shared", values))
+        findings = [Finding("python-differs", {**values, "found": f"{values['found']} ({kind})"})]
+    elif ".".join(platform.python_version_tuple()[:2]) != asked.line:
+        findings = [Finding("python-differs", values)]
+    elif gone >= max(_MANY, there):  # all other findings would follow from that
+        strange = is_shared() or extra_distributions(asked, found)
+        told = {"found": str(there), "count": str(len(asked.lock.pins)), "python": sys.executable}
+        findings = [Finding("environment-other", {**told, "install": asked.fresh if strange else asked.install})]
+    else:
+        findings = [Finding("python-shared", values)] if is_shared() else []
     return Group("python", findings, values)
-
-
-def glibc_version() -> str:
-    """`2.36`, or nothing where the C library is another one."""
-    try:
-        name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
-    except (ValueError, OSError, AttributeError):
-        return ""
-    return version if name == "glibc" else ""
 
 
 def _numbers(version: str) -> list[int]:
     return [int(part) for part in version.split(".") if part.isdigit()]
 
 
-_VERSION = re.compile(
-    r"""
-    v? (?: (?P<epoch>\d+) ! )? (?P<release> \d+ (?: \.\d+ )* )
-    (?: [-_.]? (?P<pre> alpha|beta|preview|pre|rc|a|b|c ) [-_.]? (?P<pre_number>\d*) )?
-    (?: -(?P<implied>\d+) | [-_.]? (?P<post> post|rev|r ) [-_.]? (?P<post_number>\d*) )?
-    (?: [-_.]? (?P<dev>dev) [-_.]? (?P<dev_number>\d*) )?
-    (?: \+ (?P<local> [a-z0-9]+ (?: [-_.][a-z0-9]+ )* ) )?
-    """,
-    re.VERBOSE | re.IGNORECASE | re.ASCII,
-)
-_SPELLINGS = {"alpha": "a", "beta": "b", "c": "rc", "pre": "rc", "preview": "rc"}
+# A suffix of a version in any spelling, and how PEP 440 writes it
+_SUFFIX = re.compile(r"[-_.]?(alpha|beta|preview|pre|rc|a|b|c|post|rev|r|dev)[-_.]?(\d*)|-(\d+)")
+_SPELLINGS = {"alpha": "a", "beta": "b", "c": "rc", "pre": "rc", "preview": "rc", "rev": "post", "r": "post"}
 
 
 def canonical_name(name: str) -> str:
@@ -96,24 +82,20 @@ def canonical_name(name: str) -> str:
 
 def same_version(one: str, other: str) -> bool:
     """Whether two texts spell one version (PEP 440): `1.0` is `1.0.0`, `2024.01.05` is `2024.1.5`."""
-    return one == other or _version_key(one) == _version_key(other)
+    return one == other or _canonical_version(one) == _canonical_version(other)
 
 
-def _version_key(text: str) -> object:
-    """What all spellings of a version have in common; the text of what is no version."""
-    match = _VERSION.fullmatch(text.strip())
-    if match is None:
-        return text
-    epoch, release = int(match["epoch"] or 0), re.sub(r"(\.0+)+$", "", match["release"]).split(".")
-    pre = (match["pre"] or "").lower()
-    post = int(match["implied"] or match["post_number"] or 0) if match["implied"] or match["post"] else None
-    dev = int(match["dev_number"] or 0) if match["dev"] else None
-    local = re.split("[-_.]", (match["local"] or "").lower())
-    parts = [[int(part) if part.isdigit() else part for part in several] for several in (release, local)]
-    return epoch, parts, _SPELLINGS.get(pre, pre), int(match["pre_number"] or 0), post, dev
+def _canonical_version(text: str) -> tuple[str, ...]:
+    """What all spellings of a version have in common: the release, each suffix, and the local part."""
+    plain = re.sub(r"(?<![0-9a-z])0+(?=\d)", "", text.strip().lower())
+    public, _, local = plain.partition("+")
 
+    def canonical(suffix: re.Match[str]) -> str:
+        kind = suffix[1] or "post"
+        return f" {_SPELLINGS.get(kind, kind)}{int(suffix[2] or suffix[3] or 0)}"
 
-_HEADER = re.compile(rb"^(Name|Version)[ \t]*:[ \t]*([^\r\n]*?)[ \t]*\r?$", re.MULTILINE)
+    release, *suffixes = _SUFFIX.sub(canonical, re.sub("^v?(0!)?", "", public)).split(" ")
+    return re.sub(r"(\.0+)+$", "", release), *suffixes, re.sub("[-_]", ".", local)
 
 
 class Installed(NamedTuple):
@@ -236,17 +218,6 @@ def check_distributions(
 def extra_distributions(asked: Asked, found: Iterable[str]) -> list[str]:
     """What the lock does not have, and no environment is made with."""
     return sorted(set(found) - set(asked.lock.pins) - set(_TOOLS) - set(asked.lock.absent))
-
-
-def check_environment(asked: Asked, found: Mapping[str, Installed]) -> tuple[Finding, ...]:
-    """Whether this is the lock's environment at all: where most of it is not there, all else would follow from that."""
-    there = [name for name in asked.lock.pins if name in found]
-    gone = len(asked.lock.pins) - len(there)
-    if gone < _MANY or gone < len(there):
-        return ()
-    strange = is_shared() or bool(extra_distributions(asked, found))
-    values = {"python": sys.executable, "found": str(len(there)), "count": str(len(asked.lock.pins))}
-    return (Finding("environment-other", {**values, "install": asked.fresh if strange else asked.install}),)
 
 
 def _one(pin: LockedDistribution, there: Installed) -> Iterator[Finding]:
