@@ -14,7 +14,7 @@ from resolver.lock.bundle import Served
 from resolver.model.lock import Lock, LockedExport, LockedFact, LockedGit, LockedPin, LockedStage, bundle_name
 from resolver.model.message import message
 from resolver.model.repository import container
-from resolver.report.requirements import STAGES, build_file, files_by_index, pin_lines, stage_title
+from resolver.report.requirements import STAGES, environments, files_by_index, pin_lines, stage_title
 from resolver.report.sanitize import one_line
 from resolver.report.template import Raw, environment
 
@@ -86,8 +86,8 @@ def bundle_script(locks: Sequence[Served]) -> dict[str, str]:
 def _elsewhere(lock: Lock) -> Iterator[Mapping[str, object]]:
     """The indexes other than pip's own, with the files whose pins come from them."""
     groups = [group for number, stage in enumerate(lock.stage, 1) for group in _files(lock, number, stage)]
-    for tools in lock.environments():
-        groups += files_by_index(lock, build_file(lock, tools[0].builds), tools)
+    for file, tools in environments(lock):
+        groups += files_by_index(lock, file, tools)
     option = "--index-url" if all(index.url for index in lock.index) else "--extra-index-url"
     for index in lock.index:
         files = [path for path, pins, _ in groups if pins[0].index == index.name]
@@ -169,9 +169,10 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
 
 def _build_files(lock: Lock, stage: LockedStage) -> list[str]:
     """The requirements files of the tools that build a stage's source archives."""
-    path = build_file(lock, stage.pins)
-    tools = next((pins for pins in lock.environments() if build_file(lock, pins[0].builds) == path), ())
-    return [own for own, _, _ in files_by_index(lock, path, tools)]
+    for file, tools in environments(lock):
+        if not tools[0].builds or set(stage.pins) <= set(tools[0].builds):
+            return [path for path, _, _ in files_by_index(lock, file, tools)]
+    return []
 
 
 def activation(lock: Lock) -> str:

@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from resolver.errors import shown
 from resolver.model.text import Language
-from resolver.report.document import Code, Details, Document, Heading, Item, Items, Line, Paragraph, Table, plain, told
+from resolver.report.document import Document, Heading, Item, Items, Line, Paragraph, plain, told
 from resolver.report.sanitize import one_line, padded, width, wrapped
 
 WIDTH = 110
@@ -31,8 +31,8 @@ def terminal_text(document: Document, language: Language, columns: int = WIDTH) 
                 lines += [line for spans in block.lines for line in _paragraph(spans, columns, "", "")]
             case Items():
                 lines += _items(block, columns, indent)
-            case Code() | Details() | Table():
-                pass
+            case _:
+                pass  # code, tables and details are left out
         indent = "      " if isinstance(block, Paragraph) and block.result else "  "
     return "\n".join(lines) + "\n"
 
