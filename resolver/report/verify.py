@@ -160,8 +160,6 @@ def _driver(row: LockedDriver, lock: Lock) -> dict[str, Any]:
             [[clause.operator, _value(clause)] for clause in clauses] for need in needs for clauses in need.alternatives
         ],
         "binding": row.binding,
-        "strength": str(fact.strength) if fact is not None else "stack",
-        "source": fact.source if fact is not None else row.fact,
         "reason": {language: translate(reason, language) for language in LANGUAGES},
     }
 

@@ -151,20 +151,27 @@ class NpuTool(NamedTuple):
     chip: str = ""
     npus: int = 0
 
+    @property
+    def has_npu(self) -> bool:
+        """Whether this machine, or the container, has an NPU: by npu-smi or by its devices."""
+        return self.npus > 0 or bool(glob.glob("/dev/davinci[0-9]*"))
 
-def ask_npu_smi(asked: Asked) -> NpuTool | None:
-    """The answers of npu-smi; None where there is none that answers."""
+
+def ask_npu_smi(asked: Asked) -> NpuTool:
+    """The answers of npu-smi, if there is one."""
     folders = [*asked.environ.get("PATH", "").split(os.pathsep), "/usr/local/bin", "/usr/local/sbin"]
     tool = shutil.which("npu-smi", path=os.pathsep.join(filter(os.path.isabs, folders)))  # none of the current folder
-    chips = _info(asked, tool, "-m") if tool else None
-    if tool is None or chips is None:
-        return None
-    rows = re.findall(r"^\s*(\d+)\s+(\d+)\s+(\d+)\s+\S", chips, re.MULTILINE)
+
+    def told(*arguments: str) -> str:
+        ran = run_program([tool or "", "info", *arguments], asked.environ)
+        return ran.output if ran.status == 0 else ""
+
+    rows = re.findall(r"^\s*(\d+)\s+(\d+)\s+\d+\s+\S", told("-m"), re.MULTILINE)
     if not rows:
         return NpuTool()
-    card, chip = rows[0][:2]
-    board = assignments(_info(asked, tool, "-t", "board", "-i", card) or "")
-    about = assignments(_info(asked, tool, "-t", "board", "-i", card, "-c", chip) or "")
+    card, chip = rows[0]
+    board = assignments(told("-t", "board", "-i", card))
+    about = assignments(told("-t", "board", "-i", card, "-c", chip))
     name, npu = about.get("chip name", ""), about.get("npu name", "")
     if npu and npu.upper() != "NA":
         name = f"{name}_{npu}"
@@ -173,68 +180,53 @@ def ask_npu_smi(asked: Asked) -> NpuTool | None:
     return NpuTool(board.get("software version", ""), name, len(rows))
 
 
-def _info(asked: Asked, tool: str, *arguments: str) -> str | None:
-    ran = run_program([tool, "info", *arguments], asked.environ)
-    return ran.output if ran.status == 0 else None
-
-
-def has_npu(tool: NpuTool | None) -> bool:
-    """Whether this machine, or the container, has an NPU: by npu-smi or by its devices."""
-    return bool(tool and tool.npus) or bool(glob.glob("/dev/davinci[0-9]*"))
-
-
 def soc_family(name: str) -> str:
     """`A2` for Ascend910B4, `A3` for Ascend910_9392; nothing for a name that is not known."""
     return next((family for family, form in _FAMILIES if re.search(form, name, re.IGNORECASE)), "")
 
 
-def check_soc(asked: Asked, tool: NpuTool | None) -> Group:
+def check_soc(asked: Asked, tool: NpuTool) -> Group:
     """Whether the chips are of the family that the lock's binaries and CANN's operators are for."""
-    wanted = asked.lock.system["soc"]
-    chip = tool.chip if tool else ""
-    family = soc_family(chip)
-    values = {"wanted": wanted, "found": family, "chip": chip or "-"}
+    wanted, family = asked.lock.system["soc"], soc_family(tool.chip)
+    values = {"wanted": wanted, "found": family, "chip": tool.chip or "-"}
     if family.upper() == wanted.upper():
         return Group("soc", [], values)
-    return Group(
-        "soc", [Finding("soc-differs" if family else "soc-unnamed" if chip else "soc-unknown", values)], values
-    )
+    code = "soc-differs" if family else "soc-unnamed" if tool.chip else "soc-unknown"
+    return Group("soc", [Finding(code, values)], values)
 
 
-def check_npu(asked: Asked, tool: NpuTool | None) -> Group:
+def check_npu(asked: Asked, tool: NpuTool) -> Group:
     """Whether torch_npu computes two and two on the first NPU."""
     values = {"count": "0", "name": "-"}
-    if not has_npu(tool):
+    if not tool.has_npu:
         return Group("npu", [Finding("npu-absent", values)], values)
-    run = run_python(asked, _TENSOR)
-    row = next((row for row in run.rows if "sum" in row), None)
-    if row is None:
+    rows, error = run_python(asked, _TENSOR)
+    if not rows:
         code = "import torch, torch_npu; print(torch.ones(2, 2).npu())"
-        told = {"error": run.error, "command": shown_command(asked, code)}
-        return Group("npu", [Finding("npu-failed", told)], values)
+        return Group("npu", [Finding("npu-failed", {"error": error, "command": shown_command(asked, code)})], values)
+    (row,) = rows
     values = {"count": str(row["count"]), "name": str(row["name"])}
     findings = [] if row["sum"] == 8.0 else [Finding("npu-wrong", {"found": str(row["sum"])})]
     wanted, family = asked.lock.system.get("soc", ""), soc_family(values["name"])
-    if wanted and family and family.upper() != wanted.upper() and not (tool and soc_family(tool.chip)):
+    if wanted and family and family.upper() != wanted.upper() and not soc_family(tool.chip):
         findings.append(Finding("soc-differs", {"wanted": wanted, "found": family, "chip": values["name"]}))
     return Group("npu", findings, values)
 
 
-def check_hdk(asked: Asked, tool: NpuTool | None) -> Group:
+def check_hdk(asked: Asked, tool: NpuTool) -> Group:
     """Whether the driver is no older than the target's, and meets what else the lock asks of it."""
     wanted = asked.lock.system.get("hdk", "")
     needs = asked.lock.driver
     path = f"{asked.ascend}/driver/version.info"
-    running = tool.driver if tool else ""
     told = ", ".join([*([f"hdk >= {wanted}"] if wanted else []), *(f"{need.by}: {need.wanted}" for need in needs)])
-    values = {"wanted": wanted, "found": "", "path": path, "running": running, "asked": told}
+    values = {"wanted": wanted, "found": "", "path": path, "running": tool.driver, "asked": told}
     try:
         text = read_text(path)
         if text is not None:
             rows = assignments(text)
             values["found"] = rows.get("version") or rows.get("package_version") or ""
-        elif running:
-            values["found"], values["path"] = running, "npu-smi"
+        elif tool.driver:
+            values["found"], values["path"] = tool.driver, "npu-smi"
         else:
             missing = [Finding("hdk-missing", values)] if wanted else []
             return Group("hdk", missing, values, "hdk-unseen" if needs else "hdk-none")
@@ -247,11 +239,10 @@ def check_hdk(asked: Asked, tool: NpuTool | None) -> Group:
         findings.append(Finding("hdk-old", values))
     for need in sorted(needs, key=lambda need: not need.binding):  # what must be met first
         if not any(all(_holds(version, sign, text) for sign, text in clauses) for clauses in need.ranges):
-            unmet = {"by": need.by, "asked": need.wanted, "strength": need.strength, "source": need.source}
-            unmet = {**values, **unmet, "reason": need.reason[asked.language]}
+            unmet = {**values, "by": need.by, "asked": need.wanted, "reason": need.reason[asked.language]}
             findings.append(Finding("hdk-refused" if need.binding else "hdk-unmet", unmet))
     try:
-        if running and not _parsed(running, "npu-smi").same_release(version):
+        if tool.driver and not _parsed(tool.driver, "npu-smi").same_release(version):
             findings.append(Finding("hdk-not-running", values))
     except UnreadableError:
         pass  # a form that only npu-smi uses; the file is what counts

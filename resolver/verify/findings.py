@@ -43,8 +43,6 @@ class DriverNeed(NamedTuple):
     wanted: str
     ranges: Sequence[Sequence[Sequence[str]]]
     binding: bool
-    strength: str
-    source: str
     reason: Mapping[str, str]
 
 
@@ -159,17 +157,11 @@ def some(items: Sequence[str], most: int = 3) -> dict[str, str]:
 
 
 class UnreadableError(Exception):
-    """A file that is there and cannot be read, or says nothing that makes sense."""
+    """A file that is there and cannot be read, or says nothing that makes sense; `values` name it in a finding."""
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(path, why)
-        self.path = path
-        self.why = why
-
-    @property
-    def values(self) -> dict[str, str]:
-        """As a finding names it."""
-        return {"path": self.path, "why": self.why}
+        self.values = {"path": path, "why": why}
 
 
 def read_text(path: str, errors: str = "strict") -> str | None:

@@ -17,7 +17,7 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from resolver.verify.environment import Installed
 from resolver.verify.findings import Asked, Finding, Group, run_program
@@ -41,7 +41,6 @@ def tell(row):
 _IMPORT = """
 import importlib
 for name in json.loads(sys.argv[1]):
-    tell({"begin": name})
     try:
         module = importlib.import_module(name)
         path = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", [])), None)
@@ -52,15 +51,8 @@ for name in json.loads(sys.argv[1]):
 """
 
 
-class ImportRun(NamedTuple):
-    """What a child process told, and how it ended where it did not end well."""
-
-    rows: list[dict[str, Any]]
-    error: str
-
-
-def run_python(asked: Asked, code: str, *arguments: str) -> ImportRun:
-    """Run code in the environment with the lock's variables; what it `tell`s are the rows."""
+def run_python(asked: Asked, code: str, *arguments: str) -> tuple[list[dict[str, Any]], str]:
+    """Run code in the environment with the lock's variables: the rows that it `tell`s, and how it ended."""
     environ = {**asked.environ, **asked.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
     ran = run_program([sys.executable, "-c", _TELL + code, *arguments], environ, _SECONDS_OF_IMPORTS)
     rows = []
@@ -69,7 +61,7 @@ def run_python(asked: Asked, code: str, *arguments: str) -> ImportRun:
             rows.append(dict(json.loads(line)))
         except (ValueError, TypeError):
             continue  # the process died while it wrote
-    return ImportRun(rows, ran.ending)
+    return rows, ran.ending
 
 
 def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[str], *, on_npu: bool) -> Group:
@@ -83,13 +75,13 @@ def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[
     left = list(asked.lock.imports)
     findings: list[Finding] = []
     while left:
-        run = run_python(asked, _IMPORT, json.dumps(left))
-        ended: dict[str, dict[str, Any]] = {row["name"]: row for row in run.rows if "name" in row}
+        rows, ending = run_python(asked, _IMPORT, json.dumps(left))
+        ended = {row["name"]: row for row in rows}
         for name in left:
             values = {"name": name, "command": shown_command(asked, f"import {name}")}
             row = ended.get(name)
             if row is None:
-                findings.append(Finding("import-died", {**values, "error": run.error}))
+                findings.append(Finding("import-died", {**values, "error": ending}))
                 break
             if "error" in row:
                 findings.append(_failure(asked, values, str(row["error"]).partition("\n")[0], on_npu=on_npu))

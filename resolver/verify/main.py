@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import Collection, Iterator, Sequence
 
-from resolver.verify.ascend import NpuTool, ask_npu_smi, check_cann, check_hdk, check_npu, check_soc, has_npu
+from resolver.verify.ascend import NpuTool, ask_npu_smi, check_cann, check_hdk, check_npu, check_soc
 from resolver.verify.environment import (
     check_distributions,
     check_machine,
@@ -99,12 +99,12 @@ def checks(asked: Asked) -> Iterator[Group]:
     yield collisions
     yield check_requirements(asked)
     if asked.lock.imports:
-        yield check_imports(asked, found, paths, on_npu=has_npu(tool))
+        yield check_imports(asked, found, paths, on_npu=tool.has_npu)
     if "torch-npu" in asked.lock.pins:
         yield check_npu(asked, tool)
 
 
-def check_system(asked: Asked, tool: NpuTool | None) -> Iterator[Group]:
+def check_system(asked: Asked, tool: NpuTool) -> Iterator[Group]:
     """What `--skip-system-checks` is about: the machine, then CANN, driver and SoC where the lock asks for them."""
     system = asked.lock.system
     yield check_machine(asked)

@@ -79,7 +79,7 @@ class Installation:
         return self.said(check_cann(self.asked))
 
     def hdk(self, running: str = "") -> list[str]:
-        return self.said(check_hdk(self.asked, NpuTool(running, "", 1) if running else None))
+        return self.said(check_hdk(self.asked, NpuTool(running, "", 1) if running else NpuTool()))
 
 
 @pytest.fixture
@@ -261,8 +261,6 @@ NEED = DriverNeed(
     "hdk >= 25.2.0",
     (((">=", "25.2.0"),),),
     binding=False,
-    strength="vendor",
-    source="notes of 8.5.0",
     reason={"en": "the notes say so (vendor: notes of 8.5.0)", "zh": "版本说明如此（厂商：notes of 8.5.0）"},
 )
 ASKED = "CANN 8.5.0: hdk >= 25.2.0"
@@ -326,7 +324,7 @@ def test_where_no_driver_is_found_nothing_is_judged(asking: Installation) -> Non
 # --- the SoC
 
 
-def npu_smi(there: Installation, script: str) -> NpuTool | None:
+def npu_smi(there: Installation, script: str) -> NpuTool:
     there.write("npu-smi", script)
     (there.root / "npu-smi").chmod(0o755)
     return ask_npu_smi(there.asked)
@@ -335,9 +333,9 @@ def npu_smi(there: Installation, script: str) -> NpuTool | None:
 @pytest.mark.parametrize(
     ("script", "expected"),
     [
-        ("#!/bin/bash\nexit 1\n", None),
+        ("#!/bin/bash\nexit 1\n", NpuTool()),
         ("#!/bin/bash\nprintf '\\xff\\xfe'\n", NpuTool()),
-        ("no program", None),
+        ("no program", NpuTool()),
         ("#!/bin/bash\n[ \"$*\" = 'info -m' ] && echo '  0  0  0  Ascend 910B4'\n", NpuTool("", "", 1)),
     ],
 )
