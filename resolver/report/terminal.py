@@ -42,14 +42,12 @@ def wrap(text: str, columns: int) -> list[str]:
     return wrapped(shown(one_line(text)), "", "", columns) or [""]
 
 
-def paragraph(text: str, columns: int, indent: str, hanging: str | None = None) -> Iterator[str]:
+def paragraph(text: str, columns: int, indent: str, hanging: str | None = None) -> list[str]:
     """The text wrapped, the first line indented by `indent` and the others by `hanging` (None: the same)."""
-    rest = indent if hanging is None else hanging
-    for number, line in enumerate(wrap(text, columns - max(width(indent), width(rest)))):
-        yield f"{rest if number else indent}{line}"
+    return wrapped(shown(one_line(text)), indent, indent if hanging is None else hanging, columns) or [indent]
 
 
-def _paragraph(spans: Line, columns: int, indent: str, hanging: str) -> Iterator[str]:
+def _paragraph(spans: Line, columns: int, indent: str, hanging: str) -> list[str]:
     return paragraph(plain(spans), columns, indent, hanging)
 
 
