@@ -30,7 +30,6 @@ MODULES = (
     "verify/imports",
     "verify/ascend",
     "verify/record",
-    "verify/output",
     "verify/main",
 )
 

@@ -13,7 +13,7 @@ from resolver.report.verify import texts
 from resolver.verify.ascend import NpuTool, ask_npu_smi, check_cann, check_hdk, check_soc, soc_family
 from resolver.verify.environment import check_machine
 from resolver.verify.findings import Asked, DriverNeed, Group, LockedStack
-from resolver.verify.output import Report
+from resolver.verify.main import Report
 
 MACHINE = platform.machine()
 NO_VERSION = "is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2"

@@ -18,7 +18,7 @@ from resolver.model.system import SystemVersion
 from resolver.report.verify import MODULES, texts, verify
 from resolver.verify.environment import canonical_name, same_version
 from resolver.verify.findings import LockedStack
-from resolver.verify.output import WARNINGS
+from resolver.verify.main import WARNINGS
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 
