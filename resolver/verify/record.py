@@ -1,8 +1,6 @@
 """RECORD: every file that an installer put there, with hash and size, against what is on disk now.
 
-Without `--full` every file must be there in its size, and the content is
-compared of all files of small distributions and of some Python files of
-others: the same ones on every run, by the hash of their paths.
+Every file must be there in its size. Contents are compared of all files with `--full`, else of a sample.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ _CHUNK = 1 << 20
 
 
 class RecordRow(NamedTuple):
-    """A file of a distribution. `digest` is as in RECORD, `sha256=…`; a size of -1 is not told."""
+    """A file of a distribution. `digest` is `sha256=…` as in RECORD, without padding; a size of -1 is not told."""
 
     path: str
     digest: str
@@ -65,7 +63,9 @@ def _read_record(one: Installed) -> list[RecordRow] | None:
     try:
         for name, digest, size in reader:
             if not name.endswith(".pyc"):  # Python writes these anew as it likes
-                rows.append(RecordRow(os.path.normpath(os.path.join(one.root, name)), digest, int(size or -1)))
+                rows.append(
+                    RecordRow(os.path.normpath(os.path.join(one.root, name)), digest.rstrip("="), int(size or -1))
+                )
     except csv.Error as error:
         raise UnreadableError(path, str(error)) from None
     except ValueError:
@@ -73,17 +73,6 @@ def _read_record(one: Installed) -> list[RecordRow] | None:
     if not any(row.path == path for row in rows):
         raise UnreadableError(path, "it has no row for itself, so it is truncated")
     return rows
-
-
-def file_digest(path: str, kind: str) -> str:
-    """The hash of a file as RECORD writes it, `sha256=…` without padding. OSError where it cannot be read."""
-    digest = hashlib.new(kind)
-    with open(path, "rb") as handle:
-        chunk = handle.read(_CHUNK)
-        while chunk:
-            digest.update(chunk)
-            chunk = handle.read(_CHUNK)
-    return f"{kind}={base64.urlsafe_b64encode(digest.digest()).rstrip(b'=').decode()}"
 
 
 def check_files(
@@ -106,38 +95,47 @@ def check_files(
         if name in broken:
             findings.append(broken[name])
         rows = [row for row in records.get(name, ()) if (name, row.path) not in excused]
-        contents, wrong = _compare(rows, full=asked.full)
+        sample = {row.path for row in (rows if asked.full else _sample(rows)) if row.digest}
+        wrong: dict[str, list[str]] = {"file-missing": [], "file-changed": [], "file-unreadable": [], "": []}
+        for row in rows:
+            wrong[_wrong(row, compare=row.path in sample)].append(row.path)
         files += len(rows)
-        compared += contents
+        compared += len(sample)
         for code, paths in wrong.items():
-            if paths:
+            if code and paths:
                 shown = [os.path.relpath(path, one.root) for path in paths]
                 findings.append(Finding(code, {"name": name, "version": one.version, **some(shown)}))
     values = {"files": str(files), "compared": str(compared), "kept": ", ".join(kept)}
     return Group("files", findings, values, "files-kept" if kept else "")
 
 
-def _compare(rows: list[RecordRow], *, full: bool) -> tuple[int, dict[str, list[str]]]:
-    """The number of files whose content was compared, and paths by the code of what is wrong with them."""
-    compared = 0
-    wrong: dict[str, list[str]] = {"file-missing": [], "file-changed": [], "file-unreadable": []}
-    wanted = {row.path for row in (rows if full else _sample(rows))}
-    for row in rows:
-        try:
-            there = os.stat(row.path)
-            if row.size not in (-1, there.st_size):
-                wrong["file-changed"].append(row.path)
-            elif not stat.S_ISREG(there.st_mode):
-                wrong["file-unreadable"].append(row.path)
-            elif row.digest and row.path in wanted:
-                compared += 1
-                if file_digest(row.path, row.digest.partition("=")[0]) != row.digest.rstrip("="):
-                    wrong["file-changed"].append(row.path)
-        except (FileNotFoundError, NotADirectoryError):
-            wrong["file-missing"].append(row.path)
-        except (OSError, ValueError, TypeError):  # a hash that this Python does not know, or of no length of its own
-            wrong["file-unreadable"].append(row.path)
-    return compared, wrong
+def _wrong(row: RecordRow, *, compare: bool) -> str:
+    """The code of what is wrong with a file; nothing if it is as RECORD says, with its content if that is compared."""
+    try:
+        there = os.stat(row.path)
+    except (FileNotFoundError, NotADirectoryError):
+        return "file-missing"
+    except (OSError, ValueError):
+        return "file-unreadable"
+    if row.size not in (-1, there.st_size):
+        return "file-changed"
+    digest = _digest(row) if compare else row.digest
+    if not stat.S_ISREG(there.st_mode) or (compare and not digest):
+        return "file-unreadable"
+    return "" if digest == row.digest else "file-changed"
+
+
+def _digest(row: RecordRow) -> str:
+    """The hash of a file as RECORD writes it, but without padding; nothing if it cannot be told."""
+    kind = row.digest.partition("=")[0]
+    try:
+        digest = hashlib.new(kind)
+        with open(row.path, "rb") as handle:
+            for chunk in iter(lambda: handle.read(_CHUNK), b""):
+                digest.update(chunk)
+        return f"{kind}={base64.urlsafe_b64encode(digest.digest()).rstrip(b'=').decode()}"
+    except (OSError, ValueError, TypeError):  # a hash that this Python does not know, or of no length of its own
+        return ""
 
 
 def _sample(rows: list[RecordRow]) -> list[RecordRow]:
@@ -160,7 +158,7 @@ def check_collisions(
     for (owner, other), rows in sorted(_shared(records, stages).items()):
         ours = theirs = 0
         for mine, their in rows:
-            now = _now(mine)
+            now = _digest(mine)
             if now == mine.digest:
                 ours += 1
                 excused.add((other, their.path))
@@ -199,13 +197,6 @@ def _shared(
             if owner in stages and mine.digest != theirs.digest:
                 shared.setdefault((owner, other), []).append((mine, theirs))
     return shared
-
-
-def _now(row: RecordRow) -> str:
-    try:
-        return file_digest(row.path, row.digest.partition("=")[0])
-    except (OSError, ValueError):
-        return ""
 
 
 def _module(owner: Installed, rows: list[tuple[RecordRow, RecordRow]]) -> str:
