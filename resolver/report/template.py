@@ -71,7 +71,7 @@ def _message(code: str, **values: object) -> Raw:
 
 def _failure(code: str, **values: object) -> Raw:
     """The same, each with the text of its hint, or an empty word where it has none; a line for each language."""
-    hinted = f"{code}-hint" in _texts(LANGUAGES[0])
+    hinted = f"{code}-hint" in templates("script.", LANGUAGES[0])
     told = (
         _quoted(code, language, values) + " " + (_quoted(f"{code}-hint", language, values) if hinted else '""')
         for language in LANGUAGES
@@ -79,14 +79,9 @@ def _failure(code: str, **values: object) -> Raw:
     return Raw(" \\\n        ".join(told))
 
 
-@lru_cache
-def _texts(language: Language) -> dict[str, str]:
-    return templates("script.", language)
-
-
 def _quoted(code: str, language: Language, values: Mapping[str, object]) -> str:
     """A text between double quotes; of the values only what is marked as shell acts in it."""
-    form = _IN_QUOTES.sub(r"\\\1", _texts(language)[code])
+    form = _IN_QUOTES.sub(r"\\\1", templates("script.", language)[code])
     told = {key: value if isinstance(value, Raw) else _text(str(value)) for key, value in values.items()}
     return f'"{form.format(**told)}"'
 

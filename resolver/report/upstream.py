@@ -8,19 +8,7 @@ from typing import Any, Final
 
 from msgspec import to_builtins
 
-from resolver.audit.compare import (
-    Change,
-    Compared,
-    Gone,
-    Marked,
-    Old,
-    Rehashed,
-    Restored,
-    Scope,
-    Twofold,
-    Yanked,
-    is_grave,
-)
+from resolver.audit import compare
 from resolver.audit.verdict import Judged, Remark, Verdict
 from resolver.errors import shown
 from resolver.i18n import translate
@@ -31,9 +19,9 @@ _MARKS: Final = ("archived", "deprecated", "quarantined")
 _SOME: Final = 8  # names on one line
 
 
-def change_lines(compared: Compared, old: Sequence[Old], days: int) -> Iterator[Message]:
+def change_lines(compared: compare.Compared, old: Sequence[compare.Old], days: int) -> Iterator[Message]:
     """A line for each change since a lock was made, grave ones first."""
-    yield from map(change_sentence, sorted(compared.changes, key=lambda one: not is_grave(one)))
+    yield from map(change_sentence, sorted(compared.changes, key=lambda one: not compare.is_grave(one)))
     if not compared.changes and compared.files:
         yield message("upstream.no-change")
     for missing in compared.out_of_reach:
@@ -48,35 +36,35 @@ def change_lines(compared: Compared, old: Sequence[Old], days: int) -> Iterator[
     yield joined("comma", told + unhashed)
 
 
-def old_facts(old: Sequence[Old], days: int) -> Message:
+def old_facts(old: Sequence[compare.Old], days: int) -> Message:
     """The facts of a lock that were checked long ago."""
     return message("upstream.old-facts", count=len(old), days=days, facts=_some([shown(one.id) for one in old]))
 
 
-def change_sentence(change: Change) -> Message:
+def change_sentence(change: compare.Change) -> Message:
     """One change."""
     pin = change.pin
     release, values = f"{pin.project} {pin.version}", {"project": pin.project, "index": pin.index}
     match change:
-        case Yanked(reason=reason):
+        case compare.Yanked(reason=reason):
             code = "upstream.yanked" if reason.strip() else "upstream.yanked-silently"
             return message(code, release=release, **values, reason=shown(reason))
-        case Restored():
+        case compare.Restored():
             return message("upstream.restored", release=release, **values)
-        case Rehashed():
+        case compare.Rehashed():
             told = {"file": change.file, "offered": change.offered, "locked": change.locked}
             return message("upstream.rehashed", **told, **values)
-        case Twofold():
+        case compare.Twofold():
             return message("upstream.twofold", file=change.file, **values)
-        case Gone(scope=Scope.PROJECT):
+        case compare.Gone(scope=compare.Scope.PROJECT):
             return message("upstream.project-gone", **values)
-        case Gone(scope=Scope.RELEASE):
+        case compare.Gone(scope=compare.Scope.RELEASE):
             return message("upstream.release-gone", release=release, **values)
-        case Gone(files=files):
+        case compare.Gone(files=files):
             return message(
                 "upstream.file-gone" if change.needed else "upstream.spare-gone", files=_some(files), **values
             )
-        case Marked(status=status, reason=reason):
+        case compare.Marked(status=status, reason=reason):
             code = f"upstream.mark-{status}" if status in _MARKS else "upstream.mark-other"
             marked = message(code, status=shown(status), **values)
             return message("upstream.because", text=marked, reason=shown(reason)) if reason.strip() else marked
@@ -87,7 +75,7 @@ def _some(names: Sequence[str]) -> Message:
     return told if left <= 0 else message("upstream.and-more", text=told, count=left)
 
 
-def compared_json(compared: Compared) -> dict[str, Any]:
+def compared_json(compared: compare.Compared) -> dict[str, Any]:
     """The changes for programs; texts are those of the index."""
     return {
         "changes": [_change_json(change) for change in compared.changes],
@@ -98,9 +86,9 @@ def compared_json(compared: Compared) -> dict[str, Any]:
     }
 
 
-def _change_json(change: Change) -> dict[str, Any]:
-    row: dict[str, Any] = {"kind": type(change).__name__.lower(), "grave": is_grave(change), **to_builtins(change)}
-    return {**row.pop("pin"), **row}
+def _change_json(change: compare.Change) -> dict[str, Any]:
+    row = to_builtins(change)
+    return {**row.pop("pin"), "kind": type(change).__name__.lower(), "grave": compare.is_grave(change), **row}
 
 
 def fact_line(judged: Judged, *, old_after: int | None, to_come: bool, language: Language) -> str:

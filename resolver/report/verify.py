@@ -130,7 +130,6 @@ def _told(lock: Lock) -> str:
     return "\n".join(["{", *lines, '"pins": [', ",\n".join(map(written, pins)), "],", f'"texts": {told}', "}"])
 
 
-@lru_cache(1)
 def texts() -> dict[str, dict[str, str]]:
     """What the program tells, by language and code."""
     return {language: templates("verify.", language) for language in LANGUAGES}
