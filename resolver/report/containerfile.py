@@ -12,7 +12,7 @@ from resolver.errors import InputError
 from resolver.model.lock import Lock
 from resolver.model.requirement import ComponentRequirement, parse_value
 from resolver.model.target import Image
-from resolver.report.template import environment
+from resolver.report.template import render
 
 _PLAIN = re.compile(r"[A-Za-z0-9._/:@+-]+\Z")
 _PLATFORMS = {"linux-aarch64": "linux/arm64", "linux-x86_64": "linux/amd64"}
@@ -37,18 +37,15 @@ def containerfile(lock: Lock, *, folder: str, base: str, wheelhouse: str | None)
             f"{', '.join(by_path)} must be installed from a local file, so the image needs a wheelhouse",
             hint=f"ascend-lock bundle {lock.stack} wheelhouse, then export with --wheelhouse wheelhouse",
         )
-    return (
-        environment()
-        .get_template("Containerfile.j2")
-        .render(
-            lock=lock,
-            folder=folder,
-            base=base,
-            wheelhouse=wheelhouse or "",
-            python_line=lock.target.python_line,
-            platform=_PLATFORMS.get(lock.target.platform, ""),
-            driver="hdk" in lock.target.system,
-        )
+    return render(
+        "Containerfile.j2",
+        lock=lock,
+        folder=folder,
+        base=base,
+        wheelhouse=wheelhouse or "",
+        python_line=lock.target.python_line,
+        platform=_PLATFORMS.get(lock.target.platform, ""),
+        driver="hdk" in lock.target.system,
     )
 
 

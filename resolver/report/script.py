@@ -16,7 +16,7 @@ from resolver.model.message import message
 from resolver.model.repository import container
 from resolver.report.requirements import STAGES, environments, files_by_index, pin_lines, stage_title
 from resolver.report.sanitize import one_line
-from resolver.report.template import Raw, environment
+from resolver.report.template import Raw, render
 
 FILE = "install.sh"
 ACTIVATION_FILE = "activate.sh"
@@ -56,31 +56,28 @@ def source_key(pin: LockedPin) -> str:
 def script(lock: Lock) -> str:
     """The text of install.sh."""
     stages = [_stage(lock, number, stage) for number, stage in enumerate(lock.stage, 1)]
-    return (
-        environment()
-        .get_template("install.sh.j2")
-        .render(
-            lock=lock,
-            stages=stages,
-            total=len(stages),
-            python_line=lock.target.python_line,
-            cann="cann" in lock.target.system,
-            by_path=[pin.name for pin in lock.pin if pin.label],
-            git=any(pin.git is not None for pin in lock.pin),
-            external=list(_external(lock)),
-            submodules=any(pin.git is not None and pin.git.submodules for pin in lock.pin),
-            apart=any(pin.mode == "built-apart" for pin in lock.pin),
-            archives=any(pin.mode == "built-apart" and pin.git is None for pin in lock.pin),
-            rewriting=_rewriting(lock),
-            all_files=list(stage_files(lock)),
-            elsewhere=list(_elsewhere(lock)),
-        )
+    return render(
+        "install.sh.j2",
+        lock=lock,
+        stages=stages,
+        total=len(stages),
+        python_line=lock.target.python_line,
+        cann="cann" in lock.target.system,
+        by_path=[pin.name for pin in lock.pin if pin.label],
+        git=any(pin.git is not None for pin in lock.pin),
+        external=list(_external(lock)),
+        submodules=any(pin.git is not None and pin.git.submodules for pin in lock.pin),
+        apart=any(pin.mode == "built-apart" for pin in lock.pin),
+        archives=any(pin.mode == "built-apart" and pin.git is None for pin in lock.pin),
+        rewriting=_rewriting(lock),
+        all_files=list(stage_files(lock)),
+        elsewhere=list(_elsewhere(lock)),
     )
 
 
 def bundle_script(locks: Sequence[Served]) -> dict[str, str]:
     """The path and text of the install.sh at the top of a bundle, which installs one of its locks from the bundle."""
-    return {FILE: environment().get_template("bundle.sh.j2").render(locks=locks)}
+    return {FILE: render("bundle.sh.j2", locks=locks)}
 
 
 def _elsewhere(lock: Lock) -> Iterator[Mapping[str, object]]:
@@ -179,7 +176,7 @@ def activation(lock: Lock) -> str:
     """The text of activate.sh."""
     cann = _BUILD.sub("", lock.target.system.get("cann", ""))
     exports = [_export(lock, row) for row in lock.export]
-    return environment().get_template("activate.sh.j2").render(lock=lock, cann=cann, exports=exports)
+    return render("activate.sh.j2", lock=lock, cann=cann, exports=exports)
 
 
 def _export(lock: Lock, row: LockedExport) -> dict[str, object]:

@@ -54,6 +54,11 @@ def environment() -> Environment:
     return made
 
 
+def render(name: str, **values: object) -> str:
+    """The text that a template makes of what it is given."""
+    return environment().get_template(name).render(values)
+
+
 def _choose_language() -> Raw:
     """Commands that set `at` to where, among those of all languages, the texts of the locale's are."""
     others = "".join(
