@@ -69,7 +69,7 @@ def _head(lock: Lock) -> Iterator[Message]:
     built = sum(pin.mode != "wheels" for pin in lock.pin)
     yield message(
         "report.size",
-        pins=message("report.pins", count=len(lock.pin)),
+        pins=message("stage.distributions", count=len(lock.pin)),
         stages=message("cli.stages", count=len(lock.stage)),
         wheels=message("report.wheels", count=len(lock.pin) - built),
         builds=message("report.builds", count=built),

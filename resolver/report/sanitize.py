@@ -43,8 +43,6 @@ def width(text: str) -> int:
 
 def cut(text: str, columns: int) -> str:
     """The beginning of the text that fits into so many columns."""
-    if width(text) <= columns:
-        return text
     end = len(text)
     while width(text[:end]) > columns:
         end -= 1
