@@ -74,11 +74,12 @@ def _message(code: str, **values: object) -> Raw:
     return Raw(" ".join(_quoted(code, language, values) for language in LANGUAGES))
 
 
-def _failure(code: str, **values: object) -> Raw:
-    """The same, each with the text of its hint, or an empty word where it has none; a line for each language."""
-    hinted = f"{code}-hint" in templates("script.", LANGUAGES[0])
+def _failure(code: str, hint_of: str = "", **values: object) -> Raw:
+    """The same, each with the text of its hint, or of another's, or an empty word; a line for each language."""
+    hint = f"{hint_of or code}-hint"
+    hinted = hint in templates("script.", LANGUAGES[0])
     told = (
-        _quoted(code, language, values) + " " + (_quoted(f"{code}-hint", language, values) if hinted else '""')
+        _quoted(code, language, values) + " " + (_quoted(hint, language, values) if hinted else '""')
         for language in LANGUAGES
     )
     return Raw(" \\\n        ".join(told))

@@ -114,7 +114,7 @@ def _told(lock: Lock) -> str:
         "stack": lock.stack,
         "target": lock.target.name,
         "platform": lock.target.platform,
-        "python": lock.target.python,
+        "python": lock.target.python_line,
         "glibc": lock.target.glibc,
         "system": dict(sorted(lock.target.system.items())),
         "overrides": [[row.package, row.version, row.name] for row in lock.override],

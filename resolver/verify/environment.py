@@ -47,7 +47,7 @@ def check_machine(asked: Asked) -> Group:
 
 def check_python(asked: Asked, found: Mapping[str, Installed]) -> Group:
     """Whether this interpreter takes the lock's wheels, and is the lock's environment, and one of its own."""
-    values = {"found": platform.python_version(), "wanted": asked.line, "python": sys.executable}
+    values = {"found": platform.python_version(), "wanted": asked.lock.python, "python": sys.executable}
     kind = platform.python_implementation()
     if kind == "CPython" and sysconfig.get_config_var("Py_GIL_DISABLED"):
         kind = "free-threaded CPython"
@@ -55,7 +55,7 @@ def check_python(asked: Asked, found: Mapping[str, Installed]) -> Group:
     gone = len(asked.lock.pins) - there
     if kind != "CPython":
         findings = [Finding("python-differs", {**values, "found": f"{values['found']} ({kind})"})]
-    elif ".".join(platform.python_version_tuple()[:2]) != asked.line:
+    elif ".".join(platform.python_version_tuple()[:2]) != asked.lock.python:
         findings = [Finding("python-differs", values)]
     elif gone >= max(_MANY, there):  # all other findings would follow from that
         strange = is_shared() or extra_distributions(asked, found)
@@ -264,7 +264,7 @@ def check_requirements(asked: Asked) -> Group:
     command = [sys.executable, "-I", "-m", "pip", "--disable-pip-version-check", "check"]
     ran = run_program(command, environ, _SECONDS_OF_PIP)
     complaints = ran.output.splitlines()
-    if any(line.endswith("No module named pip") for line in ran.errors):
+    if ran.ending.endswith("No module named pip"):
         return Group("requirements", [Finding("pip-missing", {"python": asked.python})])
     if ran.status not in (0, 1) or (ran.status == 1 and not complaints):
         return Group("requirements", [Finding("pip-failed", {"error": ran.ending})])

@@ -48,7 +48,7 @@ class DriverNeed(NamedTuple):
 
 @dataclass(frozen=True)
 class LockedStack:
-    """All that verify.py knows of the lock that it belongs to; `texts` are what it tells, by language and code."""
+    """All that verify.py knows of its lock: `python` is such as `3.11`, `texts` what it tells, by language and code."""
 
     stack: str
     target: str
@@ -91,11 +91,6 @@ class Asked:
     language: str = "en"
 
     @property
-    def line(self) -> str:
-        """`3.11`, the line of Python that the lock is for."""
-        return ".".join(self.lock.python.split(".")[:2])
-
-    @property
     def python(self) -> str:
         """The environment's Python, for commands that are shown."""
         return shlex.quote(sys.executable)
@@ -108,7 +103,7 @@ class Asked:
     @property
     def fresh(self) -> str:
         """The command that makes an environment of its own for the lock."""
-        return f"python{self.line} -m venv env && . env/bin/activate && {self._install()}"
+        return f"python{self.lock.python} -m venv env && . env/bin/activate && {self._install()}"
 
     def _install(self, *options: str) -> str:
         wheelhouse = ["--wheelhouse", self.wheelhouse] if self.wheelhouse else []
@@ -190,12 +185,11 @@ def assignments(text: str) -> dict[str, str]:
 
 
 class Ran(NamedTuple):
-    """What a program printed, its status (None if it has none), and for people how it ended."""
+    """What a program printed, its status (None if it has none), and how it ended: by its last error if any."""
 
     status: int | None
     output: str
     ending: str
-    errors: Sequence[str] = ()
 
 
 def run_program(command: Sequence[str], environ: Mapping[str, str], seconds: int = _SECONDS) -> Ran:
@@ -213,4 +207,4 @@ def run_program(command: Sequence[str], environ: Mapping[str, str], seconds: int
     ending = errors[-1] if errors else f"exit status {done.returncode}"
     if done.returncode < 0:
         ending = ": ".join([f"killed by {signal.Signals(-done.returncode).name}", *errors[-1:]])
-    return Ran(done.returncode, done.stdout.decode("utf-8", "replace"), ending, errors)
+    return Ran(done.returncode, done.stdout.decode("utf-8", "replace"), ending)
