@@ -50,7 +50,7 @@ def environment() -> Environment:
         "shell": Raw,
         "var": lambda name: Raw(f"${{{name}}}"),
     }
-    made.filters |= {"env": _env, "here": _here, "line": _line, "sh": _sh, "text": _text, "words": _words}
+    made.filters |= {"env": _env, "here": _here, "line": _line, "sh": _sh, "words": _words}
     return made
 
 
