@@ -11,7 +11,7 @@ import re
 import shlex
 import sys
 import sysconfig
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Mapping
 from email.parser import HeaderParser
 from typing import Any, NamedTuple
 
@@ -197,9 +197,8 @@ def check_distributions(
     gone = sorted(f"{pin.name} {pin.version}" for pin in locked.values() if pin.name not in found)
     if gone:
         findings.append(Finding("distribution-missing", {**some(gone, _NAMED), "total": str(len(locked))}))
-    for name, pin in sorted(locked.items()):
-        if name in found:
-            findings += _one(pin, found[name])
+    differences = (_difference(pin, found[name]) for name, pin in sorted(locked.items()) if name in found)
+    findings += [finding for finding in differences if finding is not None]
     for finding in trouble:
         if finding.values.get("name") in locked or (finding.code == "distribution-leftover" and not is_shared()):
             findings.append(finding)
@@ -220,35 +219,30 @@ def extra_distributions(asked: Asked, found: Iterable[str]) -> list[str]:
     return sorted(set(found) - set(asked.lock.pins) - set(_TOOLS) - set(asked.lock.absent))
 
 
-def _one(pin: LockedDistribution, there: Installed) -> Iterator[Finding]:
-    """How a distribution differs from its pin: in its version, or else in its source."""
-    values = {"name": pin.name, "wanted": pin.version}
+def _difference(pin: LockedDistribution, there: Installed) -> Finding | None:
+    """How a distribution differs from its pin: in its version, or else in where it is from."""
+
+    def finding(code: str, found: str = "") -> Finding:
+        return Finding(code, {"name": pin.name, "wanted": pin.version, "found": found})
+
     if there.version and not same_version(there.version, pin.version):
-        yield Finding("distribution-differs", {**values, "found": there.version})
-        return
-    code, where = _source(pin, there)
-    if code:
-        yield Finding(code, {**values, "found": where})
-
-
-def _source(pin: LockedDistribution, there: Installed) -> tuple[str, str]:
-    """A code and what was found instead, where a distribution of the right version is not from where it should be."""
+        return finding("distribution-differs", there.version)
     if there.installer == "conda":
-        return "distribution-conda", ""
+        return finding("distribution-conda")
     if there.source:
-        return ("", "") if pin.editable else ("distribution-editable", there.source)
-    about = there.direct_url
-    vcs, archive = about.get("vcs_info"), about.get("archive_info")
+        return None if pin.editable else finding("distribution-editable", there.source)
+    url = there.direct_url.get("url", "")
+    vcs, archive = there.direct_url.get("vcs_info"), there.direct_url.get("archive_info")
     commit = str(vcs.get("commit_id", "")) if isinstance(vcs, dict) else ""
     if commit and commit != pin.commit:
-        return "distribution-elsewhere", f"{about.get('url', '')}@{commit}"
+        return finding("distribution-elsewhere", f"{url}@{commit}")
     if isinstance(archive, dict) and pin.sha256 and not pin.built:
         hashes = archive.get("hashes")
         told = str(hashes.get("sha256", "")) if isinstance(hashes, dict) else ""
         told = told or str(archive.get("hash", "")).partition("sha256=")[2]
         if told and told not in pin.sha256:
-            return "distribution-elsewhere", f"{about.get('url', '')} (sha256 {told[:12]}…)"
-    return "", ""
+            return finding("distribution-elsewhere", f"{url} (sha256 {told[:12]}…)")
+    return None
 
 
 _SECONDS_OF_PIP = 300

@@ -235,7 +235,20 @@ class Report:
         rows.sort(key=lambda row: row["state"] == "warning")
         wrong = sum(row["state"] == "wrong" for row in rows)
         if self._as_json:
-            self._write(json.dumps(self._object(wrong, len(rows) - wrong), indent=2, ensure_ascii=True))
+            lock = self._asked.lock
+            told = {
+                "schema": 1,
+                "language": self._asked.language,
+                "status": "differs" if wrong else "as-locked",
+                "stack": lock.stack,
+                "target": lock.target,
+                "python": sys.executable,
+                "wrong": wrong,
+                "warnings": len(rows) - wrong,
+                "ended": self.is_hopeless,
+                "groups": self._groups,
+            }
+            self._write(json.dumps(told, indent=2, ensure_ascii=True))
         for row in rows:
             self._say("")
             self._say(self._fill(f"label-{row['state']}", row) + f"  [{row['code']}]")
@@ -247,21 +260,6 @@ class Report:
         counts = {"wrong": str(wrong), "warnings": str(len(rows) - wrong)}
         self._say(self._fill("label-differs" if wrong else "label-as-locked", counts))
         return 1 if wrong else 0
-
-    def _object(self, wrong: int, warnings: int) -> dict[str, Any]:
-        lock = self._asked.lock
-        return {
-            "schema": 1,
-            "language": self._asked.language,
-            "status": "differs" if wrong else "as-locked",
-            "stack": lock.stack,
-            "target": lock.target,
-            "python": sys.executable,
-            "wrong": wrong,
-            "warnings": warnings,
-            "ended": self.is_hopeless,
-            "groups": self._groups,
-        }
 
     def _told(self, group: Group) -> dict[str, Any]:
         """A group and its findings as they are told, in the form of the JSON."""
