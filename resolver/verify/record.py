@@ -59,9 +59,9 @@ def _read_record(one: Installed) -> list[RecordRow] | None:
     if text is None:
         return None
     rows = []
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    table = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
-        for name, digest, size in reader:
+        for name, digest, size in table:
             if not name.endswith(".pyc"):  # Python writes these anew as it likes
                 rows.append(
                     RecordRow(os.path.normpath(os.path.join(one.root, name)), digest.rstrip("="), int(size or -1))
@@ -69,7 +69,7 @@ def _read_record(one: Installed) -> list[RecordRow] | None:
     except csv.Error as error:
         raise UnreadableError(path, str(error)) from None
     except ValueError:
-        raise UnreadableError(path, f"line {reader.line_num} is not path, hash and size") from None
+        raise UnreadableError(path, f"line {table.line_num} is not path, hash and size") from None
     if not any(row.path == path for row in rows):
         raise UnreadableError(path, "it has no row for itself, so it is truncated")
     return rows
