@@ -53,6 +53,7 @@ def listed(items: Sequence[str], language: Language, by: str = "comma", last: st
     return translate(by, language).join(items[:-1]) + translate(last, language) + items[-1]
 
 
+@lru_cache
 def templates(prefix: str, language: Language) -> dict[str, str]:
     """The texts whose codes begin with the prefix, by the rest of the code, with their placeholders."""
     return {

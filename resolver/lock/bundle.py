@@ -47,9 +47,10 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     def of(cls, lock: Lock) -> Served:
         """The row of a lock."""
         target = lock.target
-        python = ".".join(target.python.split(".")[:2])
         folder = f"locks/{lock.stack}/{target.name}"
-        return cls(stack=lock.stack, target=target.name, platform=target.platform, python=python, folder=folder)
+        return cls(
+            stack=lock.stack, target=target.name, platform=target.platform, python=target.python_line, folder=folder
+        )
 
 
 class Text(msgspec.Struct, frozen=True, kw_only=True):

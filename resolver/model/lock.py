@@ -161,6 +161,11 @@ class LockedTarget(_Row, kw_only=True, frozen=True):
     glibc: Annotated[str, Meta(pattern=r"\A2\.[0-9]{1,3}\Z")]
     system: dict[str, str] = {}
 
+    @property
+    def python_line(self) -> str:
+        """`3.11`, of whatever patch release."""
+        return ".".join(self.python.split(".")[:2])
+
 
 class LockedFact(_Row, kw_only=True, frozen=True):
     """A fact that this lock rests on. The Chinese may be empty."""

@@ -12,7 +12,7 @@ from resolver.errors import InputError
 from resolver.model.lock import Lock
 from resolver.model.requirement import ComponentRequirement, parse_value
 from resolver.model.target import Image
-from resolver.report.template import environment
+from resolver.report.template import render
 
 _PLAIN = re.compile(r"[A-Za-z0-9._/:@+-]+\Z")
 _PLATFORMS = {"linux-aarch64": "linux/arm64", "linux-x86_64": "linux/amd64"}
@@ -37,18 +37,15 @@ def containerfile(lock: Lock, *, folder: str, base: str, wheelhouse: str | None)
             f"{', '.join(by_path)} must be installed from a local file, so the image needs a wheelhouse",
             hint=f"ascend-lock bundle {lock.stack} wheelhouse, then export with --wheelhouse wheelhouse",
         )
-    return (
-        environment()
-        .get_template("Containerfile.j2")
-        .render(
-            lock=lock,
-            folder=folder,
-            base=base,
-            wheelhouse=wheelhouse or "",
-            python_line=_line(lock),
-            platform=_PLATFORMS.get(lock.target.platform, ""),
-            driver="hdk" in lock.target.system,
-        )
+    return render(
+        "Containerfile.j2",
+        lock=lock,
+        folder=folder,
+        base=base,
+        wheelhouse=wheelhouse or "",
+        python_line=lock.target.python_line,
+        platform=_PLATFORMS.get(lock.target.platform, ""),
+        driver="hdk" in lock.target.system,
     )
 
 
@@ -61,34 +58,29 @@ def base_image(lock: Lock, images: Iterable[Image]) -> str:
             why="the target must specify its CANN and its SoC",
             hint="specify one: --base-image quay.io/ascend/cann:TAG",
         )
-    known = [image for image in images if _has_cann(image, system["cann"])]
-    fitting = [image for image in known if image.soc.upper() == system["soc"].upper() and _glibc(image, lock)]
+    wanted = parse_value("cann", system["cann"])
+    known = []
+    for image in images:
+        asked = ComponentRequirement.parse(f"cann in {image.cann}")  # of which the lock's may be a build
+        if asked is not None and asked.allows(wanted):
+            known.append(image)
+    fitting = [
+        image
+        for image in known
+        if image.soc.upper() == system["soc"].upper() and Version(image.glibc) >= Version(lock.target.glibc)
+    ]
+    line = lock.target.python_line
     for image in fitting:
-        if image.python == _line(lock):
+        if image.python == line:
             return image.name
     why = f"with CANN {system['cann']} it has {', '.join(image.name for image in known) or 'none'}"
     hint = "specify one that has the target's CANN and Python: --base-image NAME"
     if fitting:
         near = fitting[0]
         why = f"the nearest is {near.name}, which matches the lock except that it has Python {near.python}"
-        needed = f"python{_line(lock)} with venv and headers"
-        hint = f"build an image on it that has {needed}, and specify it: --base-image NAME"
+        hint = f"build an image on it that has python{line} with venv and headers, and specify it: --base-image NAME"
     message = f"no base image is known for {lock.target.name}"
     raise InputError(message, where="matrices/images.toml", why=why, hint=hint)
-
-
-def _line(lock: Lock) -> str:
-    return ".".join(lock.target.python.split(".")[:2])
-
-
-def _has_cann(image: Image, wanted: str) -> bool:
-    """Whether the image's CANN is that of the lock, or the release of which the lock's is a build."""
-    requirement = ComponentRequirement.parse(f"cann in {image.cann}")
-    return requirement is not None and requirement.allows(parse_value("cann", wanted))
-
-
-def _glibc(image: Image, lock: Lock) -> bool:
-    return Version(image.glibc) >= Version(lock.target.glibc)
 
 
 def _plain(what: str, text: str) -> None:

@@ -7,7 +7,7 @@ harmless.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeVar, cast
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -17,7 +17,6 @@ from resolver.model.message import Message
 from resolver.model.text import Language
 
 Text = str | Message
-_Part = TypeVar("_Part")
 
 
 class Span(msgspec.Struct, frozen=True):
@@ -105,18 +104,14 @@ def plain(spans: Line) -> str:
     return "".join(str(span.text) for span in spans)
 
 
-def told(part: _Part, language: Language) -> _Part:
+def told(part: Any, language: Language) -> Any:
     """A block, or whatever is part of one, with its messages in a language."""
-    return cast("_Part", _told(part, language))
-
-
-def _told(part: object, language: Language) -> object:
     match part:
         case Message():
             return translate(part, language)
         case tuple():
-            return tuple(_told(one, language) for one in part)
+            return tuple(told(one, language) for one in part)
         case msgspec.Struct():
-            return replace(part, **{name: _told(getattr(part, name), language) for name in part.__struct_fields__})
+            return replace(part, **{name: told(getattr(part, name), language) for name in part.__struct_fields__})
         case _:
             return part

@@ -7,22 +7,16 @@ hashes, and the format cannot express a checkout that is kept or patched. `[tool
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 import tomli_w
-from packaging.markers import Marker
-from packaging.pylock import Package, PackageSdist, PackageWheel, Pylock
-from packaging.specifiers import SpecifierSet
-from packaging.utils import canonicalize_name
-from packaging.version import Version
+from packaging.pylock import Pylock
 
 from resolver.model.lock import Lock, LockedFile, LockedPin
 from resolver.model.release import File
 from resolver.report.requirements import by_hash, by_script
 from resolver.report.sanitize import one_line
-
-_Kind = TypeVar("_Kind", PackageWheel, PackageSdist)
 
 _HEADER = """\
 # {stack} for {target}: {summary}
@@ -36,53 +30,47 @@ _HEADER = """\
 
 def pylock(lock: Lock, files: Mapping[str, File]) -> str:
     """The text of pylock.toml; `files` has the address of each file by its name."""
-    line = ".".join(lock.target.python.split(".")[:2])
+    line = lock.target.python_line
     machine = lock.target.platform.partition("-")[2]
     marker = (
         f"sys_platform == 'linux' and platform_machine == '{machine}' "
         f"and implementation_name == 'cpython' and python_version == '{line}'"
     )
-    pins = by_hash(lock)
+    pins, left_out = by_hash(lock), by_script(lock)
     names = {pin.name for pin in pins}
-    document = Pylock(
-        lock_version=Version("1.0"),
-        environments=[Marker(marker)],
-        requires_python=SpecifierSet(f"=={line}.*"),
-        created_by="ascend-lock",
-        packages=[_package(pin, files, names) for pin in pins],
-        tool={"ascend-lock": _tool(lock)},
-    )
-    document.validate()
-    without = ", ".join(pin.name for pin in by_script(lock))
+    tool: dict[str, Any] = {"stack": lock.stack, "target": lock.target.name, "inputs": lock.inputs}
+    if left_out:
+        tool["left-out"] = [f"{pin.name}=={pin.version}" for pin in left_out]
+    document = {
+        "lock-version": "1.0",
+        "environments": [marker],
+        "requires-python": f"=={line}.*",
+        "created-by": "ascend-lock",
+        "packages": [_package(pin, files, names) for pin in pins],
+        "tool": {"ascend-lock": tool},
+    }
     header = _HEADER.format(
         stack=lock.stack,
         target=lock.target.name,
         summary=one_line(lock.summary),
         left_out=f"# Not included, because the format cannot say how they are built (install.sh builds them): "
-        f"{without}\n" * bool(without),
+        f"{', '.join(pin.name for pin in left_out)}\n" * bool(left_out),
     )
-    return header + tomli_w.dumps(document.to_dict())
+    return header + tomli_w.dumps(Pylock.from_dict(document).to_dict())
 
 
-def _tool(lock: Lock) -> dict[str, object]:
-    told: dict[str, object] = {"stack": lock.stack, "target": lock.target.name, "inputs": lock.inputs}
-    without = [f"{pin.name}=={pin.version}" for pin in by_script(lock)]
-    return told | ({"left-out": without} if without else {})
+def _package(pin: LockedPin, files: Mapping[str, File], names: set[str]) -> dict[str, Any]:
+    kept = [(file, files[file.name]) for file in pin.file if file.name in files]
+    package = {
+        "name": pin.name,
+        "version": pin.version,
+        "dependencies": [{"name": name} for name in pin.needs if name in names],
+        "sdist": next((_file(*both) for both in kept if not both[0].name.endswith(".whl")), None),
+        "wheels": [_file(*both) for both in kept if both[0].name.endswith(".whl")],
+    }
+    return {key: value for key, value in package.items() if value}
 
 
-def _package(pin: LockedPin, files: Mapping[str, File], names: set[str]) -> Package:
-    kept = [file for file in pin.file if file.name in files]
-    wheels = [_file(PackageWheel, file, files) for file in kept if file.name.endswith(".whl")]
-    sdists = [_file(PackageSdist, file, files) for file in kept if not file.name.endswith(".whl")]
-    return Package(
-        name=canonicalize_name(pin.name),
-        version=Version(pin.version),
-        dependencies=[{"name": name} for name in pin.needs if name in names] or None,
-        sdist=sdists[0] if sdists else None,
-        wheels=wheels or None,
-    )
-
-
-def _file(kind: Callable[..., _Kind], file: LockedFile, files: Mapping[str, File]) -> _Kind:
-    where = files[file.name]
-    return kind(name=file.name, url=where.url, size=where.size, hashes={"sha256": file.sha256})
+def _file(locked: LockedFile, offered: File) -> dict[str, Any]:
+    size = {} if offered.size is None else {"size": offered.size}
+    return {"name": locked.name, "url": offered.url, **size, "hashes": {"sha256": locked.sha256}}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from resolver.i18n import LANGUAGES, translate
 from resolver.model.lock import Lock, LockedAbsent, LockedFact, LockedGit, LockedPin
@@ -11,21 +10,11 @@ from resolver.model.message import Message, joined, message, text
 from resolver.model.repository import Step
 from resolver.model.text import Language
 from resolver.report.document import Block, Heading, Item, Items, Paragraph, Span, Table, Text, line
-from resolver.report.markdown import markdown_text
+from resolver.report.markup import markdown_text
 from resolver.report.requirements import stage_title
 
 _SYSTEM = {"cann": "CANN", "hdk": "HDK", "soc": "SoC"}
 _WHY = 3  # reasons of a pin that are told
-
-
-class _Section(NamedTuple):
-    """A heading; below it sentences, then a list or a table whose columns are named by the ends of codes."""
-
-    title: Message
-    said: Sequence[Message] = ()
-    items: Sequence[Message] = ()
-    columns: Sequence[str] = ()
-    rows: Sequence[Sequence[Text]] = ()
 
 
 def reports(lock: Lock) -> dict[str, str]:
@@ -42,22 +31,29 @@ def report(lock: Lock, language: Language = "en") -> str:
     title = message("report.title", stack=lock.stack, summary=text(lock.summary, lock.summary_zh))
     others = tuple((Span(translate("language", one), _name(one)),) for one in LANGUAGES if one != language)
     head = [Paragraph(others), *(Paragraph((line(one),)) for one in _head(lock))]
-    sections = [block for section in _sections(lock) for block in _blocks(section)]
     inputs = Paragraph((line(message("report.inputs", digest=lock.inputs)),))
-    return markdown_text([Heading(title, level=1), *head, *sections, inputs], language)
+    return markdown_text([Heading(title, level=1), *head, *_sections(lock), inputs], language)
 
 
-def _blocks(section: _Section) -> Iterator[Block]:
-    """The section; nothing if it has nothing below its heading."""
-    if not section.items and not section.rows and (section.columns or not section.said):
+def _section(
+    title: Message,
+    said: Sequence[Message] = (),
+    items: Sequence[Message] = (),
+    columns: Sequence[str] = (),
+    rows: Sequence[Sequence[Text]] = (),
+) -> Iterator[Block]:
+    """A heading; below it sentences, then a list or a table whose columns are named by the ends of codes.
+
+    Nothing if there is nothing below the heading.
+    """
+    if not items and not rows and (columns or not said):
         return
-    yield Heading(section.title)
-    yield from (Paragraph((line(sentence),)) for sentence in section.said)
-    if section.items:
-        yield Items(tuple(Item(lines=(line(item),)) for item in section.items))
-    if section.rows:
-        head = tuple(message(f"report.column-{name}") for name in section.columns)
-        yield Table(head, tuple(map(tuple, section.rows)))
+    yield Heading(title)
+    yield from (Paragraph((line(sentence),)) for sentence in said)
+    if items:
+        yield Items(tuple(Item(lines=(line(item),)) for item in items))
+    if rows:
+        yield Table(tuple(message(f"report.column-{name}") for name in columns), tuple(map(tuple, rows)))
 
 
 def _head(lock: Lock) -> Iterator[Message]:
@@ -73,7 +69,7 @@ def _head(lock: Lock) -> Iterator[Message]:
     built = sum(pin.mode != "wheels" for pin in lock.pin)
     yield message(
         "report.size",
-        pins=message("report.pins", count=len(lock.pin)),
+        pins=message("stage.distributions", count=len(lock.pin)),
         stages=message("cli.stages", count=len(lock.stage)),
         wheels=message("report.wheels", count=len(lock.pin) - built),
         builds=message("report.builds", count=built),
@@ -87,16 +83,16 @@ def _head(lock: Lock) -> Iterator[Message]:
         yield message("report.external", needs=joined("semicolon", needs))
 
 
-def _sections(lock: Lock) -> Iterator[_Section]:
-    yield _Section(message("report.warnings"), items=lock.all_warnings)
-    yield _Section(message("report.notes"), items=lock.notes)
-    yield _Section(
+def _sections(lock: Lock) -> Iterator[Block]:
+    yield from _section(message("report.warnings"), items=lock.all_warnings)
+    yield from _section(message("report.notes"), items=lock.notes)
+    yield from _section(
         message("report.git"),
         [message("report.git-said")],
         columns=("project", "repository-commit", "what-is-done-in-it", "its-requirements-were"),
         rows=[_source(pin, pin.git) for pin in lock.pin if pin.git is not None],
     )
-    yield _Section(
+    yield from _section(
         message("report.absent"),
         [message("report.absent-said")],
         columns=("project", "why", "according-to"),
@@ -104,11 +100,11 @@ def _sections(lock: Lock) -> Iterator[_Section]:
     )
     changes, came, gone = map(message, ("report.changes", "report.came", "report.gone"))
     if lock.first or not lock.change:
-        yield _Section(changes, [message("report.first" if lock.first else "report.no-change")])
+        yield from _section(changes, [message("report.first" if lock.first else "report.no-change")])
     else:
         rows = [(row.name, row.old or came, row.new or gone) for row in lock.change]
-        yield _Section(changes, columns=("project", "before", "now"), rows=rows)
-    yield _Section(
+        yield from _section(changes, columns=("project", "before", "now"), rows=rows)
+    yield from _section(
         message("report.departs"),
         columns=("guide", "here", "why"),
         rows=[
@@ -116,19 +112,19 @@ def _sections(lock: Lock) -> Iterator[_Section]:
             for row in lock.departs
         ],
     )
-    yield _Section(
+    yield from _section(
         message("report.overrides"),
         columns=("project", "requirement-removed", "by"),
         rows=[(f"{row.package} {row.version}", row.dropped, row.fact) for row in lock.override],
     )
     for number, stage in enumerate(lock.stage, 1):
         title = message("report.stage", number=number, title=stage_title(lock, stage))
-        yield _pins(lock, lock.pins_of(stage), lock.reasons(), _Section(title, items=stage.because))
+        yield from _pins(lock, title, lock.pins_of(stage), lock.reasons(), items=stage.because)
     for pins in lock.environments():
         names = pins[0].builds
         title = message("report.apart-for", names=names) if names else message("report.apart")
-        yield _pins(lock, pins, lock.reasons(pins), _Section(title, [message("report.apart-said")]))
-    yield _Section(
+        yield from _pins(lock, title, pins, lock.reasons(pins), said=[message("report.apart-said")])
+    yield from _section(
         message("report.exports"),
         [message("report.exports-said")],
         columns=("variable", "value", "how", "why"),
@@ -142,7 +138,7 @@ def _sections(lock: Lock) -> Iterator[_Section]:
             for row in lock.export
         ],
     )
-    yield _Section(
+    yield from _section(
         message("report.facts"),
         columns=("fact", "strength", "reason", "source"),
         rows=[
@@ -181,8 +177,13 @@ def _step(step: Step) -> Message:
 
 
 def _pins(
-    lock: Lock, pins: Sequence[LockedPin], reasons: Mapping[str, Sequence[Message]], section: _Section
-) -> _Section:
+    lock: Lock,
+    title: Message,
+    pins: Sequence[LockedPin],
+    reasons: Mapping[str, Sequence[Message]],
+    said: Sequence[Message] = (),
+    items: Sequence[Message] = (),
+) -> Iterator[Block]:
     """The section with a table of pins; their indexes are named if the lock has several."""
     several = len(lock.index) > 1
     rows: list[Sequence[Text]] = []
@@ -193,7 +194,8 @@ def _pins(
         told = joined("semicolon", why[:_WHY])
         told = message("report.why-more", why=told, count=len(why) - _WHY) if len(why) > _WHY else told
         rows.append((name, pin.version, how, *([pin.index] if several else []), told))
-    return section._replace(columns=("project", "version", "how", *(["index"] if several else []), "why"), rows=rows)
+    columns = ("project", "version", "how", *(["index"] if several else []), "why")
+    return _section(title, said, items, columns, rows)
 
 
 def _reason(row: LockedFact | LockedAbsent) -> Message:

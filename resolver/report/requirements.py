@@ -113,22 +113,20 @@ def _from_git(pin: LockedPin, git: LockedGit) -> Iterator[str]:
         yield f"#   {variables}pip install {options} ./{one_line(git.subdirectory)}"
 
 
-def build_file(lock: Lock, names: Collection[str]) -> str:
-    """The name of the file of the tools that build these projects together; empty if the lock has none."""
-    for number, pins in enumerate(lock.environments(), 1):
-        if not pins[0].builds or set(names) <= set(pins[0].builds):
-            return BUILD_FILE if number == 1 else BUILD_FILE.replace(".txt", f"-{number}.txt")
-    return ""
+def environments(lock: Lock) -> Iterator[tuple[str, tuple[LockedPin, ...]]]:
+    """The file of each isolated environment in which source archives are built, and its tools."""
+    for number, tools in enumerate(lock.environments(), 1):
+        yield BUILD_FILE if number == 1 else BUILD_FILE.replace(".txt", f"-{number}.txt"), tools
 
 
 def build_requirements(lock: Lock) -> dict[str, str]:
-    """The isolated environments in which source archives are built, by file name, and the further files of each."""
+    """The requirements files of the tools of source archives, and the further files of each."""
     files = {}
-    for pins in lock.environments():
-        names = pins[0].builds or [pin.name for pin in lock.pin if pin.mode == "built-apart"]
+    for file, tools in environments(lock):
+        names = tools[0].builds or [pin.name for pin in lock.pin if pin.mode == "built-apart"]
         title = f"# Build requirements of {', '.join(names)}, for a separate environment (install.sh)."
-        for path, group, remarks in files_by_index(lock, build_file(lock, names), pins):
-            files[path] = "\n".join([*_title(lock), title, *remarks, "", *pin_lines(group), ""])
+        for path, pins, remarks in files_by_index(lock, file, tools):
+            files[path] = "\n".join([*_title(lock), title, *remarks, "", *pin_lines(pins), ""])
     return files
 
 

@@ -43,8 +43,6 @@ def width(text: str) -> int:
 
 def cut(text: str, columns: int) -> str:
     """The beginning of the text that fits into so many columns."""
-    if width(text) <= columns:
-        return text
     end = len(text)
     while width(text[:end]) > columns:
         end -= 1
@@ -66,8 +64,3 @@ def wrapped(text: str, first: str, rest: str, columns: int = COLUMNS) -> list[st
         else:
             line += word
     return [*lines, line.rstrip()] if line.strip() else lines
-
-
-def count(number: int, noun: str) -> str:
-    """`1 wheel`, `2 wheels`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -12,10 +12,8 @@ from uuid import UUID, uuid5
 
 from cyclonedx.model import ExternalReference, ExternalReferenceType, HashAlgorithm, HashType, Property, XsUri
 from cyclonedx.model.bom import Bom
-from cyclonedx.model.bom_ref import BomRef
 from cyclonedx.model.component import Component, ComponentScope, ComponentType
 from cyclonedx.model.contact import OrganizationalEntity
-from cyclonedx.model.dependency import Dependency
 from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 
@@ -52,16 +50,13 @@ def sbom(lock: Lock) -> str:
     bom = Bom(
         serial_number=uuid5(_NAMESPACE, hashlib.sha256(lock_file.dump(lock).encode()).hexdigest()),
         components=[*pins.values(), *tools.values(), *system],
-        dependencies=[
-            Dependency(root.bom_ref, _dependencies([*(pins[name] for name in _asked(lock)), *system])),
-            *(
-                Dependency(pins[pin.name].bom_ref, _dependencies(pins[name] for name in pin.needs if name in pins))
-                for pin in lock.pin
-            ),
-            *(Dependency(one.bom_ref) for one in (*tools.values(), *system)),
-        ],
     )
     bom.metadata.component = root
+    bom.register_dependency(root, [*(pins[name] for name in _asked(lock)), *system])
+    for pin in lock.pin:
+        bom.register_dependency(pins[pin.name], [pins[name] for name in pin.needs if name in pins])
+    for one in (*tools.values(), *system):
+        bom.register_dependency(one)
     bom.metadata.tools.components.add(
         Component(name="ascend-lock", version=__version__, type=ComponentType.APPLICATION, bom_ref="tool:ascend-lock")
     )
@@ -161,7 +156,3 @@ def _evidence(fact: LockedFact) -> str:
 
 def _properties(told: Iterable[tuple[str, str]]) -> list[Property]:
     return [Property(name=_OWN + name, value=value) for name, value in told]
-
-
-def _dependencies(components: Iterable[Component]) -> list[Dependency]:
-    return [Dependency(BomRef(component.bom_ref.value)) for component in components]

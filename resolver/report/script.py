@@ -14,9 +14,9 @@ from resolver.lock.bundle import Served
 from resolver.model.lock import Lock, LockedExport, LockedFact, LockedGit, LockedPin, LockedStage, bundle_name
 from resolver.model.message import message
 from resolver.model.repository import container
-from resolver.report.requirements import STAGES, build_file, files_by_index, pin_lines, stage_title
+from resolver.report.requirements import STAGES, environments, files_by_index, pin_lines, stage_title
 from resolver.report.sanitize import one_line
-from resolver.report.template import Raw, environment
+from resolver.report.template import Raw, render
 
 FILE = "install.sh"
 ACTIVATION_FILE = "activate.sh"
@@ -37,9 +37,7 @@ def stage_files(lock: Lock) -> dict[str, str]:
 
 def _files(lock: Lock, number: int, stage: LockedStage) -> list[tuple[str, list[LockedPin], list[str]]]:
     """The files of a stage: path, pins and comments of each."""
-    path = f"{STAGES}/{number}.txt"
-    pins = lock.pins_of(stage)
-    return list(files_by_index(lock, path, pins)) if pins[0].git is None else [(path, list(pins), [])]
+    return list(files_by_index(lock, f"{STAGES}/{number}.txt", lock.pins_of(stage)))
 
 
 def _source_lines(pin: LockedPin, git: LockedGit) -> list[str]:
@@ -58,41 +56,35 @@ def source_key(pin: LockedPin) -> str:
 def script(lock: Lock) -> str:
     """The text of install.sh."""
     stages = [_stage(lock, number, stage) for number, stage in enumerate(lock.stage, 1)]
-    return (
-        environment()
-        .get_template("install.sh.j2")
-        .render(
-            lock=lock,
-            stages=stages,
-            total=len(stages),
-            machine=lock.target.platform.partition("-")[2],
-            python_line=".".join(lock.target.python.split(".")[:2]),
-            cann=lock.target.system.get("cann", ""),
-            soc=lock.target.system.get("soc", ""),
-            hdk=lock.target.system.get("hdk", ""),
-            by_path=[pin.name for pin in lock.pin if pin.label],
-            git=any(pin.git is not None for pin in lock.pin),
-            external=list(_external(lock)),
-            submodules=any(pin.git is not None and pin.git.submodules for pin in lock.pin),
-            apart=any(pin.mode == "built-apart" for pin in lock.pin),
-            archives=any(pin.mode == "built-apart" and pin.git is None for pin in lock.pin),
-            rewriting=_rewriting(lock),
-            all_files=list(stage_files(lock)),
-            elsewhere=list(_elsewhere(lock)),
-        )
+    return render(
+        "install.sh.j2",
+        lock=lock,
+        stages=stages,
+        total=len(stages),
+        python_line=lock.target.python_line,
+        cann="cann" in lock.target.system,
+        by_path=[pin.name for pin in lock.pin if pin.label],
+        git=any(pin.git is not None for pin in lock.pin),
+        external=list(_external(lock)),
+        submodules=any(pin.git is not None and pin.git.submodules for pin in lock.pin),
+        apart=any(pin.mode == "built-apart" for pin in lock.pin),
+        archives=any(pin.mode == "built-apart" and pin.git is None for pin in lock.pin),
+        rewriting=_rewriting(lock),
+        all_files=list(stage_files(lock)),
+        elsewhere=list(_elsewhere(lock)),
     )
 
 
 def bundle_script(locks: Sequence[Served]) -> dict[str, str]:
     """The path and text of the install.sh at the top of a bundle, which installs one of its locks from the bundle."""
-    return {FILE: environment().get_template("bundle.sh.j2").render(locks=locks)}
+    return {FILE: render("bundle.sh.j2", locks=locks)}
 
 
 def _elsewhere(lock: Lock) -> Iterator[Mapping[str, object]]:
     """The indexes other than pip's own, with the files whose pins come from them."""
     groups = [group for number, stage in enumerate(lock.stage, 1) for group in _files(lock, number, stage)]
-    for tools in lock.environments():
-        groups += files_by_index(lock, build_file(lock, tools[0].builds), tools)
+    for file, tools in environments(lock):
+        groups += files_by_index(lock, file, tools)
     option = "--index-url" if all(index.url for index in lock.index) else "--extra-index-url"
     for index in lock.index:
         files = [path for path, pins, _ in groups if pins[0].index == index.name]
@@ -108,10 +100,9 @@ def _external(lock: Lock) -> Iterator[Mapping[str, object]]:
         for path, pins, _ in _files(lock, number, stage)
         for pin in pins
     }
-    python = ".".join(lock.target.python.split(".")[:2])
     for need, names in lock.external().items():
         lacking = message("machine.lacking", names=names, what=message(f"machine.{need}"))
-        told = (lacking, message(f"machine.{need}-hint", python=python))
+        told = (lacking, message(f"machine.{need}-hint", python=lock.target.python_line))
         yield {
             "need": need,
             "files": list(dict.fromkeys(paths[name] for name in names)),
@@ -175,16 +166,17 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
 
 def _build_files(lock: Lock, stage: LockedStage) -> list[str]:
     """The requirements files of the tools that build a stage's source archives."""
-    path = build_file(lock, stage.pins)
-    tools = next((pins for pins in lock.environments() if build_file(lock, pins[0].builds) == path), ())
-    return [own for own, _, _ in files_by_index(lock, path, tools)]
+    for file, tools in environments(lock):
+        if not tools[0].builds or set(stage.pins) <= set(tools[0].builds):
+            return [path for path, _, _ in files_by_index(lock, file, tools)]
+    return []
 
 
 def activation(lock: Lock) -> str:
     """The text of activate.sh."""
     cann = _BUILD.sub("", lock.target.system.get("cann", ""))
     exports = [_export(lock, row) for row in lock.export]
-    return environment().get_template("activate.sh.j2").render(lock=lock, cann=cann, exports=exports)
+    return render("activate.sh.j2", lock=lock, cann=cann, exports=exports)
 
 
 def _export(lock: Lock, row: LockedExport) -> dict[str, object]:

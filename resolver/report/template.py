@@ -1,6 +1,6 @@
 """The templates of shell scripts and of the Containerfile. What they are given is one word unless a filter marks it.
 
-(The page of a conflict has its own way to be safe: see `report/html`.)
+(The page of a conflict has its own way to be safe: see `report/markup`.)
 
 A word (`finalize`) does nothing between double quotes, in a comment or in a here-document either, so a template without
 a filter is safe, if not always beautiful. Only between single quotes no value may be; a test looks for that.
@@ -50,8 +50,13 @@ def environment() -> Environment:
         "shell": Raw,
         "var": lambda name: Raw(f"${{{name}}}"),
     }
-    made.filters |= {"env": _env, "here": _here, "line": _line, "sh": _sh, "text": _text, "words": _words}
+    made.filters |= {"env": _env, "here": _here, "line": _line, "sh": _sh, "words": _words}
     return made
+
+
+def render(name: str, **values: object) -> str:
+    """The text that a template makes of what it is given."""
+    return environment().get_template(name).render(values)
 
 
 def _choose_language() -> Raw:
@@ -69,24 +74,20 @@ def _message(code: str, **values: object) -> Raw:
     return Raw(" ".join(_quoted(code, language, values) for language in LANGUAGES))
 
 
-def _failure(code: str, **values: object) -> Raw:
-    """The same, each with the text of its hint, or an empty word where it has none; a line for each language."""
-    hinted = f"{code}-hint" in _texts(LANGUAGES[0])
+def _failure(code: str, hint_of: str = "", **values: object) -> Raw:
+    """The same, each with the text of its hint, or of another's, or an empty word; a line for each language."""
+    hint = f"{hint_of or code}-hint"
+    hinted = hint in templates("script.", LANGUAGES[0])
     told = (
-        _quoted(code, language, values) + " " + (_quoted(f"{code}-hint", language, values) if hinted else '""')
+        _quoted(code, language, values) + " " + (_quoted(hint, language, values) if hinted else '""')
         for language in LANGUAGES
     )
     return Raw(" \\\n        ".join(told))
 
 
-@lru_cache
-def _texts(language: Language) -> dict[str, str]:
-    return templates("script.", language)
-
-
 def _quoted(code: str, language: Language, values: Mapping[str, object]) -> str:
     """A text between double quotes; of the values only what is marked as shell acts in it."""
-    form = _IN_QUOTES.sub(r"\\\1", _texts(language)[code])
+    form = _IN_QUOTES.sub(r"\\\1", templates("script.", language)[code])
     told = {key: value if isinstance(value, Raw) else _text(str(value)) for key, value in values.items()}
     return f'"{form.format(**told)}"'
 

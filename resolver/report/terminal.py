@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from resolver.errors import shown
 from resolver.model.text import Language
-from resolver.report.document import Code, Details, Document, Heading, Item, Items, Line, Paragraph, Table, plain, told
+from resolver.report.document import Document, Heading, Item, Items, Paragraph, plain, told
 from resolver.report.sanitize import one_line, padded, width, wrapped
 
 WIDTH = 110
@@ -23,16 +23,16 @@ def terminal_text(document: Document, language: Language, columns: int = WIDTH) 
     for block in (told(one, language) for one in document):
         match block:
             case Heading():
-                lines += [""] * bool(lines) + list(paragraph(str(block.text), columns, ""))
-            case Paragraph(result=True):
-                lines += [line for spans in block.lines for line in _paragraph(spans, columns, "   => ", "      ")]
+                lines += [""] * bool(lines) + paragraph(str(block.text), columns, "")
             case Paragraph():
-                lines += [""] * bool(lines)
-                lines += [line for spans in block.lines for line in _paragraph(spans, columns, "", "")]
+                first, rest = ("   => ", "      ") if block.result else ("", "")
+                lines += [""] * (bool(lines) and not block.result)
+                for spans in block.lines:
+                    lines += paragraph(plain(spans), columns, first, rest)
             case Items():
                 lines += _items(block, columns, indent)
-            case Code() | Details() | Table():
-                pass
+            case _:
+                pass  # code, tables and details are left out
         indent = "      " if isinstance(block, Paragraph) and block.result else "  "
     return "\n".join(lines) + "\n"
 
@@ -42,15 +42,9 @@ def wrap(text: str, columns: int) -> list[str]:
     return wrapped(shown(one_line(text)), "", "", columns) or [""]
 
 
-def paragraph(text: str, columns: int, indent: str, hanging: str | None = None) -> Iterator[str]:
+def paragraph(text: str, columns: int, indent: str, hanging: str | None = None) -> list[str]:
     """The text wrapped, the first line indented by `indent` and the others by `hanging` (None: the same)."""
-    rest = indent if hanging is None else hanging
-    for number, line in enumerate(wrap(text, columns - max(width(indent), width(rest)))):
-        yield f"{rest if number else indent}{line}"
-
-
-def _paragraph(spans: Line, columns: int, indent: str, hanging: str) -> Iterator[str]:
-    return paragraph(plain(spans), columns, indent, hanging)
+    return wrapped(shown(one_line(text)), indent, indent if hanging is None else hanging, columns) or [indent]
 
 
 def _items(block: Items, columns: int, indent: str) -> Iterator[str]:
@@ -67,10 +61,10 @@ def _items(block: Items, columns: int, indent: str) -> Iterator[str]:
 def _item(item: Item, columns: int, indent: str, most: int) -> Iterator[str]:
     first, *others = item.lines
     hanging = indent + (" " * (width(item.label) + 2) if item.label else "  ")
-    yield from _paragraph(first, columns, padded(f"{indent}{item.label or '-'}", width(hanging)), hanging)
+    yield from paragraph(plain(first), columns, padded(f"{indent}{item.label or '-'}", width(hanging)), hanging)
     for spans in (*others, *item.details):
         result = plain(spans).startswith("=> ")
-        yield from _paragraph(spans, columns, hanging, hanging + ("   " if result else "  "))
+        yield from paragraph(plain(spans), columns, hanging, hanging + ("   " if result else "  "))
     for one in item.items[:most]:
         yield from _item(one, columns, hanging, most)
 
@@ -86,7 +80,7 @@ def _statements(items: Sequence[Item], columns: int) -> Iterator[str]:
     for lines, item in zip(two_columns(rows, columns), items, strict=True):
         yield from lines
         for detail in item.details:
-            yield from _paragraph(detail, columns, "        ", "          ")
+            yield from paragraph(plain(detail), columns, "        ", "          ")
 
 
 Row = tuple[str, str, Sequence[str]]  # a label, a text, the lines of the right column

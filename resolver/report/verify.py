@@ -30,7 +30,6 @@ MODULES = (
     "verify/imports",
     "verify/ascend",
     "verify/record",
-    "verify/output",
     "verify/main",
 )
 
@@ -40,7 +39,7 @@ _HEAD = '''\
 
 Made from lock.toml by ascend-lock; do not edit. Run it with the Python of the environment:
 
-    python verify.py [--full] [--json] [--lang zh] [--soc] [--cann] [--hdk] [--skip-system-checks] [--python PATH]
+    python verify.py [--full] [--json] [--lang zh] [--skip-system-checks] [--python PATH]
 
 It changes nothing and needs only Python. Exit status: 0 matches, 1 something
 differs, 2 invalid command. The contents of the lock are at the end of this file.
@@ -76,7 +75,7 @@ def verify(lock: Lock) -> str:
         stack=_quiet(lock.stack),
         target=_quiet(lock.target.name),
         summary=_quiet(lock.summary),
-        python=".".join(lock.target.python.split(".")[:2]),
+        python=lock.target.python_line,
         imports=imports,
     )
     return head + body + _FOOT.format(lock=_told(lock))
@@ -115,7 +114,7 @@ def _told(lock: Lock) -> str:
         "stack": lock.stack,
         "target": lock.target.name,
         "platform": lock.target.platform,
-        "python": lock.target.python,
+        "python": lock.target.python_line,
         "glibc": lock.target.glibc,
         "system": dict(sorted(lock.target.system.items())),
         "overrides": [[row.package, row.version, row.name] for row in lock.override],
@@ -131,7 +130,6 @@ def _told(lock: Lock) -> str:
     return "\n".join(["{", *lines, '"pins": [', ",\n".join(map(written, pins)), "],", f'"texts": {told}', "}"])
 
 
-@lru_cache(1)
 def texts() -> dict[str, dict[str, str]]:
     """What the program tells, by language and code."""
     return {language: templates("verify.", language) for language in LANGUAGES}
@@ -160,8 +158,6 @@ def _driver(row: LockedDriver, lock: Lock) -> dict[str, Any]:
             [[clause.operator, _value(clause)] for clause in clauses] for need in needs for clauses in need.alternatives
         ],
         "binding": row.binding,
-        "strength": str(fact.strength) if fact is not None else "stack",
-        "source": fact.source if fact is not None else row.fact,
         "reason": {language: translate(reason, language) for language in LANGUAGES},
     }
 

@@ -16,13 +16,12 @@ import platform
 import re
 import shlex
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from resolver.model.system import SystemVersion
 from resolver.verify.findings import (
     Asked,
-    DriverNeed,
     Finding,
     Group,
     UnreadableError,
@@ -38,12 +37,12 @@ _PARTS = ("toolkit", "runtime", "compiler", "opp", "opp_kernel", "hccl")
 _NNAL_UP = 4  # ATB_HOME_PATH is nnal/atb/latest/atb/cxx_abi_1, the file lies in latest
 
 
-class _Part(NamedTuple):
-    """A part of CANN, its release as written and as it is compared, and the file that says so."""
+class _Release(NamedTuple):
+    """The release of a part of CANN as a file tells it: as written, and as it is compared."""
 
-    name: str
-    text: str
+    part: str
     path: str
+    text: str
     version: SystemVersion
 
 
@@ -56,67 +55,47 @@ def check_cann(asked: Asked) -> Group:
     if not os.path.isdir(home):
         code = "cann-gone" if home else "cann-inactive"
         return Group("cann", [Finding(code, values, _activation(asked, any_release=True))], values)
-    parts, findings = _parts(home)
+    record = f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info"
+    releases: list[_Release] = []
+    findings: list[Finding] = []
+    for path in (record, f"{home}/version.cfg", *(f"{home}/{part}/version.info" for part in _PARTS)):
+        try:
+            releases += [_Release(part, path, text, _parsed(text, path)) for part, text in _stated(path)]
+        except UnreadableError as error:
+            findings.append(Finding("cann-file-unreadable", error.values))
+    if not releases:
+        told = findings[0].values if findings else {"path": record, "why": "no such file"}
+        return Group("cann", [Finding("cann-unreadable", {**values, **told})], values)
     if variable != _HOMES[0]:
         findings.append(Finding("cann-half-active", values, _sourced([f"{home}/set_env.sh"])))
-    if not parts:
-        told = {"path": f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info", "why": "no such file"}
-        told = next((dict(finding.values) for finding in findings if finding.code == "cann-file-unreadable"), told)
-        return Group("cann", [Finding("cann-unreadable", {**values, **told})], values)
-    first = parts[0]
+    first = releases[0]
     values["found"] = first.text
     if not first.version.same_release(SystemVersion.parse(wanted)):
         findings.insert(0, Finding("cann-differs", values, _activation(asked, any_release=False)))
-    others = [part for part in parts if not part.version.same_release(first.version)]
+    others = [one for one in releases if not one.version.same_release(first.version)]
     if others:
-        named = some([f"{part.name} {part.text} ({part.path})" for part in others])
+        named = some([f"{one.part} {one.text} ({one.path})" for one in others])
         findings.append(Finding("cann-parts-differ", {**values, **named}))
     findings += _nnal(asked, first.version)
     return Group("cann", findings, values)
 
 
-def _parts(home: str) -> tuple[list[_Part], list[Finding]]:
-    """The releases of the parts, that of the toolkit first, and what could not be read."""
-    found: list[_Part] = []
-    findings: list[Finding] = []
-    for parts in (_install_record(home), _running(home), *(_version_dir(home, part) for part in _PARTS)):
-        try:
-            found.extend(parts)
-        except UnreadableError as error:
-            findings.append(Finding("cann-file-unreadable", error.values))
-    return found, findings
-
-
-def _part(name: str, text: str, path: str) -> _Part:
-    return _Part(name, text, path, _parsed(text, path))
-
-
-def _install_record(home: str) -> Iterator[_Part]:
-    path = f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info"
+def _stated(path: str) -> Iterator[tuple[str, str]]:
+    """The parts of CANN whose releases a file tells, that of the toolkit first."""
     text = read_text(path)
-    if text is not None:
-        version = assignments(text).get("version", "")
-        if not version:
-            raise UnreadableError(path, "it has no line `version=`")
-        yield _part("toolkit", version, path)
-
-
-def _running(home: str) -> Iterator[_Part]:
-    path = f"{home}/version.cfg"
-    rows = assignments(read_text(path) or "")
-    names = [key[: -len("_running_version")] for key in rows if key.endswith("_running_version")]
-    for name in sorted(names, key=lambda name: (name != "toolkit", name)):
-        pair = re.fullmatch(r"\[[^\]:]*:([^\]:]+)\]", rows[f"{name}_running_version"])
-        if pair is None:
-            raise UnreadableError(path, f"`{name}_running_version` is not [internal:release]")
-        yield _part(name, pair[1], path)
-
-
-def _version_dir(home: str, part: str) -> Iterator[_Part]:
-    path = f"{home}/{part}/version.info"
-    release = assignments(read_text(path) or "").get("version_dir")
-    if release is not None:
-        yield _part(part, release, path)
+    rows = assignments(text or "")
+    folder, name = os.path.split(path)
+    if name == "version.cfg":
+        parts = [key[: -len("_running_version")] for key in rows if key.endswith("_running_version")]
+        for part in sorted(parts, key=lambda part: (part != "toolkit", part)):
+            pair = re.fullmatch(r"\[[^\]:]*:([^\]:]+)\]", rows[f"{part}_running_version"])
+            if pair is None:
+                raise UnreadableError(path, f"`{part}_running_version` is not [internal:release]")
+            yield part, pair[1]
+    elif name == "version.info" and "version_dir" in rows:
+        yield os.path.basename(folder), rows["version_dir"]
+    elif name == "ascend_toolkit_install.info" and text is not None:
+        yield "toolkit", rows.get("version", "")
 
 
 def _nnal(asked: Asked, release: SystemVersion) -> list[Finding]:
@@ -172,20 +151,27 @@ class NpuTool(NamedTuple):
     chip: str = ""
     npus: int = 0
 
+    @property
+    def has_npu(self) -> bool:
+        """Whether this machine, or the container, has an NPU: by npu-smi or by its devices."""
+        return self.npus > 0 or bool(glob.glob("/dev/davinci[0-9]*"))
 
-def ask_npu_smi(asked: Asked) -> NpuTool | None:
-    """The answers of npu-smi; None where there is none that answers."""
+
+def ask_npu_smi(asked: Asked) -> NpuTool:
+    """The answers of npu-smi, if there is one."""
     folders = [*asked.environ.get("PATH", "").split(os.pathsep), "/usr/local/bin", "/usr/local/sbin"]
     tool = shutil.which("npu-smi", path=os.pathsep.join(filter(os.path.isabs, folders)))  # none of the current folder
-    chips = _info(asked, tool, "-m") if tool else None
-    if tool is None or chips is None:
-        return None
-    rows = re.findall(r"^\s*(\d+)\s+(\d+)\s+(\d+)\s+\S", chips, re.MULTILINE)
+
+    def told(*arguments: str) -> str:
+        ran = run_program([tool or "", "info", *arguments], asked.environ)
+        return ran.output if ran.status == 0 else ""
+
+    rows = re.findall(r"^\s*(\d+)\s+(\d+)\s+\d+\s+\S", told("-m"), re.MULTILINE)
     if not rows:
         return NpuTool()
-    card, chip = rows[0][:2]
-    board = assignments(_info(asked, tool, "-t", "board", "-i", card) or "")
-    about = assignments(_info(asked, tool, "-t", "board", "-i", card, "-c", chip) or "")
+    card, chip = rows[0]
+    board = assignments(told("-t", "board", "-i", card))
+    about = assignments(told("-t", "board", "-i", card, "-c", chip))
     name, npu = about.get("chip name", ""), about.get("npu name", "")
     if npu and npu.upper() != "NA":
         name = f"{name}_{npu}"
@@ -194,106 +180,73 @@ def ask_npu_smi(asked: Asked) -> NpuTool | None:
     return NpuTool(board.get("software version", ""), name, len(rows))
 
 
-def _info(asked: Asked, tool: str, *arguments: str) -> str | None:
-    ran = run_program([tool, "info", *arguments], asked.environ)
-    return ran.output if ran.status == 0 else None
-
-
-def has_npu(tool: NpuTool | None) -> bool:
-    """Whether this machine, or the container, has an NPU: by npu-smi or by its devices."""
-    return bool(tool and tool.npus) or bool(glob.glob("/dev/davinci[0-9]*"))
-
-
 def soc_family(name: str) -> str:
     """`A2` for Ascend910B4, `A3` for Ascend910_9392; nothing for a name that is not known."""
     return next((family for family, form in _FAMILIES if re.search(form, name, re.IGNORECASE)), "")
 
 
-def told_soc(tool: NpuTool | None) -> str:
-    """A line such as `A2 (Ascend910B4)`, for install.sh; nothing where the family is not known."""
-    family = soc_family(tool.chip) if tool else ""
-    return f"{family} ({tool.chip})\n" if tool and family else ""
-
-
-def check_soc(asked: Asked, tool: NpuTool | None) -> Group:
+def check_soc(asked: Asked, tool: NpuTool) -> Group:
     """Whether the chips are of the family that the lock's binaries and CANN's operators are for."""
-    wanted = asked.lock.system["soc"]
-    chip = tool.chip if tool else ""
-    family = soc_family(chip)
-    values = {"wanted": wanted, "found": family, "chip": chip or "-"}
-    code = "" if family.upper() == wanted.upper() else "soc-differs"
-    if not family:
-        code = "soc-unnamed" if chip else "soc-unknown"
-    return Group("soc", [Finding(code, values)] if code else [], values)
+    wanted, family = asked.lock.system["soc"], soc_family(tool.chip)
+    values = {"wanted": wanted, "found": family, "chip": tool.chip or "-"}
+    if family.upper() == wanted.upper():
+        return Group("soc", [], values)
+    code = "soc-differs" if family else "soc-unnamed" if tool.chip else "soc-unknown"
+    return Group("soc", [Finding(code, values)], values)
 
 
-def check_npu(asked: Asked, tool: NpuTool | None) -> Group:
+def check_npu(asked: Asked, tool: NpuTool) -> Group:
     """Whether torch_npu computes two and two on the first NPU."""
     values = {"count": "0", "name": "-"}
-    if not has_npu(tool):
+    if not tool.has_npu:
         return Group("npu", [Finding("npu-absent", values)], values)
-    run = run_python(asked, _TENSOR)
-    row = next((row for row in run.rows if "sum" in row), None)
-    if row is None:
+    rows, error = run_python(asked, _TENSOR)
+    if not rows:
         code = "import torch, torch_npu; print(torch.ones(2, 2).npu())"
-        told = {"error": run.error, "command": shown_command(asked, code)}
-        return Group("npu", [Finding("npu-failed", told)], values)
+        return Group("npu", [Finding("npu-failed", {"error": error, "command": shown_command(asked, code)})], values)
+    (row,) = rows
     values = {"count": str(row["count"]), "name": str(row["name"])}
     findings = [] if row["sum"] == 8.0 else [Finding("npu-wrong", {"found": str(row["sum"])})]
     wanted, family = asked.lock.system.get("soc", ""), soc_family(values["name"])
-    if wanted and family and family.upper() != wanted.upper() and not (tool and soc_family(tool.chip)):
+    if wanted and family and family.upper() != wanted.upper() and not soc_family(tool.chip):
         findings.append(Finding("soc-differs", {"wanted": wanted, "found": family, "chip": values["name"]}))
     return Group("npu", findings, values)
 
 
-def check_hdk(asked: Asked, tool: NpuTool | None) -> Group:
+def check_hdk(asked: Asked, tool: NpuTool) -> Group:
     """Whether the driver is no older than the target's, and meets what else the lock asks of it."""
     wanted = asked.lock.system.get("hdk", "")
     needs = asked.lock.driver
     path = f"{asked.ascend}/driver/version.info"
-    running = tool.driver if tool else ""
     told = ", ".join([*([f"hdk >= {wanted}"] if wanted else []), *(f"{need.by}: {need.wanted}" for need in needs)])
-    values = {"wanted": wanted, "found": "", "path": path, "running": running, "asked": told}
-    version = None
+    values = {"wanted": wanted, "found": "", "path": path, "running": tool.driver, "asked": told}
     try:
         text = read_text(path)
         if text is not None:
             rows = assignments(text)
             values["found"] = rows.get("version") or rows.get("package_version") or ""
-        elif running:
-            values["found"], values["path"] = running, "npu-smi"
-        if text is not None or running:
-            version = _parsed(values["found"], values["path"])
+        elif tool.driver:
+            values["found"], values["path"] = tool.driver, "npu-smi"
+        else:
+            missing = [Finding("hdk-missing", values)] if wanted else []
+            return Group("hdk", missing, values, "hdk-unseen" if needs else "hdk-none")
+        version = _parsed(values["found"], values["path"])
     except UnreadableError as error:
         code = "hdk-unreadable" if wanted else "hdk-file-unreadable"
         return Group("hdk", [Finding(code, {**values, **error.values})], values)
-    if version is None:
-        missing = [Finding("hdk-missing", values)] if wanted else []
-        return Group("hdk", missing, values, "hdk-unseen" if needs else "hdk-none")
-    findings = list(_unmet(needs, version, values["found"], values["path"]))
+    findings = []
     if wanted and version.before(SystemVersion.parse(wanted)):
-        findings.insert(0, Finding("hdk-old", values))
+        findings.append(Finding("hdk-old", values))
+    for need in sorted(needs, key=lambda need: not need.binding):  # what must be met first
+        if not any(all(_holds(version, sign, text) for sign, text in clauses) for clauses in need.ranges):
+            unmet = {**values, "by": need.by, "asked": need.wanted, "reason": need.reason[asked.language]}
+            findings.append(Finding("hdk-refused" if need.binding else "hdk-unmet", unmet))
     try:
-        if running and not _parsed(running, "npu-smi").same_release(version):
+        if tool.driver and not _parsed(tool.driver, "npu-smi").same_release(version):
             findings.append(Finding("hdk-not-running", values))
     except UnreadableError:
         pass  # a form that only npu-smi uses; the file is what counts
     return Group("hdk", findings, values, "hdk-met" if told else "hdk-any")
-
-
-def _unmet(needs: Sequence[DriverNeed], version: SystemVersion, found: str, path: str) -> Iterator[Finding]:
-    """What is asked of the driver and this one does not meet, what must be met first."""
-    for need in sorted(needs, key=lambda need: not need.binding):
-        if not any(all(_holds(version, sign, text) for sign, text in clauses) for clauses in need.ranges):
-            values = {
-                "found": found,
-                "path": path,
-                "by": need.by,
-                "asked": need.wanted,
-                "strength": need.strength,
-                "source": need.source,
-            }
-            yield Finding("hdk-refused" if need.binding else "hdk-unmet", values, reason=need.reason)
 
 
 def _holds(version: SystemVersion, sign: str, text: str) -> bool:

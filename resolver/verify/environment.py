@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import glob
 import json
 import os
 import platform
@@ -9,7 +11,8 @@ import re
 import shlex
 import sys
 import sysconfig
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Mapping
+from email.parser import HeaderParser
 from typing import Any, NamedTuple
 
 from resolver.verify.findings import (
@@ -19,7 +22,6 @@ from resolver.verify.findings import (
     LockedDistribution,
     UnreadableError,
     is_shared,
-    read_bytes,
     read_text,
     run_program,
     some,
@@ -29,62 +31,48 @@ from resolver.verify.findings import (
 def check_machine(asked: Asked) -> Group:
     """Whether the lock's compiled files can run here at all."""
     system, _, machine = asked.lock.platform.partition("-")
-    found = {"system": platform.system(), "machine": platform.machine(), "glibc": glibc_version() or "-"}
+    library, glibc = platform.libc_ver()
+    glibc = glibc if library == "glibc" else "-"
     findings: list[Finding] = []
-    if found["system"].lower() != system:
-        findings.append(Finding("system-differs", {"found": found["system"]}))
-    if found["machine"] != machine:
-        findings.append(Finding("processor-differs", {"found": found["machine"], "wanted": machine}))
-    glibc = {"found": found["glibc"], "wanted": asked.lock.glibc}
-    if found["glibc"] == "-":
-        findings.append(Finding("glibc-missing", glibc))
-    elif _numbers(found["glibc"]) < _numbers(asked.lock.glibc):
-        findings.append(Finding("glibc-old", glibc))
-    return Group("machine", findings, found)
+    if platform.system().lower() != system:
+        findings.append(Finding("system-differs", {"found": platform.system()}))
+    if platform.machine() != machine:
+        findings.append(Finding("processor-differs", {"found": platform.machine(), "wanted": machine}))
+    if glibc == "-" or _numbers(glibc) < _numbers(asked.lock.glibc):
+        code = "glibc-missing" if glibc == "-" else "glibc-old"
+        findings.append(Finding(code, {"found": glibc, "wanted": asked.lock.glibc}))
+    values = {"system": platform.system(), "machine": platform.machine(), "glibc": glibc}
+    return Group("machine", findings, values)
 
 
 def check_python(asked: Asked, found: Mapping[str, Installed]) -> Group:
     """Whether this interpreter takes the lock's wheels, and is the lock's environment, and one of its own."""
-    line = asked.line
-    values = {"found": platform.python_version(), "wanted": line, "python": sys.executable, "fresh": asked.fresh}
-    findings: list[Finding] = []
+    values = {"found": platform.python_version(), "wanted": asked.lock.python, "python": sys.executable}
     kind = platform.python_implementation()
     if kind == "CPython" and sysconfig.get_config_var("Py_GIL_DISABLED"):
         kind = "free-threaded CPython"
+    there = sum(name in found for name in asked.lock.pins)
+    gone = len(asked.lock.pins) - there
     if kind != "CPython":
-        findings.append(Finding("python-differs", {**values, "found": f"{values['found']} ({kind})"}))
-    elif ".".join(map(str, sys.version_info[:2])) != line:
-        findings.append(Finding("python-differs", values))
-    findings += () if findings else check_environment(asked, found)
-    if not findings and is_shared():
-        findings.append(Finding("python-shared", values))
+        findings = [Finding("python-differs", {**values, "found": f"{values['found']} ({kind})"})]
+    elif ".".join(platform.python_version_tuple()[:2]) != asked.lock.python:
+        findings = [Finding("python-differs", values)]
+    elif gone >= max(_MANY, there):  # all other findings would follow from that
+        strange = is_shared() or extra_distributions(asked, found)
+        told = {"found": str(there), "count": str(len(asked.lock.pins)), "python": sys.executable}
+        findings = [Finding("environment-other", {**told, "install": asked.fresh if strange else asked.install})]
+    else:
+        findings = [Finding("python-shared", values)] if is_shared() else []
     return Group("python", findings, values)
-
-
-def glibc_version() -> str:
-    """`2.36`, or nothing where the C library is another one."""
-    try:
-        name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
-    except (ValueError, OSError, AttributeError):
-        return ""
-    return version if name == "glibc" else ""
 
 
 def _numbers(version: str) -> list[int]:
     return [int(part) for part in version.split(".") if part.isdigit()]
 
 
-_VERSION = re.compile(
-    r"""
-    v? (?: (?P<epoch>\d+) ! )? (?P<release> \d+ (?: \.\d+ )* )
-    (?: [-_.]? (?P<pre> alpha|beta|preview|pre|rc|a|b|c ) [-_.]? (?P<pre_number>\d*) )?
-    (?: -(?P<implied>\d+) | [-_.]? (?P<post> post|rev|r ) [-_.]? (?P<post_number>\d*) )?
-    (?: [-_.]? (?P<dev>dev) [-_.]? (?P<dev_number>\d*) )?
-    (?: \+ (?P<local> [a-z0-9]+ (?: [-_.][a-z0-9]+ )* ) )?
-    """,
-    re.VERBOSE | re.IGNORECASE | re.ASCII,
-)
-_SPELLINGS = {"alpha": "a", "beta": "b", "c": "rc", "pre": "rc", "preview": "rc"}
+# A suffix of a version in any spelling, and how PEP 440 writes it
+_SUFFIX = re.compile(r"[-_.]?(alpha|beta|preview|pre|rc|a|b|c|post|rev|r|dev)[-_.]?(\d*)|-(\d+)")
+_SPELLINGS = {"alpha": "a", "beta": "b", "c": "rc", "pre": "rc", "preview": "rc", "rev": "post", "r": "post"}
 
 
 def canonical_name(name: str) -> str:
@@ -94,62 +82,64 @@ def canonical_name(name: str) -> str:
 
 def same_version(one: str, other: str) -> bool:
     """Whether two texts spell one version (PEP 440): `1.0` is `1.0.0`, `2024.01.05` is `2024.1.5`."""
-    return one == other or _version_key(one) == _version_key(other)
+    return one == other or _canonical_version(one) == _canonical_version(other)
 
 
-def _version_key(text: str) -> object:
-    """What all spellings of a version have in common; the text of what is no version."""
-    match = _VERSION.fullmatch(text.strip())
-    if match is None:
-        return text
-    epoch, release = int(match["epoch"] or 0), re.sub(r"(\.0+)+$", "", match["release"]).split(".")
-    pre = (match["pre"] or "").lower()
-    post = int(match["implied"] or match["post_number"] or 0) if match["implied"] or match["post"] else None
-    dev = int(match["dev_number"] or 0) if match["dev"] else None
-    local = re.split("[-_.]", (match["local"] or "").lower())
-    parts = [[int(part) if part.isdigit() else part for part in several] for several in (release, local)]
-    return epoch, parts, _SPELLINGS.get(pre, pre), int(match["pre_number"] or 0), post, dev
+def _canonical_version(text: str) -> tuple[str, ...]:
+    """What all spellings of a version have in common: the release, each suffix, and the local part."""
+    plain = re.sub(r"(?<![0-9a-z])0+(?=\d)", "", text.strip().lower())
+    public, _, local = plain.partition("+")
 
+    def canonical(suffix: re.Match[str]) -> str:
+        kind = suffix[1] or "post"
+        return f" {_SPELLINGS.get(kind, kind)}{int(suffix[2] or suffix[3] or 0)}"
 
-_HEADER = re.compile(rb"^(Name|Version)[ \t]*:[ \t]*([^\r\n]*?)[ \t]*\r?$", re.MULTILINE)
+    release, *suffixes = _SUFFIX.sub(canonical, re.sub("^v?(0!)?", "", public)).split(" ")
+    return re.sub(r"(\.0+)+$", "", release), *suffixes, re.sub("[-_]", ".", local)
 
 
 class Installed(NamedTuple):
-    """One distribution. `root` is what the paths of its RECORD start from, `direct` its direct_url.json."""
+    """One distribution, `info` its folder. `root` is what the paths of its RECORD start from."""
 
     name: str
     version: str
     root: str
     info: str
-    installer: str = ""
-    direct: dict[str, Any] | None = None
+    installer: str
+    direct_url: Mapping[str, Any]
 
     @property
     def source(self) -> str:
         """The folder that an editable installation points to; nothing for any other."""
-        about = self.direct or {}
-        folder = about.get("dir_info")
+        folder = self.direct_url.get("dir_info")
         if isinstance(folder, dict) and folder.get("editable") is True:
-            return re.sub("^file://", "", str(about.get("url", "")))
+            return re.sub("^file://", "", str(self.direct_url.get("url", "")))
         listed = not os.path.isdir(self.info) or os.path.isfile(os.path.join(self.info, "installed-files.txt"))
         return "" if listed or self.info.endswith(".dist-info") else self.root  # setup.py develop
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether a distribution is this environment's, and no other program's."""
+        return not is_shared() and self.root.startswith(os.path.realpath(sys.prefix) + "/")
 
-def installed_distributions(paths: Iterable[str]) -> tuple[dict[str, Installed], list[Finding]]:
-    """By name; of several in the search path the first, as Python takes it."""
+
+def installed_distributions(asked: Asked, paths: Iterable[str]) -> tuple[dict[str, Installed], list[Finding]]:
+    """By name, and what is wrong with them; of several in the search path the first, as Python takes it."""
     found: dict[str, Installed] = {}
     findings: list[Finding] = []
     for root in dict.fromkeys(map(os.path.realpath, paths)):
         here: dict[str, str] = {}
-        for entry in _entries(root):
-            path = os.path.join(root, entry)
+        for path in sorted(
+            path for kind in ("dist", "egg") for path in glob.glob(f"{glob.escape(root)}/*.{kind}-info")
+        ):
+            entry = os.path.basename(path)
             if entry.startswith("~"):
                 findings.append(Finding("distribution-leftover", {"path": path}))
                 continue
-            one, trouble = _read(root, path)
+            one, trouble = _read(asked, root, path)
             if one.name in here:
                 values = {"name": one.name, "one": here[one.name], "other": entry}
-                findings.append(Finding("distribution-twice", values))
+                findings.append(Finding("distribution-twice", values, asked.after(asked.again(one.name))))
                 continue
             here[one.name] = entry
             if one.name not in found:
@@ -158,43 +148,39 @@ def installed_distributions(paths: Iterable[str]) -> tuple[dict[str, Installed],
     return found, findings
 
 
-def _entries(root: str) -> list[str]:
-    try:
-        return sorted(name for name in os.listdir(root) if name.endswith((".dist-info", ".egg-info")))
-    except OSError:  # a search path may name what is not there
-        return []
-
-
-def _read(root: str, path: str) -> tuple[Installed, list[Finding]]:
-    name, _, version = os.path.basename(path).rpartition(".")[0].partition("-")
+def _read(asked: Asked, root: str, path: str) -> tuple[Installed, list[Finding]]:
+    """A distribution, and what is wrong with its metadata; it has no version if that cannot be read."""
+    name, version, installer = os.path.basename(path).rpartition(".")[0].partition("-")[0], "", ""
+    direct_url: dict[str, Any] = {}
     findings: list[Finding] = []
     metadata = path
     if os.path.isdir(path):
         metadata = os.path.join(path, "METADATA" if path.endswith(".dist-info") else "PKG-INFO")
     try:
-        head = re.split(rb"\r?\n\r?\n", read_bytes(metadata))[0]
-        fields = {match[1]: match[2].decode("utf-8") for match in _HEADER.finditer(head)}
-        if not fields.get(b"Name") or not fields.get(b"Version"):
+        text = read_text(metadata, errors="surrogateescape")  # its description may be in any encoding
+        if text is None:
+            raise UnreadableError(metadata, os.strerror(errno.ENOENT))
+        fields = HeaderParser().parsestr(text.partition("\n\n")[0])
+        if not fields["Name"] or not fields["Version"]:
             raise UnreadableError(metadata, "it has no Name or no Version")
-        name, version = fields[b"Name"], fields[b"Version"]
-    except (OSError, UnicodeDecodeError, UnreadableError) as error:
-        why = error.why if isinstance(error, UnreadableError) else getattr(error, "strerror", None) or str(error)
-        findings.append(Finding("metadata-broken", {"name": canonical_name(name), "path": metadata, "why": why}))
-        version = ""
-    installer, direct = "", None
-    try:
-        installer = (read_text(os.path.join(path, "INSTALLER")) or "").strip() if os.path.isdir(path) else ""
-        text = read_text(os.path.join(path, "direct_url.json")) if os.path.isdir(path) else None
-        direct = json.loads(text) if text is not None else None
-        if direct is not None and not isinstance(direct, dict):
-            raise ValueError("it is not a JSON object")
+        name, version = str(fields["Name"]), str(fields["Version"])
+        installer = (read_text(os.path.join(path, "INSTALLER")) or "").strip()
+        direct_url = _object(os.path.join(path, "direct_url.json"))
     except UnreadableError as error:
-        findings.append(Finding("metadata-broken", {"name": canonical_name(name), **error.values}))
+        values = {"name": canonical_name(name), **error.values}
+        findings.append(Finding("metadata-broken", values, asked.after(f"rm -r {shlex.quote(path)}")))
+    return Installed(canonical_name(name), version, root, path, installer, direct_url), findings
+
+
+def _object(path: str) -> dict[str, Any]:
+    """The object in a file of JSON; an empty one where there is no file."""
+    try:
+        found = json.loads(read_text(path) or "{}")
     except (ValueError, RecursionError) as error:
-        direct = None
-        values = {"name": canonical_name(name), "path": os.path.join(path, "direct_url.json"), "why": str(error)}
-        findings.append(Finding("metadata-broken", values))
-    return Installed(canonical_name(name), version, root, path, installer, direct), findings
+        raise UnreadableError(path, str(error)) from None
+    if not isinstance(found, dict):
+        raise UnreadableError(path, "it is not a JSON object")
+    return found
 
 
 _TOOLS = ("pip", "setuptools", "wheel")  # what an environment is made with
@@ -203,34 +189,27 @@ _MANY = 10  # that are missing are told one by one; more of them are another mat
 
 
 def check_distributions(
-    asked: Asked, found: Mapping[str, Installed], trouble: list[Finding], colliding: Container[str] = ()
+    asked: Asked, found: Mapping[str, Installed], trouble: Iterable[Finding], colliding: Container[str] = ()
 ) -> Group:
     """Each pin in its version and from its source, and what else there is; `colliding` is told elsewhere."""
     locked = asked.lock.pins
     findings: list[Finding] = []
-    gone = [f"{pin.name} {pin.version}" for pin in locked.values() if pin.name not in found]
+    gone = sorted(f"{pin.name} {pin.version}" for pin in locked.values() if pin.name not in found)
     if gone:
-        missing = {**some(sorted(gone), _NAMED), "total": str(len(locked)), "install": asked.install}
-        findings.append(Finding("distribution-missing", missing))
-    for name, pin in sorted(locked.items()):
-        if name in found:
-            findings += _one(asked, pin, found[name])
+        findings.append(Finding("distribution-missing", {**some(gone, _NAMED), "total": str(len(locked))}))
+    differences = (_difference(pin, found[name]) for name, pin in sorted(locked.items()) if name in found)
+    findings += [finding for finding in differences if finding is not None]
     for finding in trouble:
-        name = finding.values.get("name", "")
-        values: dict[str, str] = {**finding.values, "again": asked.again(name), "python": asked.python}
-        if finding.code == "metadata-broken":
-            values["remove"] = f"rm -r {shlex.quote(_folder(finding))} && {asked.install}"
-        if name in locked or (finding.code == "distribution-leftover" and not is_shared()):
-            findings.append(Finding(finding.code, values, asked.fresh if is_shared() else ""))
+        if finding.values.get("name") in locked or (finding.code == "distribution-leftover" and not is_shared()):
+            findings.append(finding)
     for name, reason in sorted(asked.lock.absent.items()):
         if name in found and name not in colliding:
-            command = f"{asked.python} -m pip uninstall -y {name} && {asked.install}"
-            command = command if _is_ours(found[name]) else asked.fresh
+            command = asked.again(name) if found[name].is_ours else asked.fresh
             findings.append(Finding("distribution-unwanted", {"name": name, "reason": reason}, command))
     extra = extra_distributions(asked, found)
     if extra:
         command = f"{asked.python} -m pip uninstall {' '.join(map(shlex.quote, extra))}"
-        command = command if all(_is_ours(found[name]) for name in extra) else asked.fresh
+        command = command if all(found[name].is_ours for name in extra) else asked.fresh
         findings.append(Finding("distribution-extra", some(extra, _NAMED), command))
     return Group("distributions", findings, {"count": str(len(locked))})
 
@@ -240,55 +219,30 @@ def extra_distributions(asked: Asked, found: Iterable[str]) -> list[str]:
     return sorted(set(found) - set(asked.lock.pins) - set(_TOOLS) - set(asked.lock.absent))
 
 
-def check_environment(asked: Asked, found: Mapping[str, Installed]) -> tuple[Finding, ...]:
-    """Whether this is the lock's environment at all: where most of it is not there, all else would follow from that."""
-    there = [name for name in asked.lock.pins if name in found]
-    gone = len(asked.lock.pins) - len(there)
-    if gone < _MANY or gone < len(there):
-        return ()
-    strange = is_shared() or bool(extra_distributions(asked, found))
-    values = {"python": sys.executable, "found": str(len(there)), "count": str(len(asked.lock.pins))}
-    return (Finding("environment-other", {**values, "install": asked.fresh if strange else asked.install}),)
+def _difference(pin: LockedDistribution, there: Installed) -> Finding | None:
+    """How a distribution differs from its pin: in its version, or else in where it is from."""
 
+    def finding(code: str, found: str = "") -> Finding:
+        return Finding(code, {"name": pin.name, "wanted": pin.version, "found": found})
 
-def _is_ours(one: Installed) -> bool:
-    """Whether a distribution is this environment's, and no other program's."""
-    return not is_shared() and one.root.startswith(os.path.realpath(sys.prefix) + "/")
-
-
-def _one(asked: Asked, pin: LockedDistribution, there: Installed) -> Iterator[Finding]:
-    values = {"name": pin.name, "wanted": pin.version, "install": asked.install, "again": asked.again(pin.name)}
     if there.version and not same_version(there.version, pin.version):
-        yield Finding("distribution-differs", {**values, "found": there.version})
-        return
-    code, where = _source(pin, there)
-    if code:
-        yield Finding(code, {**values, "found": where})
-
-
-def _source(pin: LockedDistribution, there: Installed) -> tuple[str, str]:
-    """A code and what was found instead, where a distribution of the right version is not from where it should be."""
+        return finding("distribution-differs", there.version)
     if there.installer == "conda":
-        return "distribution-conda", ""
+        return finding("distribution-conda")
     if there.source:
-        return ("", "") if pin.editable else ("distribution-editable", there.source)
-    about = there.direct or {}
-    vcs, archive = about.get("vcs_info"), about.get("archive_info")
+        return None if pin.editable else finding("distribution-editable", there.source)
+    url = there.direct_url.get("url", "")
+    vcs, archive = there.direct_url.get("vcs_info"), there.direct_url.get("archive_info")
     commit = str(vcs.get("commit_id", "")) if isinstance(vcs, dict) else ""
     if commit and commit != pin.commit:
-        return "distribution-elsewhere", f"{about.get('url', '')}@{commit}"
+        return finding("distribution-elsewhere", f"{url}@{commit}")
     if isinstance(archive, dict) and pin.sha256 and not pin.built:
         hashes = archive.get("hashes")
         told = str(hashes.get("sha256", "")) if isinstance(hashes, dict) else ""
         told = told or str(archive.get("hash", "")).partition("sha256=")[2]
         if told and told not in pin.sha256:
-            return "distribution-elsewhere", f"{about.get('url', '')} (sha256 {told[:12]}…)"
-    return "", ""
-
-
-def _folder(finding: Finding) -> str:
-    """The .dist-info folder of a file in it."""
-    return finding.values["path"].rpartition("/")[0]
+            return finding("distribution-elsewhere", f"{url} (sha256 {told[:12]}…)")
+    return None
 
 
 _SECONDS_OF_PIP = 300
@@ -304,18 +258,17 @@ def check_requirements(asked: Asked) -> Group:
     command = [sys.executable, "-I", "-m", "pip", "--disable-pip-version-check", "check"]
     ran = run_program(command, environ, _SECONDS_OF_PIP)
     complaints = ran.output.splitlines()
-    if any(line.endswith("No module named pip") for line in ran.errors):
+    if ran.ending.endswith("No module named pip"):
         return Group("requirements", [Finding("pip-missing", {"python": asked.python})])
     if ran.status not in (0, 1) or (ran.status == 1 and not complaints):
-        error = ran.why or (ran.errors[-1] if ran.errors else f"exit status {ran.status}")
-        return Group("requirements", [Finding("pip-failed", {"error": error, "python": asked.python})])
+        return Group("requirements", [Finding("pip-failed", {"error": ran.ending})])
     findings: list[Finding] = []
     expected = 0
     for line in complaints:
         if _expected(asked, line):
             expected += 1
         elif line.strip() and not line.startswith("No broken requirements found"):
-            findings.append(Finding("requirement-broken", {"complaint": line.strip(), "install": asked.install}))
+            findings.append(Finding("requirement-broken", {"complaint": line.strip()}))
     note = "requirements-but" if expected else "requirements"
     return Group("requirements", findings, {"count": str(expected)}, note)
 

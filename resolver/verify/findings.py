@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import stat
 import subprocess
 import sys
@@ -13,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-_LONGEST_FILE = 1 << 20
 _SECONDS = 60
 
 
@@ -43,14 +43,12 @@ class DriverNeed(NamedTuple):
     wanted: str
     ranges: Sequence[Sequence[Sequence[str]]]
     binding: bool
-    strength: str
-    source: str
     reason: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class LockedStack:
-    """All that verify.py knows of the lock that it belongs to; `texts` are what it tells, by language and code."""
+    """All that verify.py knows of its lock: `python` is such as `3.11`, `texts` what it tells, by language and code."""
 
     stack: str
     target: str
@@ -82,7 +80,7 @@ def is_shared() -> bool:
 
 @dataclass(frozen=True)
 class Asked:
-    """What this run was asked: the lock, where things are, and how thoroughly."""
+    """What this run was asked: the lock, where things are, how thoroughly, and the language of what is told."""
 
     lock: LockedStack
     folder: str
@@ -90,11 +88,7 @@ class Asked:
     ascend: str = "/usr/local/Ascend"
     wheelhouse: str = ""
     full: bool = False
-
-    @property
-    def line(self) -> str:
-        """`3.11`, the line of Python that the lock is for."""
-        return ".".join(self.lock.python.split(".")[:2])
+    language: str = "en"
 
     @property
     def python(self) -> str:
@@ -109,24 +103,23 @@ class Asked:
     @property
     def fresh(self) -> str:
         """The command that makes an environment of its own for the lock."""
-        return f"python{self.line} -m venv env && . env/bin/activate && {self._install()}"
+        return f"python{self.lock.python} -m venv env && . env/bin/activate && {self._install()}"
 
     def _install(self, *options: str) -> str:
         wheelhouse = ["--wheelhouse", self.wheelhouse] if self.wheelhouse else []
         return " ".join(map(shlex.quote, ["bash", f"{self.folder}/install.sh", *options, *wheelhouse]))
 
+    def after(self, command: str) -> str:
+        """A command that takes something away, then `install`; from a Python that others share nothing is taken."""
+        return self.fresh if is_shared() else f"{command} && {self.install}"
+
     def again(self, *names: str) -> str:
         """The command that takes distributions away and installs what the lock has of them.
 
-        Without pip nothing can be installed, so Python's own takes the place of one that goes. From a Python that
-        other programs share nothing is taken away.
+        Without pip nothing can be installed, so Python's own takes the place of one that goes.
         """
-        if is_shared():
-            return self.fresh
-        commands = [f"{self.python} -m pip uninstall -y {' '.join(map(shlex.quote, names))}"]
-        if "pip" in names:
-            commands.append(f"{self.python} -m ensurepip")
-        return " && ".join([*commands, self.install])
+        back = f" && {self.python} -m ensurepip" if "pip" in names else ""
+        return self.after(f"{self.python} -m pip uninstall -y {' '.join(map(shlex.quote, names))}{back}")
 
 
 @dataclass(frozen=True)
@@ -134,13 +127,12 @@ class Finding:
     """Something that is not as locked, or could not be told.
 
     `code` begins the codes of its texts, `-what`, `-why` and `-mend`; `values` fills their placeholders. `mend` is a
-    command that is better than the text, `reason` what `{reason}` stands for in each language.
+    command that is better than the text.
     """
 
     code: str
     values: Mapping[str, str]
     mend: str = ""
-    reason: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -160,42 +152,26 @@ def some(items: Sequence[str], most: int = 3) -> dict[str, str]:
 
 
 class UnreadableError(Exception):
-    """A file that is there and cannot be read, or says nothing that makes sense."""
+    """A file that is there and cannot be read, or says nothing that makes sense; `values` name it in a finding."""
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(path, why)
-        self.path = path
-        self.why = why
-
-    @property
-    def values(self) -> dict[str, str]:
-        """As a finding names it."""
-        return {"path": self.path, "why": self.why}
+        self.values = {"path": path, "why": why}
 
 
-def read_text(path: str) -> str | None:
-    """The text of a small file; None where there is none."""
+def read_text(path: str, errors: str = "strict") -> str | None:
+    """The text of a file; None where there is none. What is no plain file is not opened: a pipe would block."""
     try:
-        content = read_bytes(path, _LONGEST_FILE)
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise UnreadableError(path, "it is not a regular file")
+        with open(path, encoding="utf-8-sig", errors=errors, newline="") as handle:
+            return handle.read()
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, ValueError) as error:  # ValueError: a path with a null in it
-        raise UnreadableError(path, getattr(error, "strerror", None) or str(error)) from None
-    try:
-        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UnreadableError(path, f"byte {error.start} is not UTF-8") from None
-
-
-def read_bytes(path: str, limit: int = -1) -> bytes:
-    """The first so many bytes of a file, all without a limit; raises OSError and UnreadableError.
-
-    What is no plain file is not opened: a pipe would be waited for.
-    """
-    if not stat.S_ISREG(os.stat(path).st_mode):
-        raise UnreadableError(path, "it is not a regular file")
-    with open(path, "rb") as handle:
-        return handle.read(limit)
+    except (OSError, ValueError) as error:  # ValueError: a path with a null in it
+        raise UnreadableError(path, getattr(error, "strerror", None) or str(error)) from None
 
 
 def assignments(text: str) -> dict[str, str]:
@@ -209,12 +185,11 @@ def assignments(text: str) -> dict[str, str]:
 
 
 class Ran(NamedTuple):
-    """What a program printed, and how it ended: with a status, or without one, and why."""
+    """What a program printed, its status (None if it has none), and how it ended: by its last error if any."""
 
     status: int | None
     output: str
-    errors: list[str]
-    why: str
+    ending: str
 
 
 def run_program(command: Sequence[str], environ: Mapping[str, str], seconds: int = _SECONDS) -> Ran:
@@ -225,8 +200,11 @@ def run_program(command: Sequence[str], environ: Mapping[str, str], seconds: int
         )
     except subprocess.TimeoutExpired as error:
         output = (error.stdout or b"").decode("utf-8", "replace")
-        return Ran(None, output, [], f"it took more than {seconds // 60} minutes")
-    except (OSError, ValueError, subprocess.SubprocessError) as error:
-        return Ran(None, "", [], getattr(error, "strerror", None) or str(error))
+        return Ran(None, output, f"it took more than {seconds // 60} minutes")
+    except (OSError, ValueError) as error:
+        return Ran(None, "", getattr(error, "strerror", None) or str(error))
     errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    return Ran(done.returncode, done.stdout.decode("utf-8", "replace"), errors, "")
+    ending = errors[-1] if errors else f"exit status {done.returncode}"
+    if done.returncode < 0:
+        ending = ": ".join([f"killed by {signal.Signals(-done.returncode).name}", *errors[-1:]])
+    return Ran(done.returncode, done.stdout.decode("utf-8", "replace"), ending)

@@ -15,13 +15,12 @@ import json
 import os
 import re
 import shlex
-import signal
 import sys
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from resolver.verify.environment import Installed
-from resolver.verify.findings import Asked, Finding, Group, Ran, run_program
+from resolver.verify.findings import Asked, Finding, Group, run_program
 
 _SECONDS_OF_IMPORTS = 1800
 # The loader's words for a library of CANN (ascendcl, hccl, ge, graph, op compiler) or of its driver (ascend_hal).
@@ -42,7 +41,6 @@ def tell(row):
 _IMPORT = """
 import importlib
 for name in json.loads(sys.argv[1]):
-    tell({"begin": name})
     try:
         module = importlib.import_module(name)
         path = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", [])), None)
@@ -53,15 +51,8 @@ for name in json.loads(sys.argv[1]):
 """
 
 
-class ImportRun(NamedTuple):
-    """What a child process told, and how it ended where it did not end well."""
-
-    rows: list[dict[str, Any]]
-    error: str
-
-
-def run_python(asked: Asked, code: str, *arguments: str) -> ImportRun:
-    """Run code in the environment with the lock's variables; what it `tell`s are the rows."""
+def run_python(asked: Asked, code: str, *arguments: str) -> tuple[list[dict[str, Any]], str]:
+    """Run code in the environment with the lock's variables: the rows that it `tell`s, and how it ended."""
     environ = {**asked.environ, **asked.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
     ran = run_program([sys.executable, "-c", _TELL + code, *arguments], environ, _SECONDS_OF_IMPORTS)
     rows = []
@@ -70,20 +61,7 @@ def run_python(asked: Asked, code: str, *arguments: str) -> ImportRun:
             rows.append(dict(json.loads(line)))
         except (ValueError, TypeError):
             continue  # the process died while it wrote
-    return ImportRun(rows, _ending(ran))
-
-
-def _ending(ran: Ran) -> str:
-    last = ran.errors[-1] if ran.errors else ""
-    if ran.status is None:
-        return ran.why
-    if ran.status >= 0:
-        return last or f"exit status {ran.status}"
-    try:
-        name = signal.Signals(-ran.status).name
-    except ValueError:
-        name = str(-ran.status)
-    return f"killed by {name}" + (f": {last}" if last else "")
+    return rows, ran.ending
 
 
 def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[str], *, on_npu: bool) -> Group:
@@ -97,16 +75,16 @@ def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[
     left = list(asked.lock.imports)
     findings: list[Finding] = []
     while left:
-        run = run_python(asked, _IMPORT, json.dumps(left))
-        ended: dict[str, dict[str, Any]] = {row["name"]: row for row in run.rows if "name" in row}
+        rows, ending = run_python(asked, _IMPORT, json.dumps(left))
+        ended = {row["name"]: row for row in rows}
         for name in left:
             values = {"name": name, "command": shown_command(asked, f"import {name}")}
             row = ended.get(name)
             if row is None:
-                findings.append(Finding("import-died", {**values, "error": run.error}))
+                findings.append(Finding("import-died", {**values, "error": ending}))
                 break
             if "error" in row:
-                findings.append(_failure(asked, values, _first_line(str(row["error"])), on_npu=on_npu))
+                findings.append(_failure(asked, values, str(row["error"]).partition("\n")[0], on_npu=on_npu))
                 break
             if row["path"] and not _within(str(row["path"]), homes):
                 findings.append(Finding("import-elsewhere", {**values, "found": str(row["path"])}))
@@ -133,10 +111,6 @@ def _is_on_disk(asked: Asked, library: str) -> bool:
 def _within(path: str, homes: list[str]) -> bool:
     real = os.path.realpath(path)
     return any(real.startswith(home.rstrip("/") + "/") for home in homes)
-
-
-def _first_line(text: str) -> str:
-    return text.strip().splitlines()[0] if text.strip() else ""
 
 
 def shown_command(asked: Asked, code: str) -> str:

@@ -1,14 +1,18 @@
-"""The command line of verify.py."""
+"""The command line of verify.py, and what it prints: a line for each group while the checks run, then what differs."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import signal
 import sys
-from collections.abc import Collection, Iterator, Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
-from resolver.verify.ascend import ask_npu_smi, check_cann, check_hdk, check_npu, check_soc, has_npu, told_soc
+from resolver.verify.ascend import NpuTool, ask_npu_smi, check_cann, check_hdk, check_npu, check_soc
 from resolver.verify.environment import (
     check_distributions,
     check_machine,
@@ -18,13 +22,31 @@ from resolver.verify.environment import (
 )
 from resolver.verify.findings import Asked, Group, LockedStack, run_program
 from resolver.verify.imports import check_imports
-from resolver.verify.output import Report, UnwritableError, printable
 from resolver.verify.record import check_collisions, check_files, read_records
 
 _USAGE = 2
 _INTERRUPTED = 130
 _TERMINATED = 143
 _WORD = "python"
+_ENDS = ("system-differs", "processor-differs", "python-differs", "environment-other")
+_SYSTEM = ("machine", "cann", "hdk", "soc")
+# What does not fail
+WARNINGS = (
+    "cann-file-unreadable",
+    "cann-half-active",
+    "distribution-conda",
+    "distribution-extra",
+    "distribution-leftover",
+    "hdk-file-unreadable",
+    "hdk-not-running",
+    "hdk-unmet",
+    "import-untried",
+    "npu-absent",
+    "pip-missing",
+    "python-shared",
+    "soc-unknown",
+    "soc-unnamed",
+)
 
 
 def run(text: str, file: str, arguments: Sequence[str]) -> int:
@@ -37,11 +59,8 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         sys.stdout = os.fdopen(1, "w", closefd=False)
     lock = LockedStack.parse(text)
     given = _arguments(arguments, sorted(lock.texts))
-    if given.python and os.path.abspath(given.python) != os.path.abspath(sys.executable):
-        why = _no_python(given.python)
-        return _refuse(given.python, why) if why else _become(given.python, file, arguments)
-    if not sys.flags.isolated:  # what stands on PYTHONPATH or in the user's folder is not installed here
-        return _become(sys.executable, file, arguments)
+    if given.python or not sys.flags.isolated:  # what is on PYTHONPATH or in the user's folder is not installed here
+        return _become(given.python or sys.executable, file, arguments)
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))  # what was begun here ends, too
     folder = os.path.dirname(os.path.abspath(file))
@@ -52,17 +71,11 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         ascend=given.ascend,
         wheelhouse=os.path.abspath(given.wheelhouse) if given.wheelhouse else _bundle(folder),
         full=given.full,
+        language=_language(given.lang, lock.texts),
     )
-    if given.soc:
-        sys.stdout.write(told_soc(ask_npu_smi(asked)))
-        return 0
-    report = Report(asked, _language(given.lang, lock.texts), as_json=given.json, lenient=given.skip_system_checks)
-    if given.cann:
-        group = check_cann(asked) if "cann" in asked.lock.system else Group("cann", (), {"found": ""})
-        sys.stdout.write(f"found\t{printable(group.values['found'])}\n{report.told(group)}")
-        return 0
-    if given.hdk:
-        sys.stdout.write(report.told(check_hdk(asked, ask_npu_smi(asked))))
+    report = Report(asked, as_json=given.json, lenient=given.skip_system_checks)
+    if given.machine:
+        sys.stdout.write("".join(map(report.for_install, check_system(asked, ask_npu_smi(asked)))))
         return 0
     try:
         report.begin()
@@ -93,57 +106,47 @@ def _bundle(folder: str) -> str:
 
 def checks(asked: Asked) -> Iterator[Group]:
     """Every check that the lock gives a reason for, the cheap ones first."""
-    system = asked.lock.system
-    yield check_machine(asked)
+    tool = ask_npu_smi(asked)
+    system = check_system(asked, tool)
+    yield next(system)
     paths = [path for path in sys.path if os.path.isdir(path)]
-    found, trouble = installed_distributions(paths)
+    found, trouble = installed_distributions(asked, paths)
     yield check_python(asked, found)
-    if "cann" in system:
-        yield check_cann(asked)
-    on_npu = "torch-npu" in asked.lock.pins
-    tool = ask_npu_smi(asked) if on_npu or system or asked.lock.driver else None
-    if on_npu or "hdk" in system or asked.lock.driver:
-        yield check_hdk(asked, tool)
-    if "soc" in system:
-        yield check_soc(asked, tool)
-    records = read_records(found)
+    yield from system
+    records, broken = read_records(asked, found)
     collisions, excused = check_collisions(asked, found, records)
     colliding = {finding.values["other"] for finding in collisions.findings}
     yield check_distributions(asked, found, trouble, colliding)
-    yield check_files(asked, found, records, excused)
+    yield check_files(asked, found, records, broken, excused)
     yield collisions
     yield check_requirements(asked)
     if asked.lock.imports:
-        yield check_imports(asked, found, paths, on_npu=has_npu(tool))
-    if on_npu:
+        yield check_imports(asked, found, paths, on_npu=tool.has_npu)
+    if "torch-npu" in asked.lock.pins:
         yield check_npu(asked, tool)
 
 
+def check_system(asked: Asked, tool: NpuTool) -> Iterator[Group]:
+    """What `--skip-system-checks` is about: the machine, then CANN, driver and SoC where the lock asks for them."""
+    system = asked.lock.system
+    yield check_machine(asked)
+    if "cann" in system:
+        yield check_cann(asked)
+    if "torch-npu" in asked.lock.pins or "hdk" in system or asked.lock.driver:
+        yield check_hdk(asked, tool)
+    if "soc" in system:
+        yield check_soc(asked, tool)
+
+
 def _become(python: str, file: str, arguments: Sequence[str]) -> int:
-    """Go on as that Python, isolated; returns only where there is none that runs."""
+    """Go on as that Python, isolated; returns only where it is none. Another program might end as if all were well."""
     path = os.path.abspath(python)
-    rest = [word for at, word in enumerate(arguments) if not _is_python(arguments, at)]
-    try:
-        sys.stdout.flush()
-        os.execv(path, [path, "-I", os.path.abspath(file), *rest])  # noqa: S606
-    except OSError as error:
-        return _refuse(python, error.strerror or str(error))
-
-
-def _no_python(path: str) -> str:
-    """Why a program is no Python; empty where it is one. Another might end without a word, as if all were well."""
-    ran = run_program([os.path.abspath(path), "-I", "-c", f"print({_WORD!r})"], os.environ)
-    return ran.why or ("" if ran.output.split() == [_WORD] else "it does not run as Python")
-
-
-def _refuse(python: str, why: str) -> int:
-    sys.stderr.write(f"error: {os.path.abspath(python)} cannot be run: {why}\n")
-    sys.stderr.write("hint: pass --python PATH of an environment\n")
+    ran = run_program([path, "-I", "-c", f"print({_WORD!r})"], os.environ)
+    if ran.output.split() == [_WORD]:
+        os.execv(path, [path, "-I", os.path.abspath(file), *arguments, "--python="])  # noqa: S606
+    why = ran.ending if ran.status is None else "it does not run as Python"
+    sys.stderr.write(f"error: {path} cannot be run: {why}\nhint: pass --python PATH of an environment\n")
     return _USAGE
-
-
-def _is_python(arguments: Sequence[str], at: int) -> bool:
-    return arguments[at].startswith("--python=") or "--python" in arguments[max(at - 1, 0) : at + 1]
 
 
 def _language(wanted: str | None, known: Collection[str]) -> str:
@@ -162,12 +165,8 @@ def _arguments(arguments: Sequence[str], languages: Sequence[str]) -> argparse.N
     )
     parser.add_argument("--python", metavar="PATH", help="the environment's Python (default: the one that runs this)")
     parser.add_argument("--full", action="store_true", help="compare the content of every file, not just of a sample")
-    parser.add_argument("--soc", action="store_true", help="print this machine's SoC, if it is known, and nothing else")
     parser.add_argument(
-        "--cann", action="store_true", help="print the active CANN and what is wrong with it, a line each, nothing else"
-    )
-    parser.add_argument(
-        "--hdk", action="store_true", help="print what is wrong with the driver, a line each, and nothing else"
+        "--machine", action="store_true", help="print what is wrong with the machine, CANN, driver and SoC, a line each"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--lang", choices=languages, help="the language (default: by locale)")
@@ -182,3 +181,131 @@ def _arguments(arguments: Sequence[str], languages: Sequence[str]) -> argparse.N
         help="where driver and CANN are installed (default: $ASCEND_LOCK_ROOT, else /usr/local/Ascend)",
     )
     return parser.parse_args(arguments)
+
+
+class UnwritableError(Exception):
+    """Standard output takes no more; the reason as the system tells it, empty where only the reader has gone."""
+
+
+class Report:
+    """Tells of groups. `lenient` makes warnings of what is wrong with the machine, as `--skip-system-checks` asks."""
+
+    def __init__(self, asked: Asked, *, as_json: bool, lenient: bool) -> None:
+        self._asked = asked
+        self._texts = asked.lock.texts[asked.language]
+        self._as_json = as_json
+        self._lenient = lenient
+        self._groups: list[dict[str, Any]] = []
+        self.is_hopeless = False  # all that is still to be looked at would follow from what was found
+
+    def begin(self) -> None:
+        """The line above all."""
+        lock = self._asked.lock
+        self._say(self._fill("label-head", {"stack": lock.stack, "target": lock.target}))
+
+    def add(self, group: Group) -> None:
+        """The line of a group that was checked."""
+        told = self._told(group)
+        self._groups.append(told)
+        codes = Counter(finding.code for finding in group.findings)
+        counted = [f"{code} ({count})" if count > 1 else code for code, count in codes.items()]
+        note = ", ".join(counted) or self._note(group)
+        state = self._texts[f"state-{told['state']}"]
+        self._say("  " + "  ".join([_padded(self._texts[f"group-{group.name}"], 13), _padded(state, 7), note]).rstrip())
+        self.is_hopeless = any(row["code"] in _ENDS and row["state"] == "wrong" for row in told["findings"])
+
+    def for_install(self, group: Group) -> str:
+        """A line for each finding, for install.sh: its state, what differs and why, and what mends it, between tabs.
+
+        What is fine has one, too, and so has a SoC that is unknown, as where an image is built.
+        """
+        rows = [
+            ("ok", row["what"], "")
+            if row["code"] in ("soc-unknown", "soc-unnamed")
+            else (row["state"], self._fill("label-because", row), row["mend"])
+            for row in self._told(group)["findings"]
+        ]
+        fine = {"what": self._texts[f"group-{group.name}"], "why": self._note(group)}
+        rows = rows or [("ok", self._fill("label-because", fine), "")]
+        return "".join("\t".join(map(printable, cells)) + "\n" for cells in rows)
+
+    def end(self) -> int:
+        """Everything that differs, and the exit status."""
+        rows = [row for group in self._groups for row in group["findings"]]
+        rows.sort(key=lambda row: row["state"] == "warning")
+        wrong = sum(row["state"] == "wrong" for row in rows)
+        if self._as_json:
+            lock = self._asked.lock
+            told = {
+                "schema": 1,
+                "language": self._asked.language,
+                "status": "differs" if wrong else "as-locked",
+                "stack": lock.stack,
+                "target": lock.target,
+                "python": sys.executable,
+                "wrong": wrong,
+                "warnings": len(rows) - wrong,
+                "ended": self.is_hopeless,
+                "groups": self._groups,
+            }
+            self._write(json.dumps(told, indent=2, ensure_ascii=True))
+        for row in rows:
+            self._say("")
+            self._say(self._fill(f"label-{row['state']}", row) + f"  [{row['code']}]")
+            self._say(self._fill("label-why", row))
+            self._say(self._fill("label-mend", row))
+        self._say("")
+        if self.is_hopeless:
+            self._say(self._texts["label-ended"])
+        counts = {"wrong": str(wrong), "warnings": str(len(rows) - wrong)}
+        self._say(self._fill("label-differs" if wrong else "label-as-locked", counts))
+        return 1 if wrong else 0
+
+    def _told(self, group: Group) -> dict[str, Any]:
+        """A group and its findings as they are told, in the form of the JSON."""
+        asked = self._asked
+        commands = {"python": asked.python, "install": asked.install, "fresh": asked.fresh}
+        rows = []
+        for finding in group.findings:
+            values = {**commands, "again": asked.again(finding.values.get("name", "")), **finding.values}
+            what, why, mend = (self._fill(f"{finding.code}-{part}", values) for part in ("what", "why", "mend"))
+            is_warning = finding.code in WARNINGS or (self._lenient and group.name in _SYSTEM)
+            state = "warning" if is_warning else "wrong"
+            row = {"code": finding.code, "state": state, "what": what, "why": why, "mend": finding.mend or mend}
+            rows.append({**row, "values": dict(finding.values)})
+        states = {row["state"] for row in rows}
+        state = "wrong" if "wrong" in states else "warning" if states else "ok"
+        return {"name": group.name, "state": state, "values": dict(group.values), "findings": rows}
+
+    def _note(self, group: Group) -> str:
+        """What is told of a group that is fine."""
+        return self._fill(f"note-{group.note or group.name}", group.values)
+
+    def _fill(self, code: str, values: Mapping[str, Any]) -> str:
+        """The text of a code; there is none for what a command says alone, and for a note of nothing."""
+        return self._texts.get(code, "").format(**values)
+
+    def _say(self, line: str) -> None:
+        if not self._as_json:
+            self._write(printable(line))
+
+    def _write(self, text: str) -> None:
+        try:
+            sys.stdout.write(text + "\n")
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise UnwritableError from None
+        except OSError as error:
+            raise UnwritableError(error.strerror or str(error)) from None
+
+
+def printable(text: str) -> str:
+    """The text on one line, what a terminal would act on as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(ch if ch.isprintable() else ch.encode("unicode_escape", "surrogatepass").decode() for ch in text)
+
+
+def _padded(text: str, width: int) -> str:
+    taken = sum(2 if unicodedata.east_asian_width(ch) in "WF" else 1 for ch in text)
+    return text + " " * max(width - taken, 0)

@@ -17,8 +17,7 @@ from resolver.report.document import Block, Code, Details, Heading, Item, Items,
 from resolver.report.explanation import fixes, sentences
 from resolver.report.explanation.json import explanation_json
 from resolver.report.explanation.statements import cited, place_of, sort_of, source_line, with_strength
-from resolver.report.html import html_text
-from resolver.report.markdown import markdown_text
+from resolver.report.markup import html_text, markdown_text
 from resolver.report.sanitize import one_line
 
 FILE = "conflict.md"

@@ -51,7 +51,6 @@ def test_a_common_word_is_as_people_write_it() -> None:
         ("{{ {'A': a} | env }}x", "A='it'\"'\"'s $x' x"),
         ("{{ 'a.txt' | here }} {{ ['b', 'c'] | here }}", '"$here/a.txt" "$here/b" "$here/c"'),
         ('# {{ (a ~ "\\n;") | line }}', "# it's $x ;"),
-        ('"{{ (a ~ "\\n`") | text }}"', '"it\'s \\$x \\`"'),
         ("a{{ a if not a }}b", "ab"),
         ("{{ 1 }}{{ [a] | join }}", "1$'it\\x27s \\x24x'"),
     ],

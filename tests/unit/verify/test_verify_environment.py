@@ -52,10 +52,10 @@ class Site:
     def groups(self, *, full: bool = False) -> dict[str, Group]:
         """Every group about the environment, by name."""
         asked = self._asked(full=full)
-        found, trouble = installed_distributions([str(self.root)])
-        records = read_records(found)
+        found, trouble = installed_distributions(asked, [str(self.root)])
+        records, broken = read_records(asked, found)
         collisions, excused = check_collisions(asked, found, records)
-        files = check_files(asked, found, records, excused)
+        files = check_files(asked, found, records, broken, excused)
         return {group.name: group for group in (check_distributions(asked, found, trouble), files, collisions)}
 
     def codes(self, *, full: bool = False) -> list[str]:

@@ -13,7 +13,7 @@ from resolver.report.verify import texts
 from resolver.verify.ascend import NpuTool, ask_npu_smi, check_cann, check_hdk, check_soc, soc_family
 from resolver.verify.environment import check_machine
 from resolver.verify.findings import Asked, DriverNeed, Group, LockedStack
-from resolver.verify.output import Report
+from resolver.verify.main import Report
 
 MACHINE = platform.machine()
 NO_VERSION = "is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2"
@@ -66,7 +66,7 @@ class Installation:
 
     def said(self, group: Group) -> list[str]:
         """Of each finding of a group its code, below `told` what is said; or else the note on the group's line."""
-        report = Report(self.asked, "en", as_json=False, lenient=False)
+        report = Report(self.asked, as_json=False, lenient=False)
         report.add(group)
         report.end()
         text = self._capsys.readouterr().out.replace(str(self.root), "<root>")
@@ -79,7 +79,7 @@ class Installation:
         return self.said(check_cann(self.asked))
 
     def hdk(self, running: str = "") -> list[str]:
-        return self.said(check_hdk(self.asked, NpuTool(running, "", 1) if running else None))
+        return self.said(check_hdk(self.asked, NpuTool(running, "", 1) if running else NpuTool()))
 
 
 @pytest.fixture
@@ -173,8 +173,8 @@ def test_a_part_of_another_release(there: Installation) -> None:
     ("record", "why"),
     [
         (b"package_name=Ascend\nversion=8.5", f"`8.5` {NO_VERSION}"),
-        (b"package_name=Ascend-ca", "it has no line `version=`"),
-        (b"", "it has no line `version=`"),
+        (b"package_name=Ascend-ca", "it has no line `Version=`"),
+        (b"", "it has no line `Version=`"),
         (b"version=\xff\xfe8.5.0\n", "byte 8 is not UTF-8"),
         (None, "no such file"),
     ],
@@ -261,8 +261,6 @@ NEED = DriverNeed(
     "hdk >= 25.2.0",
     (((">=", "25.2.0"),),),
     binding=False,
-    strength="vendor",
-    source="notes of 8.5.0",
     reason={"en": "the notes say so (vendor: notes of 8.5.0)", "zh": "版本说明如此（厂商：notes of 8.5.0）"},
 )
 ASKED = "CANN 8.5.0: hdk >= 25.2.0"
@@ -326,7 +324,7 @@ def test_where_no_driver_is_found_nothing_is_judged(asking: Installation) -> Non
 # --- the SoC
 
 
-def npu_smi(there: Installation, script: str) -> NpuTool | None:
+def npu_smi(there: Installation, script: str) -> NpuTool:
     there.write("npu-smi", script)
     (there.root / "npu-smi").chmod(0o755)
     return ask_npu_smi(there.asked)
@@ -335,9 +333,9 @@ def npu_smi(there: Installation, script: str) -> NpuTool | None:
 @pytest.mark.parametrize(
     ("script", "expected"),
     [
-        ("#!/bin/bash\nexit 1\n", None),
+        ("#!/bin/bash\nexit 1\n", NpuTool()),
         ("#!/bin/bash\nprintf '\\xff\\xfe'\n", NpuTool()),
-        ("no program", None),
+        ("no program", NpuTool()),
         ("#!/bin/bash\n[ \"$*\" = 'info -m' ] && echo '  0  0  0  Ascend 910B4'\n", NpuTool("", "", 1)),
     ],
 )

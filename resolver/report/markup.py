@@ -1,11 +1,15 @@
-"""A document as Markdown, for review on a code forge."""
+"""A document as Markdown, for review on a code forge, and as one page of HTML, without network access or scripts."""
 
 from __future__ import annotations
 
 import html
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
+import msgspec
+
+from resolver.i18n import translate
 from resolver.model.text import Language
 from resolver.report.document import (
     Block,
@@ -24,6 +28,9 @@ from resolver.report.document import (
     told,
 )
 from resolver.report.sanitize import markdown, one_line, piece
+from resolver.report.template import environment
+
+_LANGUAGES = {"zh": "zh-Hans"}
 
 
 def markdown_text(document: Document, language: Language) -> str:
@@ -82,3 +89,35 @@ def _fenced(lines: Sequence[str], syntax: str) -> str:
     longest = max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
     return "\n".join([f"{fence}{syntax}", *lines, fence])
+
+
+def html_text(document: Document, language: Language) -> str:
+    """The page; the first block is its heading."""
+    title, *blocks = (_view(told(block, language)) for block in document)
+    return (
+        environment()
+        .overlay(autoescape=True, finalize=None)
+        .get_template("document.html.j2")
+        .render(
+            title=title,
+            blocks=blocks,
+            translate=lambda code: translate(code, language),
+            lang=_LANGUAGES.get(language, language),
+        )
+    )
+
+
+def _view(value: Any) -> Any:
+    """A block, with its kind, for the template: all texts on one line each, without what a browser acts on."""
+    match value:
+        case Span():
+            return {"text": piece(str(value.text)), "href": value.href}
+        case str():
+            return one_line(value)
+        case tuple():
+            return [_view(one) for one in value]
+        case msgspec.Struct():
+            fields = {name: _view(getattr(value, name)) for name in value.__struct_fields__}
+            return {"kind": type(value).__name__, **fields}
+        case _:
+            return value
