@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.builders import Built
-from tests.functional.conftest import Begin
 from tests.functional.machine import execute, installed, make_environment
 from tests.functional.sources import add_backend, add_source
 from tests.functional.workspace import HERE, PLATFORM, Run, Workspace, tree, wait_until
@@ -24,18 +23,15 @@ from tests.loopback import LoopbackIndex, Response, altered, status
 BIG = {"base.py": "", "base_data.txt": random.Random(0).randbytes(300_000).hex()}
 
 
-def wheel_and_source(workspace: Workspace) -> None:
-    workspace.index.add_wheel("base", "1.0", files=BIG)
-    add_backend(workspace.index)
-    add_source(workspace.index, "apart", "1.0")
-    workspace.stack("base", "apart", target=HERE)
-
-
 @pytest.fixture
-def base(index: LoopbackIndex, begin_with: Begin) -> Built:
+def base(workspace: Workspace, index: LoopbackIndex) -> Built:
     """A lock of one wheel of some size, and of a source archive with its build tool."""
-    begin_with(wheel_and_source)
-    return index.add_wheel("base", "1.0", files=BIG)
+    built = index.add_wheel("base", "1.0", files=BIG)
+    add_backend(index)
+    add_source(index, "apart", "1.0")
+    workspace.stack("base", "apart", target=HERE)
+    workspace.locked_before()
+    return built
 
 
 FILES = {"apart-1.0.tar.gz", "base-1.0-py3-none-any.whl", "tinybuild-1.0-py3-none-any.whl"}

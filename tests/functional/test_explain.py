@@ -11,7 +11,6 @@ import time
 
 import pytest
 
-from tests.functional.conftest import Begin
 from tests.functional.workspace import REPORTS, TWO_PYTHONS, Run, Workspace, tree, wait_until
 from tests.loopback import LoopbackIndex, Response, delayed, status
 from tests.unit.report.test_report_json import faults
@@ -139,33 +138,23 @@ def test_in_chinese_no_file_that_is_shared_changes(clash: Workspace) -> None:
 
 
 def test_a_limit_of_time_that_is_reached_is_told(clash: Workspace, index: LoopbackIndex) -> None:
-    index.fault("/files/*/vllm-0.12.0*", delayed(0.6))  # what only a way out asks for
+    index.fault("/files/*/vllm-0.12.0*", delayed(60))  # what only a way out asks for
+    began = time.monotonic()
     run = explain(clash, "--explain-seconds", "0.1")
-    assert run.status == 1
+    assert (run.status, time.monotonic() - began < 30) == (1, True)
     assert "\nWhy: these 4 cannot all hold together, but any 3 of them can\n" in run.stdout
     assert "\nhint: --explain-seconds N gives it more time\n" in run.stdout
     assert json.loads(clash.read("conflict.json"))["limited"] is True
     assert explain(clash, "--explain-seconds", "0.05").status == 2
 
 
-def test_a_file_that_takes_long_is_not_waited_for_beyond_the_limit(clash: Workspace, index: LoopbackIndex) -> None:
-    index.fault("/files/*/trl-1.0.0*", delayed(60))
-    began = time.monotonic()
-    run = explain(clash, "--explain-seconds", "1")
-    assert time.monotonic() - began < 30
-    assert (run.status, "Not everything was decided in the time given" in run.stdout) == (1, True)
-
-
-def one(workspace: Workspace) -> None:
-    workspace.serve("demo 1.0 2.0", "needy 1.0: demo<2")
-    workspace.stack("demo==1.0")
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_explain_that_is_interrupted_leaves_everything_as_it_was(
-    workspace: Workspace, index: LoopbackIndex, begin_with: Begin, number: signal.Signals
+    workspace: Workspace, index: LoopbackIndex, number: signal.Signals
 ) -> None:
-    begin_with(one)
+    workspace.serve("demo 1.0 2.0", "needy 1.0: demo<2")
+    workspace.stack("demo==1.0")
+    workspace.locked_before()
     workspace.stack("demo==2.0", "needy")
     before = tree(workspace.root / "locks"), tree(workspace.matrices)
     index.fault("/files/*/demo-1.0*", delayed(60))
@@ -201,22 +190,6 @@ def way_out(letter: str, name: str, text: str) -> str:
     head = f"# Way out {letter} of `demo`: what follows was written for that stack.\n"
     summary = f'"way out {letter} of demo (a stack of tests)"'
     return head + text.replace('"demo"', f'"{name}"').replace('"a stack of tests"', summary)
-
-
-def test_every_way_out_locks_to_the_pins_that_were_told(clash: Workspace) -> None:
-    told = explain(clash, "--json").json["fixes"]
-    kinds = [[kind for kind, _, _ in changes(fix)] for fix in told]
-    assert all([kind] in kinds for kind in ("version", "extra", "relax", "add"))
-    assert ["split", "split"] in kinds
-    for fix in told:
-        for file, environment in zip(fix["files"], fix["environments"], strict=True):
-            stack(clash, file["text"], file["name"])
-            clash.locked(stack=file["name"])
-            pins = clash.pins(file["name"])
-            assert {row["name"]: pins[row["name"]] for row in environment["pins"]} == {
-                row["name"]: row["version"] for row in environment["pins"]
-            }
-            assert len(pins) == environment["count"]
 
 
 def test_apply_of_a_split_writes_both_stacks_or_none(clash: Workspace) -> None:
@@ -383,12 +356,11 @@ def test_a_newer_post_that_a_fact_puts_last_is_explained(workspace: Workspace) -
     workspace.facts(
         "a",
         '[[warns]]\nid = "pair"\nversions = "==1.0.post1"\nlast = 1\ntext = "x"\n'
-        'reason = "it is made for another CANN"\nreason-zh = "它面向另一个 CANN 版本"\n',
+        'reason = "it is made for another CANN"\n',
     )
     workspace.stack("a")
     run = explain(workspace, "--package", "a")
     assert "1.0.post1 ranks after 1.0 on this target, according to matrices/facts/a.toml:6 (vendor)\n" in run.stdout
-    assert "它面向另一个 CANN 版本\n" in explain(workspace, "--package", "a", "--lang", "zh").stdout
     told = explain(workspace, "--package", "a", "--json").json
     assert told["later"] == [{"version": "1.0.post1", "facts": ["pair"]}]
 
@@ -444,11 +416,7 @@ def test_a_fact_that_a_stack_sets_aside_is_warned_of(clash: Workspace) -> None:
             "the fact `vllm-ascend-0.13-needs-vllm` has no need `vllm==0.14.0`",
         ),
         ('strength = "enforced"\n', RELAX, "the fact `vllm-ascend-0.13-needs-vllm` cannot be relaxed"),
-        (
-            "",
-            '\n[[fact.excludes]]\nversions = "==1"\nreason = "broken"\n',
-            "the key `package` is missing",
-        ),
+        ("", '\n[[fact.excludes]]\nversions = "==1"\nreason = "broken"\n', "the key `package` is missing"),
     ],
 )
 def test_what_a_stack_cannot_say_of_facts(clash: Workspace, fact: str, more: str, error: str) -> None:

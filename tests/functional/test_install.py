@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from tests.builders import Built
-from tests.functional.conftest import Begin
 from tests.functional.machine import execute, install, installed, lines, make_environment
 from tests.functional.sources import add_backend, add_source, built_here
 from tests.functional.workspace import HERE, PLATFORM, PYTHON_LINE, Run, Workspace, tree
@@ -23,16 +22,13 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="install.sh is f
 WHEELS = "-I -m pip install --no-deps --only-binary :all: --require-hashes"
 
 
-def two_stages(workspace: Workspace) -> None:
+@pytest.fixture
+def two(workspace: Workspace) -> Workspace:
+    """A lock of two wheels in two stages."""
     workspace.serve("base 1.0", "top 1.0: base")
     workspace.facts("top", '[[after]]\nothers = ["base"]\nreason = "top reads what base has set up"\n')
     workspace.stack("top", target=HERE, more='[check]\nimports = ["top"]\n')
-
-
-@pytest.fixture
-def two(workspace: Workspace, begin_with: Begin) -> Workspace:
-    """A lock of two wheels in two stages."""
-    begin_with(two_stages)
+    workspace.locked_before()
     return workspace
 
 
@@ -140,18 +136,17 @@ def test_a_wheel_that_pip_built_before_with_other_variables_is_not_taken(workspa
         assert execute(workspace, [str(python), "-c", code]).stdout == f"{flavour}\n"
 
 
-@pytest.mark.parametrize("isolation", [True, False])
-def test_each_is_built_with_its_own_variables(workspace: Workspace, python: Path, isolation: bool) -> None:
+def test_each_is_built_with_its_own_variables(workspace: Workspace, python: Path) -> None:
     add_backend(workspace.index)
-    flavours = {"one": "sweet", "two": "sour", "three": "sweet"}
+    flavours = {"apart1": "sweet", "apart2": "sour", "here1": "sweet", "here2": "sour"}
     for name, flavour in flavours.items():
         add_source(workspace.index, name, "1.0")
-        workspace.facts(name, built_here(isolation=isolation, TINY_FLAVOUR=flavour))
+        workspace.facts(name, built_here(isolation=name.startswith("apart"), TINY_FLAVOUR=flavour))
     workspace.stack(*flavours, target=HERE)
     workspace.locked()
     told(install(workspace, python))
-    code = "import one, two, three; print(one.built['flavour'], two.built['flavour'], three.built['flavour'])"
-    assert execute(workspace, [str(python), "-c", code]).stdout == "sweet sour sweet\n"
+    code = "import apart1, apart2, here1, here2\nfor one in apart1, apart2, here1, here2: print(one.built['flavour'])"
+    assert execute(workspace, [str(python), "-c", code]).stdout == "sweet\nsour\nsweet\nsour\n"
 
 
 def test_a_build_that_labels_itself_is_installed_by_path(workspace: Workspace, python: Path) -> None:
@@ -258,15 +253,6 @@ def test_after_a_failure_it_goes_on_where_it_stopped(two: Workspace, index: Loop
     index.clear()
     assert told(install(two, python)) == ["base: already installed", "top"]
     assert not [request for request in index.requests if "base" in request.path]
-
-
-def test_what_pip_check_finds_is_a_failure(two: Workspace, python: Path) -> None:
-    two.serve("stranger 1.0: absent")
-    execute(two, [str(python), "-m", "pip", "install", "--no-deps", "stranger"])
-    run = install(two, python)
-    assert "error: pip check reports: stranger 1.0 requires absent, which is not installed." in run.stdout
-    assert (run.status, run.error) == (1, "this machine and environment do not match the lock")
-    assert "is installed: " not in run.stdout
 
 
 def test_nothing_of_the_folder_the_shell_or_the_settings_of_pip_takes_part(two: Workspace, python: Path) -> None:
@@ -603,14 +589,11 @@ def test_how_far_pip_is_is_told_while_it_is_silent(two: Workspace, index: Loopba
     assert lines(run.stdout, "0 of 1 installed after ")
 
 
-def on_cann(workspace: Workspace) -> None:
+@pytest.fixture
+def for_cann(workspace: Workspace) -> Workspace:
     workspace.serve("base 1.0")
     workspace.stack("base", target=HERE + '[target.system]\ncann = "8.5.0"\nsoc = "A2"\n')
-
-
-@pytest.fixture
-def for_cann(workspace: Workspace, begin_with: Begin) -> Workspace:
-    begin_with(on_cann)
+    workspace.locked_before()
     return workspace
 
 

@@ -46,7 +46,6 @@ from resolver.index.parse.filename import is_readable, wheel_parts
 from resolver.index.parse.metadata import Release, check_texts, noted_in, read_pyproject
 from resolver.index.protocol import UnusableFile
 from resolver.index.snapshot import SnapshotCatalog
-from resolver.index.store import cache as cache_module
 from resolver.index.store.cache import Cache
 from resolver.index.store.file_cache import FileCache, release_of
 from resolver.index.store.page_cache import PageCache, StoredPage, place_of
@@ -422,21 +421,6 @@ def cache_entry(content: bytes) -> None:
 _INDEXES = Indexes(indexes={}, bindings=(Binding(packages=("*",), indexes=("pypi",)),))
 
 
-def raw_entry(content: bytes) -> None:
-    """The very file of a cache, damaged: absent, or what was put."""
-    _folder().joinpath("raw").mkdir(exist_ok=True)
-    for path in _folder().joinpath("raw").iterdir():
-        path.unlink()
-    _folder().joinpath("raw", cache_module.FILE).write_bytes(content)
-    store = Cache(_folder() / "raw", lambda _: None)
-    assert store.get("page", "key") in (None, b"a page of some length, as it was put")
-    store.put("page", "key", b"anew")
-    assert store.get("page", "key") == b"anew"
-    store.close()
-    assert store.get("page", "key") == b"anew"
-    store.close()
-
-
 def snapshot(content: bytes) -> None:
     """A snapshot that is whole and has a wrong content, looked through to the last file."""
     _read_snapshot(b"ascend-lock snapshot 2\n" + lzma.compress(content, preset=0))
@@ -501,7 +485,6 @@ TARGETS = (
     Target("manifest", manifest, (InputError,), tokens.MANIFEST),
     Target("pip-config", pip_config, (InputError,), tokens.CONFIG),
     Target("cache", cache_entry, (), tokens.PACK),
-    Target("raw-entry", raw_entry, (), ()),
     Target("snapshot", snapshot, (InputError,), tokens.PACK),
     Target("snapshot-bytes", snapshot_bytes, (InputError,), tokens.SNAPSHOT),
 )

@@ -28,6 +28,7 @@ from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.property.bruteforce import BruteForce
+from tests.property.found import extras, pins
 from tests.property.statements import Told, falsehoods, left, within
 from tests.property.worlds import (
     COMPONENT_NEEDS,
@@ -221,8 +222,8 @@ def test_each_case_of_a_contradiction_is_closed(world: World) -> None:
         assert (one.closing is None) == bool(one.branches)
         for path in paths(one.branches):
             assert path[-1].closing is not None
-            for pins in chosen(case.world, path):
-                assert not case.told(one.statements).satisfiable(pins)
+            for chosen_pins in chosen(case.world, path):
+                assert not case.told(one.statements).satisfiable(chosen_pins)
 
 
 @_laws
@@ -236,9 +237,9 @@ def test_the_cases_of_a_contradiction_are_all_that_there_are(world: World) -> No
             name = subject.partition("[")[0]
             told = [version for branch in below for version in within(case.world, name, branch.versions)]
             assert len(told) == len(set(told)), "one release in two cases"
-            for pins in chosen(case.world, before):
+            for chosen_pins in chosen(case.world, before):
                 for version in case.world.projects[name]:
-                    if pins.get(name, version) == version and rest.satisfiable({**pins, name: version}):
+                    if chosen_pins.get(name, version) == version and rest.satisfiable({**chosen_pins, name: version}):
                         assert version in told, (subject, version, lines(one))
 
 
@@ -294,11 +295,9 @@ def test_each_way_out_locks_and_its_pins_are_right(world: World) -> None:
             assert problem.stack.name == name == environment.name
             answer = decide(Universe(problem, case.catalog))
             assert isinstance(answer, Resolution), fix
-            pins = {pin.name: str(pin.version) for pin in answer.pins}
-            extras = {pin.name: set(pin.extras) for pin in answer.pins}
-            assert BruteForce(case.world.of(problem)).faults(pins, extras) == []
-            assert len(pins) == environment.count
-            assert {row.name: row.version for row in environment.pins}.items() <= pins.items()
+            assert BruteForce(case.world.of(problem)).faults(pins(answer), extras(answer)) == []
+            assert len(answer.pins) == environment.count
+            assert {row.name: row.version for row in environment.pins}.items() <= pins(answer).items()
 
 
 @_of_ways_out

@@ -11,6 +11,7 @@ from resolver.model.resolution import Resolution
 from resolver.resolve.solver import prove, solve
 from resolver.resolve.universe import Universe
 from tests.property.bruteforce import BruteForce, Pins
+from tests.property.found import pins
 from tests.property.worlds import World, worlds
 
 
@@ -33,13 +34,13 @@ def is_newer(pins: Pins, other: Pins, name: str) -> bool:
 def keeps_its_promise(world: World, answer: object) -> None:
     if not isinstance(answer, Resolution):
         return
-    pins = {pin.name: str(pin.version) for pin in answer.pins}
+    found = pins(answer)
     asks = [ask.need for ask in world.problem().stack.asks]
     asked = {canonicalize_name(need.name) for need in asks if isinstance(need, Requirement)}
     event(f"{len(asked)} asked for")
     for other in BruteForce(world).solutions():
-        assert not newer_alone(pins, other), (pins, other)
-        assert not newer_as_asked(pins, other, asked), (pins, other)
+        assert not newer_alone(found, other), (found, other)
+        assert not newer_as_asked(found, other, asked), (found, other)
 
 
 @given(worlds())

@@ -16,27 +16,18 @@ from packaging.version import Version
 
 from resolver.model.resolution import Asks, Conflict, Resolution
 from resolver.resolve import solver
-from resolver.resolve.complete import CompleteEngine, Unsatisfiable
-from resolver.resolve.gather import gather
 from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.solver import solve
 from resolver.resolve.universe import Universe
 from tests.problems import put_last
 from tests.property.bruteforce import BruteForce
+from tests.property.found import complete, extras, pins
 from tests.property.worlds import Version as Release
 from tests.property.worlds import World, worlds
 
 
 def answer(world: World, *, backwards: bool = False) -> Resolution | Conflict:
     return solve(world.problem(), world.catalog(backwards=backwards))
-
-
-def pins(resolution: Resolution) -> dict[str, str]:
-    return {pin.name: str(pin.version) for pin in resolution.pins}
-
-
-def extras(resolution: Resolution) -> dict[str, set[str]]:
-    return {pin.name: set(pin.extras) for pin in resolution.pins}
 
 
 def told(answer: Resolution | Conflict) -> object:
@@ -54,7 +45,7 @@ def told(answer: Resolution | Conflict) -> object:
 
 def holds(world: World) -> None:
     """What is solved, and what the complete engine finds by itself."""
-    solved, proved, brute = answer(world), complete(world), BruteForce(world)
+    solved, proved, brute = answer(world), complete(world.problem(), world.catalog()), BruteForce(world)
     event(solved.engine if isinstance(solved, Resolution) else "conflict")
     for found in (solved, proved):
         if isinstance(found, Resolution):
@@ -81,16 +72,6 @@ def test_it_is_so_where_projects_need_each_other_in_circles(world: World) -> Non
 # --- engines
 
 
-def complete(world: World) -> Resolution | None:
-    """What the complete engine finds by itself."""
-    universe = Universe(world.problem(), world.catalog())
-    engine = CompleteEngine(universe)
-    try:
-        return gather(universe, engine.solve(), engine="complete", rounds=engine.rounds)
-    except Unsatisfiable:
-        return None
-
-
 def search(world: World) -> Resolution | None:
     """What resolvelib finds by itself, the check passed."""
     universe = Universe(world.problem(), world.catalog())
@@ -100,7 +81,7 @@ def search(world: World) -> Resolution | None:
 @given(worlds())
 def test_what_the_search_finds_the_complete_engine_finds_possible(world: World) -> None:
     """Not the reverse: resolvelib's "impossible" is wrong at times, with backjumping even where nothing is circular."""
-    assert search(world) is None or complete(world) is not None
+    assert search(world) is None or complete(world.problem(), world.catalog()) is not None
 
 
 # --- the statements of a conflict are enough for it
@@ -189,7 +170,7 @@ def test_of_posts_of_one_release_those_that_facts_put_last_are_taken_last(drawn:
     same = [one for one in usable if (one.release, one.pre) == (newest.release, newest.pre)]
     lowest = min(levels[str(one)] for one in same)
     wanted = {"p": str(max(one for one in same if levels[str(one)] == lowest))}
-    solved, proved = answer(world), complete(world)
+    solved, proved = answer(world), complete(world.problem(), world.catalog())
     assert isinstance(solved, Resolution)
     assert proved is not None
     assert pins(solved) == pins(proved) == wanted
@@ -203,7 +184,7 @@ def test_what_is_put_last_can_be_pinned_and_kept(drawn: tuple[World, dict[str, i
     world, levels = drawn
     version = data.draw(st.sampled_from(sorted(levels)))
     pinned = world.asking(f"p=={version}")
-    solved, proved = answer(pinned), complete(pinned)
+    solved, proved = answer(pinned), complete(pinned.problem(), pinned.catalog())
     assert isinstance(solved, Resolution)
     assert proved is not None
     assert pins(solved) == pins(proved) == {"p": version}
