@@ -245,12 +245,8 @@ def test_a_bundle_of_all_takes_what_has_a_lock(workspace: Workspace, own: Path) 
     assert (run.status, run.error) == (2, "there are no locks to bundle")
 
 
-def test_what_is_about_one_stack_says_so(workspace: Workspace) -> None:
-    workspace.stack("a")
+def test_a_path_without_its_ending_is_hinted_at(workspace: Workspace) -> None:
     (workspace.root / "dem.toml").touch()
-    for command, needed in (("explain", []), ("export", ["--format", "pylock"]), ("verify", [])):
-        run = workspace.run(command, "demo", "mine", *needed)
-        assert (run.status, run.error) == (2, "Got unexpected extra argument (mine)")
     assert workspace.run("bundle", "dem", "out").stderr.endswith("\nhint: did you mean `dem.toml`?\n")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
 import signal
@@ -148,10 +147,7 @@ def test_a_limit_of_time_that_is_reached_is_told(clash: Workspace, index: Loopba
     assert explain(clash, "--explain-seconds", "0.05").status == 2
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_explain_that_is_interrupted_leaves_everything_as_it_was(
-    workspace: Workspace, index: LoopbackIndex, number: signal.Signals
-) -> None:
+def test_an_explain_that_is_interrupted_leaves_everything_as_it_was(workspace: Workspace, index: LoopbackIndex) -> None:
     workspace.serve("demo 1.0 2.0", "needy 1.0: demo<2")
     workspace.stack("demo==1.0")
     workspace.locked_before()
@@ -160,7 +156,7 @@ def test_an_explain_that_is_interrupted_leaves_everything_as_it_was(
     index.fault("/files/*/demo-1.0*", delayed(60))
     process = workspace.start("explain", "demo", "--apply", "A")
     wait_until(lambda: any("/demo-1.0" in request.path for request in list(index.requests)), process)
-    process.send_signal(number)
+    process.send_signal(signal.SIGINT)
     run = workspace.finish(process)
     assert (run.status, run.stdout, run.stderr) == (130, "", INTERRUPTED)
     assert (tree(workspace.root / "locks"), tree(workspace.matrices)) == before
@@ -407,21 +403,16 @@ def test_a_fact_that_a_stack_sets_aside_is_warned_of(clash: Workspace) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fact", "more", "error"),
+    ("old", "new", "error"),
     [
-        ("", RELAX.replace("0.13-needs", "0.13-need"), "there is no fact `vllm-ascend-0.13-need-vllm`"),
-        (
-            "",
-            RELAX.replace('0.13.0"]', '0.14.0"]'),
-            "the fact `vllm-ascend-0.13-needs-vllm` has no need `vllm==0.14.0`",
-        ),
-        ('strength = "enforced"\n', RELAX, "the fact `vllm-ascend-0.13-needs-vllm` cannot be relaxed"),
-        ("", '\n[[fact.excludes]]\nversions = "==1"\nreason = "broken"\n', "the key `package` is missing"),
+        ("0.13-needs", "0.13-need", "there is no fact `vllm-ascend-0.13-need-vllm`"),
+        ('0.13.0"]', '0.14.0"]', "the fact `vllm-ascend-0.13-needs-vllm` has no need `vllm==0.14.0`"),
+        ("", "", "the fact `vllm-ascend-0.13-needs-vllm` cannot be relaxed"),
     ],
 )
-def test_what_a_stack_cannot_say_of_facts(clash: Workspace, fact: str, more: str, error: str) -> None:
-    clash.facts("vllm-ascend", FACT + fact)
-    stack(clash, CLASH + more)
+def test_what_a_stack_cannot_say_of_facts(clash: Workspace, old: str, new: str, error: str) -> None:
+    clash.facts("vllm-ascend", FACT + ("" if old else 'strength = "enforced"\n'))
+    stack(clash, CLASH + RELAX.replace(old, new))
     run = clash.lock()
     assert (run.status, run.stdout, run.error) == (2, "", error)
     assert "\n  at matrices/stacks/demo.toml:" in run.stderr
@@ -432,8 +423,7 @@ def test_a_stack_given_by_path_is_applied_beside_it_and_can_be_locked_as_told(cl
     run = clash.run("explain", "./my stack.toml")
     hint = "hint: ascend-lock explain 'my stack.toml' --apply A writes the changed stack next to the old one"
     assert hint in run.stdout.splitlines()
-    for report in ("conflict.md", "conflict.html"):
-        assert hint in html.unescape(clash.read(report)).replace("\\", "")
+    assert hint in clash.read("conflict.md").replace("\\", "")
     _, _, told = clash.run("explain", "./my stack.toml", "--apply", "A").stdout.rpartition("Next: ascend-lock ")
     assert (clash.root / "demo-a.toml").is_file()
     assert clash.run(*told.split()).status == 0

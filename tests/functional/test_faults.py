@@ -27,7 +27,6 @@ from tests.faults.row import lock_often
 from tests.functional.machine import install, installed, make_environment, start_install
 from tests.functional.workspace import HERE, Workspace, targets, tree, wait_until
 from tests.loopback import LoopbackIndex, delayed
-from tests.repositories import Repository
 
 INTERRUPTED = "\ninterrupted; no lock was left half-written\n"  # on a terminal the first line holds ^C
 NOT_WRITTEN = "the lock could not be written; what was there before is untouched"
@@ -408,30 +407,6 @@ def test_a_clock_that_was_put_back_changes_nothing(workspace: Workspace, index: 
     require_the_same()
     workspace.locked("--offline")
     require_the_same()
-
-
-# --- git, whose locks and packs are in the cache too
-
-
-def test_a_cached_repository_that_was_never_finished_is_fetched_anew(workspace: Workspace) -> None:
-    """What a run left that was killed while git fetched."""
-    workspace.serve("tool 1.0")
-    repository = Repository(workspace.root / "source")
-    project = '[build-system]\nrequires = ["tool"]\n[project]\nname = "verl"\nversion = "0.6"\n'
-    commit = repository.commit({"pyproject.toml": project})
-    workspace.stack(f"verl @ git+{repository.url}@{commit}")
-    workspace.locked()
-    before = tree(workspace.locks)
-    (cached,) = (workspace.cache / "git").iterdir()
-    left = workspace.cache / "git" / ".ascend-lock-killed"
-    shutil.move(cached, left)
-    (left / "shallow.lock").touch()
-    shutil.rmtree(workspace.locks)
-    assert workspace.locked().stderr == ""
-    assert tree(workspace.locks) == before
-    assert {path.name for path in (workspace.cache / "git").iterdir()} == {cached.name, left.name}
-    assert workspace.run("cache", "clear").status == 0
-    assert list((workspace.cache / "git").iterdir()) == []
 
 
 # --- many in a row

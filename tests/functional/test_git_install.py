@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from tests.functional.machine import execute, install, installed, make_environment
+from tests.functional.machine import execute, install, installed, make_environment, site_packages
 from tests.functional.sources import add_backend, tree
-from tests.functional.workspace import HERE, PYTHON_LINE, Run, Workspace
+from tests.functional.workspace import HERE, Run, Workspace
 from tests.repositories import Repository
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
@@ -73,8 +73,7 @@ def value(python: Path, module: str, name: str = "built") -> Any:
 
 def note(python: Path, name: str, file: str) -> str:
     """A file of a distribution's .dist-info."""
-    site = python.parents[1] / "lib" / f"python{PYTHON_LINE}" / "site-packages"
-    (path,) = site.glob(f"{name}-*.dist-info/{file}")
+    (path,) = site_packages(python).glob(f"{name}-*.dist-info/{file}")
     return path.read_text()
 
 
@@ -378,8 +377,7 @@ def test_a_submodule_must_be_the_one_that_the_repository_names(workspace: Worksp
 
 def test_an_install_that_failed_half_way_ends_in_the_same_environment(workspace: Workspace, python: Path) -> None:
     """The plugin rewrites the other while it is built, and then its build fails."""
-    site = python.parents[1] / "lib" / f"python{PYTHON_LINE}" / "site-packages"
-    target, fail = site / "plain_own.py", workspace.root / "fail"
+    target, fail = site_packages(python) / "plain_own.py", workspace.root / "fail"
     build = f"grep '^x = 1$' {target} && echo 'x = 2' > {target} && test ! -e {fail} && python backend/tinybuild.py\n"
     plugin = repository(workspace, "a-plugin")
     files = tree("a-plugin", "1.0", {"build.sh": build})

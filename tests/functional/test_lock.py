@@ -98,15 +98,6 @@ def test_a_snapshot_holds_what_is_locked_and_what_an_upgrade_would_take(locked: 
     assert kept.read_bytes() == content
 
 
-def test_requires_python_with_a_wildcard_after_an_order_is_read(workspace: Workspace, index: LoopbackIndex) -> None:
-    """packaging took `>=3.6.*` before version 22, and releases of that time have it."""
-    index.add_wheel("demo", "1.0", requires_python=">=3.6.*")
-    index.add_wheel("demo", "2.0", requires_python=">=3.11.*")
-    workspace.stack("demo", target=TWO_PYTHONS)
-    found = [one["pins"] for one in workspace.locked("--json").json["targets"]]
-    assert found == [{"demo": "1.0"}, {"demo": "2.0"}]
-
-
 # --- a conflict
 
 

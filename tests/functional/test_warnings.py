@@ -306,13 +306,7 @@ def test_a_cuda_build_that_is_needed_otherwise_is_a_conflict(builds: Workspace) 
 
 @pytest.mark.parametrize(
     ("cann", "near"),
-    [
-        ("8.5.9", "8.5.2 / 9.0.0"),
-        ("8.5.0.RC1", "8.3.RC2 / 8.5.0"),
-        ("9.9.0", "9.2.0"),
-        ("8.5.0", ""),
-        ("8.5.0.B160", ""),
-    ],
+    [("8.5.9", "8.5.2 / 9.0.0"), ("9.9.0", "9.2.0"), ("8.5.0.B160", "")],
 )
 def test_an_unknown_cann_is_told_with_the_nearest(builds: Workspace, cann: str, near: str) -> None:
     shutil.copy(REPOSITORY / "matrices" / "systems.toml", builds.matrices)

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cache, partial
-from itertools import pairwise, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +55,6 @@ from resolver.model import text
 from resolver.model.problem import Binding, Indexes
 from resolver.model.release import File, Metadata
 from resolver.model.repository import Direct
-from resolver.model.requirement import ComponentRequirement
-from resolver.model.system import SystemVersion
 from resolver.model.target import Target as Machine
 from resolver.report.rendering import render
 from resolver.resolve.needs import requirements_file
@@ -313,30 +311,6 @@ def _inputs(kind: str, read: Document[Any]) -> Inputs:
     return replace(made, **{"facts": (read,)} if kind == "facts" else {kind: read})
 
 
-def versions(content: bytes) -> None:
-    """Versions of CANN and HDK and what is asked of them, a line each: one order, and a text means one version."""
-    read = []
-    for line in content.decode("utf-8", "replace").split("\n")[:40]:
-        with contextlib.suppress(ValueError):
-            read.append(SystemVersion.parse(line))
-        with contextlib.suppress(ValueError):
-            need = ComponentRequirement.parse(line)
-            if need is not None:
-                assert ComponentRequirement.parse(str(need)) == need
-                for value in read if need.component in ("cann", "hdk") else ():
-                    need.allows(value)
-    for one in read:
-        assert SystemVersion.parse(str(one)) == one
-        assert hash(SystemVersion.parse(str(one))) == hash(one)
-        for other in read:
-            assert (one < other) + (one == other) + (one > other) == 1
-            assert (one == other) == (not one < other and not other < one)
-            assert not (one.before(other) and other.before(one))
-            assert one != other or hash(one) == hash(other)
-    ordered = sorted(read)
-    assert all(not later < earlier for earlier, later in pairwise(ordered))
-
-
 def lock(content: bytes) -> None:
     """lock.toml: what is read can be written again, and everything that is made of it is harmless to look at."""
     place = _folder() / "lock"
@@ -423,17 +397,8 @@ _INDEXES = Indexes(indexes={}, bindings=(Binding(packages=("*",), indexes=("pypi
 
 def snapshot(content: bytes) -> None:
     """A snapshot that is whole and has a wrong content, looked through to the last file."""
-    _read_snapshot(b"ascend-lock snapshot 2\n" + lzma.compress(content, preset=0))
-
-
-def snapshot_bytes(content: bytes) -> None:
-    """The bytes of a snapshot's file."""
-    _read_snapshot(content)
-
-
-def _read_snapshot(content: bytes) -> None:
     path = _folder() / "demo.snapshot"
-    path.write_bytes(content)
+    path.write_bytes(b"ascend-lock snapshot 2\n" + lzma.compress(content, preset=0))
     found = snapshot_file.read(path)
     catalog = SnapshotCatalog(found, "linux-aarch64")
     for name in [*found.projects][:20]:
@@ -480,13 +445,11 @@ TARGETS = (
     Target("headers", headers, (), tokens.HEADERS),
     Target("addresses", addresses, (), tokens.ADDRESSES),
     *(Target(kind, partial(toml, kind), (InputError,), tokens.TOML) for kind in _SHAPES),
-    Target("versions", versions, (), tokens.VERSIONS),
     Target("lock", lock, (InputError,), tokens.LOCK),
     Target("manifest", manifest, (InputError,), tokens.MANIFEST),
     Target("pip-config", pip_config, (InputError,), tokens.CONFIG),
     Target("cache", cache_entry, (), tokens.PACK),
     Target("snapshot", snapshot, (InputError,), tokens.PACK),
-    Target("snapshot-bytes", snapshot_bytes, (InputError,), tokens.SNAPSHOT),
 )
 
 

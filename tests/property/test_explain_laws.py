@@ -23,7 +23,6 @@ from resolver.model.explanation import Branch, Change, ChangeKind, Contradiction
 from resolver.model.resolution import Needs, Resolution, Shares, Statement
 from resolver.report.explanation.conflict import further_blocks
 from resolver.report.terminal import terminal_text
-from resolver.resolve.grounded import Ground
 from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
@@ -145,34 +144,21 @@ def test_no_statement_is_false(world: World) -> None:
 
 
 @_laws
-@given(worlds())
-def test_no_core_of_the_same_wishes_has_fewer_grounds(world: World) -> None:
+@given(worlds(), st.booleans())
+def test_no_core_has_fewer_grounds_than_the_smallest(world: World, of_all: bool) -> None:
+    """Of all cores, or of those of the same wishes."""
     clauses = conflict(world).refutation.engine.clauses
     minimal = clauses.minimal()
-    hard = [ground for ground in minimal if wish_of(ground) is not None]
-    soft = [ground for ground in clauses.known if wish_of(ground) is None][:_GROUNDS]
+    hard = [] if of_all else [ground for ground in minimal if wish_of(ground) is not None]
+    others = [*dict.fromkeys([*minimal, *clauses.known])] if of_all else clauses.known
+    soft = [ground for ground in others if of_all or wish_of(ground) is None][:_GROUNDS]
     if clauses.satisfiable(among=[*hard, *soft]):
         return
     core = smallest(clauses, clauses.minimal(among=[*hard, *soft]), hard=hard, soft=soft)
     assert not clauses.satisfiable(among=core)
-    for fewer in subsets(soft, len([ground for ground in core if ground not in hard])):
+    size = len([ground for ground in core if ground not in hard])
+    for fewer in combinations(soft, size - 1) if size else ():  # fewer still clash only where one of these does
         assert clauses.satisfiable(among=[*hard, *fewer])
-
-
-@_laws
-@given(worlds())
-def test_no_core_at_all_has_fewer_grounds_than_the_smallest(world: World) -> None:
-    clauses = conflict(world).refutation.engine.clauses
-    among = [*dict.fromkeys([*clauses.minimal(), *clauses.known])][:_GROUNDS]
-    core = smallest(clauses, clauses.minimal(among=among), soft=among)
-    assert not clauses.satisfiable(among=core)
-    for fewer in subsets(among, len(core)):
-        assert clauses.satisfiable(among=fewer)
-
-
-def subsets(grounds: Sequence[Ground], size: int) -> Iterator[tuple[Ground, ...]]:
-    """Every choice of one ground less than `size`: fewer clash only where one of these does, too."""
-    yield from combinations(grounds, size - 1) if size else ()
 
 
 @_laws

@@ -10,6 +10,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 from packaging.version import Version
@@ -19,6 +20,7 @@ from resolver.resolve import solver
 from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.solver import solve
 from resolver.resolve.universe import Universe
+from tests.fuzz.graphs import judge
 from tests.problems import put_last
 from tests.property.bruteforce import BruteForce
 from tests.property.found import complete, extras, pins
@@ -82,6 +84,38 @@ def search(world: World) -> Resolution | None:
 def test_what_the_search_finds_the_complete_engine_finds_possible(world: World) -> None:
     """Not the reverse: resolvelib's "impossible" is wrong at times, with backjumping even where nothing is circular."""
     assert search(world) is None or complete(world.problem(), world.catalog()) is not None
+
+
+# --- graphs of a seed, and those that resolvelib is known to get wrong
+
+_CYCLIC = Path(__file__).resolve().parents[1] / "recorded" / "cyclic.json"
+_KNOWN = 106
+_GRAPHS = 500
+
+
+@pytest.mark.parametrize("first", [0, _GRAPHS, 2 * _GRAPHS])
+def test_the_complete_engine_agrees_with_brute_force(first: int) -> None:
+    """`make fuzz` does the same with many more."""
+    score = judge(range(first, first + _GRAPHS))
+    assert score.wrong == {}
+    assert min(score.solved, score.refuted) > _GRAPHS // 10
+
+
+def test_the_graphs_that_resolvelib_gets_wrong() -> None:
+    """By an invalid result, a false "impossible", or without an end; all of them have circles."""
+    known = json.loads(_CYCLIC.read_text(encoding="utf-8"))
+    assert len(known) == _KNOWN
+    for name, row in known.items():
+        projects = {
+            project: {version: Release(tuple(requires)) for version, requires in versions.items()}
+            for project, versions in row["projects"].items()
+        }
+        world = World(projects=projects, asks=tuple(row["asks"]))
+        brute = BruteForce(world)
+        assert brute.satisfiable() == row["satisfiable"], name
+        for found in (solve(world.problem(), world.catalog()), complete(world.problem(), world.catalog())):
+            assert isinstance(found, Resolution) == row["satisfiable"], name
+            assert not isinstance(found, Resolution) or brute.faults(pins(found)) == [], name
 
 
 # --- the statements of a conflict are enough for it
