@@ -583,6 +583,14 @@ def test_a_soc_that_is_not_known_is_told_as_not_checked_and_another_one_is_refus
     assert install(workspace, sys.executable, "--dry-run", PATH=path).status == 1
 
 
+def test_a_cann_that_is_installed_elsewhere_and_not_active_is_named(for_cann: Workspace) -> None:
+    script = for_cann.root / "elsewhere" / "cann-8.5.0" / "set_env.sh"
+    script.parent.mkdir(parents=True)
+    script.touch()
+    run = install(for_cann, sys.executable, ASCEND_LOCK_ROOT=str(for_cann.root / "elsewhere"))
+    assert run.stderr.endswith("\nhint: . <root>/elsewhere/cann-8.5.0/set_env.sh\n")
+
+
 def test_without_cann_an_image_can_be_built(for_cann: Workspace, python: Path) -> None:
     run = install(for_cann, python, "--skip-system-checks")
     assert run.status == 0
