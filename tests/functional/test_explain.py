@@ -398,7 +398,6 @@ def test_a_fact_that_a_stack_sets_aside_is_warned_of(clash: Workspace) -> None:
     )
     assert clash.pins()["vllm"] == "0.12.0"
     assert clash.warnings() == [warning]
-    assert warning.replace("`", "\\`") in clash.read("report.md")
     assert "1 warning:" in run.stdout
 
 

@@ -332,7 +332,6 @@ def test_submodules_that_the_fact_states_are_there_for_the_build(workspace: Work
         {"path": "lib/outer", "url": f"file://{workspace.root}/git/outer", "commit": commits["outer"]},
         {"path": "lib/outer/deep/inner", "url": f"file://{workspace.root}/git/inner", "commit": commits["inner"]},
     ]
-    assert f"submodule lib/outer (file://{workspace.root}/git/outer, {commits['outer']})" in workspace.read("report.md")
     house = workspace.root / "house"
     assert workspace.run("bundle", "demo", str(house)).status == 0
     names = sorted(f"plain-{commit[:12]}.bundle" for commit in commits.values())
@@ -415,7 +414,6 @@ def test_a_plugin_that_patches_an_editable_checkout_does_it_once(workspace: Work
     workspace.facts("a-plugin", fact(plugin, commits["a-plugin"], more=more))
     stack_of(workspace, *(f"{name}={commit}" for name, commit in commits.items()))
     workspace.locked()
-    assert "| python patch.py it's \\`touch pwned\\` is run; editable; rewrites " in workspace.read("report.md")
     assert install(workspace, python, "--dry-run").status == 0
     run = install(workspace, python)
     assert run.status == 0, run
@@ -442,17 +440,7 @@ def test_what_must_be_absent_goes_and_takes_no_file_of_others_along(workspace: W
         more='[[absent]]\npackage = "timm"\nreason = "text only"\n[check]\nimports = ["triton"]\n',
     )
     workspace.locked()
-    content = workspace.content()
     assert workspace.pins() == {"sglang": "1.0", "triton-ascend": "3.2", "xgrammar": "1.0"}
-    assert [(row["name"], row["because"]) for row in content["absent"]] == [
-        ("timm", "matrices/stacks/demo.toml:12"),
-        ("triton", "triton-ascend-absent-1"),
-    ]
-    assert [(row["package"], row["dropped"], row["fact"]) for row in content["override"]] == [
-        ("sglang", "timm>=1", "matrices/stacks/demo.toml:12"),
-        ("xgrammar", "triton", "triton-ascend-absent-1"),
-    ]
-    assert "# timm must not be installed: text only" in workspace.read("requirements.txt")
     assert install(workspace, python).status == 0
     right = installed(python)
     # somebody installs them, over what is there
