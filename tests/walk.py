@@ -42,9 +42,7 @@ with open(out, "w") as out:
 def main() -> None:
     """Print the number of files of each walk, and with `-v` their names."""
     with tempfile.TemporaryDirectory() as folder, LoopbackIndex() as index:
-        index.add_wheel("app", "1.0", requires=["lib>=1"])
-        index.add_wheel("lib", "1.0")
-        index.add_wheel("lib", "2.0")
+        index.serve("app 1.0: lib>=1", "lib 1.0 2.0")
         workspace = Workspace(Path(folder) / "walk", index)
         workspace.stack("app")
         locking = _entered(workspace, "lock", "demo")

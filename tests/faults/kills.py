@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.cached import require_sound_cache
-from tests.functional.machine import environment, install, installed, make_environment, site_packages
+from tests.functional.machine import environment, install, make_environment, site_packages
 from tests.functional.workspace import COMMAND, HERE, Tree, Workspace, tree
 from tests.loopback import LoopbackIndex
 
@@ -31,25 +31,25 @@ class Score:
 
 
 class Killer:
-    """Runs commands and ends them, children and all, at the n-th change to the disk. `counter` is a file of its own."""
+    """Runs commands in a folder and ends them, children and all, at the n-th change to the disk."""
 
-    def __init__(self, counter: Path) -> None:
-        self._counter = counter
+    def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
+        self._folder = folder
+        self._counter = folder / "counter"
+        self._environ = {**environ, "PYTHONPATH": str(_HOOK), "KILL_COUNTER": str(self._counter)}
 
-    def count(self, command: list[str], folder: Path, environ: Mapping[str, str]) -> int:
+    def count(self, command: list[str]) -> int:
         """Run to the end, and tell how many changes that makes."""
-        status = self.run(command, folder, environ, 0)
-        assert status == 0, command
+        assert self.run(command, 0) == 0, command
         return self._counter.stat().st_size
 
-    def run(self, command: list[str], folder: Path, environ: Mapping[str, str], at: int) -> int:
+    def run(self, command: list[str], at: int) -> int:
         """The exit status of a command that is killed at change `at`, if it comes so far."""
         self._counter.unlink(missing_ok=True)
-        told = {**environ, "PYTHONPATH": str(_HOOK), "KILL_COUNTER": str(self._counter), "KILL_AT": str(at)}
         done = subprocess.run(
             command,
-            cwd=folder,
-            env=told,
+            cwd=self._folder,
+            env={**self._environ, "KILL_AT": str(at)},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_SECONDS,
@@ -68,91 +68,94 @@ def moments(total: int, number: int, seed: int) -> Iterator[int]:
         yield min(total, 1 + int(at * step + draw.random() * step))
 
 
+Begin = Callable[[str, int], list[str]]
+State = Callable[[], Tree]
+Again = Callable[[Tree, Tree], None]
+
+
+def _kill(
+    workspace: Workspace, environ: Mapping[str, str], number: int, seed: int, begin: Begin, state: State, again: Again
+) -> Score:
+    """Kill so many runs, each of which brings what there is of one release to the other.
+
+    `begin` makes ready for a release and returns the command, and `state` is what that makes. `again` gets the states
+    of the old and the new release; it runs the command once more, and checks what must hold besides.
+    """
+    killer, score, steady = Killer(workspace.root, environ), Score(), dict[str, Tree]()
+    for version in ("1.0", "2.0", "1.0"):  # a lock tells what changed: from the second on all are alike
+        score.moments = killer.count(begin(version, 0))
+        steady[version] = state()
+    for at, moment in enumerate(moments(score.moments, number, seed)):
+        old, new = ("1.0", "2.0") if at % 2 == 0 else ("2.0", "1.0")
+        status = killer.run(begin(new, at), moment)
+        score.killed += status == -signal.SIGKILL
+        score.ended += status == 0
+        where = f"moment {moment} of {score.moments}"
+        require_sound_cache(workspace.cache, where)
+        try:
+            again(steady[old], steady[new])
+        except AssertionError as error:
+            raise AssertionError(f"{where}: {error}") from error
+        found = state()
+        assert found == steady[new], (where, _difference(found, steady[new]))
+        _forget_of_killed(workspace.temporary)
+        assert tree(workspace.temporary) == {}, (where, tree(workspace.temporary))
+    return score
+
+
 # --- the three
 
 
 def kill_locks(root: Path, number: int, seed: int) -> Score:
     """Kill locks that replace another one, with an empty cache, so that pages, metadata and an archive come in."""
-    score = Score()
     with LoopbackIndex() as index:
         workspace = Workspace(root, index)
         for version in ("1.0", "2.0"):
             index.add_wheel("demo", version, requires=["source"], metadata_sidecar=version == "1.0")
         index.add_archive("source", "1.0")
         index.add_wheel("setuptools", "80.0")
-        steady: dict[str, Tree] = {}
-        killer = Killer(root / "counter")
-        command = [str(COMMAND), "lock", "demo"]
-        for version in ("1.0", "2.0", "1.0"):  # a lock tells what changed: from the second on all are alike
+
+        def begin(version: str, _: int) -> list[str]:
             workspace.stack(f"demo=={version}")
             workspace.forget()
-            score.moments = killer.count(command, workspace.root, workspace.environment())
-            steady[version] = tree(workspace.locks)
-        for at, moment in enumerate(moments(score.moments, number, seed)):
-            old, new = ("1.0", "2.0") if at % 2 == 0 else ("2.0", "1.0")
-            workspace.stack(f"demo=={new}")
-            workspace.forget()
-            _score(score, killer.run(command, workspace.root, workspace.environment(), moment))
-            where = f"lock, moment {moment} of {score.moments}"
-            assert visible(tree(workspace.locks)) in (visible(steady[old]), visible(steady[new])), where
-            require_sound_cache(workspace.cache, where)
+            return [str(COMMAND), "lock", "demo"]
+
+        def again(old: Tree, new: Tree) -> None:
+            assert visible(tree(workspace.locks)) in (visible(old), visible(new))
             workspace.locked()
-            assert tree(workspace.locks) == steady[new], where
-            _forget_of_killed(workspace.temporary)
-            assert tree(workspace.temporary) == {}, (where, tree(workspace.temporary))
+            assert tree(workspace.locks) == new
             workspace.locked("--offline")
-            assert tree(workspace.locks) == steady[new], where
-    return score
+
+        return _kill(workspace, workspace.environment(), number, seed, begin, lambda: tree(workspace.locks), again)
 
 
 def kill_bundles(root: Path, number: int, seed: int) -> Score:
     """Kill bundles that replace another one in the same folder, and bundles into a new one."""
-    score = Score()
     with LoopbackIndex() as index:
         workspace = Workspace(root, index)
         for version in ("1.0", "2.0"):
             index.add_wheel("demo", version, requires=["base"], files={"demo.py": f"x = '{version * 2000}'\n"})
         index.add_wheel("base", "1.0", files={"base.txt": random.Random(1).randbytes(200_000).hex()})
+        locks = _locks_of(workspace, "demo=={0}")
         out = workspace.root / "out"
-        killer = Killer(root / "counter")
-        environ = workspace.environment()
-        command = [str(COMMAND), "bundle", "demo", "out", "--prune"]
-        steady: dict[str, Tree] = {}
-        locks: dict[str, Path] = {}
-        for version in ("1.0", "2.0"):
-            workspace.stack(f"demo=={version}", target=HERE)
-            workspace.locked()
-            locks[version] = workspace.root / f"locks-{version}"
-            shutil.copytree(workspace.locks, locks[version])
-            score.moments = killer.count(command, workspace.root, environ)
-            steady[version] = tree(out)
+        command = ["bundle", "demo", "out", "--prune"]
 
-        def ask(version: str) -> None:
-            workspace.stack(f"demo=={version}", target=HERE)
-            shutil.rmtree(workspace.locks)
-            shutil.copytree(locks[version], workspace.locks)
-
-        for at, moment in enumerate(moments(score.moments, number, seed)):
-            new = ("1.0", "2.0")[at % 2]
-            ask(new)
+        def begin(version: str, at: int) -> list[str]:
+            _replace(workspace.locks, locks[version])
             if at % 3 == 2:
                 shutil.rmtree(out)
-            _score(score, killer.run(command, workspace.root, environ, moment))
-            where = f"bundle, moment {moment} of {score.moments}"
-            require_sound_cache(workspace.cache, where)
-            again = workspace.run(*command[1:])
-            assert again.status == 0, (where, again)
-            assert tree(out) == steady[new], where
-            checked = workspace.run("bundle", "--check", "out")
-            assert checked.status == 0, (where, checked)
-            _forget_of_killed(workspace.temporary)
-            assert tree(workspace.temporary) == {}, (where, tree(workspace.temporary))
-    return score
+            return [str(COMMAND), *command]
+
+        def again(_old: Tree, _new: Tree) -> None:
+            for words in (command, ["bundle", "--check", "out"]):
+                run = workspace.run(*words)
+                assert run.status == 0, run
+
+        return _kill(workspace, workspace.environment(), number, seed, begin, lambda: tree(out), again)
 
 
 def kill_installs(root: Path, number: int, seed: int) -> Score:
     """Kill install.sh while it brings an environment of one lock to another, with pip, which it calls."""
-    score = Score()
     with LoopbackIndex() as index:
         workspace = Workspace(root, index)
         for version in ("1.0", "2.0"):
@@ -163,38 +166,36 @@ def kill_installs(root: Path, number: int, seed: int) -> Score:
                 "base", version, files={"base/__init__.py": f"x = '{version}'\n", "base/data.txt": "x" * 9000}
             )
         workspace.facts("demo", '[[after]]\nothers = ["base"]\nreason = "demo reads what base has set up"\n')
+        locks = _locks_of(workspace, "demo=={0}", "base=={0}")
         python = make_environment(workspace.root / "env")
         # install.sh keeps PYTHONPATH from pip, and the environment has a sitecustomize of its own
         hook = f"import sys; exec(open({str(_HOOK / 'sitecustomize.py')!r}).read(), {{}})\n"
         (site_packages(python) / "faults.pth").write_text(hook)
-        killer = Killer(root / "counter")
-        steady: dict[str, Tree] = {}
-        locks: dict[str, Path] = {}
-        for version in ("1.0", "2.0"):
-            workspace.stack(f"demo=={version}", f"base=={version}", target=HERE)
-            workspace.locked()
-            locks[version] = workspace.root / f"locks-{version}"
-            shutil.copytree(workspace.locks, locks[version])
-            words = [str(workspace.folder() / "install.sh"), "--python", str(python)]
-            score.moments = killer.count(words, workspace.root, environment(workspace))
-            steady[version] = _of_environment(python)
 
-        def command(version: str) -> list[str]:
-            shutil.rmtree(workspace.locks)
-            shutil.copytree(locks[version], workspace.locks)
+        def begin(version: str, _: int) -> list[str]:
+            _replace(workspace.locks, locks[version])
             return [str(workspace.folder() / "install.sh"), "--python", str(python)]
 
-        for at, moment in enumerate(moments(score.moments, number, seed)):
-            new = ("1.0", "2.0")[at % 2]
-            _score(score, killer.run(command(new), workspace.root, environment(workspace), moment))
-            where = f"install, moment {moment} of {score.moments}"
-            again = install(workspace, python)
-            assert (again.status, again.stderr) == (0, ""), (where, again)
-            assert installed(python) == {"demo": new, "base": new}, where
-            assert _of_environment(python) == steady[new], (where, _difference(_of_environment(python), steady[new]))
-            _forget_of_killed(workspace.temporary)
-            assert tree(workspace.temporary) == {}, (where, tree(workspace.temporary))
-    return score
+        def again(_old: Tree, _new: Tree) -> None:
+            run = install(workspace, python)
+            assert (run.status, run.stderr) == (0, ""), run
+
+        return _kill(workspace, environment(workspace), number, seed, begin, lambda: _of_environment(python), again)
+
+
+def _locks_of(workspace: Workspace, *lines: str) -> Mapping[str, Path]:
+    """Copies of the locks of each release, which these lines of the stack ask for."""
+    kept = {version: workspace.root / f"locks-{version}" for version in ("1.0", "2.0")}
+    for version, folder in kept.items():
+        workspace.stack(*(line.format(version) for line in lines), target=HERE)
+        workspace.locked()
+        shutil.copytree(workspace.locks, folder)
+    return kept
+
+
+def _replace(folder: Path, other: Path) -> None:
+    shutil.rmtree(folder)
+    shutil.copytree(other, folder)
 
 
 KINDS: Mapping[str, Callable[[Path, int, int], Score]] = {
@@ -205,11 +206,6 @@ KINDS: Mapping[str, Callable[[Path, int, int], Score]] = {
 
 
 # --- what must be so
-
-
-def _score(score: Score, status: int) -> None:
-    score.killed += status == -signal.SIGKILL
-    score.ended += status == 0
 
 
 def visible(whole: Tree) -> Tree:

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
-import io
-import os
 import resource
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
-from unittest.mock import patch
 
-from resolver.cli.lock import command
 from tests.faults.kills import Score
 from tests.functional.workspace import Workspace, tree
 from tests.loopback import LoopbackIndex
 
 _MORE_BLOCKS = 1.005  # that many times as many after all runs as after two tenths
 _MORE_PEAK = 1.1  # the same of the peak, which fragments push up for a while
-_OF_THE_SERVER = 1  # thread that waits for connections
-_BEFORE = set[threading.Thread]()  # of other tests in this process
 
 
 class Held(NamedTuple):
@@ -43,31 +34,28 @@ class Held(NamedTuple):
 def lock_often(root: Path, number: int, every: int) -> list[Held]:
     """Lock so often, with new pages, from the cache and with a failure in turns; what is held after each `every`."""
     found = []
-    _BEFORE.update(threading.enumerate())
     with LoopbackIndex() as index:
         workspace = Workspace(root, index)
         index.add_wheel("base", "1.0", metadata_sidecar=False)
         index.add_wheel("setuptools", "80.0")
         index.add_archive("source", "1.0")
         workspace.stack("demo", "source")
-        with _inside(workspace):
-            for at in range(1, number + 1):
-                index.clear()  # its log would be what grows
-                match at % 4:
-                    case 1:  # a release that was not there, in a page that changed
-                        index.add_wheel("demo", f"1.{at // 4 % 10}", requires=["base"])
-                        _lock("demo", "--upgrade")
-                    case 2:
-                        _lock("demo", "--offline", "--anew")
-                    case 3:  # an archive is downloaded again
-                        workspace.forget()
-                        _lock("demo")
-                    case _:
-                        with contextlib.suppress(Exception):
-                            _lock("nosuch")
-                if at % every == 0:
-                    gc.collect()
-                    found.append(_held(workspace))
+        before = set(threading.enumerate())
+        for at in range(1, number + 1):
+            index.clear()  # its log would be what grows
+            match at % 4:
+                case 1:  # a release that was not there, in a page that changed
+                    index.add_wheel("demo", f"1.{at // 4 % 10}", requires=["base"])
+                    workspace.locked("--upgrade")
+                case 2:
+                    workspace.locked("--offline", "--anew")
+                case 3:  # an archive is downloaded again
+                    workspace.forget()
+                    workspace.locked()
+                case _:
+                    assert workspace.lock(stack="nosuch").status == 2
+            if at % every == 0:
+                found.append(_held(workspace, before))
     return found
 
 
@@ -84,38 +72,16 @@ def lock_in_a_row(root: Path, number: int, _seed: int) -> Score:
     return Score(ended=total, moments=total)
 
 
-def _lock(stack: str, *arguments: str) -> None:
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        status = command.main(args=[stack, *arguments], standalone_mode=False)
-    assert status == 0, (stack, arguments)
-
-
-def _begun() -> set[threading.Thread]:
-    return set(threading.enumerate()) - _BEFORE
-
-
-def _held(workspace: Workspace) -> Held:
+def _held(workspace: Workspace, before: set[threading.Thread]) -> Held:
     """What is there when the server, which is in this process, has let go of the last run's connections as well."""
     deadline = time.monotonic() + 10
-    while len(_begun()) > _OF_THE_SERVER and time.monotonic() < deadline:
+    while {*threading.enumerate()} - before and time.monotonic() < deadline:
         time.sleep(0.01)
+    gc.collect()
     return Held(
         descriptors=sum(1 for _ in Path("/proc/self/fd").iterdir()),
-        threads=len(_begun()),
+        threads=len({*threading.enumerate()} - before),
         temporary=len(tree(workspace.temporary)),
         blocks=sys.getallocatedblocks(),
         peak=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
     )
-
-
-@contextlib.contextmanager
-def _inside(workspace: Workspace) -> Iterator[None]:
-    """The workspace's folder and variables as those of this process."""
-    environ: Mapping[str, str] = workspace.environment()
-    before = Path.cwd()
-    with patch.dict(os.environ, environ, clear=True), patch.object(tempfile, "tempdir", str(workspace.temporary)):
-        os.chdir(workspace.root)
-        try:
-            yield
-        finally:
-            os.chdir(before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sysconfig
 import venv
@@ -88,6 +89,25 @@ def execute(workspace: Workspace, command: list[str], **changes: str) -> Run:
         check=False,
     )
     return Run(done.returncode, workspace.plain(done.stdout), workspace.plain(done.stderr))
+
+
+def npu_smi(workspace: Workspace, driver: str = "", chip: str = "") -> str:
+    """A PATH with a tool that tells of a driver, as in a container that has the devices alone, or of a chip.
+
+    `info -m` also has a row for the management controller, which is no NPU.
+    """
+    tool = workspace.root / "tools" / "npu-smi"
+    tool.parent.mkdir(exist_ok=True)
+    tool.write_text(f"""#!/bin/bash
+case "$*" in
+"info -m") echo '  2  0  0  Ascend'; echo '  2  1  -  Mcu' ;;
+"info -t board -i 2") echo 'Software Version : {driver}' ;;
+"info -t board -i 2 -c 0") echo 'Chip Type : Ascend'; echo 'Chip Name : {chip}' ;;
+*) exit 1 ;;
+esac
+""")
+    tool.chmod(0o755)
+    return f"{tool.parent}:{os.environ['PATH']}"
 
 
 def site_packages(python: Path) -> Path:

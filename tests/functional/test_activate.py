@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.functional.conftest import Begin
 from tests.functional.machine import execute
 from tests.functional.sources import add_backend, add_source
 from tests.functional.test_scripts import SHELLCHECK
@@ -53,17 +52,14 @@ exit 0
 """
 
 
-def with_exports(workspace: Workspace) -> None:
+@pytest.fixture
+def locked(workspace: Workspace) -> Workspace:
     add_backend(workspace.index)
     add_source(workspace.index, "here", "0.9")
     add_source(workspace.index, "here", "1.0")
     workspace.facts("here", FACTS)
     workspace.stack("here", target=TARGET)
-
-
-@pytest.fixture
-def locked(workspace: Workspace, begin_with: Begin) -> Workspace:
-    begin_with(with_exports)
+    workspace.locked_before()
     return workspace
 
 
@@ -172,22 +168,6 @@ def test_it_is_clean_and_refuses_to_be_run(locked: Workspace) -> None:
     assert (run.status, run.stderr) == (1, f"activate.sh: source this file instead of running it: . {shown}\n")
     run = execute(locked, ["sh", "-c", f". '{scripts[-1]}'"])
     assert (run.status, run.stderr) in [(1, "activate.sh: this shell is not bash; source the file in bash\n"), (0, "")]
-
-
-def test_lock_and_report_tell_them(locked: Workspace) -> None:
-    assert locked.content()["export"] == [
-        {"name": "LD_PRELOAD", "value": "/usr/local/lib/libjemalloc.so.2", "optional": True, "facts": ["proposed"]},
-        {"name": "NASTY", "value": NASTY, "facts": ["nasty"]},
-        {"name": "SHARED", "value": "1", "facts": ["nasty", "proposed"]},
-    ]
-    report = locked.read("report.md")
-    assert "| LD_PRELOAD | /usr/local/lib/libjemalloc.so.2 | optional | less memory is lost to fragments |" in report
-    text = locked.read("activate.sh")
-    assert (
-        "    # optional: less memory is lost to fragments (proposed: a test)\n"
-        "    # export LD_PRELOAD=/usr/local/lib/libjemalloc.so.2\n"
-    ) in text
-    assert "TINY_DEVICE" not in text
 
 
 def exporting(workspace: Workspace, name: str, variable: str, value: str) -> None:

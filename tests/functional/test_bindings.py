@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 
 import pytest
@@ -96,12 +95,6 @@ def test_next_goes_on_and_leaves_a_warning_everywhere(workspace: Workspace, take
     told = "index `vendor` could not be reached; locked without it: torch-npu (from pypi)"
     assert f"1 warning: - {told} Next:" in " ".join(run.stdout.split())
     assert workspace.warnings() == [told]
-    assert "## Warnings\n\n- index \\`vendor\\` could not be reached" in workspace.read("report.md")
-    if take == "all":
-        stderr = workspace.locked("--anew", "--lang", "zh").stderr
-        assert re.fullmatch(
-            "警告：无法访问软件源 `vendor`：.* \\(2 tries\\)\\. 其中的项目改从为其绑定的下一个软件源查找。\n", stderr
-        )
 
 
 def test_fail_is_status_3(workspace: Workspace) -> None:
@@ -143,27 +136,6 @@ def test_a_mirror_answers_for_an_index_that_is_down(workspace: Workspace, index:
 # --- credentials
 
 
-@pytest.mark.parametrize("works", [True, False], ids=["where it works", "where it fails"])
-@pytest.mark.parametrize("place", ["pypi", "vendor"])
-def test_credentials_of_an_index_are_never_shown_or_kept(workspace: Workspace, place: str, works: bool) -> None:
-    workspace.index.add_wheel("torch-npu", "2.8.0", index=place)
-    if not works:
-        workspace.index.fault("/simple/*", status(401))
-    address = workspace.index.url_of(place).replace("http://", "http://reader:hunter2%21@")
-    if place == "pypi":
-        workspace.index_url = address
-    else:
-        bind(workspace, vendor=address)
-    workspace.stack("torch-npu")
-    run = workspace.lock(ASCEND_LOCK_DEBUG="1")
-    assert run.status == (0 if works else 3)
-    assert "authorization" in workspace.index.requests[0].sent, "the credentials were used at all"
-    kept = {**tree(workspace.cache), **(tree(workspace.locks) if works else {})}
-    whole = [run.stdout, run.stderr, *kept, *(str(content) for content in kept.values())]
-    for secret in ("hunter2", "reader:", "cmVhZGVyOmh1bnRlcjIh"):  # the last is both in base64
-        assert not [text for text in whole if secret in text], secret
-
-
 @pytest.mark.parametrize("own", [False, True], ids=["indexes.toml", "stack"])
 def test_a_password_in_a_file_is_warned_of(workspace: Workspace, index: LoopbackIndex, own: bool) -> None:
     index.add_wheel("demo", "1.0", index="vendor")
@@ -175,7 +147,6 @@ def test_a_password_in_a_file_is_warned_of(workspace: Workspace, index: Loopback
     told = "matrices/stacks/demo.toml" if own else "indexes.toml"
     warning = f"warning: The address of index `vendor` has a password, which everybody has who has {told}.\nhint: "
     assert workspace.locked().stderr.startswith(warning)
-    assert workspace.locked("--lang", "zh").stderr.startswith("警告：软件源 `vendor` 的地址中有密码，")
     assert workspace.plain(workspace.read("install.sh")).count("--index-url <server>/simple/vendor/") == 1
     workspace.edit(told.removeprefix("matrices/"), "reader:hunter2%21@", "")
     assert workspace.locked().stderr == ""
@@ -217,8 +188,6 @@ def test_what_is_recorded_stands_in_for_an_index_that_does_not_answer(workspace:
     assert run.stderr.startswith(
         "warning: Index `cpu` cannot be reached. Connection refused (2 tries). The stack's own "
     )
-    told = workspace.locked("--anew", "--lang", "zh").stderr
-    assert re.fullmatch("警告：无法访问软件源 `cpu`：.* \\(2 tries\\)\\. 改为采用软件栈对其文件的说明。\n", told)
     assert workspace.pins() == {"sympy": "1.14", "torch": "2.8.0+cpu"}
     (torch,) = (pin for pin in workspace.content()["pin"] if pin["name"] == "torch")
     file = {"name": "torch-2.8.0+cpu-py3-none-any.whl", "sha256": "a" * 64}
@@ -226,7 +195,6 @@ def test_what_is_recorded_stands_in_for_an_index_that_does_not_answer(workspace:
     (warning,) = workspace.warnings()
     assert warning.startswith("torch 2.8.0+cpu was taken on trust: index `cpu` could not be reached")
     assert "Source: a public file (checked 2026-11-22)" in warning
-    assert "- torch 2.8.0+cpu was taken on trust" in workspace.read("report.md")
     assert f"torch==2.8.0+cpu \\\n    --hash=sha256:{'a' * 64}\n" in workspace.read("requirements.txt")
     before = tree(workspace.locks)
     assert workspace.run("snapshot", "demo").status == 0
@@ -293,16 +261,6 @@ def test_a_row_that_could_never_be_taken_is_refused(workspace: Workspace, old: s
     assert "\n  at matrices/stacks/demo.toml:1" in run.stderr
 
 
-def test_an_own_index_list_is_told_where_it_leads_elsewhere(workspace: Workspace, index: LoopbackIndex) -> None:
-    """A stack's own list takes the place of indexes.toml, and with it of the bindings that keep torch right."""
-    workspace.serve("torch 2.8.0", "ours 2.8.0")
-    workspace.indexes(f'[[index]]\nname = "cpu"\nurl = "{index.url_of("cpu")}"\npackages = ["torch"]\n')
-    workspace.stack("torch==2.8.0", "ours", more='[[index]]\nname = "pypi"\n')
-    workspace.locked()
-    (told,) = workspace.warnings()
-    assert told.startswith("the stack's own index list replaces matrices/indexes.toml")
-
-
 def test_who_relies_on_extra_indexes_of_pip_is_told_that_they_are_not_asked(workspace: Workspace) -> None:
     """Install guides configure them, and pip finds there what is found nowhere here."""
     workspace.serve("demo 1.0")
@@ -311,7 +269,6 @@ def test_who_relies_on_extra_indexes_of_pip_is_told_that_they_are_not_asked(work
     told = "warning: pip's extra-index-url setting is ignored, so `our-own` was not looked up there; "
     run = workspace.run("explain", "demo", **elsewhere)
     assert (told in run.stderr, "secret" in run.stdout + run.stderr) == (True, False)
-    assert "不采用 pip 的 extra-index-url 设置" in workspace.run("explain", "demo", "--lang", "zh", **elsewhere).stderr
     assert "extra-index-url" not in workspace.run("explain", "demo").stderr
     workspace.stack("demo>1")
     assert "extra-index-url" not in workspace.run("explain", "demo", **elsewhere).stderr

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
 import subprocess
@@ -11,19 +10,15 @@ from collections.abc import Callable
 import pytest
 
 from tests.cached import require_sound_cache
-from tests.functional.conftest import Begin
 from tests.functional.workspace import NOBODY, Workspace, targets, tree
 from tests.loopback import status, wrong_hashes
 
 
-def demo_1_0(workspace: Workspace) -> None:
+@pytest.fixture
+def locked(workspace: Workspace) -> Workspace:
     workspace.serve("demo 1.0")
     workspace.stack("demo")
-
-
-@pytest.fixture
-def locked(workspace: Workspace, begin_with: Begin) -> Workspace:
-    begin_with(demo_1_0)
+    workspace.locked_before()
     return workspace
 
 
@@ -133,16 +128,6 @@ def test_a_merge_of_two_locks_is_mended_as_the_hints_say(workspace: Workspace) -
     workspace.locked()
     assert workspace.pins() == {"a": "1.0", "b": "2.0"}
     assert workspace.run("check").status == 0
-
-
-def test_a_lock_that_is_no_file_is_not_waited_for(locked: Workspace) -> None:
-    (locked.folder() / "lock.toml").unlink()
-    os.mkfifo(locked.folder() / "lock.toml")
-    run = locked.lock()
-    assert (run.status, run.error) == (2, "the lock cannot be read")
-    checked = locked.run("check", "--lang", "en")
-    told = "demo for there: the lock cannot be read: it is not a regular file\n"
-    assert (checked.status, checked.stdout.startswith(told)) == (4, True)
 
 
 def test_the_lock_of_another_target_is_not_taken_for_this_ones(workspace: Workspace) -> None:

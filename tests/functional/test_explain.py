@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
 import signal
@@ -11,7 +10,6 @@ import time
 
 import pytest
 
-from tests.functional.conftest import Begin
 from tests.functional.workspace import REPORTS, TWO_PYTHONS, Run, Workspace, tree, wait_until
 from tests.loopback import LoopbackIndex, Response, delayed, status
 from tests.unit.report.test_report_json import faults
@@ -139,39 +137,26 @@ def test_in_chinese_no_file_that_is_shared_changes(clash: Workspace) -> None:
 
 
 def test_a_limit_of_time_that_is_reached_is_told(clash: Workspace, index: LoopbackIndex) -> None:
-    index.fault("/files/*/vllm-0.12.0*", delayed(0.6))  # what only a way out asks for
+    index.fault("/files/*/vllm-0.12.0*", delayed(60))  # what only a way out asks for
+    began = time.monotonic()
     run = explain(clash, "--explain-seconds", "0.1")
-    assert run.status == 1
+    assert (run.status, time.monotonic() - began < 30) == (1, True)
     assert "\nWhy: these 4 cannot all hold together, but any 3 of them can\n" in run.stdout
     assert "\nhint: --explain-seconds N gives it more time\n" in run.stdout
     assert json.loads(clash.read("conflict.json"))["limited"] is True
     assert explain(clash, "--explain-seconds", "0.05").status == 2
 
 
-def test_a_file_that_takes_long_is_not_waited_for_beyond_the_limit(clash: Workspace, index: LoopbackIndex) -> None:
-    index.fault("/files/*/trl-1.0.0*", delayed(60))
-    began = time.monotonic()
-    run = explain(clash, "--explain-seconds", "1")
-    assert time.monotonic() - began < 30
-    assert (run.status, "Not everything was decided in the time given" in run.stdout) == (1, True)
-
-
-def one(workspace: Workspace) -> None:
+def test_an_explain_that_is_interrupted_leaves_everything_as_it_was(workspace: Workspace, index: LoopbackIndex) -> None:
     workspace.serve("demo 1.0 2.0", "needy 1.0: demo<2")
     workspace.stack("demo==1.0")
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_explain_that_is_interrupted_leaves_everything_as_it_was(
-    workspace: Workspace, index: LoopbackIndex, begin_with: Begin, number: signal.Signals
-) -> None:
-    begin_with(one)
+    workspace.locked_before()
     workspace.stack("demo==2.0", "needy")
     before = tree(workspace.root / "locks"), tree(workspace.matrices)
     index.fault("/files/*/demo-1.0*", delayed(60))
     process = workspace.start("explain", "demo", "--apply", "A")
     wait_until(lambda: any("/demo-1.0" in request.path for request in list(index.requests)), process)
-    process.send_signal(number)
+    process.send_signal(signal.SIGINT)
     run = workspace.finish(process)
     assert (run.status, run.stdout, run.stderr) == (130, "", INTERRUPTED)
     assert (tree(workspace.root / "locks"), tree(workspace.matrices)) == before
@@ -201,22 +186,6 @@ def way_out(letter: str, name: str, text: str) -> str:
     head = f"# Way out {letter} of `demo`: what follows was written for that stack.\n"
     summary = f'"way out {letter} of demo (a stack of tests)"'
     return head + text.replace('"demo"', f'"{name}"').replace('"a stack of tests"', summary)
-
-
-def test_every_way_out_locks_to_the_pins_that_were_told(clash: Workspace) -> None:
-    told = explain(clash, "--json").json["fixes"]
-    kinds = [[kind for kind, _, _ in changes(fix)] for fix in told]
-    assert all([kind] in kinds for kind in ("version", "extra", "relax", "add"))
-    assert ["split", "split"] in kinds
-    for fix in told:
-        for file, environment in zip(fix["files"], fix["environments"], strict=True):
-            stack(clash, file["text"], file["name"])
-            clash.locked(stack=file["name"])
-            pins = clash.pins(file["name"])
-            assert {row["name"]: pins[row["name"]] for row in environment["pins"]} == {
-                row["name"]: row["version"] for row in environment["pins"]
-            }
-            assert len(pins) == environment["count"]
 
 
 def test_apply_of_a_split_writes_both_stacks_or_none(clash: Workspace) -> None:
@@ -383,12 +352,11 @@ def test_a_newer_post_that_a_fact_puts_last_is_explained(workspace: Workspace) -
     workspace.facts(
         "a",
         '[[warns]]\nid = "pair"\nversions = "==1.0.post1"\nlast = 1\ntext = "x"\n'
-        'reason = "it is made for another CANN"\nreason-zh = "它面向另一个 CANN 版本"\n',
+        'reason = "it is made for another CANN"\n',
     )
     workspace.stack("a")
     run = explain(workspace, "--package", "a")
     assert "1.0.post1 ranks after 1.0 on this target, according to matrices/facts/a.toml:6 (vendor)\n" in run.stdout
-    assert "它面向另一个 CANN 版本\n" in explain(workspace, "--package", "a", "--lang", "zh").stdout
     told = explain(workspace, "--package", "a", "--json").json
     assert told["later"] == [{"version": "1.0.post1", "facts": ["pair"]}]
 
@@ -430,30 +398,20 @@ def test_a_fact_that_a_stack_sets_aside_is_warned_of(clash: Workspace) -> None:
     )
     assert clash.pins()["vllm"] == "0.12.0"
     assert clash.warnings() == [warning]
-    assert warning.replace("`", "\\`") in clash.read("report.md")
     assert "1 warning:" in run.stdout
 
 
 @pytest.mark.parametrize(
-    ("fact", "more", "error"),
+    ("old", "new", "error"),
     [
-        ("", RELAX.replace("0.13-needs", "0.13-need"), "there is no fact `vllm-ascend-0.13-need-vllm`"),
-        (
-            "",
-            RELAX.replace('0.13.0"]', '0.14.0"]'),
-            "the fact `vllm-ascend-0.13-needs-vllm` has no need `vllm==0.14.0`",
-        ),
-        ('strength = "enforced"\n', RELAX, "the fact `vllm-ascend-0.13-needs-vllm` cannot be relaxed"),
-        (
-            "",
-            '\n[[fact.excludes]]\nversions = "==1"\nreason = "broken"\n',
-            "the key `package` is missing",
-        ),
+        ("0.13-needs", "0.13-need", "there is no fact `vllm-ascend-0.13-need-vllm`"),
+        ('0.13.0"]', '0.14.0"]', "the fact `vllm-ascend-0.13-needs-vllm` has no need `vllm==0.14.0`"),
+        ("", "", "the fact `vllm-ascend-0.13-needs-vllm` cannot be relaxed"),
     ],
 )
-def test_what_a_stack_cannot_say_of_facts(clash: Workspace, fact: str, more: str, error: str) -> None:
-    clash.facts("vllm-ascend", FACT + fact)
-    stack(clash, CLASH + more)
+def test_what_a_stack_cannot_say_of_facts(clash: Workspace, old: str, new: str, error: str) -> None:
+    clash.facts("vllm-ascend", FACT + ("" if old else 'strength = "enforced"\n'))
+    stack(clash, CLASH + RELAX.replace(old, new))
     run = clash.lock()
     assert (run.status, run.stdout, run.error) == (2, "", error)
     assert "\n  at matrices/stacks/demo.toml:" in run.stderr
@@ -464,8 +422,7 @@ def test_a_stack_given_by_path_is_applied_beside_it_and_can_be_locked_as_told(cl
     run = clash.run("explain", "./my stack.toml")
     hint = "hint: ascend-lock explain 'my stack.toml' --apply A writes the changed stack next to the old one"
     assert hint in run.stdout.splitlines()
-    for report in ("conflict.md", "conflict.html"):
-        assert hint in html.unescape(clash.read(report)).replace("\\", "")
+    assert hint in clash.read("conflict.md").replace("\\", "")
     _, _, told = clash.run("explain", "./my stack.toml", "--apply", "A").stdout.rpartition("Next: ascend-lock ")
     assert (clash.root / "demo-a.toml").is_file()
     assert clash.run(*told.split()).status == 0

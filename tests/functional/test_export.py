@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 import tomli
 
-from tests.functional.conftest import Begin
 from tests.functional.machine import execute, installed, make_environment
 from tests.functional.sources import add_backend, add_source
 from tests.functional.sources import tree as tree_of
@@ -43,22 +42,13 @@ def serve(index: LoopbackIndex) -> None:
     index.serve("base 1.0", "top 1.0: base, absent")
 
 
-def everything(workspace: Workspace) -> None:
+@pytest.fixture
+def locked(workspace: Workspace) -> Workspace:
     serve(workspace.index)
     workspace.facts("here", FACTS)
     workspace.facts("top", '[[replaces]]\nid = "no-absent"\ndrop = ["absent"]\nreason = "it is never imported"\n')
     workspace.stack("apart", "here", "top", target=HERE + CANN, more='[check]\nimports = ["top"]\n')
-
-
-def wheels_alone(workspace: Workspace) -> None:
-    workspace.serve("base 1.0")
-    workspace.facts("base", FACTS.partition("\n\n")[2])
-    workspace.stack("base", target=HERE + CANN)
-
-
-@pytest.fixture
-def locked(workspace: Workspace, begin_with: Begin) -> Workspace:
-    begin_with(everything)
+    workspace.locked_before()
     shutil.copy(REPOSITORY / "matrices" / "images.toml", workspace.matrices)
     return workspace
 
@@ -188,17 +178,6 @@ def test_what_comes_from_git_is_left_out_and_told_so_that_pip_takes_the_rest(fro
     assert installed(pip) == {"base": "1.0"}
 
 
-def test_a_file_that_is_gone_is_an_error(locked: Workspace, index: LoopbackIndex) -> None:
-    index.add_wheel("base", "1.0", files={"base.py": "other = True\n"})
-    run = export(locked, "pylock", "--output", "pylock.toml")
-    assert (run.status, run.stdout, run.error) == (
-        3,
-        "",
-        "index `pypi` no longer offers base-1.0-py3-none-any.whl with the hash in the lock",
-    )
-    assert not (locked.root / "pylock.toml").exists()
-
-
 def test_what_cannot_be_exported_is_told(locked: Workspace) -> None:
     for words, error in (
         ("sbom --output nowhere/sbom.json", "the export could not be written"),
@@ -295,10 +274,13 @@ def steps(text: str, name: str) -> list[str]:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
 def test_the_steps_of_the_containerfile_install_the_lock_without_network(
-    workspace: Workspace, index: LoopbackIndex, begin_with: Begin
+    workspace: Workspace, index: LoopbackIndex
 ) -> None:
     """No container engine: its steps are done here, below another root."""
-    begin_with(wheels_alone)
+    workspace.serve("base 1.0")
+    workspace.facts("base", FACTS.partition("\n\n")[2])
+    workspace.stack("base", target=HERE + CANN)
+    workspace.locked_before()
     shutil.copy(REPOSITORY / "matrices" / "images.toml", workspace.matrices)
     path = workspace.root / "Containerfile"
     image = "quay.io/ascend/cann:8.5.0-910b-ubuntu22.04-py3.11"

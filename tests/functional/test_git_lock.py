@@ -97,10 +97,7 @@ def test_a_repository_that_cannot_be_reached_changes_one_line_of_the_lock(
     why = "the repository was not read, so its requirements rest on the fact `verl-sources-1` only"
     added = [line for line in trusted.splitlines() if line not in reached.splitlines()]
     assert added == ["[pin.git.trust]", 'code = "trust.not-read"', "[pin.git.trust.values]", 'fact = "verl-sources-1"']
-    assert "- verl 0.6: the repository was not read" in workspace.read("report.md")
-    assert "taken on trust" in workspace.read("report.md")
     assert workspace.lock("--offline", "--json").json["warnings"] == [f"verl 0.6: {why}"]
-    assert "没有读取代码仓库" in workspace.lock("--offline", "--anew", "--lang", "zh").stdout
     assert workspace.read() == trusted
     assert workspace.run("check", "demo").stdout.endswith(": current\n")
     why = refused(workspace.run("explain", "demo", "--package", "verl==0.7", "--offline"))
@@ -138,11 +135,7 @@ def test_a_host_that_is_not_there_costs_little_and_is_asked_once(workspace: Work
 def test_nothing_of_the_repository_runs_while_locking(workspace: Workspace, repository: Repository) -> None:
     trap = workspace.root / "trap"
     commit = repository.commit(
-        {
-            "pyproject.toml": PROJECT,
-            "setup.py": f"open({str(trap)!r}, 'w')\n",
-            ".gitattributes": "* filter=evil\n",
-        }
+        {"pyproject.toml": PROJECT, "setup.py": f"open({str(trap)!r}, 'w')\n", ".gitattributes": "* filter=evil\n"}
     )
     for hook in ("post-checkout", "reference-transaction", "pre-commit"):
         path = repository.folder / ".git" / "hooks" / hook

@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.builders import Built
-from tests.functional.conftest import Begin
-from tests.functional.machine import execute, install, installed, lines, make_environment
+from tests.functional.machine import execute, install, installed, lines, make_environment, npu_smi
 from tests.functional.sources import add_backend, add_source, built_here
 from tests.functional.workspace import HERE, PLATFORM, PYTHON_LINE, Run, Workspace, tree
-from tests.loopback import LoopbackIndex, altered, delayed, status
+from tests.loopback import LoopbackIndex, delayed, status
 
 # An install is for Linux; on other systems a lock can only be made.
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
@@ -23,16 +22,13 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="install.sh is f
 WHEELS = "-I -m pip install --no-deps --only-binary :all: --require-hashes"
 
 
-def two_stages(workspace: Workspace) -> None:
+@pytest.fixture
+def two(workspace: Workspace) -> Workspace:
+    """A lock of two wheels in two stages."""
     workspace.serve("base 1.0", "top 1.0: base")
     workspace.facts("top", '[[after]]\nothers = ["base"]\nreason = "top reads what base has set up"\n')
     workspace.stack("top", target=HERE, more='[check]\nimports = ["top"]\n')
-
-
-@pytest.fixture
-def two(workspace: Workspace, begin_with: Begin) -> Workspace:
-    """A lock of two wheels in two stages."""
-    begin_with(two_stages)
+    workspace.locked_before()
     return workspace
 
 
@@ -140,18 +136,17 @@ def test_a_wheel_that_pip_built_before_with_other_variables_is_not_taken(workspa
         assert execute(workspace, [str(python), "-c", code]).stdout == f"{flavour}\n"
 
 
-@pytest.mark.parametrize("isolation", [True, False])
-def test_each_is_built_with_its_own_variables(workspace: Workspace, python: Path, isolation: bool) -> None:
+def test_each_is_built_with_its_own_variables(workspace: Workspace, python: Path) -> None:
     add_backend(workspace.index)
-    flavours = {"one": "sweet", "two": "sour", "three": "sweet"}
+    flavours = {"apart1": "sweet", "apart2": "sour", "here1": "sweet", "here2": "sour"}
     for name, flavour in flavours.items():
         add_source(workspace.index, name, "1.0")
-        workspace.facts(name, built_here(isolation=isolation, TINY_FLAVOUR=flavour))
+        workspace.facts(name, built_here(isolation=name.startswith("apart"), TINY_FLAVOUR=flavour))
     workspace.stack(*flavours, target=HERE)
     workspace.locked()
     told(install(workspace, python))
-    code = "import one, two, three; print(one.built['flavour'], two.built['flavour'], three.built['flavour'])"
-    assert execute(workspace, [str(python), "-c", code]).stdout == "sweet sour sweet\n"
+    code = "import apart1, apart2, here1, here2\nfor one in apart1, apart2, here1, here2: print(one.built['flavour'])"
+    assert execute(workspace, [str(python), "-c", code]).stdout == "sweet\nsour\nsweet\nsour\n"
 
 
 def test_a_build_that_labels_itself_is_installed_by_path(workspace: Workspace, python: Path) -> None:
@@ -260,15 +255,6 @@ def test_after_a_failure_it_goes_on_where_it_stopped(two: Workspace, index: Loop
     assert not [request for request in index.requests if "base" in request.path]
 
 
-def test_what_pip_check_finds_is_a_failure(two: Workspace, python: Path) -> None:
-    two.serve("stranger 1.0: absent")
-    execute(two, [str(python), "-m", "pip", "install", "--no-deps", "stranger"])
-    run = install(two, python)
-    assert "error: pip check reports: stranger 1.0 requires absent, which is not installed." in run.stdout
-    assert (run.status, run.error) == (1, "this machine and environment do not match the lock")
-    assert "is installed: " not in run.stdout
-
-
 def test_nothing_of_the_folder_the_shell_or_the_settings_of_pip_takes_part(two: Workspace, python: Path) -> None:
     """A `pip.py` where install.sh is started, PYTHONPATH, CDPATH, and what pip is told by its environment."""
     theirs = two.root / "theirs"
@@ -338,17 +324,12 @@ def replaced(workspace: Workspace, built: Built) -> list[str]:
     return []
 
 
-def changed_on_the_way(workspace: Workspace, built: Built) -> list[str]:
-    workspace.index.fault("/files/*/base-*", altered(lambda body: body[:-1] + bytes([body[-1] ^ 1])))
-    return []
-
-
 def changed_in_a_wheelhouse(workspace: Workspace, built: Built) -> list[str]:
     (workspace.root / built.filename).write_bytes(built.content + b"\0")
     return ["--wheelhouse", "."]
 
 
-@pytest.mark.parametrize("change", [replaced, changed_on_the_way, changed_in_a_wheelhouse])
+@pytest.mark.parametrize("change", [replaced, changed_in_a_wheelhouse])
 def test_a_wheel_of_other_bytes_is_refused(
     two: Workspace, python: Path, change: Callable[[Workspace, Built], list[str]]
 ) -> None:
@@ -459,38 +440,23 @@ def test_what_is_no_environment_is_refused(two: Workspace) -> None:
         assert_refused(install(two, python), error)
 
 
-def npu_smi(workspace: Workspace, driver: str = "", chip: str = "") -> str:
-    """A PATH with a tool that tells of a driver, as in a container that has the devices alone, or of a chip."""
-    tool = workspace.root / "tools" / "npu-smi"
-    tool.parent.mkdir(exist_ok=True)
-    tool.write_text(f"""#!/bin/bash
-case "$*" in
-"info -m") echo '  0  0  0  Ascend' ;;
-"info -t board -i 0") echo 'Software Version : {driver}' ;;
-"info -t board -i 0 -c 0") echo 'Chip Type : Ascend'; echo 'Chip Name : {chip}' ;;
-esac
-""")
-    tool.chmod(0o755)
-    return f"{tool.parent}:{os.environ['PATH']}"
-
-
-def asking(kind: str, key: str, strength: str, wanted: str = ">= 25.2.0") -> str:
+def asking(kind: str, key: str, strength: str) -> str:
     return f"""
 [[{kind}]]
 id = "base-driver"
-{key} = ["hdk {wanted}"]
+{key} = ["hdk >= 25.2.0"]
 reason = "the notes say so"
-reason-zh = "版本说明如此"
 source = "notes of 8.5.0"
 strength = "{strength}"
 """
 
 
-UNLESS = 'text = "the notes say so"\ntext-zh = "版本说明如此"\nunless'
+UNLESS = 'text = "the notes say so"\nunless'
 OLDER = "the driver (HDK) is 25.0.rc1, and base 1.0 {} hdk >= 25.2.0 (npu-smi): the notes say so ({}: notes of 8.5.0)"
-NEWER = "the driver (HDK) is 26.1.0, and {} hdk < 26.0.rc1 (npu-smi): {}"
-OF_THE_STACK = NEWER.format("demo needs", "the stack asks for hdk < 26.0.rc1 (matrices/stacks/demo.toml:4)")
-BELOW_26 = asking("warns", UNLESS, "vendor", "< 26.0.rc1")
+OF_THE_STACK = (
+    "the driver (HDK) is 26.1.0, and demo needs hdk < 26.0.rc1 (npu-smi): "
+    "the stack asks for hdk < 26.0.rc1 (matrices/stacks/demo.toml:4)"
+)
 NEEDED = asking("requires", "needs", "vendor")
 OBSERVED = asking("requires", "needs", "observed")
 
@@ -501,14 +467,9 @@ OBSERVED = asking("requires", "needs", "observed")
         (asking("warns", UNLESS, "vendor"), [], "", "25.0.rc1", "warning: " + OLDER.format("asks for", "vendor")),
         (OBSERVED, [], "", "25.0.rc1", "warning: " + OLDER.format("asks for", "observed")),
         (NEEDED, [], "", "25.0.rc1", "error: " + OLDER.format("needs", "vendor")),
-        ("", ["hdk < 26.0.rc1"], "", "26.1.0", f"error: {OF_THE_STACK}"),
         ("", ["hdk < 26.0.rc1"], "25.0.rc1", "26.1.0", f"error: {OF_THE_STACK}"),
-        ("", ["hdk < 26.0.rc1"], "25.0.rc1", "25.5.0", ""),
         # what the target promises leaves nothing to ask
         (NEEDED, ["hdk >= 25.3.rc1"], "25.5.0", "25.5.0", ""),
-        # the target's is the oldest driver of its machines: that all are older than another one is not promised
-        (BELOW_26, [], "25.3.rc1", "25.5.0", ""),
-        (BELOW_26, [], "25.3.rc1", "26.1.0", "warning: " + NEWER.format("base 1.0 asks for", "the notes say so ")),
     ],
 )
 def test_what_is_asked_of_the_driver(
@@ -525,7 +486,7 @@ def test_what_is_asked_of_the_driver(
     assert ("install.sh would stop: 1 of the checks above failed" in run.stderr) == refused
 
 
-def test_what_is_asked_of_the_driver_is_told_in_chinese_and_only_of_the_driver(workspace: Workspace) -> None:
+def test_what_is_not_promised_of_the_driver_is_in_the_lock(workspace: Workspace) -> None:
     """The target states no CANN: whether the second fact is about its CANN is not known."""
     workspace.serve("base 1.0")
     other = '[[warns]]\ntext = "it wants a driver"\nunless = ["cann != 8.5.*", "hdk >= 25.2.0"]\nreason = "r"\n'
@@ -535,10 +496,6 @@ def test_what_is_asked_of_the_driver_is_told_in_chinese_and_only_of_the_driver(w
     promise = "the stack asks for hdk < 26.0.rc1; the target does not promise that, so install.sh and verify.py check "
     assert [row for row in workspace.warnings() if row.startswith(promise)]
     assert len(workspace.content()["driver"]) == 2
-    run = install(workspace, sys.executable, "--dry-run", "--lang", "zh", PATH=npu_smi(workspace, "25.0.rc1"))
-    assert run.stderr.startswith(
-        "警告：驱动（HDK）是 25.0.rc1，而 base 1.0 要求 hdk >= 25.2.0（npu-smi）：版本说明如此"
-    )
 
 
 COMPILED = '[[external]]\nversions = "==1.0"\nneeds = ["c++", "python-headers", "cmake"]\nreason = "an extension"\n'
@@ -605,14 +562,11 @@ def test_how_far_pip_is_is_told_while_it_is_silent(two: Workspace, index: Loopba
     assert lines(run.stdout, "0 of 1 installed after ")
 
 
-def on_cann(workspace: Workspace) -> None:
+@pytest.fixture
+def for_cann(workspace: Workspace) -> Workspace:
     workspace.serve("base 1.0")
     workspace.stack("base", target=HERE + '[target.system]\ncann = "8.5.0"\nsoc = "A2"\n')
-
-
-@pytest.fixture
-def for_cann(workspace: Workspace, begin_with: Begin) -> Workspace:
-    begin_with(on_cann)
+    workspace.locked_before()
     return workspace
 
 
@@ -633,14 +587,12 @@ def test_a_soc_that_is_not_known_is_told_and_another_one_is_refused(workspace: W
     assert install(workspace, sys.executable, "--dry-run", PATH=path).status == 1
 
 
-def test_a_cann_that_is_installed_and_not_active_is_named(for_cann: Workspace) -> None:
-    """One of a user of its own is in ~/Ascend; ASCEND_LOCK_ROOT says where else to look, as for activate.sh."""
-    script = for_cann.root / "Ascend" / "cann-8.5.0" / "set_env.sh"
+def test_a_cann_that_is_installed_elsewhere_and_not_active_is_named(for_cann: Workspace) -> None:
+    script = for_cann.root / "elsewhere" / "cann-8.5.0" / "set_env.sh"
     script.parent.mkdir(parents=True)
     script.touch()
-    for where in ({"HOME": str(for_cann.root)}, {"ASCEND_LOCK_ROOT": str(for_cann.root / "Ascend")}):
-        told = install(for_cann, sys.executable, **where).stderr
-        assert told.endswith("\nhint: . <root>/Ascend/cann-8.5.0/set_env.sh\n")
+    run = install(for_cann, sys.executable, ASCEND_LOCK_ROOT=str(for_cann.root / "elsewhere"))
+    assert run.stderr.endswith("\nhint: . <root>/elsewhere/cann-8.5.0/set_env.sh\n")
 
 
 def test_without_cann_an_image_can_be_built(for_cann: Workspace, python: Path) -> None:

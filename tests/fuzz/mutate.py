@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from tests.fuzz.tokens import ANY
@@ -88,9 +88,8 @@ class Mutator:
         return b"".join(lines)
 
 
-def smaller(content: bytes, fails: object, tries: int = 400) -> bytes:
-    """The content with as much as possible removed so that it still fails: `fails(bytes) -> bool`."""
-    assert callable(fails)
+def smaller(content: bytes, fails: Callable[[bytes], bool], tries: int = 400) -> bytes:
+    """The content with as much as possible removed so that it still fails."""
     size = max(1, len(content) // 2)
     while size and tries > 0:
         cuts = [*range(0, len(content), size), len(content)]

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cache, partial
-from itertools import pairwise, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -47,7 +47,6 @@ from resolver.index.parse.distribution import Compatibility, is_readable, wheel_
 from resolver.index.parse.metadata import Release, check_texts, noted_in, read_pyproject
 from resolver.index.protocol import UnusableFile
 from resolver.index.snapshot import SnapshotCatalog
-from resolver.index.store import cache as cache_module
 from resolver.index.store.cache import Cache
 from resolver.index.store.file_cache import FileCache, release_of
 from resolver.index.store.page_cache import PageCache, StoredPage, place_of
@@ -57,8 +56,6 @@ from resolver.model import text
 from resolver.model.problem import Binding, Indexes
 from resolver.model.release import File, Metadata
 from resolver.model.repository import Direct
-from resolver.model.requirement import ComponentRequirement
-from resolver.model.system import SystemVersion
 from resolver.model.target import Target as Machine
 from resolver.report.rendering import render
 from resolver.resolve.needs import requirements_file
@@ -314,30 +311,6 @@ def _inputs(kind: str, read: Document[Any]) -> Inputs:
     return replace(made, **{"facts": (read,)} if kind == "facts" else {kind: read})
 
 
-def versions(content: bytes) -> None:
-    """Versions of CANN and HDK and what is asked of them, a line each: one order, and a text means one version."""
-    read = []
-    for line in content.decode("utf-8", "replace").split("\n")[:40]:
-        with contextlib.suppress(ValueError):
-            read.append(SystemVersion.parse(line))
-        with contextlib.suppress(ValueError):
-            need = ComponentRequirement.parse(line)
-            if need is not None:
-                assert ComponentRequirement.parse(str(need)) == need
-                for value in read if need.component in ("cann", "hdk") else ():
-                    need.allows(value)
-    for one in read:
-        assert SystemVersion.parse(str(one)) == one
-        assert hash(SystemVersion.parse(str(one))) == hash(one)
-        for other in read:
-            assert (one < other) + (one == other) + (one > other) == 1
-            assert (one == other) == (not one < other and not other < one)
-            assert not (one.before(other) and other.before(one))
-            assert one != other or hash(one) == hash(other)
-    ordered = sorted(read)
-    assert all(not later < earlier for earlier, later in pairwise(ordered))
-
-
 def lock(content: bytes) -> None:
     """lock.toml: what is read can be written again, and everything that is made of it is harmless to look at."""
     place = _folder() / "lock"
@@ -424,34 +397,10 @@ def cache_entry(content: bytes) -> None:
 _INDEXES = Indexes(indexes={}, bindings=(Binding(packages=("*",), indexes=("pypi",)),))
 
 
-def raw_entry(content: bytes) -> None:
-    """The very file of a cache, damaged: absent, or what was put."""
-    _folder().joinpath("raw").mkdir(exist_ok=True)
-    for path in _folder().joinpath("raw").iterdir():
-        path.unlink()
-    _folder().joinpath("raw", cache_module.FILE).write_bytes(content)
-    store = Cache(_folder() / "raw", lambda _: None)
-    assert store.get("page", "key") in (None, b"a page of some length, as it was put")
-    store.put("page", "key", b"anew")
-    assert store.get("page", "key") == b"anew"
-    store.close()
-    assert store.get("page", "key") == b"anew"
-    store.close()
-
-
 def snapshot(content: bytes) -> None:
     """A snapshot that is whole and has a wrong content, looked through to the last file."""
-    _read_snapshot(b"ascend-lock snapshot 2\n" + lzma.compress(content, preset=0))
-
-
-def snapshot_bytes(content: bytes) -> None:
-    """The bytes of a snapshot's file."""
-    _read_snapshot(content)
-
-
-def _read_snapshot(content: bytes) -> None:
     path = _folder() / "demo.snapshot"
-    path.write_bytes(content)
+    path.write_bytes(b"ascend-lock snapshot 2\n" + lzma.compress(content, preset=0))
     found = snapshot_file.read(path)
     catalog = SnapshotCatalog(found, "linux-aarch64")
     for name in [*found.projects][:20]:
@@ -498,14 +447,11 @@ TARGETS = (
     Target("headers", headers, (), tokens.HEADERS),
     Target("addresses", addresses, (), tokens.ADDRESSES),
     *(Target(kind, partial(toml, kind), (InputError,), tokens.TOML) for kind in _SHAPES),
-    Target("versions", versions, (), tokens.VERSIONS),
     Target("lock", lock, (InputError,), tokens.LOCK),
     Target("manifest", manifest, (InputError,), tokens.MANIFEST),
     Target("pip-config", pip_config, (InputError,), tokens.CONFIG),
     Target("cache", cache_entry, (), tokens.PACK),
-    Target("raw-entry", raw_entry, (), ()),
     Target("snapshot", snapshot, (InputError,), tokens.PACK),
-    Target("snapshot-bytes", snapshot_bytes, (InputError,), tokens.SNAPSHOT),
 )
 
 

@@ -36,11 +36,9 @@ TAR = (b"ustar\x0000", b"PKG-INFO", b"././@LongLink", b"0000644\0")
 NAMES = (b"-", b".whl", b".tar.gz", b"py3-none-any", b"cp311", b"manylinux_2_28_aarch64", b".zip")
 HEADERS = (b"Wed, 21 Oct 2026 07:28:00 GMT", b"nan", b"inf", b"+9999", b"-")
 ADDRESSES = (b"https://", b"git+https://", b"file:///", b"#subdirectory=", b"[::1]", b":65536")
-VERSIONS = (b"8.5.0", b"RC1", b".alpha", b".B160", b".T5", b"cann in ", b" | ", b"hdk >= ", b".*")
 MANIFEST = (*JSON, b'"path":', b"../", b'"format":1', b'"texts":[', b'"left":[')
 CONFIG = (b"[global]\n", b"[install]\n", b"index-url = ", b"timeout = ", b"%(x)s")
 PACK = (
     b"\xdc\xff\xff", b"\xdd\xff\xff\xff\xff", b"\xdf\xff\xff\xff\xff", b"\xc0", b"\xa0", b"\x90", b"\x80",
     b"\xca\x7f\x80\0\0", b"\xd9\xff", b"\xc4\x01x",
 )
-SNAPSHOT = (b"ascend-lock snapshot 2\n", b"\xfd7zXZ\0")

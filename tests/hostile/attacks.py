@@ -24,28 +24,20 @@ WHEEL = "/files/*/demo-2.0-py3-none-any.whl"
 BESIDE = f"{WHEEL}.metadata"
 MIB = 1 << 20
 
-A_PROXY = "hint: open the address in a browser: a proxy or an incomplete mirror may have answered\n"
-A_MIRROR = "hint: a mirror or proxy may serve an altered or incomplete file; try again or use another index\n"
-THE_NETWORK = "hint: check the network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline\n"
 
-
-def unusable(why: str) -> str:
-    return (
-        "error: Index `pypi` sent an unusable page for demo.\n"
-        f"  at https://index.example/simple/pypi/demo/\n  {why}\n" + A_PROXY
-    )
+NO_PAGE = "It links to no file and does not declare itself an index page; a proxy may have answered."
 
 
 def unreachable(why: str, tries: int = 4) -> str:
-    return (
-        "error: Index `pypi` cannot be reached.\n"
-        "  at https://index.example/simple/pypi/demo/\n"
-        f"  {why} (through the proxy <server>, {tries} {'try' if tries == 1 else 'tries'}).\n" + THE_NETWORK
-    )
+    return f"{why} (through the proxy <server>, {tries} {'try' if tries == 1 else 'tries'})."
 
 
 def body(content: bytes, kind: str = JSON, **headers: str) -> Response:
     return Response(200, content, {"Content-Type": kind, **headers})
+
+
+def sends(content: bytes, kind: str = JSON, **headers: str) -> Arrange:
+    return answer(DEMO, body(content, kind, **headers))
 
 
 def bomb(size: int) -> bytes:
@@ -65,45 +57,8 @@ def page_body(**more: Any) -> bytes:
     return json.dumps({"meta": {"api-version": "1.1"}, "name": "demo", "files": [], **more}).encode()
 
 
-def refused(target: str, why: str) -> str:
-    return (
-        "error: An index redirects to an address that is not allowed.\n"
-        f"  at https://index.example/simple/pypi/demo/ -> {target}\n  {why}\n"
-        "hint: check the address of the index and what it redirects to\n"
-    )
-
-
-def not_answered(code: int) -> str:
-    return (
-        "error: Index `pypi` did not answer for demo.\n"
-        f"  at https://index.example/simple/pypi/demo/\n  It answered {code}.\n"
-        "hint: put `machine HOST login USER password PASSWORD` in ~/.netrc, or the address with both into pip's "
-        "settings: `pip config set global.index-url …`\n"
-    )
-
-
-def too_long(mib: int, where: str = "simple/pypi/demo/") -> str:
-    return (
-        "error: An index sent far more data than such an answer can contain.\n"
-        f"  at https://index.example/{where}\n  The download was stopped after {mib} MiB.\n"
-        "hint: check the address of the index; a proxy may have answered in its place\n"
-    )
-
-
-def other_release(said: str) -> str:
-    return (
-        "error: The metadata of demo-2.0-py3-none-any.whl is for a different release.\n"
-        "  at https://index.example/files/pypi/demo-2.0-py3-none-any.whl.metadata\n"
-        f"  It says {said}; expected was demo 2.0.\n"
-        "hint: the file was renamed or its index mixes up files; exclude the release with an `excludes` fact\n"
-    )
-
-
-def not_asked(address: str, why: str) -> str:
-    return (
-        f"error: The address is not allowed.\n  at {address}\n  {why}\n"
-        "hint: check the address of the index and what it redirects to\n"
-    )
+def too_long(mib: int) -> str:
+    return f"The download was stopped after {mib} MiB."
 
 
 def nested(levels: int) -> bytes:
@@ -114,10 +69,9 @@ def in_charset(charset: str, more: bytes = b"") -> Arrange:
     """A page of HTML that says to be written in it."""
     sha256 = build_wheel("demo", "2.0").sha256.encode()
     link = b'<!doctype html><a href="/files/pypi/demo-2.0-py3-none-any.whl#sha256=' + sha256 + b'">demo</a>'
-    return answer(DEMO, body(link + more, f"text/html; charset={charset}"))
+    return sends(link + more, f"text/html; charset={charset}")
 
 
-NEW = {"demo": "2.0"}
 SHOWN = EVIL.encode("unicode_escape").decode()  # what a terminal can take
 
 PAGES = [
@@ -127,108 +81,85 @@ PAGES = [
         3,
         unreachable("It sends less than 100 bytes a second", 1),
     ),
-    Attack("a page without end", answer(DEMO, body(b" " * (32 * MIB + 1))), 3, too_long(32)),
-    Attack(
-        "a page that unpacks to 1 GiB", answer(DEMO, body(bomb(1024), **{"Content-Encoding": "gzip"})), 3, too_long(32)
-    ),
+    Attack("a page without end", sends(b" " * (32 * MIB + 1)), 3, too_long(32)),
+    Attack("a page that unpacks to 1 GiB", sends(bomb(1024), **{"Content-Encoding": "gzip"}), 3, too_long(32)),
     Attack(
         "a page that is packed 51 times",
-        answer(DEMO, body(b"x", **{"Content-Encoding": "gzip, " * 50 + "gzip"})),
+        sends(b"x", **{"Content-Encoding": "gzip, " * 50 + "gzip"}),
         3,
-        "error: An index sent data that cannot be decompressed.\n"
-        "  at https://index.example/simple/pypi/demo/\n"
-        "  `gzip, gzip, gzip, gzip, gzip, gzip, gzip` was not asked for.\n"
-        "hint: a proxy or mirror may declare the wrong compression; try again or use another index\n",
+        "`gzip, gzip, gzip, gzip, gzip, gzip, gzip` was not asked for.",
     ),
     Attack(
         "JSON of 1,000 levels",
-        answer(DEMO, body(nested(1000))),
+        sends(nested(1000)),
         3,
-        unusable("It is not a JSON page of PEP 691: its values are nested too deeply."),
+        "It is not a JSON page of PEP 691: its values are nested too deeply.",
     ),
     Attack(
-        "HTML of 300,000 levels",
-        answer(DEMO, body(b"<div>" * 300_000 + b"<p>", "text/html")),
-        3,
-        unusable("It is neither JSON nor HTML."),
+        "HTML of 300,000 levels", sends(b"<div>" * 300_000 + b"<p>", "text/html"), 3, "It is neither JSON nor HTML."
     ),
     Attack(
         "a page of 600,000 objects",
-        answer(DEMO, body(page_body(files=[{"filename": "", "url": "", "hashes": {}, "core-metadata": {}}] * 200_000))),
+        sends(page_body(files=[{"filename": "", "url": "", "hashes": {}, "core-metadata": {}}] * 200_000)),
         3,
-        unusable("It has more than 600000 objects."),
+        "It has more than 600000 objects.",
     ),
-    Attack(
-        "a page of 200,001 links",
-        answer(DEMO, body(b"<a >" * 200_001, "text/html")),
-        3,
-        unusable("It has more than 200000 links."),
-    ),
+    Attack("a page of 200,001 links", sends(b"<a >" * 200_001, "text/html"), 3, "It has more than 200000 links."),
     Attack(
         "a link of 15 million attributes",
-        answer(DEMO, body(gzip.compress(b"<a " + b"a " * 15_000_000), "text/html", **{"Content-Encoding": "gzip"})),
+        sends(gzip.compress(b"<a " + b"a " * 15_000_000), "text/html", **{"Content-Encoding": "gzip"}),
         3,
-        unusable("A tag of it is longer than 64 KiB."),
+        "A tag of it is longer than 64 KiB.",
     ),
     Attack(
         "200 with a login page that has links",
-        answer(
-            DEMO,
-            body(b"<html><title>Login</title><a href='/'>Sign in</a> <a href='?lang=zh'>zh</a></html>", "text/html"),
-        ),
+        sends(b"<html><title>Login</title><a href='/'>Sign in</a> <a href='?lang=zh'>zh</a></html>", "text/html"),
         3,
-        unusable("It links to no file and does not declare itself an index page; a proxy may have answered."),
+        NO_PAGE,
     ),
-    Attack(
-        "200 with an error page",
-        answer(DEMO, body(b"<html><h1>Blocked</h1></html>", "text/html")),
-        3,
-        unusable("It links to no file and does not declare itself an index page; a proxy may have answered."),
-    ),
+    Attack("200 with an error page", sends(b"<html><h1>Blocked</h1></html>", "text/html"), 3, NO_PAGE),
     Attack(
         "200 with an error in JSON",
-        answer(DEMO, body(b'{"error": "try later"}')),
+        sends(b'{"error": "try later"}'),
         3,
-        unusable("It is not a JSON page of PEP 691: Object missing required field `meta`."),
+        "It is not a JSON page of PEP 691: Object missing required field `meta`.",
     ),
     Attack(
         "a page for another project, with an evil name",
         page(lambda content: {**content, "name": EVIL}),
         3,
-        unusable(f"It is a page for another project, `{SHOWN}`."),
+        f"It is a page for another project, `{SHOWN}`.",
     ),
     Attack(
         "a page for another project, with a name of 100,000 characters",
         page(lambda content: {**content, "name": LONG}),
         3,
-        unusable(f"It is a page for another project, `{LONG}"[:999] + "…"),
+        f"It is a page for another project, `{LONG}"[:999] + "…",
     ),
     Attack(
         "an evil version of the API",
         page(lambda content: {**content, "meta": {"api-version": EVIL}}),
         3,
-        unusable(f"Its API version is {SHOWN}; only version 1 is supported (PEP 629)."),
+        f"Its API version is {SHOWN}; only version 1 is supported (PEP 629).",
     ),
     Attack(
         "a charset that nobody knows",
-        answer(DEMO, body(b"\xff\xfe", "text/html; charset=" + LONG[:1000])),
+        sends(b"\xff\xfe", "text/html; charset=" + LONG[:1000]),
         3,
-        unusable("It is neither JSON nor HTML."),
+        "It is neither JSON nor HTML.",
     ),
-    Attack("a charset that breaks its decoder", in_charset("idna"), 0, pins=NEW),
-    Attack("a charset that makes what no text has", in_charset("unicode_escape", rb"\ud800"), 0, pins=NEW),
+    Attack("a charset that breaks its decoder", in_charset("idna")),
+    Attack("a charset that makes what no text has", in_charset("unicode_escape", rb"\ud800")),
     Attack(
         "a charset that takes time as the square of the page",
         in_charset("punycode", b"a" * 300_000 + b"-" + b"z" * 300_000),
-        0,
-        pins=NEW,
         seconds=3,
     ),
 ]
 
 ANSWERS = [
-    Attack("401", answer(DEMO, Response(401)), 3, not_answered(401)),
-    Attack("403", answer(DEMO, Response(403)), 3, not_answered(403)),
+    Attack("401", answer(DEMO, Response(401)), 3, "It answered 401."),
+    Attack("403", answer(DEMO, Response(403)), 3, "It answered 403."),
     Attack("404", answer(DEMO, Response(404)), 1, "no index has a project `demo`  looked up on pypi"),
     Attack(
         "429 with a Retry-After of a year",
@@ -236,7 +167,7 @@ ANSWERS = [
         3,
         unreachable("It answered 429 Too Many Requests", 1),
     ),
-    Attack("429 twice, then the page", answer(DEMO, Response(429, b"", {"Retry-After": "0"}), times=2), 0, pins=NEW),
+    Attack("429 twice, then the page", answer(DEMO, Response(429, b"", {"Retry-After": "0"}), times=2)),
     Attack("500 every time", answer(DEMO, Response(500)), 3, unreachable("It answered 500 Internal Server Error")),
     Attack(
         "503 with a Retry-After that is nonsense",
@@ -244,19 +175,14 @@ ANSWERS = [
         3,
         unreachable("It answered 503 Service Unavailable"),
     ),
-    Attack("503 three times, then the page", answer(DEMO, Response(503), times=3), 0, pins=NEW),
+    Attack("503 three times, then the page", answer(DEMO, Response(503), times=3)),
     Attack(
         "a connection that is reset in the body, each time",
         lambda scene: scene.index.fault(DEMO, reset(50)),
         3,
         unreachable("Connection reset by peer"),
     ),
-    Attack(
-        "a connection that is reset in the body, twice",
-        lambda scene: scene.index.fault(DEMO, reset(50), times=2),
-        0,
-        pins=NEW,
-    ),
+    Attack("a connection that is reset in the body, twice", lambda scene: scene.index.fault(DEMO, reset(50), times=2)),
     Attack(
         "a length that is too long",
         lambda scene: scene.index.fault(DEMO, truncated()),
@@ -267,7 +193,7 @@ ANSWERS = [
         "a length that is too short",
         lambda scene: scene.index.fault(DEMO, lambda one: replace(one, declared=50)),
         3,
-        unusable("It is not a JSON page of PEP 691: Input data was truncated."),
+        "It is not a JSON page of PEP 691: Input data was truncated.",
     ),
     Attack(
         "an answer that never comes",
@@ -290,54 +216,22 @@ REDIRECTS = [
         "a redirect without end",
         answer(DEMO, Response(302, b"", {"Location": DEMO})),
         3,
-        "error: An index redirects in a loop.\n"
-        "  at https://index.example/simple/pypi/demo/\n"
-        "  There were more than 10 redirects.\n"
-        "hint: check the address of the index; a proxy or mirror may be set up wrongly\n",
+        "There were more than 10 redirects.",
     ),
-    Attack(
-        "a redirect to plain http",
-        redirect("http://index.example/simple/pypi/demo/"),
-        3,
-        refused("http://index.example/simple/pypi/demo/", PLAIN),
-    ),
-    Attack(
-        "a redirect to a file here",
-        redirect("file:///etc/passwd"),
-        3,
-        refused("file:///etc/passwd", "`file:///etc/passwd` has no host"),
-    ),
-    Attack("a redirect to this machine", redirect("http://127.0.0.2:1/x"), 3, refused("http://127.0.0.2:1/x", LOCAL)),
-    Attack(
-        "a redirect to this machine, in hexadecimal",
-        redirect("https://0x7f000001/"),
-        3,
-        refused("https://0x7f000001/", LOCAL),
-    ),
-    Attack(
-        "a redirect to the metadata address of a cloud",
-        redirect("https://169.254.169.254/latest/"),
-        3,
-        refused("https://169.254.169.254/latest/", LOCAL),
-    ),
-    Attack(
-        "a redirect to a private address",
-        redirect("http://10.0.0.1/x"),
-        3,
-        refused("http://10.0.0.1/x", PLAIN),
-    ),
+    Attack("a redirect to plain http", redirect("http://index.example/simple/pypi/demo/"), 3, PLAIN),
+    Attack("a redirect to a file here", redirect("file:///etc/passwd"), 3, "`file:///etc/passwd` has no host"),
+    Attack("a redirect to this machine", redirect("http://127.0.0.2:1/x"), 3, LOCAL),
+    Attack("a redirect to this machine, in hexadecimal", redirect("https://0x7f000001/"), 3, LOCAL),
+    Attack("a redirect to the metadata address of a cloud", redirect("https://169.254.169.254/latest/"), 3, LOCAL),
+    Attack("a redirect to a private address", redirect("http://10.0.0.1/x"), 3, PLAIN),
     Attack(
         "a redirect to a private address, with TLS",
         redirect("https://10.0.0.1/x"),
         3,
-        "error: Index `pypi` cannot be reached.\n"
-        "  at https://index.example/simple/pypi/demo/ -> https://10.0.0.1/x\n"
-        "  Its certificate is not trusted: IP address mismatch, certificate is not valid for '10.0.0.1' "
-        "(through the proxy <server>, 1 try).\n"
-        "hint: the server's certificate is for another host: check the address, or what answers in its place\n",
+        unreachable("Its certificate is not trusted: IP address mismatch, certificate is not valid for '10.0.0.1'", 1),
     ),
-    Attack("a redirect to an invalid address", redirect("https://[/"), 3, refused("https://[/", "It cannot be read.")),
-    Attack("a redirect to another host", redirect("https://vendor.example/simple/pypi/demo/"), 0, pins=NEW),
+    Attack("a redirect to an invalid address", redirect("https://[/"), 3, "It cannot be read."),
+    Attack("a redirect to another host", redirect("https://vendor.example/simple/pypi/demo/")),
 ]
 
 
@@ -350,23 +244,16 @@ PROXIES = [
         "a proxy that answers for all, with a certificate of its own",
         lambda scene: scene.variables.pop("SSL_CERT_FILE") and None,
         3,
-        "error: Index `pypi` cannot be reached.\n"
-        "  at https://index.example/simple/pypi/demo/\n"
-        "  Its certificate is not trusted: unable to get local issuer certificate "
-        "(through the proxy <server>, 1 try).\n"
-        "hint: if your proxy re-signs TLS connections, set its certificate: `pip config set global.cert FILE`\n",
+        unreachable("Its certificate is not trusted: unable to get local issuer certificate", 1),
     ),
     Attack(
         "a proxy that answers for all, with a page",
         answer("*", body(b"<html><form>Log in</form></html>", "text/html")),
         3,
-        unusable("It links to no file and does not declare itself an index page; a proxy may have answered."),
+        NO_PAGE,
     ),
     Attack(
-        "a proxy that lets nobody through",
-        proxy_alone,
-        3,
-        unreachable("The proxy answered 405 Method Not Allowed"),
+        "a proxy that lets nobody through", proxy_alone, 3, unreachable("The proxy answered 405 Method Not Allowed")
     ),
 ]
 
@@ -400,65 +287,43 @@ LISTED = [
         1,
         "demo 2.0 has no file for the target: demo-2.0-py3-none-any.whl is",
     ),
-    Attack("a negative size", file(size=-1, core_metadata=False), 0, pins=NEW),
+    Attack("a negative size", file(size=-1, core_metadata=False)),
     Attack(
         "a size that is too small",
         both(without_ranges := lambda scene: setattr(scene.index, "ranges", False), file(size=9, core_metadata=False)),
         3,
-        "error: demo-2.0-py3-none-any.whl is larger than it should be.\n"
-        "  at https://index.example/files/pypi/demo-2.0-py3-none-any.whl\n"
-        "  The download was stopped after 9 bytes.\n"
-        "hint: a mirror or proxy may serve another file; try again or use another index\n",
+        "The download was stopped after 9 bytes.",
     ),
-    Attack("a size of 10^18 bytes", file(size=10**18, core_metadata=False), 0, pins=NEW),
+    Attack("a size of 10^18 bytes", file(size=10**18, core_metadata=False)),
     Attack(
         "an address on this machine",
         file(url="http://127.0.0.2:1/demo-2.0-py3-none-any.whl"),
         1,
         "an address that an index must not point to",
     ),
-    Attack(
-        "a file without TLS",
-        file(url="http://files.example/a.whl"),
-        3,
-        not_asked("http://files.example/a.whl.metadata", PLAIN),
-    ),
-    Attack(
-        "a file:// address",
-        file(url="file:///etc/passwd"),
-        3,
-        not_asked("file:///etc/passwd.metadata", "`file:///etc/passwd.metadata` has no host"),
-    ),
-    Attack("a file name of control characters", beside(filename=f"demo-3.0{EVIL}-py3-none-any.whl"), 0, pins=NEW),
-    Attack("a file name with a path", beside(filename="../demo-3.0-py3-none-any.whl"), 0, pins=NEW),
-    Attack("a file name of 100,000 characters", beside(filename=f"demo-3.0-{LONG}-py3-none-any.whl"), 0, pins=NEW),
-    Attack("a file name of shell syntax", beside(filename="demo-3.0+$(touch pwned)-py3-none-any.whl"), 0, pins=NEW),
-    Attack("an archive with a space before its version", beside(filename="demo- 3.0.tar.gz"), 0, pins=NEW),
-    Attack("an archive with a space after its version", beside(filename="demo-3.0 .tar.gz"), 0, pins=NEW),
-    Attack("a file name of HTML", beside(filename="demo-3.0+<script>-py3-none-any.whl"), 0, pins=NEW),
-    Attack("an address of control characters", beside(url=f"/files/pypi/{EVIL}"), 0, pins=NEW),
-    Attack("a version of 200 digits", beside(filename=f"demo-{'9' * 200}-py3-none-any.whl"), 0, pins=NEW),
-    Attack(
-        "yanked for a reason with control characters and shell syntax",
-        both(stack("demo==2.0"), file(yanked=EVIL)),
-        0,
-        pins=NEW,
-    ),
-    Attack("yanked for a reason of 100,000 characters", both(stack("demo==2.0"), file(yanked=LONG)), 0, pins=NEW),
-    Attack("an invalid Requires-Python", beside(requires_python=EVIL), 0, pins=NEW),
-    Attack("Requires-Python of 5,000 digits", beside(requires_python=f">=3.{'9' * 5000}"), 0, pins=NEW),
-    Attack("an upload in the future", file(upload_time=NEVER), 0, pins=NEW),
+    Attack("a file without TLS", file(url="http://files.example/a.whl"), 3, PLAIN),
+    Attack("a file:// address", file(url="file:///etc/passwd"), 3, "`file:///etc/passwd.metadata` has no host"),
+    Attack("a file name of control characters", beside(filename=f"demo-3.0{EVIL}-py3-none-any.whl")),
+    Attack("a file name with a path", beside(filename="../demo-3.0-py3-none-any.whl")),
+    Attack("a file name of 100,000 characters", beside(filename=f"demo-3.0-{LONG}-py3-none-any.whl")),
+    Attack("a file name of shell syntax", beside(filename="demo-3.0+$(touch pwned)-py3-none-any.whl")),
+    Attack("an archive with a space before its version", beside(filename="demo- 3.0.tar.gz")),
+    Attack("an archive with a space after its version", beside(filename="demo-3.0 .tar.gz")),
+    Attack("a file name of HTML", beside(filename="demo-3.0+<script>-py3-none-any.whl")),
+    Attack("an address of control characters", beside(url=f"/files/pypi/{EVIL}")),
+    Attack("a version of 200 digits", beside(filename=f"demo-{'9' * 200}-py3-none-any.whl")),
+    Attack("yanked for a reason with control characters and shell syntax", both(stack("demo==2.0"), file(yanked=EVIL))),
+    Attack("yanked for a reason of 100,000 characters", both(stack("demo==2.0"), file(yanked=LONG))),
+    Attack("an invalid Requires-Python", beside(requires_python=EVIL)),
+    Attack("Requires-Python of 5,000 digits", beside(requires_python=f">=3.{'9' * 5000}")),
+    Attack("an upload in the future", file(upload_time=NEVER)),
     Attack(
         "an upload in the future, and a cut-off",
         both(CUTOFF, rows(BEFORE, {"filename": "demo-3.0-py3-none-any.whl", "upload-time": NEVER})),
-        0,
-        pins=NEW,
     ),
     Attack(
         "an invalid upload time, and a cut-off",
         both(CUTOFF, rows(BEFORE, {"filename": "demo-3.0-py3-none-any.whl", "upload-time": EVIL})),
-        0,
-        pins=NEW,
     ),
     Attack(
         "upload times beyond the years of UTC, and a cut-off",
@@ -466,10 +331,10 @@ LISTED = [
         1,
         "demo-2.0-py3-none-any.whl has no upload time to compare with the cut-off",
     ),
-    Attack("a version of 2012", beside(filename="demo-2004d.zip"), 0, pins=NEW),
-    Attack("an egg", beside(filename="demo-3.0-py2.7.egg"), 0, pins=NEW),
-    Attack("an installer for another system", beside(filename="demo-3.0.win32-py2.7.exe"), 0, pins=NEW),
-    Attack("a file of another project", beside(filename="torch-9.0-py3-none-any.whl"), 0, pins=NEW),
+    Attack("a version of 2012", beside(filename="demo-2004d.zip")),
+    Attack("an egg", beside(filename="demo-3.0-py2.7.egg")),
+    Attack("an installer for another system", beside(filename="demo-3.0.win32-py2.7.exe")),
+    Attack("a file of another project", beside(filename="torch-9.0-py3-none-any.whl")),
     Attack(
         "nothing but files of 2012",
         rows(
@@ -556,45 +421,32 @@ FILES = [
         "a .metadata file with another hash",
         both(answer(BESIDE, Response(200, b"x"))),
         3,
-        "error: The .metadata file of demo-2.0-py3-none-any.whl is not the one listed on its index page.\n"
-        "  at https://index.example/files/pypi/demo-2.0-py3-none-any.whl.metadata\n"
-        f"  Its sha256 is {hashlib.sha256(b'x').hexdigest()}; the page says "
-        f"{hashlib.sha256(core_metadata('demo', '2.0')).hexdigest()}.\n" + A_MIRROR,
+        f"Its sha256 is {hashlib.sha256(b'x').hexdigest()}; the page says "
+        f"{hashlib.sha256(core_metadata('demo', '2.0')).hexdigest()}.",
     ),
-    Attack(
-        "a .metadata file of 17 MiB",
-        answer(BESIDE, body(bytes(17 * MIB))),
-        3,
-        too_long(16, "files/pypi/demo-2.0-py3-none-any.whl.metadata"),
-    ),
+    Attack("a .metadata file of 17 MiB", answer(BESIDE, body(bytes(17 * MIB))), 3, too_long(16)),
     Attack(
         "a .metadata file of an evil project",
         named(core_metadata(EVIL[:-1], "2.0")),
         3,
-        other_release(f"{SHOWN[:-2]} 2.0"),
+        f"It says {SHOWN[:-2]} 2.0; expected was demo 2.0.",
     ),
     Attack(
         "a .metadata file of an evil version",
         named(core_metadata("demo", EVIL[:-1])),
         3,
-        other_release(f"demo {SHOWN[:-2]}"),
+        f"It says demo {SHOWN[:-2]}; expected was demo 2.0.",
     ),
-    Attack("a missing .metadata file", answer(BESIDE, Response(404)), 0, pins=NEW),
+    Attack("a missing .metadata file", answer(BESIDE, Response(404))),
     Attack("an invalid requirement", metadata(f"Requires-Dist: {EVIL[:-1]}"), 1, cannot_be_used("demo-2.0")),
     Attack(
-        "a requirement of 5,000 numbers",
-        metadata(f"Requires-Dist: x=={'1.' * 5000}0"),
-        1,
-        "it has 10004 characters",
+        "a requirement of 5,000 numbers", metadata(f"Requires-Dist: x=={'1.' * 5000}0"), 1, "it has 10004 characters"
     ),
     Attack(
         "an archive that is built with a requirement of 100,000 characters",
         archive(tar(**{"demo-2.1/pyproject.toml": b'[build-system]\nrequires = ["' + LONG.encode() + b'"]'})),
         2,
-        f"error: {f'demo 2.1 cannot be built: it needs `{LONG}'[:999]}…\n"
-        "  at build-system.requires of demo-2.1.tar.gz\n"
-        "  it has 100000 characters\n"
-        "hint: state what its build needs in a `metadata` or `builds` fact\n",
+        "it has 100000 characters",
     ),
     Attack("a requirement of 100,000 characters", metadata(f"Requires-Dist: {LONG}"), 1, "it has 100000 characters"),
     Attack(
@@ -618,10 +470,8 @@ FILES = [
     Attack(
         "an extra that needs itself",
         both(stack("demo[a]>1"), metadata("Provides-Extra: a", "Requires-Dist: demo[a]; extra == 'a'")),
-        0,
-        pins=NEW,
     ),
-    Attack("a requirement of itself", metadata("Requires-Dist: demo==2.0"), 0, pins=NEW),
+    Attack("a requirement of itself", metadata("Requires-Dist: demo==2.0")),
     Attack(
         "a requirement of another release of itself",
         metadata("Requires-Dist: demo==1.0"),
@@ -634,19 +484,14 @@ FILES = [
         1,
         cannot_be_used("it needs `x @"),
     ),
-    Attack(
-        "ranges with the bytes of another file", both(file(core_metadata=False), fault(WHEEL, other_bytes)), 0, pins=NEW
-    ),
-    Attack("ranges of no file", both(file(core_metadata=False), fault(WHEEL, of_no_file)), 0, pins=NEW),
-    Attack("range requests that are ignored", both(without_ranges, file(core_metadata=False)), 0, pins=NEW),
+    Attack("ranges with the bytes of another file", both(file(core_metadata=False), fault(WHEEL, other_bytes))),
+    Attack("ranges of no file", both(file(core_metadata=False), fault(WHEEL, of_no_file))),
+    Attack("range requests that are ignored", both(without_ranges, file(core_metadata=False))),
     Attack(
         "a wheel with other bytes",
         both(without_ranges, file(core_metadata=False), answer(WHEEL, Response(200, b"x"))),
         3,
-        "error: demo-2.0-py3-none-any.whl is not the file listed on its index page.\n"
-        "  at https://index.example/files/pypi/demo-2.0-py3-none-any.whl\n"
-        f"  Its sha256 is {hashlib.sha256(b'x').hexdigest()}; the page says {build_wheel('demo', '2.0').sha256}.\n"
-        + A_MIRROR,
+        f"Its sha256 is {hashlib.sha256(b'x').hexdigest()}; the page says {build_wheel('demo', '2.0').sha256}.",
     ),
     Attack(
         "a wheel whose METADATA unpacks to 64 MiB",
@@ -662,10 +507,7 @@ FILES = [
         "demo-2.0-py3-none-any.whl has",
     ),
     Attack(
-        "an archive that unpacks to 9 GiB",
-        archive(bomb(9 * 1024)),
-        1,
-        "it has data after its end of unreasonable size",
+        "an archive that unpacks to 9 GiB", archive(bomb(9 * 1024)), 1, "it has data after its end of unreasonable size"
     ),
     Attack(
         "an archive whose PKG-INFO has 9 MiB",
@@ -673,13 +515,7 @@ FILES = [
         1,
         "its PKG-INFO is larger than 8 MiB",
     ),
-    Attack(
-        "an archive of 1,000,000 members",
-        archive(MEMBERS),
-        1,
-        "it has more than 100000 members",
-        seconds=20,
-    ),
+    Attack("an archive of 1,000,000 members", archive(MEMBERS), 1, "it has more than 100000 members", seconds=20),
     Attack(
         "an archive of 10 folders, in each a PKG-INFO of 8 MiB",
         archive(tar(**{f"{number}/PKG-INFO": bytes(8 * MIB) for number in range(10)})),
@@ -712,7 +548,6 @@ FILES = [
                 }
             )
         ),
-        0,
         pins={"demo": "2.1"},
     ),
     Attack(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.functional.workspace import Workspace
 from tests.hostile.certificates import make_authority, server_context
 from tests.hostile.scene import Scene
 from tests.loopback import LoopbackIndex
@@ -20,24 +18,16 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_authority(tmp_path_factory.mktemp("authority"))
 
 
-@pytest.fixture(scope="session")
-def better_days(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The locks of a stack that requires demo, which has only 1.0."""
-    with LoopbackIndex() as index:
-        workspace = Workspace(tmp_path_factory.mktemp("before") / "work", index)
-        index.add_wheel("demo", "1.0")
-        workspace.stack("demo")
-        workspace.locked()
-    return workspace.locks
-
-
 @pytest.fixture
-def scene(tmp_path: Path, authority: Path, better_days: Path) -> Iterator[Scene]:
+def scene(tmp_path: Path, authority: Path) -> Iterator[Scene]:
     """There is a lock with demo 1.0. Now there is demo 2.0 as well, which the stack requires."""
     with LoopbackIndex(tls=server_context(authority)) as index:
         scene = Scene(tmp_path, index, authority)
         index.add_wheel("demo", "1.0")
+        scene.workspace.stack("demo")
+        assert scene.lock().status == 0
+        scene.workspace.forget()
+        index.clear()
         index.add_wheel("demo", "2.0")
         scene.workspace.stack("demo>1")
-        shutil.copytree(better_days, scene.workspace.locks)
         yield scene

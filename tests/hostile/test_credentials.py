@@ -51,7 +51,7 @@ def test_credentials_go_where_they_belong_and_are_found_nowhere(scene: Scene) ->
     index.add_wheel("chip", "1.0", index="vendor", sha256=False)
     index.add_archive("source", "1.0", build_requires=["demo"])
     workspace.stack("demo>1", "chip", "source")
-    runs = [("lock", scene.lock()), ("lock --json", scene.lock("--upgrade", "--json"))]
+    runs = [("lock", scene.lock(ASCEND_LOCK_DEBUG="1")), ("lock --json", scene.lock("--upgrade", "--json"))]
     assert [run.status for _, run in runs] == [0, 0]
     sent = {(request.host, request.sent.get("authorization", "")) for request in index.requests}
     assert sent == {

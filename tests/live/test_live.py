@@ -25,11 +25,11 @@ glibc = "2.28"
 """
 
 
-def lock(*arguments: str) -> dict[str, object]:
-    run = subprocess.run(
-        [sys.executable, "-m", "resolver", "lock", *arguments, "--json"], capture_output=True, text=True, check=False
-    )
-    assert run.returncode == 0, run.stderr
+def told(*arguments: str) -> dict[str, object]:
+    """What a command says; 5 is a finding of one that compares, and no failure of the command."""
+    words = [sys.executable, "-m", "resolver", *arguments, "--json"]
+    run = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert run.returncode in (0, 5), run.stdout + run.stderr
     answer: dict[str, object] = json.loads(run.stdout)
     return answer
 
@@ -37,7 +37,7 @@ def lock(*arguments: str) -> dict[str, object]:
 def test_a_small_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASCEND_LOCK_CACHE", str(tmp_path / "cache"))
     (tmp_path / "small.toml").write_text(SMALL)
-    pins = lock(str(tmp_path / "small.toml"), "--locks", str(tmp_path / "locks"))["pins"]
+    pins = told("lock", str(tmp_path / "small.toml"), "--locks", str(tmp_path / "locks"))["pins"]
     assert isinstance(pins, dict)
     assert {"httpx", "httpcore", "h2", "pandas", "numpy", "tzdata"} <= set(pins)
     assert pins["numpy"] == "1.26.4"
@@ -45,20 +45,11 @@ def test_a_small_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_flagship(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASCEND_LOCK_CACHE", str(tmp_path / "cache"))
-    pins = lock("verl-qwen3.5", "--locks", str(tmp_path / "locks"))["targets"][0]["pins"]
+    pins = told("lock", "verl-qwen3.5", "--locks", str(tmp_path / "locks"))["targets"][0]["pins"]
     assert isinstance(pins, dict)
     wanted = {"torch": "2.8.0", "torch-npu": "2.8.0.post2", "vllm": "0.13.0", "vllm-ascend": "0.13.0"}
     assert {name: pins[name] for name in wanted} == wanted
     assert not [name for name in pins if name == "triton" or name.startswith("nvidia-")]
-
-
-def told(*arguments: str) -> dict[str, object]:
-    """What a command that compares says; 5 is a finding, and no failure of the command."""
-    words = [sys.executable, "-m", "resolver", *arguments, "--json"]
-    run = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert run.returncode in (0, 5), run.stdout + run.stderr
-    answer: dict[str, object] = json.loads(run.stdout)
-    return answer
 
 
 def test_what_became_of_the_flagship() -> None:

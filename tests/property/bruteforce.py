@@ -17,7 +17,7 @@ from packaging.version import Version
 
 from resolver.model import fact as facts
 from resolver.model.requirement import ComponentRequirement
-from tests.property.worlds import COMPONENT_NEEDS, World, fits
+from tests.property.worlds import COMPONENT_NEEDS, World, contains
 
 # PEP 508, for linux-aarch64 with CPython
 _ENVIRONMENT = {
@@ -117,7 +117,7 @@ class BruteForce:
         if name not in pins:
             walk.missing.append(name)
             return
-        if not _contains(needed.specifier, pins[name]):
+        if not contains(needed.specifier, pins[name]):
             walk.faults.append(f"{line}, and {pins[name]} is pinned")
         walk.asked.setdefault(name, []).append(needed.specifier)
         if wish:
@@ -128,7 +128,7 @@ class BruteForce:
     def _requires(self, name: str, version: str, extra: str) -> Iterator[str]:
         """The applicable lines of a release's metadata, without those dropped by a fact."""
         dropped = {
-            gone for fact in self._about(name, version) if isinstance(fact, facts.Replaces) for gone in fact.drop
+            gone for fact in self._world.about(name, version) if isinstance(fact, facts.Replaces) for gone in fact.drop
         }
         for line in self._world.projects[name][version].requires:
             needed = _requirement(line)
@@ -137,35 +137,25 @@ class BruteForce:
 
     def _stated(self, name: str, version: str) -> Iterator[str]:
         """The requirements that facts add."""
-        for fact in self._about(name, version):
+        for fact in self._world.about(name, version):
             needs = fact.needs if isinstance(fact, facts.Requires) else ()
             needs = fact.add if isinstance(fact, facts.Replaces) else needs
             yield from (need.text if isinstance(need, ComponentRequirement) else str(need) for need in needs)
 
     def _unusable(self, name: str, version: str) -> list[str]:
         release = self._world.projects[name][version]
-        reasons = [] if self._fits(name, version) else ["has no file for the target"]
+        reasons = [] if self._world.fits(name, version) else ["has no file for the target"]
         if not release.readable:
             reasons.append("has unreadable metadata")
-        if not SpecifierSet(release.own_python).contains(f"{self._python}.0"):
+        if not self._world.admits(release.own_python):
             reasons.append("needs a different Python, says its METADATA")
         return [f"{name} {version} {reason}" for reason in reasons]
-
-    def _fits(self, name: str, version: str) -> bool:
-        """Whether page and facts allow the target to use a release."""
-        release = self._world.projects[name][version]
-        excluded = any(isinstance(fact, facts.Excludes) for fact in self._about(name, version))
-        return (
-            fits(release.tags, self._world.system)
-            and SpecifierSet(release.page_python).contains(f"{self._python}.0")
-            and not excluded
-        )
 
     def _collisions(self, pins: Pins) -> Iterator[str]:
         owners: dict[str, set[str]] = {}
         for fact in self._world.facts:
             if isinstance(fact, facts.Collides):
-                if fact.package in pins and fact in self._about(fact.package, pins[fact.package]):
+                if fact.package in pins and fact in self._world.about(fact.package, pins[fact.package]):
                     owners.setdefault(fact.module, set()).add(fact.package)
                 if fact.other in pins:
                     owners.setdefault(fact.module, set()).add(fact.other)
@@ -184,16 +174,9 @@ class BruteForce:
             yield f"{name} {version} is a pre-release"
         elif not any(_names_prerelease(specifier) for specifier in asked):
             for other, there in self._world.projects[name].items():
-                takes = self._fits(name, other) and (pinned or not there.yanked)
-                if not Version(other).is_prerelease and takes and all(_contains(one, other) for one in asked):
+                takes = self._world.fits(name, other) and (pinned or not there.yanked)
+                if not Version(other).is_prerelease and takes and all(contains(one, other) for one in asked):
                     yield f"{name} {version} is a pre-release, and {other} fits"
-
-    def _about(self, name: str, version: str) -> list[facts.Fact]:
-        return [
-            fact
-            for fact in self._world.facts
-            if fact.package == name and any(_contains(versions, version) for versions in fact.versions)
-        ]
 
 
 def _pins(specifier: SpecifierSet) -> bool:
@@ -202,11 +185,6 @@ def _pins(specifier: SpecifierSet) -> bool:
 
 def _names_prerelease(specifier: SpecifierSet) -> bool:
     return any(one.operator != "!=" and Version(one.version.removesuffix(".*")).is_prerelease for one in specifier)
-
-
-@lru_cache(maxsize=1 << 16)
-def _contains(specifier: SpecifierSet, version: str) -> bool:
-    return specifier.contains(version, prereleases=True)
 
 
 @lru_cache(maxsize=1 << 16)

@@ -19,7 +19,7 @@ from resolver.model import fact as facts
 from resolver.model.dependency import NeedSource
 from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Span, Statement
 from tests.property.bruteforce import line_holds
-from tests.property.worlds import COMPONENT_NEEDS, World, fits
+from tests.property.worlds import COMPONENT_NEEDS, World
 
 Pins = Mapping[str, str]
 
@@ -208,7 +208,7 @@ def falsehoods(world: World, statement: Statement) -> Iterator[str]:
 def _needs(world: World, statement: Needs) -> Iterator[str]:
     name, _, extra = statement.subject.removesuffix("]").partition("[")
     concerned = within(world, name, statement.versions)
-    usable = [version for version in concerned if _fits(world, name, version)]
+    usable = [version for version in concerned if world.fits(name, version)]
     if not usable or sum(span.count for span in statement.versions) != len(usable):
         yield f"{usable} are the releases there"
     for span in statement.versions:
@@ -217,7 +217,7 @@ def _needs(world: World, statement: Needs) -> Iterator[str]:
     for version in usable:
         if statement.source is NeedSource.METADATA:
             lines = world.projects[name][version].requires
-            dropped = {gone for fact in _about(world, name, version, facts.Replaces) for gone in fact.drop}
+            dropped = {gone for fact in world.about(name, version, facts.Replaces) for gone in fact.drop}
             said = any(
                 line_holds(line, extra, world.system["python"]) and _same(line, statement.needs)
                 for line in lines
@@ -227,7 +227,7 @@ def _needs(world: World, statement: Needs) -> Iterator[str]:
             said = not extra and any(
                 statement.needs == str(need)
                 for fact in (statement.fact,)
-                if fact in _about(world, name, version, facts.Requires, facts.Replaces)
+                if fact in world.about(name, version, facts.Requires, facts.Replaces)
                 for need in (fact.needs if isinstance(fact, facts.Requires) else fact.add)  # type: ignore[union-attr]
             )
         if not said:
@@ -238,7 +238,7 @@ def _forbids(world: World, statement: Forbids) -> Iterator[str]:
     spoken = [
         version
         for version in within(world, statement.subject, statement.versions)
-        if statement.fact in _about(world, statement.subject, version, facts.Excludes)
+        if statement.fact in world.about(statement.subject, version, facts.Excludes)
     ]
     if not spoken or sum(span.count for span in statement.versions) > len(spoken):
         yield f"{spoken} are what the fact speaks of"
@@ -259,12 +259,10 @@ def _lacks(world: World, statement: Lacks) -> Iterator[str]:
         release = there[refusal.version]
         match statement.lack:
             case Lack.FILE:
-                true = not _fits(world, name, refusal.version) and not _about(
-                    world, name, refusal.version, facts.Excludes
-                )
+                true = not world.fits(name, refusal.version) and not world.about(name, refusal.version, facts.Excludes)
             case Lack.UNUSABLE:
-                broken = not release.readable or not _admits(release.own_python, world)
-                true = _fits(world, name, refusal.version) and (
+                broken = not release.readable or not world.admits(release.own_python)
+                true = world.fits(name, refusal.version) and (
                     broken or any(_never(world, name, refusal.version, line) for line in release.requires)
                 )
             case Lack.YANKED:
@@ -294,27 +292,6 @@ def _lacks(world: World, statement: Lacks) -> Iterator[str]:
 def _base(subject: str) -> str:
     """The project of an extra."""
     return subject.partition("[")[0]
-
-
-def _fits(world: World, name: str, version: str) -> bool:
-    """Whether page and facts leave a release to the target."""
-    release = world.projects[name][version]
-    tags = fits(release.tags, world.system)
-    return tags and _admits(release.page_python, world) and not _about(world, name, version, facts.Excludes)
-
-
-def _admits(requires_python: str, world: World) -> bool:
-    return SpecifierSet(requires_python).contains(f"{world.system['python']}.0")
-
-
-def _about(world: World, name: str, version: str, *kinds: type[facts.Fact]) -> list[facts.Fact]:
-    return [
-        fact
-        for fact in world.facts
-        if isinstance(fact, kinds)
-        and fact.package == name
-        and any(versions.contains(version, prereleases=True) for versions in fact.versions)
-    ]
 
 
 def _never(world: World, name: str, version: str, line: str) -> bool:

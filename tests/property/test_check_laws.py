@@ -14,6 +14,7 @@ from resolver.model.resolution import Pin, Resolution
 from resolver.resolve.check import check
 from resolver.resolve.solver import solve
 from tests.datacatalog import DataCatalog
+from tests.property import found
 from tests.property.bruteforce import BruteForce
 from tests.property.worlds import World, worlds
 
@@ -39,16 +40,15 @@ def pin(catalog: DataCatalog, name: str, version: str) -> Pin:
 
 
 def brute_faults(world: World, resolution: Resolution) -> list[str]:
-    pins: dict[str, str] = {one.name: str(one.version) for one in resolution.pins}
-    return BruteForce(world).faults(pins, {one.name: set(one.extras) for one in resolution.pins})
+    return BruteForce(world).faults(found.pins(resolution), found.extras(resolution))
 
 
 def agree(world: World, pins: list[Pin]) -> None:
     problem, catalog = world.problem(), world.catalog()
     resolution = Resolution(problem=problem, pins=tuple(pins), engine="test", rounds=0)
-    found, true = check(problem, resolution, catalog), brute_faults(world, resolution)
+    complaints, true = check(problem, resolution, catalog), brute_faults(world, resolution)
     event("faulty" if true else "right")
-    assert bool(found) == bool(true), (found, true)
+    assert bool(complaints) == bool(true), (complaints, true)
 
 
 @st.composite

@@ -23,11 +23,11 @@ from resolver.model.explanation import Branch, Change, ChangeKind, Contradiction
 from resolver.model.resolution import Needs, Resolution, Shares, Statement
 from resolver.report.explanation.conflict import further_blocks
 from resolver.report.terminal import terminal_text
-from resolver.resolve.grounded import Ground
 from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.property.bruteforce import BruteForce
+from tests.property.found import extras, pins
 from tests.property.statements import Told, falsehoods, left, within
 from tests.property.worlds import (
     COMPONENT_NEEDS,
@@ -144,34 +144,21 @@ def test_no_statement_is_false(world: World) -> None:
 
 
 @_laws
-@given(worlds())
-def test_no_core_of_the_same_wishes_has_fewer_grounds(world: World) -> None:
+@given(worlds(), st.booleans())
+def test_no_core_has_fewer_grounds_than_the_smallest(world: World, of_all: bool) -> None:
+    """Of all cores, or of those of the same wishes."""
     clauses = conflict(world).refutation.engine.clauses
     minimal = clauses.minimal()
-    hard = [ground for ground in minimal if wish_of(ground) is not None]
-    soft = [ground for ground in clauses.known if wish_of(ground) is None][:_GROUNDS]
+    hard = [] if of_all else [ground for ground in minimal if wish_of(ground) is not None]
+    others = [*dict.fromkeys([*minimal, *clauses.known])] if of_all else clauses.known
+    soft = [ground for ground in others if of_all or wish_of(ground) is None][:_GROUNDS]
     if clauses.satisfiable(among=[*hard, *soft]):
         return
     core = smallest(clauses, clauses.minimal(among=[*hard, *soft]), hard=hard, soft=soft)
     assert not clauses.satisfiable(among=core)
-    for fewer in subsets(soft, len([ground for ground in core if ground not in hard])):
+    size = len([ground for ground in core if ground not in hard])
+    for fewer in combinations(soft, size - 1) if size else ():  # fewer still clash only where one of these does
         assert clauses.satisfiable(among=[*hard, *fewer])
-
-
-@_laws
-@given(worlds())
-def test_no_core_at_all_has_fewer_grounds_than_the_smallest(world: World) -> None:
-    clauses = conflict(world).refutation.engine.clauses
-    among = [*dict.fromkeys([*clauses.minimal(), *clauses.known])][:_GROUNDS]
-    core = smallest(clauses, clauses.minimal(among=among), soft=among)
-    assert not clauses.satisfiable(among=core)
-    for fewer in subsets(among, len(core)):
-        assert clauses.satisfiable(among=fewer)
-
-
-def subsets(grounds: Sequence[Ground], size: int) -> Iterator[tuple[Ground, ...]]:
-    """Every choice of one ground less than `size`: fewer clash only where one of these does, too."""
-    yield from combinations(grounds, size - 1) if size else ()
 
 
 @_laws
@@ -221,8 +208,8 @@ def test_each_case_of_a_contradiction_is_closed(world: World) -> None:
         assert (one.closing is None) == bool(one.branches)
         for path in paths(one.branches):
             assert path[-1].closing is not None
-            for pins in chosen(case.world, path):
-                assert not case.told(one.statements).satisfiable(pins)
+            for chosen_pins in chosen(case.world, path):
+                assert not case.told(one.statements).satisfiable(chosen_pins)
 
 
 @_laws
@@ -236,9 +223,9 @@ def test_the_cases_of_a_contradiction_are_all_that_there_are(world: World) -> No
             name = subject.partition("[")[0]
             told = [version for branch in below for version in within(case.world, name, branch.versions)]
             assert len(told) == len(set(told)), "one release in two cases"
-            for pins in chosen(case.world, before):
+            for chosen_pins in chosen(case.world, before):
                 for version in case.world.projects[name]:
-                    if pins.get(name, version) == version and rest.satisfiable({**pins, name: version}):
+                    if chosen_pins.get(name, version) == version and rest.satisfiable({**chosen_pins, name: version}):
                         assert version in told, (subject, version, lines(one))
 
 
@@ -294,11 +281,9 @@ def test_each_way_out_locks_and_its_pins_are_right(world: World) -> None:
             assert problem.stack.name == name == environment.name
             answer = decide(Universe(problem, case.catalog))
             assert isinstance(answer, Resolution), fix
-            pins = {pin.name: str(pin.version) for pin in answer.pins}
-            extras = {pin.name: set(pin.extras) for pin in answer.pins}
-            assert BruteForce(case.world.of(problem)).faults(pins, extras) == []
-            assert len(pins) == environment.count
-            assert {row.name: row.version for row in environment.pins}.items() <= pins.items()
+            assert BruteForce(case.world.of(problem)).faults(pins(answer), extras(answer)) == []
+            assert len(answer.pins) == environment.count
+            assert {row.name: row.version for row in environment.pins}.items() <= pins(answer).items()
 
 
 @_of_ways_out

@@ -10,33 +10,28 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
+from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from resolver.model.requirement import Requirement
 from resolver.model.resolution import Asks, Conflict, Resolution
 from resolver.resolve import solver
-from resolver.resolve.complete import CompleteEngine, Unsatisfiable
-from resolver.resolve.gather import gather
 from resolver.resolve.prefetch import Prefetch
-from resolver.resolve.solver import solve
+from resolver.resolve.solver import prove, solve
 from resolver.resolve.universe import Universe
+from tests.fuzz.graphs import judge
 from tests.problems import put_last
-from tests.property.bruteforce import BruteForce
+from tests.property.bruteforce import BruteForce, Pins
+from tests.property.found import complete, extras, pins
 from tests.property.worlds import Version as Release
 from tests.property.worlds import World, worlds
 
 
 def answer(world: World, *, backwards: bool = False) -> Resolution | Conflict:
     return solve(world.problem(), world.catalog(backwards=backwards))
-
-
-def pins(resolution: Resolution) -> dict[str, str]:
-    return {pin.name: str(pin.version) for pin in resolution.pins}
-
-
-def extras(resolution: Resolution) -> dict[str, set[str]]:
-    return {pin.name: set(pin.extras) for pin in resolution.pins}
 
 
 def told(answer: Resolution | Conflict) -> object:
@@ -54,7 +49,7 @@ def told(answer: Resolution | Conflict) -> object:
 
 def holds(world: World) -> None:
     """What is solved, and what the complete engine finds by itself."""
-    solved, proved, brute = answer(world), complete(world), BruteForce(world)
+    solved, proved, brute = answer(world), complete(world.problem(), world.catalog()), BruteForce(world)
     event(solved.engine if isinstance(solved, Resolution) else "conflict")
     for found in (solved, proved):
         if isinstance(found, Resolution):
@@ -81,16 +76,6 @@ def test_it_is_so_where_projects_need_each_other_in_circles(world: World) -> Non
 # --- engines
 
 
-def complete(world: World) -> Resolution | None:
-    """What the complete engine finds by itself."""
-    universe = Universe(world.problem(), world.catalog())
-    engine = CompleteEngine(universe)
-    try:
-        return gather(universe, engine.solve(), engine="complete", rounds=engine.rounds)
-    except Unsatisfiable:
-        return None
-
-
 def search(world: World) -> Resolution | None:
     """What resolvelib finds by itself, the check passed."""
     universe = Universe(world.problem(), world.catalog())
@@ -100,7 +85,39 @@ def search(world: World) -> Resolution | None:
 @given(worlds())
 def test_what_the_search_finds_the_complete_engine_finds_possible(world: World) -> None:
     """Not the reverse: resolvelib's "impossible" is wrong at times, with backjumping even where nothing is circular."""
-    assert search(world) is None or complete(world) is not None
+    assert search(world) is None or complete(world.problem(), world.catalog()) is not None
+
+
+# --- graphs of a seed, and those that resolvelib is known to get wrong
+
+_CYCLIC = Path(__file__).resolve().parents[1] / "recorded" / "cyclic.json"
+_KNOWN = 106
+_GRAPHS = 500
+
+
+@pytest.mark.parametrize("first", [0, _GRAPHS, 2 * _GRAPHS])
+def test_the_complete_engine_agrees_with_brute_force(first: int) -> None:
+    """`make fuzz` does the same with many more."""
+    score = judge(range(first, first + _GRAPHS))
+    assert score.wrong == {}
+    assert min(score.solved, score.refuted) > _GRAPHS // 10
+
+
+def test_the_graphs_that_resolvelib_gets_wrong() -> None:
+    """By an invalid result, a false "impossible", or without an end; all of them have circles."""
+    known = json.loads(_CYCLIC.read_text(encoding="utf-8"))
+    assert len(known) == _KNOWN
+    for name, row in known.items():
+        projects = {
+            project: {version: Release(tuple(requires)) for version, requires in versions.items()}
+            for project, versions in row["projects"].items()
+        }
+        world = World(projects=projects, asks=tuple(row["asks"]))
+        brute = BruteForce(world)
+        assert brute.satisfiable() == row["satisfiable"], name
+        for found in (solve(world.problem(), world.catalog()), complete(world.problem(), world.catalog())):
+            assert isinstance(found, Resolution) == row["satisfiable"], name
+            assert not isinstance(found, Resolution) or brute.faults(pins(found)) == [], name
 
 
 # --- the statements of a conflict are enough for it
@@ -166,6 +183,52 @@ def test_the_seed_of_hashes_does_not_matter() -> None:
     assert answers[0] == answers[1]
 
 
+# --- nothing could simply be newer
+
+
+def newer_alone(pins: Pins, other: Pins) -> bool:
+    """Whether another solution has one project newer, and nothing else that these pins have not."""
+    changed = [name for name in other if other[name] != pins.get(name)]
+    return len(changed) == 1 and is_newer(pins, other, changed[0])
+
+
+def newer_as_asked(pins: Pins, other: Pins, asked: set[str]) -> bool:
+    """Whether something that the stack asks for is newer in another solution, and nothing of that older."""
+    changed = [name for name in asked if other[name] != pins[name]]
+    return bool(changed) and all(is_newer(pins, other, name) for name in changed)
+
+
+def is_newer(pins: Pins, other: Pins, name: str) -> bool:
+    return name in pins and Version(other[name]) > Version(pins[name])
+
+
+def keeps_its_promise(world: World, found: object) -> None:
+    if not isinstance(found, Resolution):
+        return
+    taken = pins(found)
+    asks = [ask.need for ask in world.problem().stack.asks]
+    asked = {canonicalize_name(need.name) for need in asks if isinstance(need, Requirement)}
+    event(f"{len(asked)} asked for")
+    for other in BruteForce(world).solutions():
+        assert not newer_alone(taken, other), (taken, other)
+        assert not newer_as_asked(taken, other, asked), (taken, other)
+
+
+@given(worlds())
+def test_nothing_could_simply_be_newer(world: World) -> None:
+    keeps_its_promise(world, solve(world.problem(), world.catalog()))
+
+
+@given(worlds(plain=True))
+def test_nor_in_circles(world: World) -> None:
+    keeps_its_promise(world, solve(world.problem(), world.catalog()))
+
+
+@given(worlds(plain=True))
+def test_nor_in_what_the_complete_engine_finds(world: World) -> None:
+    keeps_its_promise(world, prove(Universe(world.problem(), world.catalog())))
+
+
 # --- newest first, but for posts that facts put last
 
 _POSTS = ("1", "1.post1", "1.post2", "1.post3", "2rc1", "2rc1.post1", "2", "2.post1", "2.post2")
@@ -189,7 +252,7 @@ def test_of_posts_of_one_release_those_that_facts_put_last_are_taken_last(drawn:
     same = [one for one in usable if (one.release, one.pre) == (newest.release, newest.pre)]
     lowest = min(levels[str(one)] for one in same)
     wanted = {"p": str(max(one for one in same if levels[str(one)] == lowest))}
-    solved, proved = answer(world), complete(world)
+    solved, proved = answer(world), complete(world.problem(), world.catalog())
     assert isinstance(solved, Resolution)
     assert proved is not None
     assert pins(solved) == pins(proved) == wanted
@@ -203,7 +266,7 @@ def test_what_is_put_last_can_be_pinned_and_kept(drawn: tuple[World, dict[str, i
     world, levels = drawn
     version = data.draw(st.sampled_from(sorted(levels)))
     pinned = world.asking(f"p=={version}")
-    solved, proved = answer(pinned), complete(pinned)
+    solved, proved = answer(pinned), complete(pinned.problem(), pinned.catalog())
     assert isinstance(solved, Resolution)
     assert proved is not None
     assert pins(solved) == pins(proved) == {"p": version}

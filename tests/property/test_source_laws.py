@@ -25,12 +25,10 @@ from resolver.model.repository import Recipe
 from resolver.model.requirement import Requirement as Need
 from resolver.model.resolution import Resolution
 from resolver.resolve.check import check
-from resolver.resolve.complete import CompleteEngine, Unsatisfiable
-from resolver.resolve.gather import gather
 from resolver.resolve.solver import solve
-from resolver.resolve.universe import Universe
 from tests import problems
 from tests.property.bruteforce import BruteForce
+from tests.property.found import complete, extras, pins
 from tests.property.worlds import Version, World, worlds
 
 _COMMIT = "c0ffee" * 6 + "cafe"
@@ -59,9 +57,7 @@ class Disguised:
                 url=f"https://example.test/{name}",
                 commit=_COMMIT,
                 recipe=Recipe(
-                    version=Pep440(version),
-                    requires=self.world.projects[name][version].requires,
-                    build_requires=(),
+                    version=Pep440(version), requires=self.world.projects[name][version].requires, build_requires=()
                 ),
                 fact=None,
             )
@@ -153,14 +149,6 @@ def disguised(draw: st.DrawFn) -> Disguised:
     return Disguised(world, sources, tuple(absent), tuple(stated))
 
 
-def _pins(resolution: Resolution) -> dict[str, str]:
-    return {pin.name: str(pin.version) for pin in resolution.pins}
-
-
-def _extras(resolution: Resolution) -> dict[str, set[str]]:
-    return {pin.name: set(pin.extras) for pin in resolution.pins}
-
-
 @settings(max_examples=120)
 @given(disguised())
 def test_the_answer_is_that_of_the_plain_world(disguised: Disguised) -> None:
@@ -168,15 +156,9 @@ def test_the_answer_is_that_of_the_plain_world(disguised: Disguised) -> None:
     problem, catalog, brute = disguised.problem(), disguised.world.catalog(), BruteForce(disguised.plain())
     solved = solve(problem, catalog)
     event("solved" if isinstance(solved, Resolution) else "conflict")
-    universe = Universe(problem, catalog)
-    engine = CompleteEngine(universe)
-    try:
-        proved = gather(universe, engine.solve(), engine="complete", rounds=engine.rounds)
-    except Unsatisfiable:
-        proved = None
-    for found in (solved, proved):
+    for found in (solved, complete(problem, catalog)):
         if isinstance(found, Resolution):
-            assert brute.faults(_pins(found), _extras(found)) == []
+            assert brute.faults(pins(found), extras(found)) == []
         else:
             assert not brute.satisfiable()
     if isinstance(solved, Resolution):

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from random import Random
 from typing import Any, Final, TypeVar
 
 import msgspec
 import tomli_w
 from hypothesis import strategies as st
+from packaging.specifiers import SpecifierSet
 
 from resolver.config import schema
 from resolver.config.load import Inputs, read_text
@@ -72,6 +74,12 @@ def fits(tags: str, system: Mapping[str, str]) -> bool:
     return system["python"] in pythons and system["glibc"] in glibcs
 
 
+@lru_cache(maxsize=1 << 16)
+def contains(specifier: SpecifierSet, version: str) -> bool:
+    """Whether a version is in a set, pre-releases like others."""
+    return specifier.contains(version, prereleases=True)
+
+
 @dataclass(frozen=True)
 class Version:
     """One release: a wheel with the contents of its page and METADATA."""
@@ -118,6 +126,26 @@ class World:
         """The problem in this world."""
         target = problems.target(**self.system)
         return problems.problem(*self.asks, facts=self.facts, target=target, prereleases=self.prereleases)
+
+    def about(self, name: str, version: str, *kinds: type[facts.Fact]) -> list[facts.Fact]:
+        """The facts about a release, of some kinds or of all."""
+        return [
+            fact
+            for fact in self.facts
+            if isinstance(fact, kinds or facts.Fact)
+            and fact.package == name
+            and any(contains(versions, version) for versions in fact.versions)
+        ]
+
+    def admits(self, requires_python: str) -> bool:
+        """Whether the target's Python is admitted."""
+        return SpecifierSet(requires_python).contains(f"{self.system['python']}.0")
+
+    def fits(self, name: str, version: str) -> bool:
+        """Whether page and facts allow the target to use a release."""
+        release = self.projects[name][version]
+        tags = fits(release.tags, self.system)
+        return tags and self.admits(release.page_python) and not self.about(name, version, facts.Excludes)
 
     def asking(self, *asks: str) -> World:
         """The world with another stack."""

@@ -64,9 +64,8 @@ class Scenario:
         for component in ("cann", "soc"):
             if component in fix:
                 raw["target"]["system"][component] = fix[component]
-        for key in ("python", "platform"):
-            if key in fix:
-                raw["target"][key] = fix[key]
+        if "platform" in fix:
+            raw["target"]["platform"] = fix["platform"]
         inputs = self.inputs
         if fix.get("facts") == "all":
             del raw["stack"]["facts"]
