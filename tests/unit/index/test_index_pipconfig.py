@@ -12,9 +12,14 @@ import pytest
 from pip._internal.commands import create_command
 
 from resolver.errors import InputError
-from resolver.index.net.pipconfig import read_pip_config
+from resolver.index.net.pipconfig import PipConfig, read_pip_config
 
 A, B, C, D = (f"https://{one}.example/simple" for one in "abcd")
+
+
+def read_in(environ: dict[str, str]) -> PipConfig:
+    with mock.patch.dict(os.environ, environ, clear=True):
+        return read_pip_config()
 
 
 def test_settings_that_are_not_followed_are_known_by_name() -> None:
