@@ -108,12 +108,6 @@ reason = "seen"
     assert (list(map(str, warns.beside)), warns.text_zh, warns.extra) == (["torch>=2"], "", "")
 
 
-def test_no_facts_where_the_stack_wants_none(tmp_path: Path) -> None:
-    stack = STACK.replace("requires =", "facts = []\nrequires =")
-    (problem,) = compiled(tmp_path, stack, '[[excludes]]\nreason = "broken"\n')
-    assert problem.facts == ()
-
-
 # --- what a stack says of facts
 
 TWO_NEEDS = """
@@ -179,12 +173,6 @@ def test_cut_off(written: str, cutoff: dt.datetime, tmp_path: Path) -> None:
     assert problem.policy.exclude_newer == cutoff
 
 
-def test_a_cut_off_of_the_command_goes_before_that_of_the_stack(tmp_path: Path) -> None:
-    later = dt.datetime(2027, 1, 1, tzinfo=UTC)
-    (problem,) = compiled(tmp_path, STACK + "[policy]\nexclude-newer = 2026-11-20\n", cutoff=later)
-    assert problem.policy.exclude_newer == later
-
-
 def test_prereleases(tmp_path: Path) -> None:
     policy = '[policy]\nprereleases = "never"\nprereleases-of = { Torch_NPU = "allow" }\n'
     (problem,) = compiled(tmp_path, STACK + policy)
@@ -230,20 +218,6 @@ def test_bindings(tmp_path: Path) -> None:
     assert indexes.binding("torchaudio", "linux-aarch64").indexes == ("cpu",)
     assert indexes.binding("anything", "linux-aarch64").indexes == ("pypi",)
     assert not indexes.own
-
-
-def test_of_two_bindings_of_a_project_the_first_rules_where_it_applies(tmp_path: Path) -> None:
-    rest = '[[binding]]\npackages = ["torch"]\nindexes = ["pypi"]\n'
-    (problem,) = compiled(tmp_path, indexes=INDEXES + rest)
-    assert problem.indexes.binding("torch", "linux-x86_64").indexes == ("cpu",)
-    assert problem.indexes.binding("torch", "linux-aarch64").indexes == ("pypi",)
-
-
-def test_a_stack_may_bring_its_own(tmp_path: Path) -> None:
-    own = '[[index]]\nname = "mine"\nurl = "http://127.0.0.1:8000"\n[[binding]]\npackages = ["*"]\nindexes = ["mine"]\n'
-    (problem,) = compiled(tmp_path, STACK + own, indexes=INDEXES)
-    assert problem.indexes.own
-    assert problem.indexes.binding("torch", "linux-x86_64").indexes == ("mine",)
 
 
 # --- digest

@@ -28,12 +28,6 @@ def universe() -> Universe:
     return Universe(problem("a", "b[x]"), catalog)
 
 
-def test_choices_that_hold_together(universe: Universe) -> None:
-    found = gather(universe, chosen(universe, a="1", b="1", b__x="1"), engine="e", rounds=7)
-    assert [(pin.name, str(pin.version), pin.extras) for pin in found.pins] == [("a", "1", ()), ("b", "1", ("x",))]
-    assert (found.engine, found.rounds) == ("e", 7)
-
-
 @pytest.mark.parametrize(
     ("versions", "why"),
     [

@@ -12,7 +12,7 @@ from resolver.model.release import Archive, Reason
 from resolver.model.resolution import Lacks
 from resolver.resolve.needs import build_lines, requirements_file
 from tests.datacatalog import DataCatalog
-from tests.problems import builds, metadata, pins, problem, refused, replaces, requires, solved, told
+from tests.problems import builds, metadata, pins, problem, refused, replaces, solved, told
 
 # --- requirements files
 
@@ -46,18 +46,6 @@ def test_options_are_refused(option: str) -> None:
 
 
 # --- build requirements
-
-
-@pytest.mark.parametrize(
-    ("stated", "lines"),
-    [
-        (("cmake>=3.26.1", "torch == 2.9.0", "ninja"), ("cmake>=3.26.1", "torch == 2.9.0", "ninja")),
-        ((), ()),
-        (None, ("setuptools>=40.8.0", "wheel")),  # PEP 517
-    ],
-)
-def test_build_lines_are_those_of_the_archive(stated: tuple[str, ...] | None, lines: tuple[str, ...]) -> None:
-    assert build_lines(Archive(None, stated), None) == lines
 
 
 def test_a_builds_fact_drops_and_adds() -> None:
@@ -167,17 +155,3 @@ def test_a_builds_fact_whose_file_is_not_in_the_archive() -> None:
         "the stack asks for vllm @ stack.toml:5",
         "vllm 0.13.0 cannot be used: it has no `requirements/npu.txt` @ vllm-0.13.0.tar.gz",
     ]
-
-
-def test_replaces_drops_and_adds() -> None:
-    catalog = DataCatalog({"a": {"1": ["triton==3", "numpy<2 ; extra == 'x'", "six"]}, "triton-ascend": {"3.2": []}})
-    for name in ("six", "numpy"):
-        catalog.add_wheel(name, "1")
-    fact = replaces("a", "==1", ["triton", "numpy"], "triton-ascend==3.2")
-    assert pins(problem("a[x]", facts=[fact]), catalog) == {"a": "1", "six": "1", "triton-ascend": "3.2"}
-
-
-def test_requires_adds_what_the_metadata_leaves_out() -> None:
-    catalog = DataCatalog({"vllm-ascend": {"1": []}, "vllm": {"1": [], "2": []}})
-    fact = requires("vllm-ascend", "==1", "vllm==1", "cann in 8.5.0 | 8.5.1", "six ; platform_machine == 'x86_64'")
-    assert pins(problem("vllm-ascend", facts=[fact]), catalog) == {"vllm": "1", "vllm-ascend": "1"}
