@@ -166,23 +166,6 @@ def test_what_cannot_be_written_is_read(
     assert (warning.code, warning.values["why"]) == ("cache.readonly", "attempt to write a readonly database")
 
 
-def test_a_full_disk(tmp_path: Path) -> None:
-    """What cannot be written whole leaves nothing behind; what was there before stays."""
-    script = (
-        "import resource, sys; from pathlib import Path; from resolver.index.store.cache import Cache\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
-        "c = Cache(Path(sys.argv[1]), print)\n"
-        "for n in range(99): c.put('page', str(n), bytes([n]) * 5000)\n"
-        "got = [c.get('page', str(n)) for n in range(99)]\n"
-        "there = got.index(None)\n"
-        "assert there and got == [bytes([n]) * 5000 for n in range(there)] + [None] * (99 - there)\n"
-    )
-    run = subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, text=True, stdout=subprocess.PIPE)
-    assert run.stdout.startswith("Message(code='cache.readonly'")
-    assert run.stdout.count("\n") == 1
-    require_sound_cache(tmp_path)
-
-
 def test_what_was_not_used_for_longest_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LIMIT", 100_000)
     day = 20_000

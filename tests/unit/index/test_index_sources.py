@@ -74,15 +74,6 @@ def desk(tmp_path: Path) -> Desk:
 # --- without a fact
 
 
-def test_a_static_pyproject_says_it_all(desk: Desk) -> None:
-    commit = desk.repository.commit({"python/pyproject.toml": PROJECT}, tag="v0.6")
-    (source,) = desk.settle("v0.6", more="#subdirectory=python").values()
-    assert (source.commit, source.ref, source.subdirectory, source.trust) == (commit, "v0.6", "python", None)
-    assert (str(source.version), source.extras, source.fact) == ("0.6", ("gpu", "npu"), None)
-    assert source.recipe.requires[0] == "numpy<2"
-    assert source.recipe.build_requires == ("tool",)
-
-
 def test_what_cannot_be_told_is_an_error_that_says_how_to_write_a_fact(desk: Desk) -> None:
     commit = desk.repository.commit({"setup.py": "raise SystemExit\n"}, tag="v1")
     desk.repository.git("branch", "work")

@@ -108,14 +108,6 @@ def test_a_download_that_is_cut_goes_on(
     assert told[-1] == Copied(1, 1, len(CONTENT), len(CONTENT) if known else None)
 
 
-def test_a_server_without_ranges_sends_all_of_it_again(index: LoopbackIndex, tmp_path: Path) -> None:
-    index.ranges = False
-    index.fault(WHEEL, cut_at(0.5), times=1)
-    save(file_of(index), tmp_path)
-    assert (tmp_path / NAME).read_bytes() == CONTENT
-    assert ranges(index) == ["", GOES_ON]
-
-
 def test_many_cuts_are_no_failure_while_it_goes_on(index: LoopbackIndex, tmp_path: Path) -> None:
     index.fault(WHEEL, cut_at(0.3), times=5)
     save(file_of(index), tmp_path)
@@ -194,12 +186,6 @@ def test_what_is_not_the_file_is_not_kept(index: LoopbackIndex, tmp_path: Path, 
     with pytest.raises(IndexFailure):
         save(file_of(index, size=len(CONTENT)), tmp_path)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_busy_server_is_tried_again(index: LoopbackIndex, tmp_path: Path) -> None:
-    index.fault(WHEEL, status(503), times=2)
-    save(file_of(index), tmp_path)
-    assert (tmp_path / NAME).read_bytes() == CONTENT
 
 
 def test_what_a_server_calls_packed_by_mistake_is_taken(index: LoopbackIndex, tmp_path: Path) -> None:
