@@ -35,7 +35,7 @@ from packaging.utils import canonicalize_name
 
 from resolver.index.snapshot import Snapshot
 from resolver.model.release import File, Metadata
-from tests.builders import Built, Extras, build_archive, build_wheel
+from tests.builders import Built, build_archive, build_wheel
 
 PYPI = "pypi"
 JSON = "application/vnd.pypi.simple.v1+json"
@@ -194,6 +194,11 @@ class LoopbackIndex:
         """The value for pip's --index-url."""
         return self.url_of(PYPI)
 
+    @property
+    def connections(self) -> int:
+        """How many there were."""
+        return self._server.connections
+
     def url_of(self, index: str) -> str:
         """The address of one of the snapshot's indexes."""
         return f"{self._server.origin}/simple/{index}/"
@@ -225,31 +230,16 @@ class LoopbackIndex:
         name: str,
         version: str,
         *,
-        requires: Iterable[str] = (),
         requires_python: str = "",
-        extras: Extras | None = None,
-        tags: str = "py3-none-any",
-        build: str = "",
-        stated_version: str = "",
-        files: Mapping[str, str] | None = None,
         yanked: str | None = None,
         uploaded: str = "",
         metadata_sidecar: bool = True,
         sha256: bool = True,
         index: str = PYPI,
+        **contents: Any,
     ) -> Built:
-        """Make a wheel and list it; `sha256` of False lists it without a hash."""
-        built = build_wheel(
-            name,
-            version,
-            requires=requires,
-            requires_python=requires_python,
-            extras=extras,
-            tags=tags,
-            build=build,
-            stated_version=stated_version,
-            files=files,
-        )
+        """Make a wheel of these `contents` (see `build_wheel`) and list it, without `sha256` without a hash."""
+        built = build_wheel(name, version, requires_python=requires_python, **contents)
         metadata = built.metadata if metadata_sidecar else None
         self._add_built(index, name, built, metadata, requires_python, yanked, uploaded, sha256)
         return built
@@ -259,30 +249,15 @@ class LoopbackIndex:
         name: str,
         version: str,
         *,
-        requires: Iterable[str] = (),
         requires_python: str = "",
-        extras: Extras | None = None,
-        static: bool = True,
-        build_requires: Iterable[str] | None = ("setuptools",),
-        members: Mapping[str, str] | None = None,
-        ending: str = ".tar.gz",
         yanked: str | None = None,
         uploaded: str = "",
         sha256: bool = True,
         index: str = PYPI,
+        **contents: Any,
     ) -> Built:
-        """Make a source archive and list it; see `build_archive`."""
-        built = build_archive(
-            name,
-            version,
-            requires=requires,
-            requires_python=requires_python,
-            extras=extras,
-            static=static,
-            build_requires=build_requires,
-            members=members,
-            ending=ending,
-        )
+        """Make a source archive of these `contents` (see `build_archive`) and list it."""
+        built = build_archive(name, version, requires_python=requires_python, **contents)
         self._add_built(index, name, built, None, requires_python, yanked, uploaded, sha256)
         return built
 
@@ -506,10 +481,12 @@ class _Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.index = index
         self.closing = threading.Event()
+        self.connections = 0
         self.origin = f"http://127.0.0.1:{self.server_address[1]}"
         self._open: set[socket.socket] = set()
 
     def process_request(self, request: Any, client_address: Any) -> None:
+        self.connections += 1
         self._open.add(request)
         super().process_request(request, client_address)
 

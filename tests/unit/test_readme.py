@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -17,16 +16,6 @@ from tests.functional.workspace import REPOSITORY
 @pytest.mark.parametrize("readme", versions_table.HEADS)
 def test_the_versions_that_a_readme_names_are_those_of_the_locks(readme: str) -> None:
     assert versions_table.shown(readme) == versions_table.table(readme)
-
-
-def test_the_table_is_replaced_and_nothing_around_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "locks").symlink_to(versions_table.REPOSITORY / "locks")
-    texts = {name: (versions_table.REPOSITORY / name).read_text(encoding="utf-8") for name in versions_table.HEADS}
-    for name, text in texts.items():
-        (tmp_path / name).write_text(text.replace("| 2.8.0.post2 |", "| 2.8.0 |"), encoding="utf-8")
-    monkeypatch.setattr(versions_table, "REPOSITORY", tmp_path)
-    versions_table.main()
-    assert {name: (tmp_path / name).read_text(encoding="utf-8") for name in texts} == texts
 
 
 def test_the_help_of_the_program_ends_with_examples_that_name_shipped_stacks() -> None:

@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -28,7 +28,6 @@ from resolver.model.target import Target
 TODAY = dt.date(2026, 11, 20)
 SECOND = "2025-01-02T03:04:05Z"
 ARM = Target(name="arm", python="3.11", platform="linux-aarch64", glibc=(2, 28))
-X86 = replace(ARM, name="x86", platform="linux-x86_64")
 
 
 def sha(text: str) -> str:
@@ -183,16 +182,6 @@ def kept(*filenames: str) -> list[str]:
 
 
 # Recording
-
-
-def test_recording_answers_as_the_catalog_below() -> None:
-    recording, files = demo()
-    assert ask_everything(recording, files) == ask_everything(recording.inner, files)
-    recording.expect([(NormalizedName("demo"), None)], "follow")  # type: ignore[list-item, arg-type]
-    assert isinstance(recording.inner, Plain)
-    assert recording.inner.expected == [("demo", None), None]  # a look-ahead would go unrecorded
-    recording.close()
-    assert recording.inner.closed
 
 
 def test_a_snapshot_answers_as_the_recorded_catalog_before_and_after_it_is_a_file(tmp_path: Path) -> None:
@@ -371,36 +360,6 @@ def test_files_of_another_format_are_left_out_beside_a_release() -> None:
 
 
 # Several platforms
-
-
-def test_one_recording_has_the_answers_for_several_platforms() -> None:
-    both = a_page("both", {"1": [a_file("both-1.tar.gz")]})
-    arm = Plain(
-        {
-            "both": Lookup((both,)),
-            "torch": Lookup((a_page("torch", {"2": [a_file("torch-2-cp311-cp311-linux_aarch64.whl")]}),)),
-        },
-        {"torch-2-cp311-cp311-linux_aarch64.whl": Metadata("torch", "2")},
-    )
-    cpu = a_page("torch", {"2+cpu": [a_file("torch-2+cpu-cp311-cp311-linux_x86_64.whl")]}, "cpu")
-    x86 = Plain(
-        {"both": Lookup((both,)), "torch": Lookup((cpu,), ("far",))},
-        {"torch-2+cpu-cp311-cp311-linux_x86_64.whl": Metadata("torch", "2+cpu")},
-    )
-    recording = Recording([ARM, X86])
-    for target, inner in ((ARM, arm), (X86, x86)):
-        catalog = RecordingCatalog(inner, target.platform, recording)
-        for project in ("both", "torch"):
-            page = catalog.lookup(NormalizedName(project)).pages[0]
-        catalog.metadata(next(iter(page.releases.values()))[0])
-    snapshot = recording.snapshot("demo", TODAY)
-    assert len(snapshot.projects[NormalizedName("both")].pages) == 1
-    for target, index, unreachable in ((ARM, "pypi", ()), (X86, "cpu", ("far",))):
-        replayed = SnapshotCatalog(snapshot, target.platform)
-        lookup = replayed.lookup(NormalizedName("torch"))
-        assert ([page.index for page in lookup.pages], lookup.unreachable) == ([index], unreachable)
-        ((version, (file,)),) = lookup.pages[0].releases.items()
-        assert replayed.metadata(file) == Metadata("torch", version)
 
 
 # The file

@@ -187,31 +187,6 @@ def test_what_was_not_used_for_longest_goes(tmp_path: Path, monkeypatch: pytest.
     assert (tmp_path / FILE).stat().st_size < 20_000
 
 
-def test_a_process_killed_while_it_writes_costs_what_it_wrote_last_at_most(
-    tmp_path: Path, warnings: list[Message]
-) -> None:
-    script = (
-        "import sys; from pathlib import Path; from resolver.index.store.cache import Cache\n"
-        "c = Cache(Path(sys.argv[1]), sys.exit)\n"
-        "for n in range(10**9):\n"
-        "    c.put('page', str(n), str(n).encode() * 3000)\n"
-        "    print(n, flush=True)\n"
-    )
-    for _ in range(3):
-        with subprocess.Popen(
-            [sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True
-        ) as process:
-            assert process.stdout is not None
-            told = [process.stdout.readline() for _ in range(40)]
-            process.kill()
-            told += process.stdout.read().splitlines(keepends=True)
-        cache = Cache(tmp_path, warnings.append)
-        for row in told:
-            if row.endswith("\n"):
-                assert cache.get("page", row.strip()) == row.strip().encode() * 3000
-    require_sound_cache(tmp_path)
-
-
 def test_several_processes_at_once(tmp_path: Path) -> None:
     """Whoever reads sees one of the whole entries, never a mixture; nobody is turned away."""
     script = (

@@ -16,7 +16,6 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from resolver.index.net.pipconfig import PipConfig
 from resolver.index.net.transport import Proxies
 from resolver.index.parse.address import read_root
 from resolver.index.protocol import Meter, Traffic
+from tests.loopback import LoopbackIndex, Response
 from tests.unit.index.clients import speaking, with_client
 
 Answer = tuple[int, Mapping[str, str], bytes]
@@ -47,66 +47,37 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
 
 
-class _Server(ThreadingHTTPServer):
-    request_queue_size = 128
+class Server(LoopbackIndex):
+    """Answers each path from `answers`, where `waits` says so after so many seconds; with a certificate, over TLS."""
 
-
-class Server:
-    """Answers each path from `answers`, and keeps the headers that it was asked with."""
-
-    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, certificate: tuple[Path, Path] | None = None) -> None:
+        super().__init__()
         self.answers: dict[str, Answer] = {}
-        self.seen: list[tuple[str, Mapping[str, str]]] = []
-        self.waits: dict[str, float] = {}  # seconds before an answer
-        self.connections = 0
-        outer = self
+        self.waits: dict[str, float] = {}
+        self.port = int(self.proxy.rpartition(":")[2])
+        self._scheme = "http" if certificate is None else "https"
+        if certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*certificate)
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
+    def answer(self, path: str, headers: Mapping[str, str]) -> Response:
+        code, told, body = self.answers.get(path, (404, {}, b""))
+        return Response(code, body, told, delay=self.waits.get(path, 0.0))
 
-            def setup(self) -> None:
-                outer.connections += 1
-                super().setup()
+    @property
+    def url(self) -> str:
+        return f"{self._scheme}://127.0.0.1:{self.port}"
 
-            def do_GET(self) -> None:
-                time.sleep(outer.waits.get(self.path, 0.0))
-                outer.seen.append((self.path, {key.lower(): value for key, value in self.headers.items()}))
-                status, headers, body = outer.answers.get(self.path.partition("?")[0], (404, {}, b""))
-                self.send_response(status)
-                for key, value in {"Content-Length": str(len(body)), **headers}.items():
-                    self.send_header(key, value)
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self._server = _Server(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._server.block_on_close = False
-        if tls is not None:
-            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
-        self.port = self._server.server_address[1]
-        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-
-@contextmanager
-def serving(tls: ssl.SSLContext | None = None) -> Iterator[Server]:
-    server = Server(tls)
-    try:
-        yield server
-    finally:
-        server.close()
+    @property
+    def seen(self) -> list[tuple[str, Mapping[str, str]]]:
+        """Each path that was asked for, and the headers."""
+        return [(request.path, request.sent) for request in self.requests]
 
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with serving() as running:
+    with Server() as running:
         yield running
 
 
@@ -291,7 +262,7 @@ def test_who_has_little_patience_gives_a_host_up_for_nobody_else() -> None:
 
 
 def test_credentials_of_an_index_go_to_its_origin_only(server: Server) -> None:
-    with serving() as other:
+    with Server() as other:
         server.answers = {"/a": (302, {"Location": f"{other.url}/b"}, b"")}
         other.answers = {"/b": (200, {}, b"")}
         root = f"http://me:p%40ss@127.0.0.1:{server.port}/simple"
@@ -395,7 +366,7 @@ def _copy(source: socket.socket, sink: socket.socket) -> None:
 
 
 def test_a_socks_proxy_with_user_and_password(named: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving(server_context(named)) as server, leading(server.port) as (address, sent):
+    with Server(named) as server, leading(server.port) as (address, sent):
         server.answers = {"/a": (200, {}, b"here")}
         monkeypatch.setenv("HTTPS_PROXY", f"socks5h://me:se%40cret@{address}")
         pip = PipConfig(index_url="", cert=str(named[0]))
@@ -479,14 +450,6 @@ def make_certificate(folder: Path, name: str) -> tuple[Path, Path]:
     return folder / "cert.pem", folder / "key.pem"
 
 
-def server_context(certificate: tuple[Path, Path], *protocols: str) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(*certificate)
-    if protocols:
-        context.set_alpn_protocols(protocols)
-    return context
-
-
 @pytest.mark.parametrize("setting", ["cert", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR"])
 @pytest.mark.parametrize("name", ["ca.pem", "证书.pem", os.fsdecode(b"caf\xe9.pem")])
 def test_certificates_that_pip_trusts(
@@ -502,20 +465,20 @@ def test_certificates_that_pip_trusts(
         monkeypatch.setenv(setting, f"{folder}:{tmp_path}")
     elif setting != "cert":
         monkeypatch.setenv(setting, str(path))
-    with serving(server_context(certificate)) as server:
+    with Server(certificate) as server:
         server.answers = {"/a": (200, {}, b"here")}
         assert get(f"{server.url}/a", pip).body == b"here"
 
 
 def test_a_certificate_that_nobody_trusts(certificate: tuple[Path, Path]) -> None:
-    with serving(server_context(certificate)) as server:
+    with Server(certificate) as server:
         message = failure(Unreachable, lambda: get(f"{server.url}/a"))
     assert "self-signed certificate" in message
     assert "(1 try).\nhint: if your proxy re-signs TLS connections, set its certificate" in message
 
 
 def test_a_certificate_of_another_host(certificate: tuple[Path, Path]) -> None:
-    with serving(server_context(certificate)) as server:
+    with Server(certificate) as server:
         address = server.url.replace("127.0.0.1", "localhost")
         message = failure(Unreachable, lambda: get(f"{address}/a", PipConfig(index_url="", cert=str(certificate[0]))))
     assert "(1 try).\nhint: the server's certificate is for another host" in message
@@ -535,7 +498,7 @@ def test_certificates_that_cannot_be_read(tmp_path: Path, content: str | None, w
 
 
 def test_connections_are_used_again(certificate: tuple[Path, Path]) -> None:
-    with serving(server_context(certificate)) as server:
+    with Server(certificate) as server:
         server.answers = {f"/{n}": (200, {}, b"here") for n in range(200)} | {"/same": (304, {}, b"")}
 
         async def ask(client: Client) -> list[Reply]:
@@ -550,7 +513,7 @@ def test_connections_are_used_again(certificate: tuple[Path, Path]) -> None:
 def test_files_that_take_long_do_not_keep_pages_from_being_asked_for() -> None:
     """Who has little time for a page must not wait for a connection that all have."""
     few = Patience(tries=1, connect=0.5)
-    with serving() as server:
+    with Server() as server:
         server.answers = {"/page": (200, {}, b"here"), "/file": (200, {}, b"here")}
         server.waits = {"/page": 0.3, "/file": 2.0}
 

@@ -563,14 +563,6 @@ def test_marks_are_equal_only_where_answers_are(opened: Opener, index: LoopbackI
     assert len({*seen.values()}) == 2  # a page is told from none
 
 
-def test_without_any_hash_no_mark_covers_what_is_read(opened: Opener, index: LoopbackIndex) -> None:
-    index.add_wheel("demo", "1.0", sha256=False, metadata_sidecar=False)
-    catalog = opened()
-    (file,) = files(catalog.lookup(DEMO))
-    catalog.metadata(file)
-    assert catalog.seen() is None
-
-
 def test_a_failure_that_is_kept_is_covered(opened: Opener, index: LoopbackIndex) -> None:
     index.add_file("demo", "demo-2.0-py3-none-any.whl", b"no wheel")
     index.add_archive("demo", "3.0", members={"setup.py": ""})

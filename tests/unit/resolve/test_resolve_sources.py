@@ -86,18 +86,6 @@ def test_a_requirement_on_another_version_is_told_with_the_facts_line() -> None:
     ]
 
 
-def test_what_it_needs_is_told_with_the_facts_line_or_the_repository() -> None:
-    catalog = DataCatalog({"numpy": {"2": [], "1": []}})
-    for known, place in ((True, "facts/verl.toml:7 (a table of the vendor, vendor)"), (False, None)):
-        line, source = taken("verl", "0.6", "numpy<2", known=known)
-        place = place or f"metadata of {source.address}"
-        assert told(with_sources(problem(line, "numpy>=2"), source), catalog) == [
-            f"the stack asks for {line} @ stack.toml:5",
-            "the stack asks for numpy>=2 @ stack.toml:6",
-            f"verl 0.6 needs numpy<2 @ {place}",
-        ]
-
-
 # --- absent
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 import sys
 from pathlib import Path
@@ -17,7 +16,6 @@ from resolver.lock import file as lock_file
 from resolver.model.system import SystemVersion
 from resolver.report.verify import MODULES, texts, verify
 from resolver.verify.environment import canonical_name, same_version
-from resolver.verify.findings import LockedStack
 from resolver.verify.output import WARNINGS
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -84,22 +82,6 @@ def test_it_compares_cann_by_the_very_code_that_locks(program: str) -> None:
             same = theirs.parse(one), theirs.parse(other)  # type: ignore[attr-defined]
             assert mine[0].same_release(mine[1]) == same[0].same_release(same[1])
             assert mine[0].before(mine[1]) == same[0].before(same[1])
-
-
-def test_it_knows_the_lock(program: str) -> None:
-    data = program.partition('LOCK = r"""')[2].partition('"""')[0]
-    lock = LockedStack.parse(data)
-    assert (lock.stack, lock.system, len(lock.pins)) == ("verl-qwen3.5", {"cann": "8.5.0", "soc": "A2"}, 216)
-    assert lock.imports == ["torch", "vllm", "transformers", "ray", "tensordict"]
-    assert [(need.by, need.ranges, need.binding) for need in lock.driver] == [
-        ("CANN 8.5.0", [[[">=", "25.0.rc1"]]], False),
-        ("verl 0.7.1", [[[">=", "25.3.rc1"]]], False),
-        ("vllm-ascend 0.13.0", [[[">=", "25.5.0"]]], False),
-    ]
-    assert lock.driver[0].source.startswith("hiascend.com/")
-    assert lock.pins["vllm"].built
-    assert lock.pins["torch"].stage < lock.pins["torch-npu"].stage < lock.pins["vllm-ascend"].stage
-    assert json.loads(data)["pins"][0]["name"] == "absl-py"
 
 
 def test_the_documentation_has_every_code() -> None:
