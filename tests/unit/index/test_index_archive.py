@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import os
 import tarfile
 import zipfile
 from collections.abc import Mapping
@@ -241,14 +240,6 @@ def test_a_member_that_is_not_utf8(path: Path) -> None:
 
 
 # --- damage and malice
-
-
-@pytest.mark.parametrize("release", [TAR, ZIP])
-def test_no_archive_at_all(path: Path, release: Release) -> None:
-    for content in (b"", b"<html></html>", gzip.compress(b"x" * 600), os.urandom(2000)):
-        path.write_bytes(content)
-        with pytest.raises(UnusableFile, match="is not a readable archive"):
-            read_archive(path, release, URL)
 
 
 def test_an_archive_that_breaks_off(path: Path) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
-import shutil
 import sqlite3
 import stat
 import subprocess
@@ -13,7 +11,6 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from resolver.index.store import cache as module
@@ -44,15 +41,6 @@ def test_what_was_put_is_got(cache: Cache, warnings: list[Message], tmp_path: Pa
     assert warnings == []
 
 
-def test_a_value_of_another_form_is_absent(cache: Cache) -> None:
-    cache.save("page", "a", ["x"])
-    assert cache.load("page", "a", msgspec.msgpack.Decoder(list[str])) == ["x"]
-    assert cache.load("page", "a", msgspec.msgpack.Decoder(list[int])) is None
-    for content in (b"", b"\xc1", b"\xa1\xff"):
-        cache.put("page", "a", content)
-        assert cache.load("page", "a", msgspec.msgpack.Decoder(str)) is None
-
-
 def test_a_damaged_content_is_absent(cache: Cache, tmp_path: Path, warnings: list[Message]) -> None:
     cache.put("page", "a", b"content")
     for wrong in (b"contenu", b"conten", b"", "contenu", 7, None):
@@ -74,36 +62,6 @@ def test_a_content_in_the_place_of_another_is_absent(cache: Cache, tmp_path: Pat
             connection.execute("UPDATE entries SET digest = ? WHERE id = ?", (digest, id_))
             connection.execute("UPDATE contents SET content = ? WHERE id = ?", (content, id_))
     assert (cache.get("page", "a"), cache.get("page", "b")) == (None, None)
-
-
-def test_whatever_byte_of_the_file_is_another(tmp_path: Path) -> None:
-    """It is never taken for something else, and the next run has a whole one again."""
-    chance = random.Random(7)
-    cache = Cache(tmp_path / "whole", pytest.fail)
-    cache.put("page", "a", b"content")
-    cache.close()
-    whole = (tmp_path / "whole" / FILE).read_bytes()
-    folder = tmp_path / "cache"
-    told = 0
-    for at in (at for at, byte in enumerate(whole) if chance.random() < (0.1 if byte else 0.003)):
-        flipped = bytes([*whole[:at], whole[at] ^ (1 << chance.randrange(8)), *whole[at + 1 :]])
-        for broken in (whole[:at], flipped):
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-            (folder / FILE).write_bytes(broken)
-            warnings: list[Message] = []
-            for _ in range(2):
-                again = Cache(folder, warnings.append)
-                assert again.get("page", "a") in (None, b"content")
-                again.put("page", "a", b"content")
-                again.close()
-            told += bool(warnings)
-            if not any(warning.code == "cache.readonly" for warning in warnings):  # a bit of the header says so
-                again = Cache(folder, pytest.fail)
-                again.put("page", "a", b"new")
-                assert again.get("page", "a") == b"new"
-                again.close()
-    assert told > 15
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -172,25 +170,6 @@ def test_offline(index: LoopbackIndex, opened: Opener) -> None:
     assert failure(lambda: offline.lookup(NormalizedName("other"))).startswith(why)
     assert failure(lambda: offline.member(archive, "b.txt")).startswith("b.txt of demo-1.0.tar.gz is not in the cache")
     assert asked(index) == []
-
-
-def test_offline_imports_no_http_client(index: LoopbackIndex, opened: Opener, tmp_path: Path) -> None:
-    index.add_wheel("demo", "1.0")
-    opened().lookup(DEMO)
-    script = (
-        "import sys; from pathlib import Path\n"
-        "from resolver.index.live import LiveCatalog, Pool; from resolver.index.store.cache import Cache\n"
-        "from resolver.index.net.pipconfig import PipConfig; from resolver.model.problem import Indexes\n"
-        "pool = Pool(Cache(Path(sys.argv[1]), print), offline=True, pip=PipConfig(index_url=sys.argv[2]))\n"
-        "c = LiveCatalog(Indexes(indexes={}, bindings=()), 'x', pool)\n"
-        "assert c.lookup('demo').pages[0].releases['1.0'][0].filename == 'demo-1.0-py3-none-any.whl'\n"
-        "names = ('asyncio', 'httpx', 'aiohttp', 'ssl', 'selectolax')\n"
-        "print([name for name in names if name in sys.modules])\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path / "cache"), index.url], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "[]\n"
 
 
 # --- what goes wrong with pages
@@ -392,15 +371,6 @@ def test_an_archive_is_downloaded_once(index: LoopbackIndex, opened: Opener, end
     again = opened()
     assert (again.archive(file), again.member(file, "req/a.txt")) == (expected, "torch\n")
     assert asked(index) == []
-
-
-@pytest.mark.parametrize("filename", ["de-mo-2-1.0.tar.gz", "de_mo_2-1.0.tar.gz"])
-def test_names_that_can_be_split_in_two_ways(index: LoopbackIndex, opened: Opener, filename: str) -> None:
-    content = index.add_archive("de-mo-2", "1.0", requires=["numpy"], index="elsewhere").content
-    index.add_file("de-mo-2", filename, content)
-    catalog = opened()
-    (file,) = files(catalog.lookup(NormalizedName("de-mo-2")))
-    assert catalog.archive(file).metadata is not None
 
 
 # --- files without a hash

@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from packaging.utils import NormalizedName
 
@@ -15,7 +14,6 @@ from resolver.errors import IndexFailure
 from resolver.index.parse import simple
 from resolver.index.parse.address import NOWHERE
 from resolver.index.parse.compatibility import Compatibility
-from resolver.index.store.page_cache import StoredPage
 from resolver.model.release import ACTIVE, File, Page, ProjectStatus, Reason, Rejection
 from resolver.model.target import Target
 
@@ -518,12 +516,3 @@ def test_how_a_project_stands(body: str, project_status: ProjectStatus) -> None:
     """PEP 792, in both forms; what is of another shape says nothing."""
     parsed = parse(body, "application/json" if body.startswith("{") else "text/html")
     assert parsed.project_status == project_status
-
-
-def test_a_page_comes_back_from_its_stored_form() -> None:
-    parsed = parse(html(*(f"<a href=demo-{n}.zip data-yanked='no'>" for n in range(100)), "<a href=demo-3.egg>"))
-    stored = msgspec.msgpack.decode(msgspec.msgpack.encode(StoredPage("").with_page("key", parsed)), type=StoredPage)
-    back = stored.page(DEMO, "elsewhere")
-    assert back == msgspec.structs.replace(parsed, index="elsewhere")
-    assert list(back.releases) == [str(n) for n in reversed(range(100))]
-    assert "x" not in back.releases
