@@ -223,18 +223,6 @@ def test_bindings(tmp_path: Path) -> None:
 # --- digest
 
 
-def test_the_digest_is_of_all_inputs_and_of_nothing_else(tmp_path: Path) -> None:
-    before = compiled(tmp_path, indexes=INDEXES)[0].digest
-    assert compiled(tmp_path, indexes=INDEXES)[0].digest == before
-    changes = [
-        compiled(tmp_path, STACK.replace("a test", "a guide"), indexes=INDEXES),
-        compiled(tmp_path, fact_rows='[[excludes]]\nreason = "broken"\n', indexes=INDEXES),
-        compiled(tmp_path, indexes=INDEXES + "\n"),
-        compiled(tmp_path, indexes=INDEXES, cutoff=dt.datetime(2027, 1, 1, tzinfo=UTC)),
-    ]
-    assert len({before, *(problem.digest for (problem,) in changes)}) == 5
-
-
 def test_line_endings_change_no_digest(tmp_path: Path) -> None:
     before = compiled(tmp_path)[0].digest
     path = tmp_path / "stacks" / "s.toml"

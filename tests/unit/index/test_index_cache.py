@@ -15,7 +15,7 @@ import pytest
 
 from resolver.index.store import cache as module
 from resolver.index.store.cache import DAMAGED, FILE, Cache, default_folder
-from resolver.model.message import Message, message
+from resolver.model.message import Message
 from tests.cached import require_sound_cache
 
 
@@ -92,19 +92,6 @@ def test_nobody_learns_a_key_from_it(cache: Cache, tmp_path: Path) -> None:
     (path,) = (tmp_path / "cache").iterdir()
     assert b"secret" not in path.read_bytes()
     assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(path.parent.stat().st_mode)) == (0o600, 0o700)
-
-
-def test_a_folder_that_is_a_file(tmp_path: Path, warnings: list[Message]) -> None:
-    (tmp_path / "cache").write_text("")
-    cache = Cache(tmp_path / "cache", warnings.append)
-    cache.put("page", "a", b"1")
-    cache.put("page", "b", b"1")
-    cache.clear()
-    cache.close()
-    assert cache.get("page", "a") is None
-    (warning,) = warnings
-    told = {"folder": tmp_path / "cache", "why": "Not a directory", "variable": "ASCEND_LOCK_CACHE"}
-    assert warning == message("cache.readonly", **told)
 
 
 def test_what_cannot_be_written_is_read(

@@ -477,13 +477,6 @@ def test_a_certificate_that_nobody_trusts(certificate: tuple[Path, Path]) -> Non
     assert "(1 try).\nhint: if your proxy re-signs TLS connections, set its certificate" in message
 
 
-def test_a_certificate_of_another_host(certificate: tuple[Path, Path]) -> None:
-    with Server(certificate) as server:
-        address = server.url.replace("127.0.0.1", "localhost")
-        message = failure(Unreachable, lambda: get(f"{address}/a", PipConfig(index_url="", cert=str(certificate[0]))))
-    assert "(1 try).\nhint: the server's certificate is for another host" in message
-
-
 @pytest.mark.parametrize(
     ("content", "why"),
     [(None, "No such file or directory."), ("no certificate", "It has no usable certificate in PEM form.")],

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -46,13 +44,6 @@ def read_as_child(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Read]:
 
     with WarmCommand(script, {"PATH": os.environ["PATH"]}, ["pip._internal.commands.install"]) as warm:
         yield read
-
-
-def test_settings_that_are_not_followed_are_known_by_name() -> None:
-    """Their values may hold passwords."""
-    variables = {"PIP_CONFIG_FILE": os.devnull, "PIP_EXTRA_INDEX_URL": A, "PIP_FIND_LINKS": "/wheels"}
-    assert read_pip_config(variables).beside == ("extra-index-url", "find-links")
-    assert read_pip_config({"PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS": ""}).beside == ()
 
 
 @pytest.mark.parametrize(
@@ -99,20 +90,6 @@ def test_it_is_what_pip_sees(
     }
     pip, mine = read_as_child(environ)
     assert {key: getattr(mine, key) for key in pip} == pip
-
-
-def test_the_files_are_those_of_pip(tmp_path: Path) -> None:
-    environ = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "PIP_CONFIG_FILE": f"{tmp_path}/own.conf"}
-    script = (
-        "import os; from pip._internal.configuration import Configuration as C, OVERRIDE_ORDER\n"
-        "files = dict(C(isolated=False).iter_config_files())\n"
-        "print('\\n'.join(file for kind in OVERRIDE_ORDER for file in files.get(kind, [])))\n"
-        "from resolver.index.net.pipconfig import config_files\n"
-        "print('\\n'.join(config_files(os.environ)))\n"
-    )
-    answer = subprocess.run([sys.executable, "-c", script], env=environ, capture_output=True, text=True, check=True)
-    lines = answer.stdout.split()
-    assert lines[: len(lines) // 2] == lines[len(lines) // 2 :]
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "soon", "100000", ""])

@@ -198,22 +198,6 @@ def test_a_fact_about_a_commit_that_the_repository_lacks(desk: Desk, more: str) 
 # --- repositories
 
 
-def test_a_commit_is_saved_whole_and_known_again(desk: Desk, tmp_path: Path) -> None:
-    desk.repository.commit({"old": "x"})
-    commit = desk.repository.commit({"a/b": "x"})
-    repositories = Repositories(tmp_path / "cache", warn=pytest.fail)
-    path = tmp_path / "house" / "git" / "verl.bundle"
-    repositories.save(desk.repository.url, commit, path)
-    assert repositories.holds(path, commit)
-    assert not repositories.holds(path, "0" * 40)
-    content = path.read_bytes()
-    path.write_bytes(content[:-30] + bytes(30))
-    assert not repositories.holds(path, commit)
-    path.write_bytes(content[:50])
-    assert not repositories.holds(path, commit)
-    assert [one.name for one in path.parent.iterdir()] == [path.name]
-
-
 def test_offline_only_the_cache_is_asked(desk: Desk, tmp_path: Path) -> None:
     commit = desk.repository.commit({"a": "x"})
     offline = Repositories(tmp_path / "cache", offline=True, warn=pytest.fail)

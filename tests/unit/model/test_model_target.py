@@ -49,18 +49,6 @@ def _platforms_of_packaging(here: Target, monkeypatch: pytest.MonkeyPatch) -> li
     return [*_manylinux.platform_tags([here.machine]), f"linux_{here.machine}"]
 
 
-@pytest.mark.parametrize(
-    ("platform", "glibc"),
-    [("linux-aarch64", "2.28"), ("linux-aarch64", "2.17"), ("linux-x86_64", "2.35"), ("linux-x86_64", "2.12")],
-)
-def test_platforms_are_those_of_packaging_in_the_same_order(
-    platform: str, glibc: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    here = target("3.11", platform, glibc)
-    binary = [tag.removeprefix("cp311-cp311-") for tag in here.tags if tag.startswith("cp311-cp311-")]
-    assert binary == _platforms_of_packaging(here, monkeypatch)
-
-
 _PIP = """
 import sys
 from pip._internal.models.target_python import TargetPython
