@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -19,20 +18,6 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         assert files.read(path, len(text)) == text.encode()
         assert files.read_text(path, 100) == path.read_text("utf-8")
     assert [one.name for one in tmp_path.iterdir()] == ["a"]
-
-
-@pytest.mark.parametrize(
-    ("number", "told"),
-    [
-        (errno.EMFILE, "allow more open files: `ulimit -n 1024`"),
-        (errno.ENOSPC, "free some space or choose another folder"),
-        (errno.EACCES, "check the permissions there or choose another folder"),
-        (errno.ENOTDIR, "choose another folder"),
-        (None, "choose another folder"),
-    ],
-)
-def test_what_is_advised_fits_what_happened(number: int | None, told: str) -> None:
-    assert files.advice(number, "choose another folder") == told
 
 
 @pytest.mark.parametrize(

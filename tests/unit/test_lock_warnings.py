@@ -10,10 +10,10 @@ from resolver.i18n import translate
 from resolver.lock.warnings import warnings
 from resolver.model.fact import Fact
 from resolver.model.message import message
-from resolver.model.problem import PYPI, Problem, Recorded
+from resolver.model.problem import PYPI, Problem
 from resolver.model.release import ProjectStatus
 from tests.datacatalog import DataCatalog
-from tests.problems import CHECKED, excludes, problem, solved
+from tests.problems import excludes, problem, solved
 
 
 def told(problem: Problem, catalog: DataCatalog, about: Iterable[Fact] = ()) -> list[str]:
@@ -47,22 +47,3 @@ def test_a_project_is_unsafe_where_its_own_index_says_so() -> None:
     assert told(asked, catalog) == [
         message("lock.quarantined-because", package="a 2", index="pypi", reason="it steals")
     ]
-
-
-def test_only_the_wheel_that_a_row_is_about_is_taken_on_trust() -> None:
-    catalog = DataCatalog({"a": {"2": []}})
-    catalog.unreachable = (PYPI,)
-    row = Recorded(
-        index=PYPI,
-        filename="a-2-py3-none-any.whl",
-        sha256="0" * 64,
-        requires=(),
-        requires_python="",
-        source="a public file",
-        checked=CHECKED,
-        where="stack.toml:11",
-    )
-    asked = problem("a")
-    for filename, count in ((row.filename, 1), ("a-1-py3-none-any.whl", 0)):
-        stack = replace(asked.stack, recorded=(replace(row, filename=filename),))
-        assert len(told(replace(asked, stack=stack), catalog)) == count

@@ -45,22 +45,6 @@ def cases(branches: Iterable[Branch], indent: str = "- ") -> Iterable[str]:
         yield from cases(branch.branches, "  " + indent)
 
 
-def test_a_line_counts_once_however_much_of_it_matters() -> None:
-    """Its project, its version and its extra are one statement, and say one thing of the project."""
-    catalog = DataCatalog({"vllm": {"12": [], "13": []}, "ascend": {"1": ["vllm==13"]}})
-    for version in ("27", "28"):
-        catalog.add_wheel("trl", version, ["vllm<13 ; extra == 'vllm'"])
-    catalog.add_wheel("trl", "30", ["vllm ; extra == 'vllm'"])
-    (one,) = contradictions(catalog, "trl[vllm]==28", "ascend")
-    assert told(one) == [
-        "the stack asks for trl[vllm]==28",
-        "the stack asks for ascend",
-        "trl[vllm] 28 needs vllm<13",
-        "ascend 1 needs vllm==13",
-        "=> 3 and 4 leave no choice for vllm",
-    ]
-
-
 def test_what_is_wrong_with_releases_that_a_line_does_not_admit_is_not_told() -> None:
     """That there is none in `==2` is the whole conflict, and is told once."""
     catalog = DataCatalog({"a": {"1": []}})
@@ -115,33 +99,6 @@ def test_each_conflict_is_told_though_another_one_was_found_first() -> None:
     ]
 
 
-def test_cases_within_cases() -> None:
-    catalog = DataCatalog(
-        {
-            "a": {"1": ["b"], "2": ["z==9"]},
-            "b": {"1": ["x<2"], "2": ["y<2"]},
-            "x": {"1": [], "2": []},
-            "y": {"1": [], "2": []},
-            "z": {"1": []},
-        }
-    )
-    (one,) = contradictions(catalog, "a", "x==2", "y==2")
-    assert told(one) == [
-        "the stack asks for a",
-        "the stack asks for x==2",
-        "the stack asks for y==2",
-        "a 2 needs z==9",
-        "a 1 needs b",
-        "b 2 needs y<2",
-        "b 1 needs x<2",
-        "no release of z matches `==9`; the newest is 1",
-        "- a 2: 4 and 8 leave no choice for z",
-        "- a 1: no version of b works:",
-        "  - b 2: 3 and 6 leave no choice for y",
-        "  - b 1: 2 and 7 leave no choice for x",
-    ]
-
-
 @pytest.mark.parametrize("line", ["cann < 8.5.0", "python >= 3.12", "glibc >= 2.31"])
 def test_a_component_that_the_stack_itself_asks_for(line: str) -> None:
     component = line.partition(" ")[0]
@@ -190,21 +147,6 @@ def test_prereleases_that_no_final_release_makes_room_for_are_told_once() -> Non
             "final release fits the requirements"
         ),
         "- app 1 and 2: 2 and 5 leave no choice for base",
-    ]
-
-
-def test_yanked_releases_are_told_once() -> None:
-    catalog = DataCatalog({"app": {"1": ["lib>=1"]}, "lib": {"1": ["base<2"]}, "base": {"1": [], "2": []}})
-    for version in ("4", "4.1", "5"):
-        catalog.add_wheel("lib", version, yanked="broken")
-    (one,) = contradictions(catalog, "app", "base>=2", known=[requires("base", "==1", "lib==1")])
-    assert told(one) == [
-        "the stack asks for app",
-        "the stack asks for base>=2",
-        "app 1 needs lib>=1",
-        "lib 1 needs base<2",
-        "lib 5, 4.1 and 4 were yanked, and neither the stack nor a fact pins any of them",
-        "=> 2 and 4 leave no choice for base",
     ]
 
 

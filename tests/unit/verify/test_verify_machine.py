@@ -188,17 +188,10 @@ def test_a_record_that_cannot_be_read(there: Installation, record: bytes | None,
     assert there.told[0].endswith(f" <root>/cann-8.5.0/{RECORD}: {why}")
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        (b"toolkit_running_version=[8.5.0.2", "`toolkit_running_version` is not [internal:release]"),
-        (b"\x80", "byte 0 is not UTF-8"),
-    ],
-)
-def test_a_broken_file_beside_one_that_tells_the_release(there: Installation, text: bytes, why: str) -> None:
-    there.write("cann-8.5.0/version.cfg", text)
+def test_a_broken_file_beside_one_that_tells_the_release(there: Installation) -> None:
+    there.write("cann-8.5.0/version.cfg", "toolkit_running_version=[8.5.0.2")
     assert there.cann() == ["cann-file-unreadable"]
-    assert there.told[0].endswith(f": {why}")
+    assert there.told[0].endswith(": `toolkit_running_version` is not [internal:release]")
 
 
 def test_nnal_of_another_release(there: Installation) -> None:
@@ -240,18 +233,10 @@ def test_no_driver(there: Installation) -> None:
     assert there.hdk() == ["none found; the lock requires none"]
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        (b"Version=25.", f"`25.` {NO_VERSION}"),
-        (b"Vers", "it has no line `Version=`"),
-        (b"Version=25.3.rc1\n\xff", "byte 17 is not UTF-8"),
-    ],
-)
-def test_a_driver_file_that_cannot_be_read(there: Installation, text: bytes, why: str) -> None:
-    there.write("driver/version.info", text)
+def test_a_driver_file_that_cannot_be_read(there: Installation) -> None:
+    there.write("driver/version.info", "Version=25.")
     assert there.hdk() == ["hdk-unreadable"]
-    assert there.told[0].endswith(f" <root>/driver/version.info: {why}")
+    assert there.told[0].endswith(f" <root>/driver/version.info: `25.` {NO_VERSION}")
     del there.system["hdk"]
     assert there.hdk() == ["hdk-file-unreadable"]
 
