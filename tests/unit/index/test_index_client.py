@@ -13,7 +13,7 @@ import ssl
 import subprocess
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -32,7 +32,7 @@ from resolver.index.net.transport import Proxies
 from resolver.index.parse.address import read_root
 from resolver.index.protocol import Meter, Traffic
 from tests.loopback import LoopbackIndex, Response
-from tests.unit.index.clients import speaking, with_client
+from tests.unit.index.clients import failure, speaking, with_client
 
 Answer = tuple[int, Mapping[str, str], bytes]
 
@@ -88,12 +88,6 @@ def get(url: str, pip: PipConfig | None = None, *, root: str = "", limit: int = 
         return await client.get(url, headers=more.pop("headers", {}), limit=limit, **more)
 
     return with_client(ask, pip, meter=more.pop("meter", Meter()))
-
-
-def failure(kind: type[IndexFailure], call: Callable[[], object]) -> str:
-    with pytest.raises(kind) as caught:
-        call()
-    return str(caught.value)
 
 
 def basic(user: str, password: str) -> str:

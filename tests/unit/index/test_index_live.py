@@ -29,6 +29,7 @@ from resolver.model.problem import Binding, Index, Indexes
 from resolver.model.release import Archive, File, Metadata
 from tests.builders import build_wheel, core_metadata
 from tests.loopback import LoopbackIndex, Response, altered, status
+from tests.unit.index.clients import failure
 
 DEMO = NormalizedName("demo")
 Opener = Callable[..., LiveCatalog]
@@ -92,12 +93,6 @@ def bound(*named: tuple[str, str], **binding: Any) -> Indexes:
     )
 
 
-def failure(call: Callable[[], object]) -> str:
-    with pytest.raises(IndexFailure) as caught:
-        call()
-    return str(caught.value)
-
-
 # --- pages and their revalidation
 
 
@@ -147,7 +142,9 @@ def test_offline_without_hashes_of_files(index: LoopbackIndex, opened: Opener) -
     asked(index)
     offline = opened(offline=True)
     offline.lookup(DEMO)
-    assert "\n  Its index gives no sha256, and such files are not cached" in failure(lambda: offline.metadata(wheel))
+    assert "\n  Its index gives no sha256, and such files are not cached" in failure(
+        IndexFailure, lambda: offline.metadata(wheel)
+    )
     assert asked(index) == []
 
 
@@ -167,8 +164,10 @@ def test_offline(index: LoopbackIndex, opened: Opener) -> None:
     assert offline.metadata(wheel) == metadata
     assert (offline.archive(archive), offline.member(archive, "a.txt")) == (static, text)
     why = "other is not in the cache, and --offline does not use the network.\n  at index `pypi`\n"
-    assert failure(lambda: offline.lookup(NormalizedName("other"))).startswith(why)
-    assert failure(lambda: offline.member(archive, "b.txt")).startswith("b.txt of demo-1.0.tar.gz is not in the cache")
+    assert failure(IndexFailure, lambda: offline.lookup(NormalizedName("other"))).startswith(why)
+    assert failure(IndexFailure, lambda: offline.member(archive, "b.txt")).startswith(
+        "b.txt of demo-1.0.tar.gz is not in the cache"
+    )
     assert asked(index) == []
 
 
@@ -451,7 +450,7 @@ def test_looking_ahead_goes_on_by_itself(index: LoopbackIndex, opened: Opener) -
     assert follow.tools == {"c": ("tool>=2",)}
     lines = asked(index)
     assert len(lines) == len(set(lines)) == 9
-    assert failure(lambda: catalog.lookup(NormalizedName("absent"))).startswith(
+    assert failure(IndexFailure, lambda: catalog.lookup(NormalizedName("absent"))).startswith(
         "Index `pypi` did not answer for absent."
     )
     assert asked(index) == []
