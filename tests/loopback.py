@@ -35,7 +35,7 @@ from packaging.utils import canonicalize_name
 
 from resolver.index.snapshot import Snapshot
 from resolver.model.release import File, Metadata
-from tests.builders import Built, build_archive, build_wheel
+from tests.builders import Built, build_archive, build_wheel, core_metadata
 
 PYPI = "pypi"
 JSON = "application/vnd.pypi.simple.v1+json"
@@ -389,11 +389,13 @@ def _recorded(snapshot: Snapshot, index: str, file: File) -> _Row:
     metadata = snapshot.metadata.get(file.sha256 or file.filename) or snapshot.metadata.get(sha256)
     content = None
     if isinstance(metadata, Metadata) and file.is_wheel:
-        lines = [f"Metadata-Version: 2.1\nName: {metadata.name}\nVersion: {metadata.version}\n"]
-        lines += [f"Requires-Python: {metadata.requires_python}\n"] if metadata.requires_python else []
-        lines += [f"Provides-Extra: {extra}\n" for extra in metadata.provides_extra]
-        lines += [f"Requires-Dist: {line}\n" for line in metadata.requires_dist]
-        content = "".join([*lines, "\n"]).encode()
+        content = core_metadata(
+            metadata.name,
+            metadata.version,
+            requires=metadata.requires_dist,
+            requires_python=metadata.requires_python,
+            extras=dict.fromkeys(metadata.provides_extra, ()),
+        )
     listed = File(
         file.filename,
         f"/files/{index}/{quote(file.filename)}",

@@ -9,7 +9,7 @@ import networkx
 import pytest
 
 from resolver.config.compile import compile_problems
-from resolver.config.load import load, stack_names
+from resolver.config.load import load
 from resolver.model.fact import Builds, Metadata, Replaces, Requires, Strength, Warns
 from resolver.model.problem import Binding, Index, Problem
 from tests.unit.config.folders import HEAD, MATRICES, STACK, matrices
@@ -233,19 +233,6 @@ def test_line_endings_change_no_digest(tmp_path: Path) -> None:
 # --- what the project ships
 
 ALL_FACTS = "verl-qwen3.5"  # a stack that leaves none out
-
-
-@pytest.mark.parametrize("stack", stack_names(MATRICES))
-def test_the_shipped_stacks_compile(stack: str) -> None:
-    problems = compile_problems(load(stack, MATRICES))
-    assert problems
-    for problem in problems:
-        assert problem.stack.name == stack
-        assert problem.stack.asks
-        assert problem.stack.summary
-        assert problem.stack.source
-        assert "soc" in problem.target.system
-        assert "cann" in problem.target.system
 
 
 def test_the_shipped_facts_have_their_evidence() -> None:

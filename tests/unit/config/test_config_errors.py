@@ -23,17 +23,13 @@ from resolver.config.compile import compile_problems
 from resolver.config.load import load, read_text, stack_names
 from resolver.errors import InputError
 from tests.functional.workspace import REPOSITORY
-from tests.unit.config.folders import FACTS, HEAD, STACK, matrices, message, problem
+from tests.unit.config.folders import FACTS, HEAD, STACK, matrices, message
 from tests.unit.config.test_config_sources import SOURCE
 
 TOLD = {
     kind: [pytest.param(*list(row.values())[1:], id=row["what"]) for row in rows]
     for kind, rows in tomli.loads((REPOSITORY / "tests/scenarios/mistakes.toml").read_text("utf-8")).items()
 }
-
-
-def test_the_files_themselves_are_right(tmp_path: Path) -> None:
-    assert problem(tmp_path).stack.name == "s"
 
 
 @pytest.mark.parametrize(("old", "new", "told"), TOLD["stack"])

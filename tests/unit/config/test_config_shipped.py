@@ -87,11 +87,3 @@ def test_a_wheel_of_vllm_ascend_is_not_for_310p_and_a_commit_may_be() -> None:
     assert not {"vllm-ascend-older-wheels-not-for-310p", "vllm-ascend-older-wheels-are-a2"} & {
         fact.id for fact in applied(built)
     }
-
-
-@pytest.mark.parametrize(
-    ("cann", "taken"), [("9.1.0", "2.10.0"), ("9.0.0", "2.10.0"), ("8.2.RC1", "2.10.0"), ("8.1.RC1", "2.7.0")]
-)
-def test_mindspore_is_one_whose_wheel_knows_the_cann(cann: str, taken: str) -> None:
-    pages = catalog(mindspore=["2.10.0", "2.9.0", "2.8.0", "2.7.2", "2.7.1", "2.7.0"])
-    assert pins(problem("mindspore", target=target(cann=cann), facts=FACTS), pages)["mindspore"] == taken

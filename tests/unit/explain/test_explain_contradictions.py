@@ -99,16 +99,6 @@ def test_each_conflict_is_told_though_another_one_was_found_first() -> None:
     ]
 
 
-@pytest.mark.parametrize("line", ["cann < 8.5.0", "python >= 3.12", "glibc >= 2.31"])
-def test_a_component_that_the_stack_itself_asks_for(line: str) -> None:
-    component = line.partition(" ")[0]
-    (one,) = contradictions(DataCatalog({"a": {"1": []}}), line, "a")
-    assert len(one.statements) == 2
-    assert told(one)[0] == f"the stack asks for {line}"
-    assert one.closing is not None
-    assert (one.closing.subject, one.closing.numbers) == (component, (1, 2))
-
-
 def test_what_a_fact_says_of_an_archive_is_cited_as_the_fact_and_not_as_its_metadata() -> None:
     catalog = DataCatalog({"lib": {"1": [], "2": []}})
     catalog.add_archive("old", "1", None)

@@ -156,14 +156,3 @@ def test_two_targets_may_become_the_same_machine() -> None:
     assert told(found.fixes) == [("8.3.RC1 -> 8.5.0",)]
     ((_, text),) = found.fixes[0].files
     assert 'name = "linux-aarch64-py311-cann8.5.0-2"\n' in text
-
-
-def test_years_count_in_what_is_changed_for_another_target() -> None:
-    catalog = DataCatalog()
-    for version, day in (("1", "2019-01-01"), ("1.5", "2025-01-01"), ("2", "2025-06-01")):
-        catalog.add_wheel("plugin", version, uploaded=f"{day}T00:00:00Z")
-    more = target("one", cann="8.3.RC1") + target("two") + needs("==2", "8.2.RC1")
-    more += needs("==1.5", "8.3.RC1") + needs("==1", "8.3.RC1 | 8.5.0")
-    found = explained(catalog, "plugin==2", more=more)
-    (old,) = [fix for fix in found.fixes if told((fix,)) == [("plugin==2 -> plugin==1",)]]
-    assert old.price > 300, "six years"

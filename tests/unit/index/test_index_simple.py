@@ -97,14 +97,6 @@ def test_the_page_of_huawei() -> None:
     ]
 
 
-def test_the_variant_wheels_of_huawei() -> None:
-    parsed = parse((RECORDED / "huawei-variant-vllm-ascend.html").read_bytes(), project="vllm-ascend")
-    assert [file.filename for file in parsed.releases["0.22.1rc1"]] == [
-        "vllm_ascend-0.22.1rc1-cp311-cp311-manylinux_2_24_x86_64-910b.whl"
-    ]
-    assert parsed.rejections == (Rejection("vllm_ascend-0.22.1rc1-index.json", Reason.FORMAT),)
-
-
 # --- JSON (PEP 691, 700, 714)
 
 
@@ -360,10 +352,6 @@ LINK = "https://me:hunter2@files.example/demo-1.zip"
 def test_credentials_of_a_link_are_not_kept(body: str) -> None:
     """Some indexes write those that they were asked with into the addresses of files."""
     assert only(parse(body, "")).url == "https://files.example/demo-1.zip"
-
-
-def test_anchors_in_comments_do_not_count() -> None:
-    assert only(parse(html("<!-- <a href=demo-2.zip>x</a> -->", "<a>", "<a href=''>", "<a href=demo-1.zip>"))).url
 
 
 @pytest.mark.parametrize(

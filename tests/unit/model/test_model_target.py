@@ -8,7 +8,6 @@ import sys
 import pytest
 from packaging import _manylinux
 from packaging.markers import default_environment
-from packaging.specifiers import SpecifierSet
 
 from resolver.model.system import SystemVersion
 from resolver.model.target import Target, default_name
@@ -20,25 +19,6 @@ def test_markers_are_those_of_the_target_and_complete() -> None:
     assert markers.keys() == {*default_environment(), "extra"}
     stated = ("platform_machine", "python_full_version", "python_version", "implementation_name", "platform_release")
     assert [markers[key] for key in stated] == ["aarch64", "3.11.0", "3.11", "cpython", ""]
-
-
-@pytest.mark.parametrize(
-    ("python", "requires", "admitted"),
-    [
-        ("3.11", ">=3.8,!=3.11.7", False),
-        ("3.11", ">=3.8,!=3.10.7", True),
-        ("3.11", "!=3.11.0", False),
-        ("3.11", "!=3.11.*", False),
-        ("3.11", "<=3.11", False),
-        ("3.11", "<3.12", True),
-        ("3.11.6", "!=3.11.7", True),
-        ("3.11.7", "!=3.11.7", False),
-        ("3.11.7", "<=3.11.7", True),
-    ],
-)
-def test_each_patch_that_a_machine_may_have_must_be_admitted(python: str, requires: str, admitted: bool) -> None:
-    specifiers = SpecifierSet(requires)
-    assert all(map(specifiers.contains, target(python).pythons(requires))) is admitted
 
 
 def _platforms_of_packaging(here: Target, monkeypatch: pytest.MonkeyPatch) -> list[str]:

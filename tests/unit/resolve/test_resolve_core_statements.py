@@ -165,22 +165,4 @@ def test_a_cut_off_names_its_day_and_that_of_the_release(cutoff: tuple[int, ...]
     assert causes(catalog, "a", exclude_newer=moment)[0] == f"a 1 (uploaded 2026-03-02) {said} {PAGE}"
 
 
-def test_beside_an_archive_that_cannot_be_used_are_the_wheels_that_are_for_others() -> None:
-    catalog = DataCatalog()
-    for version in ("1", "2"):
-        catalog.add_wheel("demo", version, tags="cp312-cp312-manylinux2014_aarch64")
-        catalog.add_archive("demo", version, requires=None)
-    archive, wheel = "demo-2.tar.gz", "demo-2-cp312-cp312-manylinux2014_aarch64.whl"
-    both = "1 file is a source archive without static metadata, 1 file needs Python 3.12 (the target has Python 3.11)"
-    assert causes(catalog, "demo==2")[:-1] == [
-        f"demo 2 cannot be used: {both} @ {archive}",
-        f"  {archive} is a source archive without static metadata",
-        f"  {wheel} needs Python 3.12 (the target has Python 3.11)",
-    ]
-    assert causes(catalog, "demo")[:2] == [
-        "demo 2 and 1 cannot be used @ demo-2.tar.gz, demo-1.tar.gz",
-        f"  2: {both} ({archive}, {wheel})",
-    ]
-
-
 # --- what clashes

@@ -58,12 +58,6 @@ def test_a_builds_fact_drops_and_adds() -> None:
     )
 
 
-def test_a_build_requirement_that_cannot_be_read() -> None:
-    with pytest.raises(UnusableFile) as caught:
-        build_lines(Archive(None, ("cmake>>3",)), builds("vllm", ""))
-    assert str(caught.value) == "`cmake>>3` in its build-system.requires is not a requirement"
-
-
 # --- where the requirements of a lock come from
 
 

@@ -16,27 +16,6 @@ from tests.problems import builds, excludes, names, pins, problem, solved
 # --- pre-releases: "if-necessary" takes them where a requirement names one, or where nothing else fits
 
 
-@pytest.mark.parametrize(
-    ("asks", "taken"),
-    [
-        (["a"], "2"),
-        (["a>1"], "2"),
-        (["a>=3rc1"], "3rc1"),  # named
-        (["a>=1,!=3rc1"], "2"),  # to rule one out is not to ask for one
-        (["a<4rc1"], "3rc1"),
-        (["a==3.*"], "3rc1"),  # nothing else fits
-        (["a>2"], "3rc1"),
-        (["a", "a>2"], "3rc1"),
-        (["a", "a>=2rc1"], "3rc1"),  # one requirement that names one is enough
-        (["a===3rc1"], "3rc1"),
-        (["a~=2.0rc1"], "2"),
-    ],
-)
-def test_prereleases_if_necessary(asks: list[str], taken: str) -> None:
-    catalog = DataCatalog({"a": {"1": [], "2": [], "3rc1": []}})
-    assert pins(problem(*asks), catalog) == {"a": taken}
-
-
 @pytest.mark.parametrize(("stable", "admitted"), [(False, ["3rc1"]), (True, [])])
 def test_no_prerelease_where_a_final_release_will_do(stable: bool, admitted: list[str]) -> None:
     """None is taken in the place of a final release that was decided before: what rules that out is gone back on."""

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from packaging.version import Version
 
 from resolver.lock import file as lock_file
-from resolver.model.system import SystemVersion
 from resolver.report.verify import MODULES, texts, verify
 from resolver.verify.environment import canonical_name, same_version
 from resolver.verify.output import WARNINGS
@@ -65,23 +64,6 @@ def test_all_imports_stand_in_the_head_of_the_program(program: str) -> None:
     body = iter(ast.parse(program).body)
     assert any(isinstance(node, ast.If) for node in body)  # the check of Python's version ends the head
     assert not [ast.unparse(node) for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
-
-
-def test_it_compares_cann_by_the_very_code_that_locks(program: str) -> None:
-    """Only the text of its module is another: the versions that test_model_system.py holds apart stay apart here."""
-    scope: dict[str, object] = {"__name__": "verify_of_a_test"}
-    sys.modules["verify_of_a_test"] = type(sys)("verify_of_a_test")
-    exec(compile(program, "verify.py", "exec"), scope)
-    theirs = scope["SystemVersion"]
-    assert theirs is not SystemVersion
-    texts = ["8.1.RC1.alpha001", "8.2.T2", "8.3.RC1", "8.3.RC2", "8.3.0", "8.5.0-beta.2", "8.5.0", "8.5.0.B160"]
-    texts += ["8.5.0.b232", "25.3.rc1.2"]
-    for one in texts:
-        for other in texts:
-            mine = SystemVersion.parse(one), SystemVersion.parse(other)
-            same = theirs.parse(one), theirs.parse(other)  # type: ignore[attr-defined]
-            assert mine[0].same_release(mine[1]) == same[0].same_release(same[1])
-            assert mine[0].before(mine[1]) == same[0].before(same[1])
 
 
 def test_the_documentation_has_every_code() -> None:
