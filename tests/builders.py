@@ -59,7 +59,6 @@ def build_wheel(
     version: str,
     *,
     tags: str = "py3-none-any",
-    build: str = "",
     stated_version: str = "",
     files: Mapping[str, str] | None = None,
     **stated: Any,
@@ -69,7 +68,7 @@ def build_wheel(
     `stated_version` is the version there if it differs from that of the file's name.
     """
     distribution = re.sub(r"[-_.]+", "_", name)
-    filename = "-".join(part for part in (distribution, version, build, tags) if part) + ".whl"
+    filename = f"{distribution}-{version}-{tags}.whl"
     metadata = core_metadata(name, stated_version or version, **stated)
     info = f"{distribution}-{version}.dist-info"
     pure = str(tags.endswith("-any")).lower()

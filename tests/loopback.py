@@ -7,7 +7,7 @@ A fault changes the answers to the paths that its pattern matches:
 
     with LoopbackIndex() as index:
         index.add_wheel("demo", "1.0", requires=["numpy"])
-        index.fault("/simple/*/demo/", status(503, retry_after=1), times=2)
+        index.fault("/simple/*/demo/", status(503), times=2)
 """
 
 from __future__ import annotations
@@ -76,15 +76,9 @@ class Response:
 Fault = Callable[[Response], Response]
 
 
-def status(code: int, *, retry_after: int | str | None = None, headers: Mapping[str, str] | None = None) -> Fault:
+def status(code: int) -> Fault:
     """Answer with another status and without content."""
-    extra = {**(headers or {}), **({} if retry_after is None else {"Retry-After": str(retry_after)})}
-    return lambda _: Response(code, b"", {"Content-Type": "text/plain", **extra})
-
-
-def empty() -> Fault:
-    """Answer 200 without content."""
-    return lambda response: replace(response, body=b"")
+    return lambda _: Response(code, b"", {"Content-Type": "text/plain"})
 
 
 def truncated(share: float = 0.5) -> Fault:
@@ -92,11 +86,6 @@ def truncated(share: float = 0.5) -> Fault:
     return lambda response: replace(
         response, body=response.body[: int(len(response.body) * share)], declared=len(response.body)
     )
-
-
-def cut(share: float = 0.5) -> Fault:
-    """Send part of the body as if it were the whole, like a mirror with a truncated file."""
-    return altered(lambda body: body[: int(len(body) * share)])
 
 
 def reset(after: int = 0) -> Fault:
@@ -144,20 +133,11 @@ class LoopbackIndex:
     be anywhere without a network.
     """
 
-    def __init__(
-        self,
-        snapshot: Snapshot | None = None,
-        *,
-        pages: Literal["json", "html", "negotiate"] = "json",
-        ranges: bool = True,
-        etags: bool = True,
-        compress: bool = False,
-        tls: ssl.SSLContext | None = None,
-    ) -> None:
-        self.pages = pages
-        self.ranges = ranges
-        self.etags = etags
-        self.compress = compress
+    def __init__(self, snapshot: Snapshot | None = None, *, tls: ssl.SSLContext | None = None) -> None:
+        self.pages: Literal["json", "html", "negotiate"] = "json"
+        self.ranges = True
+        self.etags = True
+        self.compress = False
         self.tls = tls
         self.requests: list[Request] = []
         self._standings: dict[tuple[str, str], dict[str, str]] = {}

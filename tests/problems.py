@@ -182,7 +182,7 @@ def absent(package: str, versions: str, other: str) -> facts.Absent:
     return facts.Absent(**common(package, versions, "absent"), other=canonicalize_name(other))
 
 
-def taken(project: str, version: str, *lines: str, known: bool = True, **recipe: Any) -> tuple[str, Source]:
+def taken(project: str, version: str, *lines: str, **recipe: Any) -> tuple[str, Source]:
     """A stack's line that takes a project from a commit, and the source that it means."""
     name = canonicalize_name(project)
     url = f"https://git.test/{name}"
@@ -196,7 +196,7 @@ def taken(project: str, version: str, *lines: str, known: bool = True, **recipe:
         recipe=made,
         requires_from=(),
     )
-    source = Source(name=name, url=url, commit=COMMIT, recipe=made, fact=fact if known else None)
+    source = Source(name=name, url=url, commit=COMMIT, recipe=made, fact=fact)
     return f"{project} @ git+{url}@{COMMIT}", source
 
 
