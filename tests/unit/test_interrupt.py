@@ -35,6 +35,17 @@ commands.main()
 """
 
 
+ODD = """
+from resolver.cli.commands import listen
+listen()
+class Gone:
+    def __del__(self):
+        1 / 0
+Gone()
+print("it goes on")
+"""
+
+
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_where_it_cannot_be_raised_it_ends_the_run_all_the_same(name: str) -> None:
     """Python passes over what is raised when an object goes, with a traceback: the run would go on."""
@@ -46,6 +57,13 @@ def test_a_failure_that_an_interrupt_caused_is_told_as_the_interrupt() -> None:
     """As writing to a terminal that is gone; the message is on a line of its own here, too."""
     done = _run(FAILED)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "\ninterrupted; no lock was left half-written\n")
+
+
+def test_other_failures_of_the_kind_are_told_as_ever() -> None:
+    done = _run(ODD)
+    assert (done.returncode, done.stdout) == (0, "it goes on\n")
+    assert done.stderr.startswith("Exception ignored in: ")
+    assert done.stderr.endswith("ZeroDivisionError: division by zero\n")
 
 
 HANGING = """

@@ -308,6 +308,14 @@ def test_a_netrc_that_cannot_be_read_shows_no_password(tmp_path: Path, content: 
     assert "hunter" not in message
 
 
+def test_a_netrc_that_is_a_pipe_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(tmp_path / ".netrc")
+    for where in ("~/.netrc", f"{tmp_path}/.netrc"):
+        told = f"The netrc file cannot be read.\n  at {where}\n  It is not a regular file.\n"
+        assert failure(InputError, lambda: get("https://a.example/")).startswith(told)
+        monkeypatch.setenv("NETRC", f"{tmp_path}/.netrc")
+
+
 # --- proxies
 
 

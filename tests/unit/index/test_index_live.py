@@ -507,6 +507,15 @@ def wait_until(holds: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
+def test_a_look_ahead_never_fails(index: LoopbackIndex, opened: Opener) -> None:
+    index.add_wheel("demo", "1.0")
+    catalog = opened()
+    follow = Newest(broken=True)
+    catalog.expect([(DEMO, SpecifierSet())], follow)
+    wait_until(lambda: bool(follow.picked))
+    assert names(catalog.lookup(DEMO)) == ["demo-1.0-py3-none-any.whl"]
+
+
 def test_closing_breaks_off_what_runs(index: LoopbackIndex, opened: Opener) -> None:
     index.fault("/simple/*", lambda response: replace(response, delay=30.0))
     catalog = opened()
@@ -554,3 +563,17 @@ def test_a_look_up_that_failed_is_not_covered(opened: Opener, index: LoopbackInd
     with pytest.raises(IndexFailure):
         catalog.lookup(DEMO)
     assert catalog.seen() is None
+
+
+def test_what_another_catalog_of_the_run_read_without_a_hash_is_not_covered_either(
+    index: LoopbackIndex, tmp_path: Path
+) -> None:
+    index.add_wheel("demo", "1.0", sha256=False, metadata_sidecar=False)
+    cache = Cache(tmp_path / "shared", pytest.fail)
+    with Pool(cache, pip=PipConfig(index_url=index.url)) as pool:
+        for _ in range(2):
+            catalog = LiveCatalog(Indexes(indexes={}, bindings=()), "linux-aarch64", pool)
+            (file,) = files(catalog.lookup(DEMO))
+            catalog.metadata(file)
+            assert catalog.seen() is None
+            catalog.close()

@@ -108,6 +108,14 @@ def test_a_download_that_is_cut_goes_on(
     assert told[-1] == Copied(1, 1, len(CONTENT), len(CONTENT) if known else None)
 
 
+def test_a_server_without_ranges_sends_all_of_it_again(index: LoopbackIndex, tmp_path: Path) -> None:
+    index.ranges = False
+    index.fault(WHEEL, cut_at(0.5), times=1)
+    save(file_of(index), tmp_path)
+    assert (tmp_path / NAME).read_bytes() == CONTENT
+    assert ranges(index) == ["", GOES_ON]
+
+
 def test_many_cuts_are_no_failure_while_it_goes_on(index: LoopbackIndex, tmp_path: Path) -> None:
     index.fault(WHEEL, cut_at(0.3), times=5)
     save(file_of(index), tmp_path)

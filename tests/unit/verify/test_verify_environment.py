@@ -87,6 +87,15 @@ def test_compiled_files_scripts_and_rows_without_a_hash(site: Site) -> None:
     assert site.codes() == ["file-changed one bin/one"]
 
 
+def test_a_hash_with_padding_is_the_same(site: Site) -> None:
+    record = site.add("one", {"one.py": "1"}) / "RECORD"
+    digest = base64.urlsafe_b64encode(hashlib.sha256(b"1").digest()).decode()
+    assert digest.endswith("=")
+    assert digest.rstrip("=") in record.read_text()
+    record.write_text(record.read_text().replace(digest.rstrip("="), digest))
+    assert site.codes() == []
+
+
 def test_a_sample_sees_any_size_and_some_contents_and_full_sees_all(site: Site) -> None:
     site.add("big", {f"big/m{number:03}.py": f"x = {number:3}\n" for number in range(100)} | {"big/w.so": "w" * 9})
     group = site.groups()["files"]
@@ -270,3 +279,13 @@ def test_of_two_locked_ones_in_a_stage_either_may(site: Site) -> None:
     assert site.codes() == []
     (site.root / "examples/__init__.py").write_text("three")
     assert site.codes() == ["file-changed one examples/__init__.py", "file-changed two examples/__init__.py"]
+
+
+def test_without_pip_nothing_could_be_installed() -> None:
+    """A mend that takes pip away brings one back before install.sh needs it."""
+    asked = Asked(LockedStack("demo", "here", "linux-x", "3.11", "2.17", {}, {}), "/lock", {})
+    steps = asked.again("pip").split(" && ")
+    assert steps[0].endswith("-m pip uninstall -y pip")
+    assert steps[1].endswith("-m ensurepip")
+    assert steps[2] == asked.install
+    assert "ensurepip" not in asked.again("numpy")
