@@ -108,6 +108,12 @@ reason = "seen"
     assert (list(map(str, warns.beside)), warns.text_zh, warns.extra) == (["torch>=2"], "", "")
 
 
+def test_no_facts_where_the_stack_wants_none(tmp_path: Path) -> None:
+    stack = STACK.replace("requires =", "facts = []\nrequires =")
+    (problem,) = compiled(tmp_path, stack, '[[excludes]]\nreason = "broken"\n')
+    assert problem.facts == ()
+
+
 # --- what a stack says of facts
 
 TWO_NEEDS = """

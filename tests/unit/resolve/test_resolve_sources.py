@@ -86,6 +86,17 @@ def test_a_requirement_on_another_version_is_told_with_the_facts_line() -> None:
     ]
 
 
+def test_a_source_for_another_python_or_that_a_fact_excludes() -> None:
+    line, source = taken("verl", "0.6", requires_python=">=3.12")
+    assert told(with_sources(problem(line), source), DataCatalog()) == [
+        f"the stack asks for {line} @ stack.toml:5",
+        f"verl 0.6 cannot be used: Requires-Python >=3.12 @ {source.address}",
+    ]
+    line, source = taken("verl", "0.6")
+    asked = with_sources(problem(line, facts=[excludes("verl", "==0.6")]), source)
+    assert len(refused(asked, DataCatalog()).statements) == 2
+
+
 # --- absent
 
 
