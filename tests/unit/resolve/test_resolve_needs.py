@@ -8,11 +8,10 @@ from resolver.errors import InputError
 from resolver.index.protocol import UnusableFile
 from resolver.lock.build import build
 from resolver.model.message import message
-from resolver.model.release import Archive, Reason
-from resolver.model.resolution import Lacks
+from resolver.model.release import Archive
 from resolver.resolve.needs import build_lines, requirements_file
 from tests.datacatalog import DataCatalog
-from tests.problems import builds, metadata, pins, problem, refused, replaces, solved, told
+from tests.problems import builds, pins, problem, replaces, solved, told
 
 # --- requirements files
 
@@ -59,24 +58,6 @@ def test_a_builds_fact_drops_and_adds() -> None:
 
 
 # --- where the requirements of a lock come from
-
-
-@pytest.mark.parametrize("own", [True, False], ids=["its own metadata", "a metadata fact"])
-def test_what_an_archive_requires(own: bool) -> None:
-    catalog = DataCatalog({"b": {"1": [], "2": []}})
-    catalog.add_archive("a", "1", ["b<2"] if own else None)
-    facts = [] if own else [metadata("a", "==1", "b<2")]
-    assert pins(problem("a", facts=facts), catalog) == {"a": "1", "b": "1"}
-
-
-def test_without_either_an_older_release_will_do_or_there_is_no_solution() -> None:
-    catalog = DataCatalog()
-    catalog.add_archive("a", "2", None)
-    lack = refused(problem("a"), catalog).statements[-1]
-    assert isinstance(lack, Lacks)
-    assert [row.reason for refusal in lack.refusals for row in refusal.files] == [Reason.DYNAMIC]
-    catalog.add_wheel("a", "1")
-    assert pins(problem("a"), catalog) == {"a": "1"}
 
 
 def vllm() -> DataCatalog:

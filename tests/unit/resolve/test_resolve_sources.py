@@ -14,6 +14,7 @@ from resolver.resolve.solver import solve
 from tests.datacatalog import DataCatalog
 from tests.problems import (
     absent,
+    excludes,
     pins,
     problem,
     refused,
