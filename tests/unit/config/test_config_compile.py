@@ -139,10 +139,15 @@ def test_a_fact_set_aside_is_gone_and_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("needs", "left"),
-    [('"numpy<2"', [["cann >= 8.5.0"]]), ('"numpy<2", "cann >= 8.5.0"', []), ('"cann >= 8.5.0"', [["numpy<2"]])],
+    [
+        ('needs = ["numpy<2"]', [["cann >= 8.5.0"]]),
+        ('needs = ["cann >= 8.5.0"]', [["numpy<2"]]),
+        ('needs = ["numpy<2", "cann >= 8.5.0"]', []),
+        ("", []),
+    ],
 )
 def test_some_needs_of_a_fact_set_aside(needs: str, left: list[list[str]], tmp_path: Path) -> None:
-    stack = STACK + f'[[relax]]\nfact = "verl-needs"\nneeds = [{needs}]\nreason = "it works here"\n'
+    stack = STACK + f'[[relax]]\nfact = "verl-needs"\n{needs}\nreason = "it works here"\n'
     (problem,) = compiled(tmp_path, stack, TWO_NEEDS)
     kept = [[str(need) for need in fact.needs] for fact in problem.facts if isinstance(fact, Requires)]
     assert kept == left
@@ -224,6 +229,14 @@ def test_bindings(tmp_path: Path) -> None:
     assert indexes.binding("torchaudio", "linux-aarch64").indexes == ("cpu",)
     assert indexes.binding("anything", "linux-aarch64").indexes == ("pypi",)
     assert not indexes.own
+
+
+@pytest.mark.parametrize(("first", "other"), [("linux-x86_64", "linux-aarch64"), ("linux-aarch64", "linux-x86_64")])
+def test_of_two_bindings_of_a_project_the_first_rules_where_it_applies(first: str, other: str, tmp_path: Path) -> None:
+    rest = '[[binding]]\npackages = ["torch"]\nindexes = ["pypi"]\n'
+    (problem,) = compiled(tmp_path, indexes=INDEXES.replace('"linux-x86_64"', f'"{first}"') + rest)
+    assert problem.indexes.binding("torch", first).indexes == ("cpu",)
+    assert problem.indexes.binding("torch", other).indexes == ("pypi",)
 
 
 # --- digest
