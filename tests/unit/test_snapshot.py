@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from resolver.model.target import Target
 TODAY = dt.date(2026, 11, 20)
 SECOND = "2025-01-02T03:04:05Z"
 ARM = Target(name="arm", python="3.11", platform="linux-aarch64", glibc=(2, 28))
+X86 = replace(ARM, name="x86", platform="linux-x86_64")
 
 
 def sha(text: str) -> str:
@@ -336,6 +337,36 @@ def test_files_of_another_format_are_left_out_beside_a_release() -> None:
     page = recorded_page(a_page("demo", {"1.0": [a_file("demo-1.0.tar.gz")]}, rejections=aside))
     assert page.rejections == (("demo-1.0-x.whl", "NAME", ""),)
     assert len(recorded_page(a_page("demo", {}, rejections=aside)).rejections) == 2
+
+
+def test_one_recording_has_the_answers_for_several_platforms() -> None:
+    both = a_page("both", {"1": [a_file("both-1.tar.gz")]})
+    arm = Plain(
+        {
+            "both": Lookup((both,)),
+            "torch": Lookup((a_page("torch", {"2": [a_file("torch-2-cp311-cp311-linux_aarch64.whl")]}),)),
+        },
+        {"torch-2-cp311-cp311-linux_aarch64.whl": Metadata("torch", "2")},
+    )
+    cpu = a_page("torch", {"2+cpu": [a_file("torch-2+cpu-cp311-cp311-linux_x86_64.whl")]}, "cpu")
+    x86 = Plain(
+        {"both": Lookup((both,)), "torch": Lookup((cpu,), ("far",))},
+        {"torch-2+cpu-cp311-cp311-linux_x86_64.whl": Metadata("torch", "2+cpu")},
+    )
+    recording = Recording([ARM, X86])
+    for target, inner in ((ARM, arm), (X86, x86)):
+        catalog = RecordingCatalog(inner, target.platform, recording)
+        for project in ("both", "torch"):
+            page = catalog.lookup(NormalizedName(project)).pages[0]
+        catalog.metadata(next(iter(page.releases.values()))[0])
+    snapshot = recording.snapshot("demo", TODAY)
+    assert len(snapshot.projects[NormalizedName("both")].pages) == 1
+    for target, index, unreachable in ((ARM, "pypi", ()), (X86, "cpu", ("far",))):
+        replayed = SnapshotCatalog(snapshot, target.platform)
+        lookup = replayed.lookup(NormalizedName("torch"))
+        assert ([page.index for page in lookup.pages], lookup.unreachable) == ([index], unreachable)
+        ((version, (file,)),) = lookup.pages[0].releases.items()
+        assert replayed.metadata(file) == Metadata("torch", version)
 
 
 # The file
