@@ -163,6 +163,3 @@ def test_a_cut_off_names_its_day_and_that_of_the_release(cutoff: tuple[int, ...]
     catalog.add_archive("a", "1", uploaded=archive)
     moment = dt.datetime(*cutoff, tzinfo=dt.timezone.utc)  # type: ignore[misc,arg-type]
     assert causes(catalog, "a", exclude_newer=moment)[0] == f"a 1 (uploaded 2026-03-02) {said} {PAGE}"
-
-
-# --- what clashes

@@ -1,4 +1,4 @@
-"""Pre-releases, yanked releases, indexes and previous locks: what is taken where several would do."""
+"""Pre-releases, indexes and previous locks: what is taken where several would do."""
 
 from __future__ import annotations
 
@@ -25,7 +25,12 @@ def test_no_prerelease_where_a_final_release_will_do(stable: bool, admitted: lis
     assert [str(one.version) for one in found] == admitted
 
 
-# --- yanked releases: where the stack or a fact pins them, never by metadata
+def test_final_releases_that_cannot_be_had_do_not_count() -> None:
+    catalog = DataCatalog({"a": {"2rc1": [], "0.9": []}})
+    catalog.add_wheel("a", "3", tags="cp312-none-any")
+    catalog.add_wheel("a", "2", requires_python=">=3.12")
+    catalog.add_wheel("a", "1", yanked="")
+    assert pins(problem("a", facts=[excludes("a", "==0.9")]), catalog) == {"a": "2rc1"}
 
 
 # --- the lock before
