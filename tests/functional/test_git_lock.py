@@ -157,3 +157,6 @@ def test_nothing_of_the_repository_runs_while_locking(workspace: Workspace, repo
     workspace.stack(f"verl @ git+{repository.url}@{commit}")
     workspace.locked()
     assert not trap.exists()
+
+
+# --- a conflict
