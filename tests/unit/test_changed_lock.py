@@ -23,6 +23,14 @@ def lock(tmp_path: Path) -> Lock:
     return replace(found, first=False, change=())
 
 
+def test_a_file_that_changed_under_its_name_is_told_with_its_hash(lock: Lock) -> None:
+    at, numpy = next((at, pin) for at, pin in enumerate(lock.pin) if pin.name == "numpy")
+    other = replace(numpy, file=(replace(numpy.file[0], sha256="0" * 64),))
+    pins = (*lock.pin[:at], other, *lock.pin[at + 1 :])
+    (change,) = diff.after(lock, replace(lock, pin=pins)).change
+    assert (change.old, change.new) == (f"1.26.4 ({numpy.file[0].sha256[:12]}…)", "1.26.4 (000000000000…)")
+
+
 def test_a_file_that_was_replaced_is_found_among_pins_and_build_tools(lock: Lock) -> None:
     """In the order of their names; one that both have is not told."""
     tool = lock.build_pin[0]

@@ -54,6 +54,7 @@ class Plain(Catalog):
     answers: Mapping[str, Metadata | Archive | str] = field(default_factory=dict)
     members: Mapping[tuple[str, str], str] = field(default_factory=dict)
     hashes: Mapping[str, str] = field(default_factory=dict)
+    expected: list[object] = field(default_factory=list)
 
     def lookup(self, project: NormalizedName) -> Lookup:
         return self.lookups[project]
@@ -77,6 +78,9 @@ class Plain(Catalog):
 
     def sha256(self, file: File) -> File:
         return file if file.sha256 else msgspec.structs.replace(file, sha256=self.hashes[file.filename], size=77)
+
+    def expect(self, wanted: Iterable[object], follow: object = None) -> None:
+        self.expected += [*wanted, follow]
 
 
 class Taped(RecordingCatalog):
@@ -186,6 +190,12 @@ def test_a_snapshot_answers_as_the_recorded_catalog_before_and_after_it_is_a_fil
     assert (again, again.stack, again.date) == (snapshot, "demo", TODAY)
     assert snapshot_file.to_bytes(again) == (tmp_path / "demo.snapshot").read_bytes()
     assert ask_everything(SnapshotCatalog(again, "linux-aarch64"), files) == ask_everything(recording, files)
+
+
+def test_a_look_ahead_is_not_followed_while_it_is_recorded() -> None:
+    inner = Plain()
+    Taped(inner).expect([(NormalizedName("demo"), None)], "follow")  # type: ignore[list-item, arg-type]
+    assert inner.expected == [("demo", None), None], "its answers would go unrecorded"
 
 
 def test_files_come_back_without_address_and_in_order() -> None:
