@@ -11,6 +11,7 @@ import tarfile
 import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 Extras = Mapping[str, Iterable[str]]
 
@@ -57,20 +58,18 @@ def build_wheel(
     name: str,
     version: str,
     *,
-    requires: Iterable[str] = (),
-    requires_python: str = "",
-    extras: Extras | None = None,
     tags: str = "py3-none-any",
-    build: str = "",
     stated_version: str = "",
     files: Mapping[str, str] | None = None,
+    **stated: Any,
 ) -> Built:
-    """A wheel with one module. `stated_version` is the version in METADATA if it differs from the file's name."""
+    """A wheel with one module; `stated` is in METADATA, as `core_metadata` takes it.
+
+    `stated_version` is the version there if it differs from that of the file's name.
+    """
     distribution = re.sub(r"[-_.]+", "_", name)
-    filename = "-".join(part for part in (distribution, version, build, tags) if part) + ".whl"
-    metadata = core_metadata(
-        name, stated_version or version, requires=requires, requires_python=requires_python, extras=extras
-    )
+    filename = f"{distribution}-{version}-{tags}.whl"
+    metadata = core_metadata(name, stated_version or version, **stated)
     info = f"{distribution}-{version}.dist-info"
     pure = str(tags.endswith("-any")).lower()
     each_tag = "".join(f"Tag: {tag}\n" for tag in _expanded(tags))
@@ -86,28 +85,19 @@ def build_archive(
     name: str,
     version: str,
     *,
-    requires: Iterable[str] = (),
-    requires_python: str = "",
-    extras: Extras | None = None,
     static: bool = True,
     build_requires: Iterable[str] | None = ("setuptools",),
     members: Mapping[str, str] | None = None,
     ending: str = ".tar.gz",
+    **stated: Any,
 ) -> Built:
-    """A source archive. Without `static` its PKG-INFO calls the requirements dynamic (PEP 643).
+    """A source archive; `stated` is in its PKG-INFO, which without `static` calls the requirements dynamic (PEP 643).
 
     With `build_requires` of None there is no pyproject.toml; `members` add or replace files below the top folder.
     """
     distribution = re.sub(r"[-_.]+", "_", name)
-    metadata = core_metadata(
-        name,
-        version,
-        requires=requires,
-        requires_python=requires_python,
-        extras=extras,
-        metadata_version="2.2",
-        dynamic=() if static else ("Requires-Dist", "Provides-Extra"),
-    )
+    dynamic = () if static else ("Requires-Dist", "Provides-Extra")
+    metadata = core_metadata(name, version, metadata_version="2.2", dynamic=dynamic, **stated)
     files = {"PKG-INFO": metadata.decode(), "setup.py": _SETUP}
     if build_requires is not None:
         listed = ", ".join(f'"{line}"' for line in build_requires)

@@ -138,18 +138,14 @@ class DataCatalog(Catalog):
         for index in self._bindings.get(project, (PYPI,)):
             releases = self._pages.get((project, index))
             if releases is not None:
-                frozen = {version: tuple(files) for version, files in releases.items()}
-                rejections = tuple(self._set_aside[project, index])
-                project_status = self._standing.get((project, index), ACTIVE)
-                pages.append(
-                    Page(
-                        project=project,
-                        index=index,
-                        releases=frozen,
-                        rejections=rejections,
-                        project_status=project_status,
-                    )
+                page = Page(
+                    project=project,
+                    index=index,
+                    releases={version: tuple(files) for version, files in releases.items()},
+                    rejections=tuple(self._set_aside[project, index]),
+                    project_status=self._standing.get((project, index), ACTIVE),
                 )
+                pages.append(page)
         return Lookup(tuple(pages), self.unreachable)
 
     def metadata(self, file: File) -> Metadata:

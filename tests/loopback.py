@@ -7,7 +7,7 @@ A fault changes the answers to the paths that its pattern matches:
 
     with LoopbackIndex() as index:
         index.add_wheel("demo", "1.0", requires=["numpy"])
-        index.fault("/simple/*/demo/", status(503, retry_after=1), times=2)
+        index.fault("/simple/*/demo/", status(503), times=2)
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from packaging.utils import canonicalize_name
 
 from resolver.index.snapshot import Snapshot
 from resolver.model.release import File, Metadata
-from tests.builders import Built, Extras, build_archive, build_wheel
+from tests.builders import Built, build_archive, build_wheel, core_metadata
 
 PYPI = "pypi"
 JSON = "application/vnd.pypi.simple.v1+json"
@@ -76,15 +76,9 @@ class Response:
 Fault = Callable[[Response], Response]
 
 
-def status(code: int, *, retry_after: int | str | None = None, headers: Mapping[str, str] | None = None) -> Fault:
+def status(code: int) -> Fault:
     """Answer with another status and without content."""
-    extra = {**(headers or {}), **({} if retry_after is None else {"Retry-After": str(retry_after)})}
-    return lambda _: Response(code, b"", {"Content-Type": "text/plain", **extra})
-
-
-def empty() -> Fault:
-    """Answer 200 without content."""
-    return lambda response: replace(response, body=b"")
+    return lambda _: Response(code, b"", {"Content-Type": "text/plain"})
 
 
 def truncated(share: float = 0.5) -> Fault:
@@ -92,11 +86,6 @@ def truncated(share: float = 0.5) -> Fault:
     return lambda response: replace(
         response, body=response.body[: int(len(response.body) * share)], declared=len(response.body)
     )
-
-
-def cut(share: float = 0.5) -> Fault:
-    """Send part of the body as if it were the whole, like a mirror with a truncated file."""
-    return altered(lambda body: body[: int(len(body) * share)])
 
 
 def reset(after: int = 0) -> Fault:
@@ -144,20 +133,11 @@ class LoopbackIndex:
     be anywhere without a network.
     """
 
-    def __init__(
-        self,
-        snapshot: Snapshot | None = None,
-        *,
-        pages: Literal["json", "html", "negotiate"] = "json",
-        ranges: bool = True,
-        etags: bool = True,
-        compress: bool = False,
-        tls: ssl.SSLContext | None = None,
-    ) -> None:
-        self.pages = pages
-        self.ranges = ranges
-        self.etags = etags
-        self.compress = compress
+    def __init__(self, snapshot: Snapshot | None = None, *, tls: ssl.SSLContext | None = None) -> None:
+        self.pages: Literal["json", "html", "negotiate"] = "json"
+        self.ranges = True
+        self.etags = True
+        self.compress = False
         self.tls = tls
         self.requests: list[Request] = []
         self._standings: dict[tuple[str, str], dict[str, str]] = {}
@@ -194,6 +174,11 @@ class LoopbackIndex:
         """The value for pip's --index-url."""
         return self.url_of(PYPI)
 
+    @property
+    def connections(self) -> int:
+        """How many there were."""
+        return self._server.connections
+
     def url_of(self, index: str) -> str:
         """The address of one of the snapshot's indexes."""
         return f"{self._server.origin}/simple/{index}/"
@@ -225,31 +210,16 @@ class LoopbackIndex:
         name: str,
         version: str,
         *,
-        requires: Iterable[str] = (),
         requires_python: str = "",
-        extras: Extras | None = None,
-        tags: str = "py3-none-any",
-        build: str = "",
-        stated_version: str = "",
-        files: Mapping[str, str] | None = None,
         yanked: str | None = None,
         uploaded: str = "",
         metadata_sidecar: bool = True,
         sha256: bool = True,
         index: str = PYPI,
+        **contents: Any,
     ) -> Built:
-        """Make a wheel and list it; `sha256` of False lists it without a hash."""
-        built = build_wheel(
-            name,
-            version,
-            requires=requires,
-            requires_python=requires_python,
-            extras=extras,
-            tags=tags,
-            build=build,
-            stated_version=stated_version,
-            files=files,
-        )
+        """Make a wheel of these `contents` (see `build_wheel`) and list it, without `sha256` without a hash."""
+        built = build_wheel(name, version, requires_python=requires_python, **contents)
         metadata = built.metadata if metadata_sidecar else None
         self._add_built(index, name, built, metadata, requires_python, yanked, uploaded, sha256)
         return built
@@ -259,30 +229,15 @@ class LoopbackIndex:
         name: str,
         version: str,
         *,
-        requires: Iterable[str] = (),
         requires_python: str = "",
-        extras: Extras | None = None,
-        static: bool = True,
-        build_requires: Iterable[str] | None = ("setuptools",),
-        members: Mapping[str, str] | None = None,
-        ending: str = ".tar.gz",
         yanked: str | None = None,
         uploaded: str = "",
         sha256: bool = True,
         index: str = PYPI,
+        **contents: Any,
     ) -> Built:
-        """Make a source archive and list it; see `build_archive`."""
-        built = build_archive(
-            name,
-            version,
-            requires=requires,
-            requires_python=requires_python,
-            extras=extras,
-            static=static,
-            build_requires=build_requires,
-            members=members,
-            ending=ending,
-        )
+        """Make a source archive of these `contents` (see `build_archive`) and list it."""
+        built = build_archive(name, version, requires_python=requires_python, **contents)
         self._add_built(index, name, built, None, requires_python, yanked, uploaded, sha256)
         return built
 
@@ -414,11 +369,13 @@ def _recorded(snapshot: Snapshot, index: str, file: File) -> _Row:
     metadata = snapshot.metadata.get(file.sha256 or file.filename) or snapshot.metadata.get(sha256)
     content = None
     if isinstance(metadata, Metadata) and file.is_wheel:
-        lines = [f"Metadata-Version: 2.1\nName: {metadata.name}\nVersion: {metadata.version}\n"]
-        lines += [f"Requires-Python: {metadata.requires_python}\n"] if metadata.requires_python else []
-        lines += [f"Provides-Extra: {extra}\n" for extra in metadata.provides_extra]
-        lines += [f"Requires-Dist: {line}\n" for line in metadata.requires_dist]
-        content = "".join([*lines, "\n"]).encode()
+        content = core_metadata(
+            metadata.name,
+            metadata.version,
+            requires=metadata.requires_dist,
+            requires_python=metadata.requires_python,
+            extras=dict.fromkeys(metadata.provides_extra, ()),
+        )
     listed = File(
         file.filename,
         f"/files/{index}/{quote(file.filename)}",
@@ -506,10 +463,12 @@ class _Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.index = index
         self.closing = threading.Event()
+        self.connections = 0
         self.origin = f"http://127.0.0.1:{self.server_address[1]}"
         self._open: set[socket.socket] = set()
 
     def process_request(self, request: Any, client_address: Any) -> None:
+        self.connections += 1
         self._open.add(request)
         super().process_request(request, client_address)
 

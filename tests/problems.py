@@ -100,26 +100,26 @@ def need(line: str) -> facts.Need:
 
 
 def requires(package: str, versions: str, *needs: str) -> facts.Requires:
-    return facts.Requires(**_common(package, versions, "requires"), needs=tuple(map(need, needs)))
+    return facts.Requires(**common(package, versions, "requires"), needs=tuple(map(need, needs)))
 
 
 def excludes(package: str, versions: str, reason: str = "it is broken") -> facts.Excludes:
-    return facts.Excludes(**_common(package, versions, "excludes") | {"reason": reason})
+    return facts.Excludes(**common(package, versions, "excludes") | {"reason": reason})
 
 
 def replaces(package: str, versions: str, drop: Iterable[str], *add: str) -> facts.Replaces:
     dropped = tuple(canonicalize_name(name) for name in drop)
-    return facts.Replaces(**_common(package, versions, "replaces"), drop=dropped, add=tuple(map(need, add)))
+    return facts.Replaces(**common(package, versions, "replaces"), drop=dropped, add=tuple(map(need, add)))
 
 
 def collides(package: str, versions: str, other: str, module: str) -> facts.Collides:
-    common = _common(package, versions, "collides")
-    return facts.Collides(**common, other=canonicalize_name(other), module=module)
+    stated = common(package, versions, "collides")
+    return facts.Collides(**stated, other=canonicalize_name(other), module=module)
 
 
 def metadata(package: str, versions: str, *lines: str, build_requires: Iterable[str] | None = None) -> facts.Metadata:
     return facts.Metadata(
-        **_common(package, versions, "metadata"),
+        **common(package, versions, "metadata"),
         requires=tuple(map(text.requirement, lines)),
         build_requires=None if build_requires is None else tuple(map(text.requirement, build_requires)),
         requires_python=None,
@@ -136,7 +136,7 @@ def builds(
     add: Iterable[str] = (),
 ) -> facts.Builds:
     return facts.Builds(
-        **_common(package, versions, "builds"),
+        **common(package, versions, "builds"),
         requires_from=requires_from,
         label="",
         env=(),
@@ -147,15 +147,20 @@ def builds(
 
 
 def names(package: str, versions: str, index: str) -> facts.Names:
-    return facts.Names(**_common(package, versions, "names"), index=index)
+    return facts.Names(**common(package, versions, "names"), index=index)
+
+
+def after(package: str, *others: str) -> facts.After:
+    return facts.After(**common(package, "", "after"), others=tuple(map(canonicalize_name, others)))
 
 
 def put_last(package: str, version: str, level: int, *unless: str) -> facts.Warns:
-    common = _common(package, f"=={version}", "warns")
-    return facts.Warns(**common, text="another target's", extra="", unless=tuple(map(need, unless)), last=level)
+    stated = common(package, f"=={version}", "warns")
+    return facts.Warns(**stated, text="another target's", extra="", unless=tuple(map(need, unless)), last=level)
 
 
-def _common(package: str, versions: str, kind: str) -> dict[str, Any]:
+def common(package: str, versions: str, kind: str) -> dict[str, Any]:
+    """What a fact of any kind has: a table of the vendor says it, at line 7 of the project's file."""
     return {
         "id": f"{package}-{kind}",
         "package": canonicalize_name(package),
@@ -174,16 +179,16 @@ COMMIT = "c0ffee" * 6 + "cafe"
 
 
 def absent(package: str, versions: str, other: str) -> facts.Absent:
-    return facts.Absent(**_common(package, versions, "absent"), other=canonicalize_name(other))
+    return facts.Absent(**common(package, versions, "absent"), other=canonicalize_name(other))
 
 
-def taken(project: str, version: str, *lines: str, known: bool = True, **recipe: Any) -> tuple[str, Source]:
+def taken(project: str, version: str, *lines: str, **recipe: Any) -> tuple[str, Source]:
     """A stack's line that takes a project from a commit, and the source that it means."""
     name = canonicalize_name(project)
     url = f"https://git.test/{name}"
     made = Recipe(version=Version(version), requires=lines, **{"build_requires": (), **recipe})
     fact = facts.Sources(
-        **_common(project, "", "sources"),
+        **common(project, "", "sources"),
         git=url,
         commit=COMMIT,
         ref="",
@@ -191,7 +196,7 @@ def taken(project: str, version: str, *lines: str, known: bool = True, **recipe:
         recipe=made,
         requires_from=(),
     )
-    source = Source(name=name, url=url, commit=COMMIT, recipe=made, fact=fact if known else None)
+    source = Source(name=name, url=url, commit=COMMIT, recipe=made, fact=fact)
     return f"{project} @ git+{url}@{COMMIT}", source
 
 

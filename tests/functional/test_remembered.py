@@ -26,10 +26,11 @@ def solved(workspace: Workspace, index: LoopbackIndex) -> Workspace:
 
 
 def loaded(workspace: Workspace, *arguments: str) -> set[str]:
-    """Which of the modules that make a lock a run loaded, which must succeed."""
+    """Which of the modules that make a lock, or ask an index, a run loaded, which must succeed."""
     run = workspace.run_alone(*arguments, PYTHONPROFILEIMPORTTIME="1")
     assert run.status == 0, run
     return {line.rpartition("|")[2].strip() for line in run.stderr.splitlines()} & {
+        "httpx",
         "networkx",
         "resolver.explain.explain",
         "resolver.report.rendering",
@@ -43,7 +44,8 @@ def solves(workspace: Workspace, *arguments: str) -> bool:
 
 
 def test_a_lock_that_is_known_loads_nothing_that_makes_one(solved: Workspace) -> None:
-    assert not loaded(solved, "lock", "demo")
+    assert loaded(solved, "lock", "demo") == {"httpx"}
+    assert not loaded(solved, "lock", "demo", "--offline")
     assert loaded(solved, "check", "demo") == {"resolver.report.rendering"}
 
 

@@ -101,12 +101,6 @@ def test_lists() -> None:
     assert translate(numbers([1, 3, 4]), "zh") == "1、3、4"
 
 
-def test_no_space_after_a_full_width_mark() -> None:
-    assert translate("conflict.needs", "zh", 5, releases="a 1 至 5（共 5 个版本）", needs="b<2") == (
-        "a 1 至 5（共 5 个版本）要求 b<2"
-    )
-
-
 def test_a_message_among_the_values_is_told_in_the_same_language() -> None:
     one = message("lock.fact-warns", package="a", text=text("It fails.", "会失败。"), where="f.toml:1")
     assert translate(one, "en") == "a: It fails. (f.toml:1)"

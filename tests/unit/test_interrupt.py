@@ -34,6 +34,7 @@ commands._commands = fail
 commands.main()
 """
 
+
 ODD = """
 from resolver.cli.commands import listen
 listen()

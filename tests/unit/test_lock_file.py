@@ -139,11 +139,6 @@ def test_a_stage_has_one_pin_from_git(tmp_path: Path) -> None:
     assert refused.value.why == "stage 3 has more than the one pin that comes from git"
 
 
-def test_the_same_lock_as_it_was_is_read(tmp_path: Path) -> None:
-    shutil.copy(COMMITTED, tmp_path / file.NAME)
-    assert file.read(tmp_path) is not None
-
-
 def test_a_lock_of_format_1_is_read_and_written_in_the_format_of_today(tmp_path: Path) -> None:
     """It had sentences where there are messages and requirements now: those stay as they are, in English."""
     shutil.copy(FORMAT_1, tmp_path / file.NAME)

@@ -50,18 +50,6 @@ def test_what_somebody_else_put_there_stays(tmp_path: Path) -> None:
     assert (here / "link").is_symlink()
 
 
-@pytest.mark.parametrize("moved", [True, False], ids=["its folder is moved aside", "its folder is in place"])
-def test_what_a_killed_run_left_is_moved_back_or_goes(moved: bool, tmp_path: Path) -> None:
-    """By two renames, that is where the system cannot exchange folders."""
-    here, old, fresh = tmp_path / "here", tmp_path / ".here.old", tmp_path / ".here.new"
-    for left in (old, fresh, *([] if moved else [here])):
-        left.mkdir()
-        (left / "lock.toml").write_text(left.name)
-    folder.tidy(here)
-    assert (here / "lock.toml").read_text() == (".here.old" if moved else "here")
-    assert sorted(tmp_path.iterdir()) == [here]
-
-
 @pytest.mark.parametrize("target", ["../other", "nowhere"])
 def test_a_link_in_place_of_the_folder_gives_way_to_it(target: str, tmp_path: Path) -> None:
     here, other = tmp_path / "locks" / "here", tmp_path / "other"
@@ -91,15 +79,6 @@ def test_nothing_is_written_through_a_link_with_a_temporary_name(tmp_path: Path)
     assert (_files(here), list(here.parent.iterdir())) == (set(LOCKS["small"]), [here])
     assert _files(other) == {"conflict.md"}
     assert (other / "conflict.md").read_text() == "of somebody else"
-
-
-def test_a_report_goes_when_there_is_a_lock(tmp_path: Path) -> None:
-    here = tmp_path / "here"
-    folder.add(here, {"conflict.md": "no", "conflict.json": "{}"})
-    assert folder.has_report(here)
-    folder.replace({here: LOCKS["small"]})
-    assert not folder.has_report(here)
-    assert _files(here) == set(LOCKS["small"])
 
 
 def test_scripts_alone_can_be_run(tmp_path: Path) -> None:

@@ -5,28 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
-from packaging.utils import canonicalize_name
 
 from resolver.errors import InputError
 from resolver.lock.order import stages
-from resolver.model.fact import After, Strength
 from resolver.model.lock import LockedGit, LockedPin, Mode
 from resolver.model.message import message, text
-from tests.problems import CHECKED, taken
-
-
-def after(package: str, *others: str) -> After:
-    return After(
-        id=f"{package}-after",
-        package=canonicalize_name(package),
-        versions=(),
-        reason="it looks at them",
-        strength=Strength.OBSERVED,
-        source="a log",
-        checked=CHECKED,
-        where=f"facts/{package}.toml:7",
-        others=tuple(map(canonicalize_name, others)),
-    )
+from tests.problems import after, taken
 
 
 def pins(names: Iterable[str], mode: Mode = "wheels", git: LockedGit | None = None) -> list[LockedPin]:
@@ -35,7 +19,7 @@ def pins(names: Iterable[str], mode: Mode = "wheels", git: LockedGit | None = No
 
 def test_what_comes_after_something_is_a_later_stage_that_says_why() -> None:
     """What no fact orders comes last."""
-    reason = text("it looks at them")
+    reason = text("somebody read it")
     why = message("order.after", package="a", others=["b"], reason=reason, where="facts/a.toml:7")
     told = [(stage.pins, stage.because) for stage in stages(pins("abc"), [after("a", "b", "absent")])]
     assert told == [(("b",), ()), (("a",), (why,)), (("c",), ())]

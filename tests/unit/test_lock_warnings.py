@@ -10,10 +10,10 @@ from resolver.i18n import translate
 from resolver.lock.warnings import warnings
 from resolver.model.fact import Fact
 from resolver.model.message import message
-from resolver.model.problem import PYPI, Binding, Problem, Recorded
+from resolver.model.problem import PYPI, Problem
 from resolver.model.release import ProjectStatus
 from tests.datacatalog import DataCatalog
-from tests.problems import CHECKED, excludes, problem, solved
+from tests.problems import excludes, problem, solved
 
 
 def told(problem: Problem, catalog: DataCatalog, about: Iterable[Fact] = ()) -> list[str]:
@@ -47,37 +47,3 @@ def test_a_project_is_unsafe_where_its_own_index_says_so() -> None:
     assert told(asked, catalog) == [
         message("lock.quarantined-because", package="a 2", index="pypi", reason="it steals")
     ]
-
-
-def test_only_the_wheel_that_a_row_is_about_is_taken_on_trust() -> None:
-    catalog = DataCatalog({"a": {"2": []}})
-    catalog.unreachable = (PYPI,)
-    row = Recorded(
-        index=PYPI,
-        filename="a-2-py3-none-any.whl",
-        sha256="0" * 64,
-        requires=(),
-        requires_python="",
-        source="a public file",
-        checked=CHECKED,
-        where="stack.toml:11",
-    )
-    asked = problem("a")
-    for filename, count in ((row.filename, 1), ("a-1-py3-none-any.whl", 0)):
-        stack = replace(asked.stack, recorded=(replace(row, filename=filename),))
-        assert len(told(replace(asked, stack=stack), catalog)) == count
-
-
-def test_only_what_the_usual_list_binds_can_come_from_elsewhere() -> None:
-    """Anything else may come from where the stack says: that is what its own list is for."""
-    catalog = DataCatalog()
-    for name in ("torch", "ours"):
-        catalog.add_wheel(name, "1", index="own")
-        catalog.bind(name, "own")
-    usual = (Binding(packages=("torch",), indexes=("cpu", PYPI)),)
-    asked = problem("torch", "ours", indexes=replace(catalog.indexes(), replaced=usual))
-    (warning,) = told(asked, catalog)
-    assert translate(warning, "en") == (
-        "the stack's own index list replaces matrices/indexes.toml, which would have looked up torch on cpu and pypi "
-        "(it is from own now)"
-    )

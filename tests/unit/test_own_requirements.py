@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 import sysconfig
 from pathlib import Path
 
@@ -38,35 +35,6 @@ def test_the_requirements_pin_what_the_project_needs(name: str, asked: list[str]
         for pin in pins[canonicalize_name(need.name)]:
             (exact,) = pin.specifier
             assert need.specifier.contains(exact.version, prereleases=True), need
-
-
-def test_a_pip_that_fails_is_told_with_what_to_look_at(tmp_path: Path) -> None:
-    """Behind a dead proxy pip's last words are of a project that has no version, which is not so."""
-    make = shutil.which("make")
-    if make is None:
-        pytest.skip("there is no make")
-    python = tmp_path / "bin" / "python"
-    python.parent.mkdir()
-    python.write_text("#!/bin/sh\necho 'ERROR: No matching distribution found for x' >&2\nexit 1\n")
-    python.chmod(0o755)
-    (tmp_path / ".made").touch()
-    target = str(tmp_path / ".run")
-    done = subprocess.run(
-        [make, "--no-print-directory", "-C", REPOSITORY, f"VENV={tmp_path}", target],
-        env={name: text for name, text in os.environ.items() if not name.startswith("MAKE")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.splitlines()[:-1] == [
-        "ERROR: No matching distribution found for x",
-        f"error: pip could not install what this project needs into {tmp_path}",
-        "  at requirements/run.txt",
-        "  Why is above; where pip found no version at all (`from versions: none`), it did not reach its index.",
-        "hint: look at `pip config list`, HTTPS_PROXY and NO_PROXY, then run make again",
-    ]
-    assert not Path(target).exists()
 
 
 def test_the_environment_starts_in_every_locale() -> None:

@@ -8,7 +8,6 @@ from resolver.cli import console
 from resolver.cli.console import Progress
 from resolver.index.net.downloads import Copied
 from resolver.index.protocol import Traffic
-from resolver.model.message import message
 from resolver.report.sanitize import width
 
 
@@ -34,13 +33,6 @@ def test_a_transfer_is_told_with_its_rate(capsys: pytest.CaptureFixture[str], mo
     assert drawn(capsys) == "2/3 bundling into out: 1 of 2 files; 30 MB, 10.0 MB/s"
 
 
-def test_nothing_is_drawn_where_nobody_looks(capsys: pytest.CaptureFixture[str]) -> None:
-    line = Progress(enabled=False)
-    line.label("cli.bundling", folder="out")
-    line.copying(Copied(1, 2, 3, 4))
-    assert drawn(capsys) == ""
-
-
 def test_in_chinese_no_line_is_wider_than_the_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -54,9 +46,3 @@ def test_in_chinese_no_line_is_wider_than_the_terminal(
     told = drawn(capsys)
     assert told.startswith("正在锁定 demo，目标 there：216 个")
     assert width(told) <= 39
-
-
-def test_a_warning_is_in_the_language_of_the_run(capsys: pytest.CaptureFixture[str]) -> None:
-    line = Progress("zh", enabled=False)
-    line.warn(message("index.repository-unread", url="https://a.example/b.git", why="it is gone"))
-    assert capsys.readouterr().err == "警告：无法读取 https://a.example/b.git：it is gone\n"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -39,17 +38,6 @@ def test_each_link_to_a_file_leads_to_one_and_to_a_heading_of_it(page: str) -> N
 @pytest.mark.parametrize("page", versions_table.HEADS)
 def test_the_versions_that_a_page_names_are_those_of_the_locks(page: str) -> None:
     assert versions_table.shown(page) == versions_table.table(page)
-
-
-def test_the_table_is_replaced_and_nothing_around_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "locks").symlink_to(versions_table.REPOSITORY / "locks")
-    (tmp_path / "docs").mkdir()
-    texts = {name: (versions_table.REPOSITORY / name).read_text(encoding="utf-8") for name in versions_table.HEADS}
-    for name, text in texts.items():
-        (tmp_path / name).write_text(text.replace("| 2.8.0.post2 |", "| 2.8.0 |"), encoding="utf-8")
-    monkeypatch.setattr(versions_table, "REPOSITORY", tmp_path)
-    versions_table.main()
-    assert {name: (tmp_path / name).read_text(encoding="utf-8") for name in texts} == texts
 
 
 def test_the_help_of_the_program_ends_with_examples_that_name_shipped_stacks() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-import lzma
 import os
 import subprocess
 import sys
@@ -63,7 +62,6 @@ class Plain(Catalog):
     members: Mapping[tuple[str, str], str] = field(default_factory=dict)
     hashes: Mapping[str, str] = field(default_factory=dict)
     expected: list[object] = field(default_factory=list)
-    closed: bool = False
 
     def lookup(self, project: NormalizedName) -> Lookup:
         return self.lookups[project]
@@ -90,9 +88,6 @@ class Plain(Catalog):
 
     def expect(self, wanted: Iterable[object], follow: object = None) -> None:
         self.expected += [*wanted, follow]
-
-    def close(self) -> None:
-        self.closed = True
 
 
 class Taped(RecordingCatalog):
@@ -192,18 +187,9 @@ def kept(*filenames: str) -> list[str]:
 # Recording
 
 
-def test_recording_answers_as_the_catalog_below() -> None:
-    recording, files = demo()
-    assert ask_everything(recording, files) == ask_everything(recording.inner, files)
-    recording.expect([(NormalizedName("demo"), None)], "follow")  # type: ignore[list-item, arg-type]
-    assert isinstance(recording.inner, Plain)
-    assert recording.inner.expected == [("demo", None), None]  # a look-ahead would go unrecorded
-    recording.close()
-    assert recording.inner.closed
-
-
 def test_a_snapshot_answers_as_the_recorded_catalog_before_and_after_it_is_a_file(tmp_path: Path) -> None:
     recording, files = demo()
+    assert ask_everything(recording, files) == ask_everything(recording.inner, files)
     snapshot = taken(recording)
     snapshot_file.write(snapshot, tmp_path / "demo.snapshot")
     assert [path.name for path in tmp_path.iterdir()] == ["demo.snapshot"]
@@ -211,6 +197,12 @@ def test_a_snapshot_answers_as_the_recorded_catalog_before_and_after_it_is_a_fil
     assert (again, again.stack, again.date) == (snapshot, "demo", TODAY)
     assert snapshot_file.to_bytes(again) == (tmp_path / "demo.snapshot").read_bytes()
     assert ask_everything(SnapshotCatalog(again, "linux-aarch64"), files) == ask_everything(recording, files)
+
+
+def test_a_look_ahead_is_not_followed_while_it_is_recorded() -> None:
+    inner = Plain()
+    Taped(inner).expect([(NormalizedName("demo"), None)], "follow")  # type: ignore[list-item, arg-type]
+    assert inner.expected == [("demo", None), None], "its answers would go unrecorded"
 
 
 def test_files_come_back_without_address_and_in_order() -> None:
@@ -236,29 +228,16 @@ def test_what_was_not_recorded_is_a_failure_and_not_an_answer() -> None:
     catalog = SnapshotCatalog(taken(recording), "linux-aarch64")
     elsewhere = SnapshotCatalog(taken(recording), "linux-x86_64")
     other = a_file("other-1-py3-none-any.whl")
-    messages = []
-    for ask in (
-        lambda: catalog.lookup(NormalizedName("other")),
-        lambda: elsewhere.lookup(NormalizedName("demo")),
-        lambda: catalog.metadata(other),
-        lambda: catalog.archive(other),
-        lambda: catalog.member(files["demo-1.0.tar.gz"], "setup.py"),
-        lambda: catalog.sha256(msgspec.structs.replace(other, sha256="")),
+    for what, ask in (
+        ("`other` for linux-aarch64", lambda: catalog.lookup(NormalizedName("other"))),
+        ("`demo` for linux-x86_64", lambda: elsewhere.lookup(NormalizedName("demo"))),
+        ("the metadata of `other-1-py3-none-any.whl`", lambda: catalog.metadata(other)),
+        ("the content of `other-1-py3-none-any.whl`", lambda: catalog.archive(other)),
+        ("`setup.py` of `demo-1.0.tar.gz`", lambda: catalog.member(files["demo-1.0.tar.gz"], "setup.py")),
+        ("the sha256 of `other-1-", lambda: catalog.sha256(msgspec.structs.replace(other, sha256=""))),
     ):
-        with pytest.raises(IndexFailure) as caught:
+        with pytest.raises(IndexFailure, match=f"The snapshot of 2026-11-20 does not contain {what}"):
             ask()
-        messages.append(caught.value.message)
-    assert messages == [
-        "The snapshot of 2026-11-20 does not contain `other` for linux-aarch64.",
-        "The snapshot of 2026-11-20 does not contain `demo` for linux-x86_64.",
-        "The snapshot of 2026-11-20 does not contain the metadata of `other-1-py3-none-any.whl`.",
-        "The snapshot of 2026-11-20 does not contain the content of `other-1-py3-none-any.whl`.",
-        "The snapshot of 2026-11-20 does not contain `setup.py` of `demo-1.0.tar.gz`.",
-        "The snapshot of 2026-11-20 does not contain the sha256 of `other-1-py3-none-any.whl`.",
-    ]
-    assert str(caught.value).endswith(
-        "hint: run online, or make it again on a machine with network access: make snapshot STACK=demo"
-    )
 
 
 @pytest.mark.parametrize(
@@ -377,9 +356,6 @@ def test_files_of_another_format_are_left_out_beside_a_release() -> None:
     assert len(recorded_page(a_page("demo", {}, rejections=aside)).rejections) == 2
 
 
-# Several platforms
-
-
 def test_one_recording_has_the_answers_for_several_platforms() -> None:
     both = a_page("both", {"1": [a_file("both-1.tar.gz")]})
     arm = Plain(
@@ -460,22 +436,5 @@ def test_a_damaged_file_is_an_input_error(tmp_path: Path, change: Callable[[byte
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=r"No such file or directory\nhint: .* make snapshot STACK=none"):
         snapshot_file.read(tmp_path / "none.snapshot")
-    assert str(caught.value) == (
-        f"The snapshot cannot be read.\n  at {tmp_path}/none.snapshot\n  No such file or directory\n"
-        "hint: make it on a machine with network access: make snapshot STACK=none"
-    )
-
-
-@pytest.mark.parametrize("hashed", [{"demo.whl": ("no hash", 1)}, {"demo.whl": ("A" * 64, 1)}])
-def test_what_is_whole_but_wrong_inside_is_an_input_error(tmp_path: Path, hashed: dict[str, tuple[str, int]]) -> None:
-    recording, _ = demo()
-    snapshot = taken(recording)
-    path = tmp_path / "demo.snapshot"
-    snapshot_file.write(msgspec.structs.replace(snapshot, hashed=hashed), path)
-    with pytest.raises(InputError, match=r"The snapshot cannot be used\."):
-        snapshot_file.read(path)
-    path.write_bytes(b"ascend-lock snapshot 2\n" + lzma.compress(msgspec.msgpack.encode(["demo", 1])))
-    with pytest.raises(InputError, match=r"Its content has a different structure\."):
-        snapshot_file.read(path)

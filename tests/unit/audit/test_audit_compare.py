@@ -77,11 +77,6 @@ def test_what_is_no_longer_yanked(index: LoopbackIndex) -> None:
     assert translate(change_sentence(found.changes[0]), "en") == "no longer yanked: demo 1.0 on `pypi`"
 
 
-def test_what_was_yanked_when_it_was_locked(index: LoopbackIndex) -> None:
-    built = index.add_wheel("demo", "1.0", yanked="broken")
-    assert compared(lock(pin(built, yanked="broken")), index).changes == ()
-
-
 def test_a_further_file_that_was_yanked(index: LoopbackIndex) -> None:
     """A build tool is looked at as a pin is; what both have is told once."""
     first = index.add_wheel("demo", "1.0")

@@ -7,7 +7,7 @@ import pytest
 from resolver.lock.build import applied
 from resolver.model.fact import Warns
 from tests.datacatalog import DataCatalog
-from tests.problems import pins, problem, refused, solved, taken, target, told, with_sources
+from tests.problems import pins, problem, solved, taken, target, told, with_sources
 from tests.unit.config.folders import SHIPPED as FACTS
 
 TOOLS = ("attrs", "decorator", "numpy", "psutil", "pybind11", "pyyaml", "scipy", "setuptools")
@@ -59,11 +59,6 @@ def test_of_the_posts_of_a_torch_npu_the_one_paired_with_the_cann_comes_first(ca
     assert "torch-npu-not-in-the-table" in warned("torch-npu==2.8.0.post5", catalog(torch_npu=releases), cann=cann)
 
 
-def test_torch_npu_brings_what_cann_compiles_operators_with() -> None:
-    found = pins(problem("torch-npu", target=target(cann="8.5.0"), facts=FACTS), catalog(torch_npu=["2.9.0"]))
-    assert {"attrs", "decorator", "psutil", "scipy"} <= found.keys()
-
-
 @pytest.mark.parametrize(
     ("cann", "too_old", "enough"),
     [("9.1.0", "25.0.rc1.1", "25.2.0"), ("9.0.0", "24.1.0", "25.0.rc1.1"), ("8.5.0", "24.1.0", "25.0.rc1.1")],
@@ -80,11 +75,6 @@ def test_the_driver_of_a_cann_is_told_where_the_target_does_not_promise_it(
     assert not others & warned("torch-npu", pages, cann=cann)
 
 
-def test_triton_ascend_brings_what_it_imports() -> None:
-    found = pins(problem("triton-ascend", target=target(cann="8.5.0"), facts=FACTS), catalog(triton_ascend=["3.2.0"]))
-    assert {"pybind11", "setuptools"} <= found.keys()
-
-
 def test_a_wheel_of_vllm_ascend_is_not_for_310p_and_a_commit_may_be() -> None:
     here = target(cann="8.3.RC1", soc="310P")
     pages = catalog(vllm_ascend=["0.11.0rc1"], transformers=["4.57.1"])
@@ -97,30 +87,3 @@ def test_a_wheel_of_vllm_ascend_is_not_for_310p_and_a_commit_may_be() -> None:
     assert not {"vllm-ascend-older-wheels-not-for-310p", "vllm-ascend-older-wheels-are-a2"} & {
         fact.id for fact in applied(built)
     }
-
-
-@pytest.mark.parametrize(
-    ("cann", "taken"), [("9.1.0", "2.10.0"), ("9.0.0", "2.10.0"), ("8.2.RC1", "2.10.0"), ("8.1.RC1", "2.7.0")]
-)
-def test_mindspore_is_one_whose_wheel_knows_the_cann(cann: str, taken: str) -> None:
-    pages = catalog(mindspore=["2.10.0", "2.9.0", "2.8.0", "2.7.2", "2.7.1", "2.7.0"])
-    assert pins(problem("mindspore", target=target(cann=cann), facts=FACTS), pages)["mindspore"] == taken
-
-
-def test_mindspore_2_7_2_is_for_cann_8_5_alone() -> None:
-    pages = catalog(mindspore=["2.7.2"])
-    assert refused(problem("mindspore", target=target(cann="8.3.RC1"), facts=FACTS), pages)
-    assert pins(problem("mindspore", target=target(cann="8.5.0"), facts=FACTS), pages)["mindspore"] == "2.7.2"
-
-
-def test_flash_attn_is_refused_with_what_there_is_instead() -> None:
-    lines = told(problem("flash-attn", facts=FACTS), catalog(flash_attn=["2.8.3"]))
-    assert any("cannot be installed on an Ascend machine" in line for line in lines)
-
-
-def test_two_opencvs_are_told() -> None:
-    pages = catalog(opencv_python_headless=["4.11.0.86"])
-    pages.add_wheel("vl", "1", ["opencv-python-headless", "opencv-python"])
-    pages.add_wheel("opencv-python", "4.11.0.86")
-    assert "opencv-python-beside-headless" in warned("vl", pages)
-    assert "opencv-python-beside-headless" not in warned("opencv-python-headless", pages)

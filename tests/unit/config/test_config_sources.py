@@ -81,12 +81,9 @@ def test_submodules_are_sorted_so_that_one_follows_the_one_it_is_in(tmp_path: Pa
     ("path", "git", "commit", "why"),
     [
         ("../x", "", "", _OUTSIDE),
-        ("a/../../x", "", "", _OUTSIDE),
-        ("/etc/x", "", "", _OUTSIDE),
         ("-x", "", "", _OUTSIDE),
         (".git/modules/x", "", "", _OUTSIDE),
         ("a", "ext::sh -c id", "", "only https, ssh, file are supported, not `ext`"),
-        ("a", "../x.git", "", "only https, ssh, file are supported, not ``"),
         ("a", "-upload-pack=id", "", "only https, ssh, file are supported, not ``"),
         ("a", "ssh://-oProxyCommand=x/a", "", _CHARACTERS),
         ("a", "", "v1.0", "a commit is 40 hexadecimal digits, in lower case"),

@@ -12,17 +12,16 @@ from resolver.i18n import translate
 from resolver.model import fact as facts
 from resolver.model.dependency import NeedSource
 from resolver.model.explanation import Branch, Contradiction
-from resolver.model.resolution import Lacks, Needs
+from resolver.model.resolution import Needs
 from resolver.report.explanation.sentences import (
     branch_sentence,
     closing_sentence,
     explanation_sentence,
-    statement_details,
 )
 from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
-from tests.problems import collides, excludes, metadata, problem, requires
+from tests.problems import excludes, metadata, problem, requires
 
 
 def contradictions(catalog: DataCatalog, *asks: str, known: Iterable[facts.Fact] = ()) -> list[Contradiction]:
@@ -44,22 +43,6 @@ def cases(branches: Iterable[Branch], indent: str = "- ") -> Iterable[str]:
     for branch in branches:
         yield indent + translate(branch_sentence(branch), "en")
         yield from cases(branch.branches, "  " + indent)
-
-
-def test_a_line_counts_once_however_much_of_it_matters() -> None:
-    """Its project, its version and its extra are one statement, and say one thing of the project."""
-    catalog = DataCatalog({"vllm": {"12": [], "13": []}, "ascend": {"1": ["vllm==13"]}})
-    for version in ("27", "28"):
-        catalog.add_wheel("trl", version, ["vllm<13 ; extra == 'vllm'"])
-    catalog.add_wheel("trl", "30", ["vllm ; extra == 'vllm'"])
-    (one,) = contradictions(catalog, "trl[vllm]==28", "ascend")
-    assert told(one) == [
-        "the stack asks for trl[vllm]==28",
-        "the stack asks for ascend",
-        "trl[vllm] 28 needs vllm<13",
-        "ascend 1 needs vllm==13",
-        "=> 3 and 4 leave no choice for vllm",
-    ]
 
 
 def test_what_is_wrong_with_releases_that_a_line_does_not_admit_is_not_told() -> None:
@@ -116,65 +99,6 @@ def test_each_conflict_is_told_though_another_one_was_found_first() -> None:
     ]
 
 
-def test_cases_within_cases() -> None:
-    catalog = DataCatalog(
-        {
-            "a": {"1": ["b"], "2": ["z==9"]},
-            "b": {"1": ["x<2"], "2": ["y<2"]},
-            "x": {"1": [], "2": []},
-            "y": {"1": [], "2": []},
-            "z": {"1": []},
-        }
-    )
-    (one,) = contradictions(catalog, "a", "x==2", "y==2")
-    assert told(one) == [
-        "the stack asks for a",
-        "the stack asks for x==2",
-        "the stack asks for y==2",
-        "a 2 needs z==9",
-        "a 1 needs b",
-        "b 2 needs y<2",
-        "b 1 needs x<2",
-        "no release of z matches `==9`; the newest is 1",
-        "- a 2: 4 and 8 leave no choice for z",
-        "- a 1: no version of b works:",
-        "  - b 2: 3 and 6 leave no choice for y",
-        "  - b 1: 2 and 7 leave no choice for x",
-    ]
-
-
-def test_a_smaller_core_with_other_aspects_of_the_same_line() -> None:
-    """Of p 1.1 it is enough to say that the stack does not ask for it; that a fact excludes it is more."""
-    catalog = DataCatalog({"p": {"1.1": [], "2": ["q!=1.1"], "3": ["q<1.1"]}, "q": {"1.1": []}})
-    (one,) = contradictions(catalog, "p>=2", known=[excludes("p", "<=1.1")])
-    assert told(one) == [
-        "the stack asks for p>=2",
-        "p 3 needs q<1.1",
-        "p 2 needs q!=1.1",
-        "no release of q matches `<1.1`; the newest is 1.1",
-        "no release of q matches `!=1.1`; the newest is 1.1",
-        "- p 3: 2 and 4 leave no choice for q",
-        "- p 2: 3 and 5 leave no choice for q",
-    ]
-
-
-def test_a_release_that_cannot_be_used_is_not_needed_where_its_module_collides() -> None:
-    catalog = DataCatalog({"q": {"1": ["q>1"], "3": []}, "r": {"1": ["q"]}})
-    (one,) = contradictions(catalog, "q", "r", known=[collides("r", "", "q", "n")])
-    assert not [row for row in told(one) if "cannot be used" in row]
-    assert "r and q both install the module `n`, so only one of them can be installed" in told(one)
-
-
-@pytest.mark.parametrize("line", ["cann < 8.5.0", "python >= 3.12", "glibc >= 2.31"])
-def test_a_component_that_the_stack_itself_asks_for(line: str) -> None:
-    component = line.partition(" ")[0]
-    (one,) = contradictions(DataCatalog({"a": {"1": []}}), line, "a")
-    assert len(one.statements) == 2
-    assert told(one)[0] == f"the stack asks for {line}"
-    assert one.closing is not None
-    assert (one.closing.subject, one.closing.numbers) == (component, (1, 2))
-
-
 def test_what_a_fact_says_of_an_archive_is_cited_as_the_fact_and_not_as_its_metadata() -> None:
     catalog = DataCatalog({"lib": {"1": [], "2": []}})
     catalog.add_archive("old", "1", None)
@@ -188,23 +112,6 @@ def test_what_a_fact_says_of_an_archive_is_cited_as_the_fact_and_not_as_its_meta
         fact,
         fact.where,
     )
-
-
-def test_two_pins_of_the_same_release_do_not_clash() -> None:
-    """Neither is there, but they could be met together."""
-    found = contradictions(DataCatalog({"p": {"1": []}}), "p===2,!=2.post1", "p===2,!=1.1")
-    assert len(found) == 2
-    assert {told(one)[1] for one in found} == {
-        "no release of p matches `!=2.post1,===2`; the newest is 1",
-        "no release of p matches `!=1.1,===2`; the newest is 1",
-    }
-
-
-def test_an_extra_that_cannot_be_used_is_told_as_the_extra() -> None:
-    catalog = DataCatalog({"p": {"1": ["p===2 ; extra == 'x' or extra == 'y'"]}})
-    for one in contradictions(catalog, "p[x,y]"):
-        (row,) = [row for row in told(one) if "cannot be used" in row]
-        assert row.startswith(("p[x] 1 cannot be used", "p[y] 1 cannot be used"))
 
 
 def test_prereleases_that_no_final_release_makes_room_for_are_told_once() -> None:
@@ -233,21 +140,6 @@ def test_prereleases_that_no_final_release_makes_room_for_are_told_once() -> Non
     ]
 
 
-def test_yanked_releases_are_told_once() -> None:
-    catalog = DataCatalog({"app": {"1": ["lib>=1"]}, "lib": {"1": ["base<2"]}, "base": {"1": [], "2": []}})
-    for version in ("4", "4.1", "5"):
-        catalog.add_wheel("lib", version, yanked="broken")
-    (one,) = contradictions(catalog, "app", "base>=2", known=[requires("base", "==1", "lib==1")])
-    assert told(one) == [
-        "the stack asks for app",
-        "the stack asks for base>=2",
-        "app 1 needs lib>=1",
-        "lib 1 needs base<2",
-        "lib 5, 4.1 and 4 were yanked, and neither the stack nor a fact pins any of them",
-        "=> 2 and 4 leave no choice for base",
-    ]
-
-
 def test_cases_that_fail_in_the_same_way_are_told_together_and_one_case_is_none() -> None:
     """`plugin` has two statements, but one release: it is no case. `app 2` says what each of its neighbours says."""
     catalog = DataCatalog(
@@ -266,32 +158,6 @@ def test_cases_that_fail_in_the_same_way_are_told_together_and_one_case_is_none(
         "app 1 and 2 need lib<2",
         "- app 2 and 3: 3 and 4 leave no choice for base",
         "- app 1: 5 and 6 leave no choice for lib",
-    ]
-
-
-def test_archives_without_static_metadata_are_one_statement_opened_or_not() -> None:
-    """After three of a project the older ones are not opened."""
-    catalog = DataCatalog({"app": {"2": ["old"], "1": ["missing"]}})
-    for number in range(1, 7):
-        catalog.add_archive("old", str(number), requires=None)
-    (one,) = contradictions(catalog, "app")
-    rows = [
-        (explanation_sentence(statement, "en"), tuple(translate(one, "en") for one in statement_details(statement)))
-        for statement in one.statements
-        if isinstance(statement, Lacks) and statement.subject == "old"
-    ]
-    assert rows == [
-        (
-            "old 6, 5, 4, 3 and 2 more releases cannot be used",
-            (
-                "6, 5 and 4: each is a source archive without static metadata",
-                "old-3.tar.gz was not opened, because other archives of its project have no static metadata",
-                (
-                    "usable if a fact states what it needs: [[metadata]] in matrices/facts/old.toml "
-                    '(versions = "==6", requires = […] as in its setup.py; see matrices/README.md)'
-                ),
-            ),
-        )
     ]
 
 

@@ -124,15 +124,6 @@ def test_a_way_out_says_so_in_both_languages_and_keeps_what_was_written_for_the_
     assert StackText(text).way_out("A", "demo", "demo").text == head + wanted
 
 
-def test_the_second_of_two_targets() -> None:
-    text = '[stack]\nname = "s"\n' + '[[target]]\npython = "3.11"\n[target.system]\ncann = "8.5.0"  # here\n' * 2
-    head, _, tail = text.rpartition('cann = "8.5.0"')
-    assert StackText(text).with_component(1, "cann", "8.5.1").text == (
-        f'{head}cann = "8.5.1"{tail.replace("# here", "# instead of 8.5.0: here")}'
-    )
-    assert tomli.loads(StackText(text).with_component(1, "glibc", "2.31").text)["target"][1]["glibc"] == "2.31"
-
-
 def test_a_policy_on_one_line_or_none() -> None:
     head, _, _ = STACK.partition("[policy]")
     text = 'policy = { prereleases = "never", exclude-newer = 2026-01-31 }\n' + head

@@ -11,7 +11,6 @@ from resolver.config import schema
 from resolver.config.compile import compile_problems
 from resolver.config.load import read_text, with_stack
 from resolver.errors import IndexFailure
-from resolver.explain.costs import cost
 from resolver.explain.explain import explanation_of
 from resolver.explain.trial import Clock
 from resolver.i18n import translate
@@ -129,16 +128,6 @@ def test_each_target_has_the_same_ways_out() -> None:
     assert [fix.files for fix in one.fixes] == [fix.files for fix in two.fixes]
 
 
-def test_another_python_for_one_target_and_another_cann_for_the_other() -> None:
-    """Two lines of the stack: what one target lacks has nothing to do with what the other one lacks."""
-    catalog = DataCatalog({"plugin": {"2": []}})
-    catalog.add_wheel("base", "1", requires_python=">=3.11")
-    more = target("one", python="3.10") + target("two", cann="8.3.RC1") + needs("==2", "8.5.0")
-    found = explained(catalog, "plugin==2", "base", more=more)
-    assert told(found.fixes)[0] == ("3.10 -> 3.11", "8.3.RC1 -> 8.5.0 of two")
-    assert found.attempts[0].target == "two"  # another Python alone
-
-
 def test_one_line_that_changes_for_both_targets_is_told_once() -> None:
     catalog = DataCatalog()
     for version, python in (("3", ">=3.12"), ("2", ">=3.11"), ("1", "")):
@@ -146,13 +135,6 @@ def test_one_line_that_changes_for_both_targets_is_told_once() -> None:
     found = explained(catalog, "base==3", more=target("one", python="3.11") + target("old", python="3.10"))
     assert told(found.fixes)[0] == ("base==3 -> base==1",)
     assert found.fixes[0].changes[0].steps == -2
-
-
-def test_what_holds_for_all_targets_as_it_is_gets_nothing_more() -> None:
-    """Another release of the plugin is enough; a CANN for each machine is not looked for."""
-    found = explained(OLDER, "plugin==2", more=TOO_OLD + needs("==1", "8.2.RC1 | 8.3.RC1"))
-    assert told(found.fixes) == [("plugin==2 -> plugin==1",)]
-    assert [one.target for one in found.attempts] == ["two"]
 
 
 def test_a_target_that_an_index_fails_for_is_not_said_to_have_no_solution() -> None:
@@ -174,14 +156,3 @@ def test_two_targets_may_become_the_same_machine() -> None:
     assert told(found.fixes) == [("8.3.RC1 -> 8.5.0",)]
     ((_, text),) = found.fixes[0].files
     assert 'name = "linux-aarch64-py311-cann8.5.0-2"\n' in text
-
-
-def test_years_count_in_what_is_changed_for_another_target() -> None:
-    catalog = DataCatalog()
-    for version, day in (("1", "2019-01-01"), ("1.5", "2025-01-01"), ("2", "2025-06-01")):
-        catalog.add_wheel("plugin", version, uploaded=f"{day}T00:00:00Z")
-    more = target("one", cann="8.3.RC1") + target("two") + needs("==2", "8.2.RC1")
-    more += needs("==1.5", "8.3.RC1") + needs("==1", "8.3.RC1 | 8.5.0")
-    found = explained(catalog, "plugin==2", more=more)
-    (old,) = [fix for fix in found.fixes if told((fix,)) == [("plugin==2 -> plugin==1",)]]
-    assert cost(old) > 9000, "six years"

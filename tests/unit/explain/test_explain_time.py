@@ -106,11 +106,3 @@ def test_a_trial_that_takes_long_is_waited_for(catalog: Slow) -> None:
     found = explained(catalog, "a==1", "b==1")
     assert "b==2" in [fix.changes[0].after for fix in found.fixes]
     assert not found.limited, "everything was decided in the end"
-
-
-def test_a_trial_that_stays_undecided_is_told(catalog: Slow) -> None:
-    two_that_clash(catalog, "d")
-    of_no_use(catalog, "d", 40)
-    found = explained(catalog, "a==1", "b==1")
-    assert "b==2" not in [fix.changes[0].after for fix in found.fixes]
-    assert found.limited

@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
+import pytest
+
 from resolver.index.net.client import Client, Patience
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.protocol import Meter
@@ -30,6 +32,13 @@ def with_client(work: Callable[[Client], Awaitable[T]], pip: PipConfig | None = 
             await client.close()
 
     return asyncio.run(run())
+
+
+def failure(kind: type[Exception], call: Callable[[], object]) -> str:
+    """What is told of a call that fails in this way."""
+    with pytest.raises(kind) as caught:
+        call()
+    return str(caught.value)
 
 
 @contextmanager

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
-import shutil
 import sqlite3
 import stat
 import subprocess
@@ -13,12 +11,11 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from resolver.index.store import cache as module
 from resolver.index.store.cache import DAMAGED, FILE, Cache, default_folder
-from resolver.model.message import Message, message
+from resolver.model.message import Message
 from tests.cached import require_sound_cache
 
 
@@ -44,15 +41,6 @@ def test_what_was_put_is_got(cache: Cache, warnings: list[Message], tmp_path: Pa
     assert warnings == []
 
 
-def test_a_value_of_another_form_is_absent(cache: Cache) -> None:
-    cache.save("page", "a", ["x"])
-    assert cache.load("page", "a", msgspec.msgpack.Decoder(list[str])) == ["x"]
-    assert cache.load("page", "a", msgspec.msgpack.Decoder(list[int])) is None
-    for content in (b"", b"\xc1", b"\xa1\xff"):
-        cache.put("page", "a", content)
-        assert cache.load("page", "a", msgspec.msgpack.Decoder(str)) is None
-
-
 def test_a_damaged_content_is_absent(cache: Cache, tmp_path: Path, warnings: list[Message]) -> None:
     cache.put("page", "a", b"content")
     for wrong in (b"contenu", b"conten", b"", "contenu", 7, None):
@@ -74,36 +62,6 @@ def test_a_content_in_the_place_of_another_is_absent(cache: Cache, tmp_path: Pat
             connection.execute("UPDATE entries SET digest = ? WHERE id = ?", (digest, id_))
             connection.execute("UPDATE contents SET content = ? WHERE id = ?", (content, id_))
     assert (cache.get("page", "a"), cache.get("page", "b")) == (None, None)
-
-
-def test_whatever_byte_of_the_file_is_another(tmp_path: Path) -> None:
-    """It is never taken for something else, and the next run has a whole one again."""
-    chance = random.Random(7)
-    cache = Cache(tmp_path / "whole", pytest.fail)
-    cache.put("page", "a", b"content")
-    cache.close()
-    whole = (tmp_path / "whole" / FILE).read_bytes()
-    folder = tmp_path / "cache"
-    told = 0
-    for at in (at for at, byte in enumerate(whole) if chance.random() < (0.1 if byte else 0.003)):
-        flipped = bytes([*whole[:at], whole[at] ^ (1 << chance.randrange(8)), *whole[at + 1 :]])
-        for broken in (whole[:at], flipped):
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-            (folder / FILE).write_bytes(broken)
-            warnings: list[Message] = []
-            for _ in range(2):
-                again = Cache(folder, warnings.append)
-                assert again.get("page", "a") in (None, b"content")
-                again.put("page", "a", b"content")
-                again.close()
-            told += bool(warnings)
-            if not any(warning.code == "cache.readonly" for warning in warnings):  # a bit of the header says so
-                again = Cache(folder, pytest.fail)
-                again.put("page", "a", b"new")
-                assert again.get("page", "a") == b"new"
-                again.close()
-    assert told > 15
 
 
 @pytest.mark.parametrize(
@@ -136,19 +94,6 @@ def test_nobody_learns_a_key_from_it(cache: Cache, tmp_path: Path) -> None:
     assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(path.parent.stat().st_mode)) == (0o600, 0o700)
 
 
-def test_a_folder_that_is_a_file(tmp_path: Path, warnings: list[Message]) -> None:
-    (tmp_path / "cache").write_text("")
-    cache = Cache(tmp_path / "cache", warnings.append)
-    cache.put("page", "a", b"1")
-    cache.put("page", "b", b"1")
-    cache.clear()
-    cache.close()
-    assert cache.get("page", "a") is None
-    (warning,) = warnings
-    told = {"folder": tmp_path / "cache", "why": "Not a directory", "variable": "ASCEND_LOCK_CACHE"}
-    assert warning == message("cache.readonly", **told)
-
-
 def test_what_cannot_be_written_is_read(
     cache: Cache, tmp_path: Path, warnings: list[Message], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,23 +109,6 @@ def test_what_cannot_be_written_is_read(
     assert again.get("page", "a") == b"1"
     (warning,) = warnings
     assert (warning.code, warning.values["why"]) == ("cache.readonly", "attempt to write a readonly database")
-
-
-def test_a_full_disk(tmp_path: Path) -> None:
-    """What cannot be written whole leaves nothing behind; what was there before stays."""
-    script = (
-        "import resource, sys; from pathlib import Path; from resolver.index.store.cache import Cache\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
-        "c = Cache(Path(sys.argv[1]), print)\n"
-        "for n in range(99): c.put('page', str(n), bytes([n]) * 5000)\n"
-        "got = [c.get('page', str(n)) for n in range(99)]\n"
-        "there = got.index(None)\n"
-        "assert there and got == [bytes([n]) * 5000 for n in range(there)] + [None] * (99 - there)\n"
-    )
-    run = subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, text=True, stdout=subprocess.PIPE)
-    assert run.stdout.startswith("Message(code='cache.readonly'")
-    assert run.stdout.count("\n") == 1
-    require_sound_cache(tmp_path)
 
 
 def test_what_was_not_used_for_longest_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,31 +130,6 @@ def test_what_was_not_used_for_longest_goes(tmp_path: Path, monkeypatch: pytest.
     cache.clear()
     cache.close()
     assert (tmp_path / FILE).stat().st_size < 20_000
-
-
-def test_a_process_killed_while_it_writes_costs_what_it_wrote_last_at_most(
-    tmp_path: Path, warnings: list[Message]
-) -> None:
-    script = (
-        "import sys; from pathlib import Path; from resolver.index.store.cache import Cache\n"
-        "c = Cache(Path(sys.argv[1]), sys.exit)\n"
-        "for n in range(10**9):\n"
-        "    c.put('page', str(n), str(n).encode() * 3000)\n"
-        "    print(n, flush=True)\n"
-    )
-    for _ in range(3):
-        with subprocess.Popen(
-            [sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True
-        ) as process:
-            assert process.stdout is not None
-            told = [process.stdout.readline() for _ in range(40)]
-            process.kill()
-            told += process.stdout.read().splitlines(keepends=True)
-        cache = Cache(tmp_path, warnings.append)
-        for row in told:
-            if row.endswith("\n"):
-                assert cache.get("page", row.strip()) == row.strip().encode() * 3000
-    require_sound_cache(tmp_path)
 
 
 def test_several_processes_at_once(tmp_path: Path) -> None:

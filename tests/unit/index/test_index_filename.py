@@ -16,11 +16,6 @@ from resolver.index.parse.distribution import (
 @pytest.mark.parametrize(
     ("filename", "parts"),
     [
-        ("trl-1.6.0-py3-none-any.whl", WheelParts("trl", "1.6.0", (), "py3", "none", "any")),
-        (
-            "torch-2.8.0+cpu-cp311-cp311-manylinux_2_28_x86_64.whl",
-            WheelParts("torch", "2.8.0+cpu", (), "cp311", "cp311", "manylinux_2_28_x86_64"),
-        ),
         ("vllm-0.23.0-2-cp38-abi3-any.whl", WheelParts("vllm", "0.23.0", (2, ""), "cp38", "abi3", "any")),
         ("demo-1-03b_x-py2.py3-none-any.whl", WheelParts("demo", "1", (3, "b_x"), "py2.py3", "none", "any")),
         (

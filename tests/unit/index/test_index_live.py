@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
@@ -18,8 +16,7 @@ import pytest
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
-from resolver.errors import IndexFailure, InputError
-from resolver.i18n import translate
+from resolver.errors import IndexFailure
 from resolver.index.live import LiveCatalog, Pool
 from resolver.index.net import network
 from resolver.index.net.client import BRIEF, Client, Patience
@@ -27,16 +24,14 @@ from resolver.index.net.network import AHEAD
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.protocol import Lookup, UnusableFile
 from resolver.index.store.cache import Cache
-from resolver.model import text
 from resolver.model.message import Message, message
 from resolver.model.problem import Binding, Index, Indexes
 from resolver.model.release import Archive, File, Metadata
 from tests.builders import build_wheel, core_metadata
-from tests.cached import damage
 from tests.loopback import LoopbackIndex, Response, altered, status
+from tests.unit.index.clients import failure
 
 DEMO = NormalizedName("demo")
-NOTHING = "http://127.0.0.1:1/simple/"  # port 1: a connection is refused at once
 Opener = Callable[..., LiveCatalog]
 
 
@@ -98,12 +93,6 @@ def bound(*named: tuple[str, str], **binding: Any) -> Indexes:
     )
 
 
-def failure(call: Callable[[], object]) -> str:
-    with pytest.raises(IndexFailure) as caught:
-        call()
-    return str(caught.value)
-
-
 # --- pages and their revalidation
 
 
@@ -139,28 +128,6 @@ def test_without_validators_an_unchanged_page_is_not_parsed_again(
     assert asked(index) == ["200 /simple/pypi/demo/"] * 2
 
 
-def test_an_entry_of_the_cache_that_was_lost_is_made_anew(index: LoopbackIndex, opened: Opener, tmp_path: Path) -> None:
-    index.add_wheel("demo", "1.0")
-    found = files(opened().lookup(DEMO))
-    for change in (lambda content: content[:-8], lambda content: bytes(len(content))):
-        assert damage(tmp_path / "cache", change, "page")
-        assert files(opened().lookup(DEMO)) == found
-        assert asked(index)[-1] == "200 /simple/pypi/demo/"
-
-
-@pytest.mark.parametrize("has_files", [True, False])
-def test_without_a_cache_a_page_is_what_it_is(index: LoopbackIndex, has_files: bool) -> None:
-    index.add_wheel("demo", "1.0")
-    if not has_files:
-        content = {"meta": {"api-version": "1.1"}, "name": "demo", "files": []}
-        index.fault("/simple/*", altered(lambda _: json.dumps(content).encode()))
-    pip = PipConfig(index_url=index.url)
-    with closing(Pool(Cache(None, pytest.fail), pip=pip)) as pool:
-        (page,) = LiveCatalog(Indexes(indexes={}, bindings=()), "linux-aarch64", pool).lookup(DEMO).pages
-    assert list(page.releases) == (["1.0"] if has_files else [])
-    assert len(asked(index)) == 1
-
-
 def test_compressed_pages(index: LoopbackIndex, opened: Opener) -> None:
     index.compress = True
     index.add_wheel("demo", "1.0")
@@ -175,7 +142,9 @@ def test_offline_without_hashes_of_files(index: LoopbackIndex, opened: Opener) -
     asked(index)
     offline = opened(offline=True)
     offline.lookup(DEMO)
-    assert "\n  Its index gives no sha256, and such files are not cached" in failure(lambda: offline.metadata(wheel))
+    assert "\n  Its index gives no sha256, and such files are not cached" in failure(
+        IndexFailure, lambda: offline.metadata(wheel)
+    )
     assert asked(index) == []
 
 
@@ -195,28 +164,11 @@ def test_offline(index: LoopbackIndex, opened: Opener) -> None:
     assert offline.metadata(wheel) == metadata
     assert (offline.archive(archive), offline.member(archive, "a.txt")) == (static, text)
     why = "other is not in the cache, and --offline does not use the network.\n  at index `pypi`\n"
-    assert failure(lambda: offline.lookup(NormalizedName("other"))).startswith(why)
-    assert failure(lambda: offline.member(archive, "b.txt")).startswith("b.txt of demo-1.0.tar.gz is not in the cache")
+    assert failure(IndexFailure, lambda: offline.lookup(NormalizedName("other"))).startswith(why)
+    assert failure(IndexFailure, lambda: offline.member(archive, "b.txt")).startswith(
+        "b.txt of demo-1.0.tar.gz is not in the cache"
+    )
     assert asked(index) == []
-
-
-def test_offline_imports_no_http_client(index: LoopbackIndex, opened: Opener, tmp_path: Path) -> None:
-    index.add_wheel("demo", "1.0")
-    opened().lookup(DEMO)
-    script = (
-        "import sys; from pathlib import Path\n"
-        "from resolver.index.live import LiveCatalog, Pool; from resolver.index.store.cache import Cache\n"
-        "from resolver.index.net.pipconfig import PipConfig; from resolver.model.problem import Indexes\n"
-        "pool = Pool(Cache(Path(sys.argv[1]), print), offline=True, pip=PipConfig(index_url=sys.argv[2]))\n"
-        "c = LiveCatalog(Indexes(indexes={}, bindings=()), 'x', pool)\n"
-        "assert c.lookup('demo').pages[0].releases['1.0'][0].filename == 'demo-1.0-py3-none-any.whl'\n"
-        "names = ('asyncio', 'httpx', 'aiohttp', 'ssl', 'selectolax')\n"
-        "print([name for name in names if name in sys.modules])\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path / "cache"), index.url], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "[]\n"
 
 
 # --- what goes wrong with pages
@@ -231,22 +183,6 @@ def test_a_project_that_is_not_there(index: LoopbackIndex, opened: Opener, code:
 
 
 # --- bindings
-
-
-@pytest.mark.parametrize("take", ["first", "all"])
-def test_an_index_that_cannot_be_reached_is_passed_over(
-    index: LoopbackIndex, opened: Opener, warnings: list[Message], take: Literal["first", "all"]
-) -> None:
-    index.add_wheel("demo", "1.0", index="b")
-    index.fault("/simple/a/*", status(502))
-    catalog = opened(bound(("a", index.url_of("a")), ("b", index.url_of("b")), take=take, unreachable="next"))
-    lookup = catalog.lookup(DEMO)
-    assert ([page.index for page in lookup.pages], lookup.unreachable) == (["b"], ("a",))
-    assert sorted(asked(index)) == ["200 /simple/b/demo/", "502 /simple/a/demo/", "502 /simple/a/demo/"]
-    (warning,) = warnings
-    assert translate(warning, "en").startswith(
-        "Index `a` cannot be reached. It answered 502 Bad Gateway (2 tries). Its projects are"
-    )
 
 
 def test_an_index_that_was_unreachable_is_not_asked_again(
@@ -269,23 +205,6 @@ def test_one_address_under_two_names(index: LoopbackIndex, opened: Opener) -> No
     index.add_wheel("demo", "1.0")
     for name in ("a", "b"):
         assert [page.index for page in opened(bound((name, index.url))).lookup(DEMO).pages] == [name]
-
-
-@pytest.mark.parametrize(
-    ("indexes", "message"),
-    [
-        (
-            Indexes(indexes={}, bindings=(Binding(packages=("demo",), indexes=("x",)),)),
-            "A binding names the index `x`, which is not defined.",
-        ),
-        (bound(("x", "")), "The index `x` has no url."),
-        (bound(("x", "http://a.example/")), "The address of index `x` is plain http."),
-    ],
-)
-def test_indexes_that_are_wrong(opened: Opener, indexes: Indexes, message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        opened(indexes).lookup(DEMO)
-    assert caught.value.message == message
 
 
 # --- the metadata of wheels
@@ -380,27 +299,6 @@ def test_a_file_that_changes_between_two_ranges(index: LoopbackIndex, opened: Op
     assert [line[:3] for line in asked(index)[1:]] == ["206", "206", "200"]
 
 
-def test_a_wheel_that_is_none(index: LoopbackIndex, opened: Opener) -> None:
-    index.add_file("demo", "demo-1.0-py3-none-any.whl", b"no zip")
-    for _ in range(2):
-        catalog = opened()
-        with pytest.raises(
-            UnusableFile, match=r"demo-1\.0-py3-none-any\.whl is not a readable wheel: File is not a zip"
-        ):
-            catalog.metadata(wheel_of(catalog))
-    assert [line for line in asked(index) if "/files/" in line] == [f"206 {BODY} {TAIL}", f"200 {BODY}"]
-
-
-def test_the_metadata_of_a_file_that_was_seen_under_another_name(index: LoopbackIndex, opened: Opener) -> None:
-    built = index.add_wheel("demo", "1.0", metadata_sidecar=False)
-    catalog = opened()
-    catalog.metadata(wheel_of(catalog))
-    index.add_file("demo", "demo-2.0-py3-none-any.whl", built.content)
-    other = files(opened().lookup(DEMO))[1]
-    assert other.sha256 == built.sha256
-    assert "It says demo 1.0; expected was demo 2.0." in failure(lambda: opened().metadata(other))
-
-
 LIE = core_metadata("demo", "1.0", requires=["evil"])
 
 
@@ -472,15 +370,6 @@ def test_an_archive_is_downloaded_once(index: LoopbackIndex, opened: Opener, end
     again = opened()
     assert (again.archive(file), again.member(file, "req/a.txt")) == (expected, "torch\n")
     assert asked(index) == []
-
-
-@pytest.mark.parametrize("filename", ["de-mo-2-1.0.tar.gz", "de_mo_2-1.0.tar.gz"])
-def test_names_that_can_be_split_in_two_ways(index: LoopbackIndex, opened: Opener, filename: str) -> None:
-    content = index.add_archive("de-mo-2", "1.0", requires=["numpy"], index="elsewhere").content
-    index.add_file("de-mo-2", filename, content)
-    catalog = opened()
-    (file,) = files(catalog.lookup(NormalizedName("de-mo-2")))
-    assert catalog.archive(file).metadata is not None
 
 
 # --- files without a hash
@@ -561,7 +450,7 @@ def test_looking_ahead_goes_on_by_itself(index: LoopbackIndex, opened: Opener) -
     assert follow.tools == {"c": ("tool>=2",)}
     lines = asked(index)
     assert len(lines) == len(set(lines)) == 9
-    assert failure(lambda: catalog.lookup(NormalizedName("absent"))).startswith(
+    assert failure(IndexFailure, lambda: catalog.lookup(NormalizedName("absent"))).startswith(
         "Index `pypi` did not answer for absent."
     )
     assert asked(index) == []
@@ -593,18 +482,6 @@ def test_who_was_closed_looks_ahead_no_more(index: LoopbackIndex, opened: Opener
     catalog.expect_metadata([file])
     assert catalog._network is None
     assert asked(index) == []
-
-
-class Fitting(Newest):
-    """Follows bounds, too: the newest release that fits."""
-
-    def pick(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
-        super().pick(project, lookup, specifier)
-        (page,) = lookup.pages
-        return page.releases[max(specifier.filter(page.releases))][0]
-
-    def then(self, project: NormalizedName, metadata: Metadata) -> Iterable[tuple[NormalizedName, SpecifierSet]]:
-        return [(one.name, one.specifier) for one in map(text.requirement, metadata.requires_dist)]
 
 
 def test_another_target_is_looked_ahead_for_again(index: LoopbackIndex, opened: Opener) -> None:
@@ -662,14 +539,6 @@ def test_marks_are_equal_only_where_answers_are(opened: Opener, index: LoopbackI
     index.add_wheel("demo", "2.0")
     assert opened().marks(list(seen))[DEMO] != seen[DEMO]
     assert len({*seen.values()}) == 2  # a page is told from none
-
-
-def test_without_any_hash_no_mark_covers_what_is_read(opened: Opener, index: LoopbackIndex) -> None:
-    index.add_wheel("demo", "1.0", sha256=False, metadata_sidecar=False)
-    catalog = opened()
-    (file,) = files(catalog.lookup(DEMO))
-    catalog.metadata(file)
-    assert catalog.seen() is None
 
 
 def test_a_failure_that_is_kept_is_covered(opened: Opener, index: LoopbackIndex) -> None:

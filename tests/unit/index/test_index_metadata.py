@@ -48,52 +48,27 @@ def test_dynamic_fields() -> None:
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"", "the metadata of demo_x-1.0-py3-none-any.whl has no Name"),
-        (b"Name: demo-x\n", "the metadata of demo_x-1.0-py3-none-any.whl has no Version"),
-        (b"<html></html>", "the metadata of demo_x-1.0-py3-none-any.whl has no Name"),
-        (text(form="3.0"), "the metadata of demo_x-1.0-py3-none-any.whl has the version '3.0'"),
-        (
-            text().replace(b"Demo", b"D\xffmo"),
-            "the metadata of demo_x-1.0-py3-none-any.whl has an unreadable field Name",
-        ),
-        (
-            text("Requires-Dist: a\xff").decode().encode("latin-1"),
-            "the metadata of demo_x-1.0-py3-none-any.whl has an unreadable field Requires-Dist",
-        ),
-        (
-            text("Requires-Python: >=3", "Requires-Python: >=4"),
-            "the metadata of demo_x-1.0-py3-none-any.whl has an unreadable field Requires-Python",
-        ),
+        (b"", "has no Name"),
+        (b"Name: demo-x\n", "has no Version"),
+        (b"<html></html>", "has no Name"),
+        (text(form="3.0"), "has the version '3.0'"),
+        (text().replace(b"Demo", b"D\xffmo"), "has an unreadable field Name"),
+        (text("Requires-Dist: a\xff").decode().encode("latin-1"), "has an unreadable field Requires-Dist"),
+        (text("Requires-Python: >=3", "Requires-Python: >=4"), "has an unreadable field Requires-Python"),
         (
             text("Requires-Dist: pytz (>dev)"),
-            (
-                "demo_x-1.0-py3-none-any.whl has the invalid requirement `pytz (>dev)`: "
-                "Expected matching RIGHT_PARENTHESIS for LEFT_PARENTHESIS, after version specifier"
-            ),
+            "has the invalid requirement `pytz (>dev)`: Expected matching RIGHT_PAREN",
         ),
-        (
-            text("Requires-Python: ~=3.6.*"),
-            "demo_x-1.0-py3-none-any.whl has the invalid Requires-Python `~=3.6.*`",
-        ),
-        (
-            text(f"Requires-Python: >=3.{'9' * 5000}"),
-            f"demo_x-1.0-py3-none-any.whl has the invalid Requires-Python `>=3.{'9' * 296}…`",
-        ),
-        (
-            text(*["Provides-Extra: x"] * 10_001),
-            "demo_x-1.0-py3-none-any.whl has 10001 extras; more than 10000 are not read",
-        ),
-        (
-            text(*["Classifier: x"] * 100_000),
-            "the metadata of demo_x-1.0-py3-none-any.whl has a header of more than 50000 lines",
-        ),
-        (b"x" * (1 + (16 << 20)), "the metadata of demo_x-1.0-py3-none-any.whl is larger than 16 MiB"),
+        (text("Requires-Python: ~=3.6.*"), "has the invalid Requires-Python `~=3.6.*`"),
+        (text(f"Requires-Python: >=3.{'9' * 5000}"), f"has the invalid Requires-Python `>=3.{'9' * 296}…`"),
+        (text(*["Provides-Extra: x"] * 10_001), "has 10001 extras; more than 10000 are not read"),
+        (text(*["Classifier: x"] * 100_000), "has a header of more than 50000 lines"),
+        (b"x" * (1 + (16 << 20)), "is larger than 16 MiB"),
     ],
 )
 def test_metadata_that_cannot_be_used(content: bytes, why: str) -> None:
-    with pytest.raises(UnusableFile) as caught:
+    with pytest.raises(UnusableFile, match=rf"demo_x-1\.0-py3-none-any\.whl {re.escape(why)}"):
         read(content, DEMO, URL)
-    assert str(caught.value) == why
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 from unittest import mock
 
@@ -74,20 +72,6 @@ def test_it_is_what_pip_sees(tmp_path: Path, variables: dict[str, str], files: d
         mine = read_pip_config()
     for key in ("index_url", "cert", "client_cert", "proxy", "timeout"):
         assert getattr(mine, key) == (getattr(options, key) or "")
-
-
-def test_the_files_are_those_of_pip(tmp_path: Path) -> None:
-    environ = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "PIP_CONFIG_FILE": f"{tmp_path}/own.conf"}
-    script = (
-        "import os; from pip._internal.configuration import Configuration as C, OVERRIDE_ORDER\n"
-        "files = dict(C(isolated=False).iter_config_files())\n"
-        "print('\\n'.join(file for kind in OVERRIDE_ORDER for file in files.get(kind, [])))\n"
-        "from resolver.index.net.pipconfig import config_files\n"
-        "print('\\n'.join(config_files()))\n"
-    )
-    answer = subprocess.run([sys.executable, "-c", script], env=environ, capture_output=True, text=True, check=True)
-    lines = answer.stdout.split()
-    assert lines[: len(lines) // 2] == lines[len(lines) // 2 :]
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "soon", "100000", ""])

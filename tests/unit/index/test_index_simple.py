@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from packaging.utils import NormalizedName
 
@@ -15,7 +14,6 @@ from resolver.errors import IndexFailure
 from resolver.index.parse import simple
 from resolver.index.parse.address import NOWHERE
 from resolver.index.parse.distribution import Compatibility
-from resolver.index.store.page_cache import StoredPage
 from resolver.model.release import ACTIVE, File, Page, ProjectStatus, Reason, Rejection
 from resolver.model.target import Target
 
@@ -99,14 +97,6 @@ def test_the_page_of_huawei() -> None:
     ]
 
 
-def test_the_variant_wheels_of_huawei() -> None:
-    parsed = parse((RECORDED / "huawei-variant-vllm-ascend.html").read_bytes(), project="vllm-ascend")
-    assert [file.filename for file in parsed.releases["0.22.1rc1"]] == [
-        "vllm_ascend-0.22.1rc1-cp311-cp311-manylinux_2_24_x86_64-910b.whl"
-    ]
-    assert parsed.rejections == (Rejection("vllm_ascend-0.22.1rc1-index.json", Reason.FORMAT),)
-
-
 # --- JSON (PEP 691, 700, 714)
 
 
@@ -173,6 +163,8 @@ def test_yanked_in_json(yanked: bool | str, expected: str | None) -> None:
         {"size": "12"},
         {"size": 12.5},
         {"size": True},
+        {"size": -1},
+        {"size": 1 << 61},
         {"hashes": None},
         {"hashes": {"sha256": None}},
         {"requires-python": False},
@@ -198,10 +190,8 @@ def test_a_file_is_yanked_whatever_is_said_of_it(odd: object) -> None:
     ("body", "content_type", "why"),
     [
         ("", JSON, "The page is empty."),
-        (" \n ", "text/html", "The page is empty."),
         ('{"meta": {', JSON, "It is not a JSON page of PEP 691: Input data was truncated."),
         (page()[:-1], "", "It is not a JSON page of PEP 691: Input data was truncated."),
-        (page(meta={"api-version": "2.0"}), JSON, "Its API version is 2.0; only version 1 is supported (PEP 629)."),
         (
             page(),
             "application/vnd.pypi.simple.v2+json",
@@ -210,7 +200,6 @@ def test_a_file_is_yanked_whatever_is_said_of_it(odd: object) -> None:
         (html()[:-8], "text/html", "It ends before `</html>`."),
         ("<HTML ><a href=demo-1.zip>", "text/html", "It ends before `</html>`."),
         (html(head='<base href="https://127.0.0.1/">'), "text/html", "Its `<base href>` is no address to go by."),
-        ("\x7fELF\x00\x01", "", "It is neither JSON nor HTML."),
         (
             html(head='<meta name="pypi:repository-version" content="2.0">'),
             "text/html",
@@ -219,11 +208,6 @@ def test_a_file_is_yanked_whatever_is_said_of_it(odd: object) -> None:
         (
             html("<a href=other-1.zip>x</a>", "<a href='x/other-2-py3-none-any.whl'>x</a>", "<a href=other.egg>"),
             "text/html",
-            "Every file on it belongs to another project, for example other-1.zip.",
-        ),
-        (
-            page({"filename": "other-1.zip", "url": "other-1.zip", "hashes": {}}),
-            JSON,
             "Every file on it belongs to another project, for example other-1.zip.",
         ),
     ],
@@ -370,10 +354,6 @@ def test_credentials_of_a_link_are_not_kept(body: str) -> None:
     assert only(parse(body, "")).url == "https://files.example/demo-1.zip"
 
 
-def test_anchors_in_comments_do_not_count() -> None:
-    assert only(parse(html("<!-- <a href=demo-2.zip>x</a> -->", "<a>", "<a href=''>", "<a href=demo-1.zip>"))).url
-
-
 @pytest.mark.parametrize(
     "around",
     [
@@ -409,15 +389,6 @@ def test_the_time_for_a_page_grows_with_its_length_alone(body: bytes) -> None:
     assert list(parsed.releases) == ["1"]
 
 
-@pytest.mark.parametrize("body", [b'<a href="' * 200_000, b"<a " * 200_000, b"<a " + b"''" * 400_000])
-def test_a_tag_without_end(body: bytes) -> None:
-    begin = time.process_time()
-    with pytest.raises(IndexFailure) as caught:
-        parse(b"<a href=demo-1.zip>x</a>" + body)
-    assert caught.value.why == "A tag of it is longer than 64 KiB."
-    assert time.process_time() - begin < 2
-
-
 def test_tags_that_are_parsed_apart() -> None:
     """A page is parsed some tags at a time: it is one page nevertheless."""
     links = [f"<a href=demo-{number}.zip data-requires-python='{'>' * 400}'>x</a>" for number in range(2000)]
@@ -432,11 +403,6 @@ def test_half_of_a_surrogate_pair_is_no_text() -> None:
     assert only(parse(page(alone).replace("LONE", r"\ud83d\ude00"), JSON)).yanked == "\U0001f600"
     with pytest.raises(IndexFailure, match="It is not a JSON page of PEP 691"):
         parse(page(alone).replace("LONE", r"\ud800"), JSON)
-
-
-@pytest.mark.parametrize("size", [-1, 1 << 61])
-def test_a_size_that_no_file_has_is_none(size: int) -> None:
-    assert only(parse(page(row(size=size)), JSON)).size is None
 
 
 def test_a_reason_for_yanking_is_cut_off() -> None:
@@ -538,12 +504,3 @@ def test_how_a_project_stands(body: str, project_status: ProjectStatus) -> None:
     """PEP 792, in both forms; what is of another shape says nothing."""
     parsed = parse(body, "application/json" if body.startswith("{") else "text/html")
     assert parsed.project_status == project_status
-
-
-def test_a_page_comes_back_from_its_stored_form() -> None:
-    parsed = parse(html(*(f"<a href=demo-{n}.zip data-yanked='no'>" for n in range(100)), "<a href=demo-3.egg>"))
-    stored = msgspec.msgpack.decode(msgspec.msgpack.encode(StoredPage("").with_page("key", parsed)), type=StoredPage)
-    back = stored.page(DEMO, "elsewhere")
-    assert back == msgspec.structs.replace(parsed, index="elsewhere")
-    assert list(back.releases) == [str(n) for n in reversed(range(100))]
-    assert "x" not in back.releases

@@ -74,25 +74,13 @@ def desk(tmp_path: Path) -> Desk:
 # --- without a fact
 
 
-def test_a_static_pyproject_says_it_all(desk: Desk) -> None:
-    commit = desk.repository.commit({"python/pyproject.toml": PROJECT}, tag="v0.6")
-    (source,) = desk.settle("v0.6", more="#subdirectory=python").values()
-    assert (source.commit, source.ref, source.subdirectory, source.trust) == (commit, "v0.6", "python", None)
-    assert (str(source.version), source.extras, source.fact) == ("0.6", ("gpu", "npu"), None)
-    assert source.recipe.requires[0] == "numpy<2"
-    assert source.recipe.build_requires == ("tool",)
-
-
 def test_what_cannot_be_told_is_an_error_that_says_how_to_write_a_fact(desk: Desk) -> None:
     commit = desk.repository.commit({"setup.py": "raise SystemExit\n"}, tag="v1")
     desk.repository.git("branch", "work")
-    assert desk.error("v1") == (
-        f"nothing is known about `verl` at {commit[:12]}\n{PLACE}  it has no pyproject.toml\n"
-        "hint: describe it in a fact:\n  # matrices/facts/verl.toml\n  [[sources]]\n"
-        f'  git = "file://<root>/verl"\n  commit = "{commit}"\n  version = "…" # what its build calls itself\n'
-        "  requires = [] # from the files that say it, which go to requires-from\n"
-        '  build-requires = ["setuptools>=64"]\n  reason = "…"\n'
-        '  strength = "documented"\n  source = "…"\n  checked = 2026-01-31'
+    told = desk.error("v1")
+    assert told.startswith(f"nothing is known about `verl` at {commit[:12]}\n{PLACE}  it has no pyproject.toml\n")
+    assert (
+        f'\n  # matrices/facts/verl.toml\n  [[sources]]\n  git = "file://<root>/verl"\n  commit = "{commit}"\n' in told
     )
     assert desk.error("work").startswith(f"`work` is a branch, which moves\n{PLACE}hint: name the commit: ")
     assert desk.error("v2").startswith(f"the repository has no tag `v2`\n{PLACE}  file://<root>/verl\n")
@@ -104,21 +92,13 @@ def test_what_cannot_be_told_is_an_error_that_says_how_to_write_a_fact(desk: Des
     ("content", "why"),
     [
         (PROJECT.replace('version = "0.6"', 'dynamic = ["version"]'), "its pyproject.toml has no version"),
-        (
-            PROJECT.replace('dependencies = ["numpy<2"]', 'dynamic = ["dependencies"]'),
-            "its pyproject.toml calls dependencies dynamic",
-        ),
         (PROJECT.replace('"verl"', '"other"'), "its pyproject.toml is that of other"),
         ("[build-system]\n", "its pyproject.toml has no [project] table"),
     ],
 )
 def test_what_is_not_static_is_not_guessed(desk: Desk, content: str, why: str) -> None:
     commit = desk.repository.commit({"pyproject.toml": content})
-    assert desk.error(commit).splitlines()[:3] == [
-        f"nothing is known about `verl` at {commit[:12]}",
-        PLACE.rstrip(),
-        f"  {why}",
-    ]
+    assert desk.error(commit).startswith(f"nothing is known about `verl` at {commit[:12]}\n{PLACE}  {why}\n")
 
 
 def test_a_link_is_no_file(desk: Desk, tmp_path: Path) -> None:
@@ -216,22 +196,6 @@ def test_a_fact_about_a_commit_that_the_repository_lacks(desk: Desk, more: str) 
 
 
 # --- repositories
-
-
-def test_a_commit_is_saved_whole_and_known_again(desk: Desk, tmp_path: Path) -> None:
-    desk.repository.commit({"old": "x"})
-    commit = desk.repository.commit({"a/b": "x"})
-    repositories = Repositories(tmp_path / "cache", warn=pytest.fail)
-    path = tmp_path / "house" / "git" / "verl.bundle"
-    repositories.save(desk.repository.url, commit, path)
-    assert repositories.holds(path, commit)
-    assert not repositories.holds(path, "0" * 40)
-    content = path.read_bytes()
-    path.write_bytes(content[:-30] + bytes(30))
-    assert not repositories.holds(path, commit)
-    path.write_bytes(content[:50])
-    assert not repositories.holds(path, commit)
-    assert [one.name for one in path.parent.iterdir()] == [path.name]
 
 
 def test_offline_only_the_cache_is_asked(desk: Desk, tmp_path: Path) -> None:

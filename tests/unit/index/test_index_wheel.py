@@ -7,7 +7,7 @@ import struct
 import zipfile
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from packaging.utils import NormalizedName
 
@@ -54,38 +54,6 @@ def test_wheels_that_cannot_be_used(wheel: bytes, why: str) -> None:
     with pytest.raises(UnusableFile) as caught:
         wheel_metadata(io.BytesIO(wheel), DEMO)
     assert why in str(caught.value)
-
-
-def test_damage_is_noticed() -> None:
-    wheel = make("demo_x-1.0.dist-info/METADATA", content=b"Name: demo\n" * 20)
-    start = wheel.index(b"METADATA") + len(b"METADATA")
-    for at in range(start, start + 10):
-        with pytest.raises(UnusableFile):
-            wheel_metadata(io.BytesIO(wheel[:at] + bytes([wheel[at] ^ 255]) + wheel[at + 1 :]), DEMO)
-
-
-@given(
-    st.integers(0, 60),
-    st.integers(0, 3000),
-    st.integers(1, 400),
-    st.integers(0, 300),
-    st.sampled_from([b"", b"a comment"]),
-)
-@settings(deadline=None, max_examples=60)
-def test_pieces_give_what_the_whole_gives(before: int, length: int, tail: int, slack: int, comment: bytes) -> None:
-    names = [f"demo_x/{n}.py" for n in range(before)]
-    content = bytes((n * 7919) % 251 for n in range(length))
-    wheel = make(*names, "demo_x-1.0.dist-info/METADATA", "demo_x/last.py", content=content, comment=comment)
-    wheel_file = RangeFile(len(wheel))
-    wheel_file.add(max(0, len(wheel) - tail), wheel[-tail:])
-    for _ in range(8):
-        try:
-            assert wheel_metadata(wheel_file, DEMO) == content
-            return
-        except MissingSpanError as missing:
-            start, end = max(0, missing.args[0] - slack), missing.args[1]
-            wheel_file.add(start, wheel[start:end])
-    pytest.fail("more than eight pieces were asked for")
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=12), st.integers(0, 40), st.integers(0, 40))

@@ -196,12 +196,6 @@ def test_what_is_not_the_file_is_not_kept(index: LoopbackIndex, tmp_path: Path, 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_busy_server_is_tried_again(index: LoopbackIndex, tmp_path: Path) -> None:
-    index.fault(WHEEL, status(503), times=2)
-    save(file_of(index), tmp_path)
-    assert (tmp_path / NAME).read_bytes() == CONTENT
-
-
 def test_what_a_server_calls_packed_by_mistake_is_taken(index: LoopbackIndex, tmp_path: Path) -> None:
     """As some do with each .tar.gz."""
     index.fault(WHEEL, lambda answer: replace(answer, headers={**answer.headers, "Content-Encoding": "x-gzip"}))

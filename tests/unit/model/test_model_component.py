@@ -68,15 +68,11 @@ def test_allows(text: str, value: str, answer: bool) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "numpy<2",
         "cann",
         "cann-tools >= 1",
-        "canna >= 1",
         "cann[x] >= 1",
-        "cann ~= 8.5",
         "CANN >= 8.5.0",
         "incann in 8.5.0",
-        "",
     ],
 )
 def test_what_does_not_begin_with_a_component_and_an_operator_is_another_kind_of_need(text: str) -> None:
@@ -88,11 +84,8 @@ def test_what_does_not_begin_with_a_component_and_an_operator_is_another_kind_of
     [
         ("cann >= 8.5", "`8.5` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2"),
         ("cann in 8.5.0 |", "`` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2"),
-        ("cann in", "`` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2"),
         ("cann in 8.5.0, 8.5.1", "`8.5.0, 8.5.1` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2"),
         ("cann >=", "`>=` is not a comparison such as >= 8.5.0"),
-        ("cann >= 8.5.0,", "`` is not a comparison such as >= 8.5.0"),
-        ("cann >= 8.5.0, 8.5.1", "`8.5.1` is not a comparison such as >= 8.5.0"),
         ("cann >= 8.5.0 8.5.1", "`>= 8.5.0 8.5.1` is not a comparison such as >= 8.5.0"),
         ("cann >= 8.5.*", "`>= 8.5.*`: a wildcard can only be used with == or !="),
         ("soc >= A2", "`>= A2`: SoC families have no order"),
@@ -149,16 +142,13 @@ def test_in_is_any_of_its_values(values: list[object], value: object) -> None:
     ("text", "stated", "promised"),
     [
         ("hdk >= 25.2.0", "25.3.rc1", True),
-        ("hdk > 25.2.0", "25.3.rc1", True),
         ("hdk >= 25.5.0", "25.3.rc1", False),
-        ("hdk < 26.0.0", "25.3.rc1", False),
         ("hdk >= 25.2.0, < 26.0.0", "25.3.rc1", False),
         ("hdk in 25.3.rc1 | 25.5.0", "25.3.rc1", False),
         ("hdk != 25.2.0", "25.3.rc1", True),
         ("hdk != 25.3.rc1", "25.3.rc1", False),
         ("hdk != 25.5.0", "25.3.rc1", False),
         ("hdk != 25.2.*", "25.3.rc1", True),
-        ("hdk != 25.3.*", "25.3.rc1", False),
         ("hdk != 25.5.*", "25.3.rc1", False),
         ("cann < 9.0.0", "8.5.0", True),
         ("cann in 8.5.0 | 8.5.1", "8.5.0", True),

@@ -8,7 +8,6 @@ import sys
 import pytest
 from packaging import _manylinux
 from packaging.markers import default_environment
-from packaging.specifiers import SpecifierSet
 
 from resolver.model.system import SystemVersion
 from resolver.model.target import Target, default_name
@@ -22,43 +21,12 @@ def test_markers_are_those_of_the_target_and_complete() -> None:
     assert [markers[key] for key in stated] == ["aarch64", "3.11.0", "3.11", "cpython", ""]
 
 
-@pytest.mark.parametrize(
-    ("python", "requires", "admitted"),
-    [
-        ("3.11", ">=3.8,!=3.11.7", False),
-        ("3.11", ">=3.8,!=3.10.7", True),
-        ("3.11", "!=3.11.0", False),
-        ("3.11", "!=3.11.*", False),
-        ("3.11", "<=3.11", False),
-        ("3.11", "<3.12", True),
-        ("3.11.6", "!=3.11.7", True),
-        ("3.11.7", "!=3.11.7", False),
-        ("3.11.7", "<=3.11.7", True),
-    ],
-)
-def test_each_patch_that_a_machine_may_have_must_be_admitted(python: str, requires: str, admitted: bool) -> None:
-    specifiers = SpecifierSet(requires)
-    assert all(map(specifiers.contains, target(python).pythons(requires))) is admitted
-
-
 def _platforms_of_packaging(here: Target, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The platform tags that packaging, and so pip, finds on a machine with this glibc."""
     monkeypatch.setattr(_manylinux, "_get_glibc_version", lambda: here.glibc)
     monkeypatch.setattr(_manylinux, "_have_compatible_abi", lambda *_: True)
     monkeypatch.setattr(_manylinux, "_is_compatible", lambda *_: True)
     return [*_manylinux.platform_tags([here.machine]), f"linux_{here.machine}"]
-
-
-@pytest.mark.parametrize(
-    ("platform", "glibc"),
-    [("linux-aarch64", "2.28"), ("linux-aarch64", "2.17"), ("linux-x86_64", "2.35"), ("linux-x86_64", "2.12")],
-)
-def test_platforms_are_those_of_packaging_in_the_same_order(
-    platform: str, glibc: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    here = target("3.11", platform, glibc)
-    binary = [tag.removeprefix("cp311-cp311-") for tag in here.tags if tag.startswith("cp311-cp311-")]
-    assert binary == _platforms_of_packaging(here, monkeypatch)
 
 
 _PIP = """

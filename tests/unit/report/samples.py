@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from resolver.model import fact as facts
@@ -27,25 +26,15 @@ from resolver.model.explanation import (
 from resolver.model.problem import Ask, Policy, Problem, Stack
 from resolver.model.release import Reason, Rejection
 from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Refusal, Shares, Span
-from tests.problems import CHECKED, PYPI_ONLY, need, target
+from tests.problems import PYPI_ONLY, common, need, target
 
 MATRIX = "vllm-ascend docs/source/community/versioning_policy.md @98f2ce96"
 
 
 def fact(kind: type[Any], package: str, **fields: Any) -> Any:
     """A fact of any kind on line 12 of the package's file."""
-    common: dict[str, Any] = {
-        "id": f"{package}-fact",
-        "package": canonicalize_name(package),
-        "versions": (SpecifierSet(""),),
-        "reason": "Somebody read it.",
-        "reason_zh": "有人读到过。",
-        "strength": facts.Strength.VENDOR,
-        "source": "a table of the vendor",
-        "checked": CHECKED,
-        "where": f"matrices/facts/{package}.toml:12",
-    }
-    return kind(**{**common, **fields})
+    told = {"reason": "Somebody read it.", "reason_zh": "有人读到过。", "where": f"matrices/facts/{package}.toml:12"}
+    return kind(**{**common(package, "", "fact"), **told, **fields})
 
 
 def problem(name: str, *lines: str, where: str = "", **system: str) -> Problem:

@@ -9,7 +9,7 @@ import pytest
 
 from resolver.report.sanitize import width as display_width
 from resolver.report.sanitize import wrapped
-from resolver.report.terminal import paragraph, two_columns, wrap
+from resolver.report.terminal import wrap
 from tests.unit.report import samples
 from tests.unit.report.page import explanation_text
 
@@ -22,16 +22,6 @@ def test_chinese_wraps_between_characters_and_keeps_marks_with_them() -> None:
 
 def test_a_long_word_overflows_whole() -> None:
     assert wrap("a matrices/facts/vllm-ascend.toml:113 b", 10) == ["a", "matrices/facts/vllm-ascend.toml:113", "b"]
-
-
-def test_control_characters_and_turning_marks_do_not_pass() -> None:
-    assert wrap("a\x1b[31m\u202eb\nc", 20) == ["a[31mb c"]
-
-
-def test_empty() -> None:
-    assert wrap("", 10) == [""]
-    assert list(paragraph("", 10, "  ")) == ["  "]
-    assert two_columns([], 100) == []
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

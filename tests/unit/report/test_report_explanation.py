@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -19,8 +15,6 @@ from resolver.report.terminal import terminal_text
 from tests.unit.report import samples
 from tests.unit.report.expected import FOLDER, LANGUAGES, TEXTS, Language
 from tests.unit.report.page import explanation_html, explanation_markdown, explanation_text, why_text
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -39,28 +33,6 @@ def test_nothing_is_left_over() -> None:
 @pytest.mark.parametrize("name", TEXTS)
 def test_no_control_character_comes_through(name: str, language: Language) -> None:
     assert all(char.isprintable() or char == "\n" for char in TEXTS[name](language))
-
-
-_PROGRAM = """
-import hashlib
-from tests.unit.report import samples
-from tests.unit.report.page import explanation_html
-from tests.unit.report.expected import LANGUAGES, TEXTS
-pages = [explanation_html(make(), one) for make in (samples.trl, samples.branching) for one in LANGUAGES]
-texts = [render(one) for render in TEXTS.values() for one in LANGUAGES]
-print(hashlib.sha256("".join(pages + texts).encode()).hexdigest())
-"""
-
-
-def test_the_same_bytes_whatever_the_order_of_sets() -> None:
-    digests = set()
-    for seed in ("1", "2"):
-        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT), "LANG": "C", "COLUMNS": "50"}
-        done = subprocess.run(
-            [sys.executable, "-c", _PROGRAM], env=environment, capture_output=True, text=True, check=True, cwd=ROOT
-        )
-        digests.add(done.stdout)
-    assert len(digests) == 1
 
 
 def test_what_a_fact_about_the_soc_says_stands_below_it() -> None:

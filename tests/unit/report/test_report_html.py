@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from resolver.report.explanation.json import explanation_json
 from tests.unit.report import samples
@@ -137,9 +136,3 @@ def test_hostile_texts_stay_texts() -> None:
     assert "<script" not in text
     assert "javascript:" in Page(text).shown()
     assert all(char.isprintable() or char == "\n" for char in text)
-
-
-def test_projects_that_no_index_has_either_are_named_where_there_are_any() -> None:
-    assert "no index has" not in explanation_html(samples.trl())
-    told = explanation_html(replace(samples.trl(), missing=("nump", "torchh")))
-    assert told.count("The stack also asks for these 2 projects, which no index has: nump, torchh.") == 1

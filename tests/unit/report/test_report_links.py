@@ -34,21 +34,11 @@ def test_lines_of_the_matrices(where: str, href: str) -> None:
             "pytorch/tensordict#1374, #1379; verl setup.py",
             {"pytorch/tensordict#1374": "pytorch/tensordict/issues/1374", "#1379": "pytorch/tensordict/issues/1379"},
         ),
+        ("a/b docs/zh @9e73e708; more", {"a/b docs/zh @9e73e708": "a/b/tree/9e73e708/docs/zh"}),
+        ("vllm docs/a.md @98f2ce96", {"vllm docs/a.md @98f2ce96": "vllm-project/vllm/blob/98f2ce96/docs/a.md"}),
         (
-            "Ascend/pytorch docs/zh/release_notes @9e73e708; more",
-            {"Ascend/pytorch docs/zh/release_notes @9e73e708": "Ascend/pytorch/tree/9e73e708/docs/zh/release_notes"},
-        ),
-        (
-            "vllm-ascend docs/source/community/versioning_policy.md @98f2ce96",
-            {
-                "vllm-ascend docs/source/community/versioning_policy.md @98f2ce96": (
-                    "vllm-project/vllm-ascend/blob/98f2ce96/docs/source/community/versioning_policy.md"
-                )
-            },
-        ),
-        (
-            "verl-project/verl docs/ascend_tutorial v0.7.1",
-            {"verl-project/verl docs/ascend_tutorial v0.7.1": "verl-project/verl/tree/v0.7.1/docs/ascend_tutorial"},
+            "verl-project/verl docs/x v0.7.1",
+            {"verl-project/verl docs/x v0.7.1": "verl-project/verl/tree/v0.7.1/docs/x"},
         ),
         ("sgl-project/kernel @f425bdf1", {"sgl-project/kernel @f425bdf1": "sgl-project/kernel/tree/f425bdf1"}),
         # whose these are is not told

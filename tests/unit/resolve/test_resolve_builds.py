@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 from packaging.version import Version
 
-from resolver.errors import InputError
 from resolver.model.resolution import Conflict, Resolution
 from resolver.report.explanation.sentences import explanation_sentence
 from resolver.resolve.builds import EVERY, solve_builds
 from tests.datacatalog import DataCatalog
-from tests.problems import builds, metadata, problem, solved
+from tests.problems import metadata, problem, solved
 
 
 def tools() -> DataCatalog:
@@ -37,14 +35,6 @@ def test_what_archives_ask_for_is_pinned() -> None:
     catalog.add_archive("c", "1", build_requires=None)
     assert built(catalog, "a", "b") == {"ninja": "1", "setuptools": "79", "wheel": "1"}
     assert built(catalog, "c") == {"setuptools": "80", "wheel": "1"}  # PEP 517's default
-
-
-def test_a_build_without_isolation_has_no_environment_apart() -> None:
-    catalog = tools()
-    catalog.add_archive("b", "1", build_requires=["setuptools"], members={"requirements.txt": ""})
-    resolution = solved(problem("b", facts=[builds("b", "", isolation=False)]), catalog)
-    assert solve_builds(resolution, catalog) == ()
-    assert [pin.name for pin in resolution.pins] == ["b", "setuptools"]
 
 
 def test_a_metadata_fact_may_state_them() -> None:
@@ -90,11 +80,3 @@ def test_tools_that_contradict_each_other_have_environments_of_their_own() -> No
     ]
     pins = [{pin.name: str(pin.version) for pin in one.answer.pins} for one in found[:2]]
     assert pins == [{"ninja": "1", "setuptools": "79", "wheel": "1"}, {"setuptools": "81"}]
-
-
-@pytest.mark.parametrize("line", ["cmake>>3", "cmake @ https://cmake.test/cmake.zip"])
-def test_a_build_requirement_that_cannot_be_met_is_told(line: str) -> None:
-    catalog = tools()
-    catalog.add_archive("b", "1", build_requires=[line])
-    with pytest.raises(InputError, match=r"b-1\.tar\.gz"):
-        built(catalog, "b")

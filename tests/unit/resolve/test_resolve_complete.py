@@ -62,22 +62,6 @@ def test_an_extra_is_looked_for_among_what_is_left_of_its_project() -> None:
     assert engine.rounds < 5 * _MANY
 
 
-def test_who_is_read_after_a_prerelease_was_ruled_out_may_still_ask_for_it() -> None:
-    """`zeta 1` cannot be had; `sdk 1` asks for the pre-release, and is read long after that was ruled out."""
-    catalog = DataCatalog(
-        {
-            "app": {"2": ["core", "sdk>=2"], "1": ["sdk<3"]},
-            "core": {"1": ["zeta"]},
-            "sdk": {"3": [], "2": ["core"], "1": ["core", "zeta>=2a1"]},
-            "zeta": {"2a1": [], "1": ["base>=2"]},
-            "base": {"1": []},
-        }
-    )
-    engine = CompleteEngine(Universe(problem("app", "base"), catalog))
-    chosen = {package.name: str(one.version) for package, one in engine.solve().items()}
-    assert chosen == {"app": "1", "base": "1", "core": "1", "sdk": "1", "zeta": "2a1"}
-
-
 def test_a_policy_on_prereleases_is_named_where_many_were_not_read() -> None:
     """Any of 500 releases might ask for the pre-release of `deep`. They are not read; that it is out is a statement."""
     catalog = DataCatalog(

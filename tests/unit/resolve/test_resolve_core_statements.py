@@ -10,10 +10,9 @@ import pytest
 from resolver.model.release import Reason, Rejection
 from resolver.resolve.core_statements import near
 from tests.datacatalog import DataCatalog
-from tests.problems import collides, excludes, problem, requires, target, told
+from tests.problems import problem, target, told
 
 PAGE = "@ looked up on pypi"
-TABLE = "(a table of the vendor, vendor)"
 
 
 def causes(catalog: DataCatalog, *asks: str, **more: Any) -> list[str]:
@@ -31,10 +30,6 @@ def wheels(name: str, version: str, *tags: str) -> DataCatalog:
 
 
 # --- nothing to take
-
-
-def test_a_project_that_no_index_has() -> None:
-    assert causes(DataCatalog(), "mindspeed-rl") == [f"no index has a project `mindspeed-rl` {PAGE}"]
 
 
 @pytest.mark.parametrize(
@@ -168,107 +163,3 @@ def test_a_cut_off_names_its_day_and_that_of_the_release(cutoff: tuple[int, ...]
     catalog.add_archive("a", "1", uploaded=archive)
     moment = dt.datetime(*cutoff, tzinfo=dt.timezone.utc)  # type: ignore[misc,arg-type]
     assert causes(catalog, "a", exclude_newer=moment)[0] == f"a 1 (uploaded 2026-03-02) {said} {PAGE}"
-
-
-def test_beside_an_archive_that_cannot_be_used_are_the_wheels_that_are_for_others() -> None:
-    catalog = DataCatalog()
-    for version in ("1", "2"):
-        catalog.add_wheel("demo", version, tags="cp312-cp312-manylinux2014_aarch64")
-        catalog.add_archive("demo", version, requires=None)
-    archive, wheel = "demo-2.tar.gz", "demo-2-cp312-cp312-manylinux2014_aarch64.whl"
-    both = "1 file is a source archive without static metadata, 1 file needs Python 3.12 (the target has Python 3.11)"
-    assert causes(catalog, "demo==2")[:-1] == [
-        f"demo 2 cannot be used: {both} @ {archive}",
-        f"  {archive} is a source archive without static metadata",
-        f"  {wheel} needs Python 3.12 (the target has Python 3.11)",
-    ]
-    assert causes(catalog, "demo")[:2] == [
-        "demo 2 and 1 cannot be used @ demo-2.tar.gz, demo-1.tar.gz",
-        f"  2: {both} ({archive}, {wheel})",
-    ]
-
-
-def test_why_releases_were_yanked() -> None:
-    catalog = DataCatalog()
-    catalog.add_wheel("demo", "1.0", yanked="")
-    catalog.add_wheel("demo", "1.1", yanked="broken on CANN 8")
-    assert causes(catalog, "demo") == [
-        f"demo 1.1 and 1.0 were yanked, and neither the stack nor a fact pins any of them {PAGE}",
-        "  demo-1.1-py3-none-any.whl was yanked (broken on CANN 8)",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("line", "why"),
-    [
-        (None, "its METADATA cannot be read"),
-        ("b @ https://b.test/b.zip", "it needs `b @ https://b.test/b.zip`, and addresses are not supported"),
-    ],
-)
-def test_metadata_that_cannot_be_used(line: str | None, why: str) -> None:
-    catalog = DataCatalog()
-    catalog.add_wheel("a", "1", [line] if line else [], readable=line is not None)
-    assert causes(catalog, "a") == [f"a 1 cannot be used: {why} @ a-1-py3-none-any.whl"]
-
-
-# --- what clashes
-
-
-def test_two_requirements_of_metadata() -> None:
-    catalog = DataCatalog(
-        {
-            "trl": {"0.28.0": ["vllm<0.13.0,>=0.10.2"]},
-            "vllm-ascend": {"0.13.0": ["vllm==0.13.0"]},
-            "vllm": {"0.12.0": [], "0.13.0": []},
-        }
-    )
-    assert causes(catalog, "trl==0.28.0", "vllm-ascend==0.13.0") == [
-        "trl 0.28.0 needs vllm<0.13.0,>=0.10.2 @ metadata of trl-0.28.0-py3-none-any.whl",
-        "vllm-ascend 0.13.0 needs vllm==0.13.0 @ metadata of vllm_ascend-0.13.0-py3-none-any.whl",
-    ]
-
-
-def test_an_extra() -> None:
-    catalog = DataCatalog({"trl": {"1": ["vllm<2 ; extra == 'vllm'"]}, "vllm": {"1": [], "2": []}})
-    assert causes(catalog, "trl[vllm]", "vllm==2") == [
-        "trl[vllm] 1 needs vllm<2 @ metadata of trl-1-py3-none-any.whl",
-    ]
-
-
-def test_a_fact_against_a_line_of_the_stack() -> None:
-    catalog = DataCatalog({"vllm-ascend": {"0.13.0": []}, "vllm": {"0.13.0": [], "0.14.0": []}})
-    fact = requires("vllm-ascend", "==0.13.0", "vllm==0.13.0")
-    assert causes(catalog, "vllm-ascend", "vllm>=0.14", facts=[fact]) == [
-        f"vllm-ascend 0.13.0 needs vllm==0.13.0 @ facts/vllm-ascend.toml:7 {TABLE}",
-    ]
-
-
-def test_a_component_that_does_not_match() -> None:
-    catalog = DataCatalog({"vllm-ascend": {"0.13.0": []}})
-    fact = requires("vllm-ascend", "==0.13.0", "cann in 8.5.0 | 8.5.1")
-    assert causes(catalog, "vllm-ascend", facts=[fact], target=target(cann="8.3.RC1")) == [
-        "the target has CANN 8.3.RC1 @ stack.toml",
-        f"vllm-ascend 0.13.0 needs cann in 8.5.0 | 8.5.1 @ facts/vllm-ascend.toml:7 {TABLE}",
-    ]
-    assert causes(DataCatalog(), "hdk >= 25.5.0", target=target(hdk="25.3.rc1.2")) == [
-        "the target has HDK 25.3.rc1.2 @ stack.toml",
-    ]
-
-
-def test_a_release_that_a_fact_excludes() -> None:
-    catalog = DataCatalog({"tensordict": {"0.9.0": [], "0.8.0": []}})
-    fact = excludes("tensordict", "==0.9.0", "verl excludes it")
-    assert causes(catalog, "tensordict==0.9.0", facts=[fact]) == [
-        f"tensordict 0.9.0 must not be used: verl excludes it @ facts/tensordict.toml:7 {TABLE}",
-    ]
-
-
-def test_two_owners_of_a_module() -> None:
-    catalog = DataCatalog({"triton": {"3.2.0": []}, "triton-ascend": {"3.2.0": []}})
-    fact = collides("triton-ascend", "", "triton", "triton")
-    assert causes(catalog, "triton", "triton-ascend", facts=[fact]) == [
-        (
-            "triton-ascend and triton both install the module `triton`, so only one of them can be installed "
-            f"@ facts/triton-ascend.toml:7 {TABLE}"
-        ),
-    ]

@@ -53,26 +53,6 @@ def test_conflicts_that_show_late(groups: int) -> None:
     assert resolution.rounds <= 300 * groups
 
 
-def _formula(random: Random, variables: int, clauses: int) -> dict[str, dict[str, list[str]]]:
-    """3-SAT with a solution: a clause has a release for each literal that may meet it."""
-    names = [f"x{number}" for number in range(variables)]
-    truth = {name: random.randint(1, 2) for name in names}
-    releases: dict[str, dict[str, list[str]]] = {name: {"1": [], "2": []} for name in names}
-    while len(releases) < variables + clauses:
-        three = [(name, random.randint(1, 2)) for name in random.sample(names, 3)]
-        if any(truth[name] == value for name, value in three):
-            releases[f"clause{len(releases)}"] = {
-                str(at): [f"{name}=={value}"] for at, (name, value) in enumerate(three, 1)
-            }
-    return releases
-
-
-def test_a_formula_with_a_hundred_clauses() -> None:
-    releases = _formula(Random(7), 30, 100)
-    resolution = solved(problem(*(name for name in releases if name[0] == "c")), DataCatalog(releases))
-    assert resolution.rounds <= 1_500
-
-
 def test_a_thousand_projects_take_a_round_each_in_the_end() -> None:
     """A chain longer than Python's stack is deep, and than the rounds after which a search begins anew."""
     many = 1_010

@@ -32,14 +32,6 @@ def extras_of_one_line(count: int) -> Asked:
     return catalog, [f"x[{','.join(f'e{at}' for at in range(count))}]"]
 
 
-def equal_lines(count: int) -> Asked:
-    return DataCatalog({"x": {"1": []}}), ["x"] * count
-
-
-def ranges_of_the_stack(count: int) -> Asked:
-    return DataCatalog({"x": {str(at): [] for at in range(count + 1)}}), [f"x!={at}" for at in range(count)]
-
-
 def ranges_of_metadata(count: int) -> Asked:
     versions = {str(at): [] for at in range(count + 1)}
     return DataCatalog({"x": {"1": [f"y!={at},<={count}" for at in range(count)]}, "y": versions}), ["x"]
@@ -65,23 +57,16 @@ def releases_in_vain(count: int) -> Asked:
     return DataCatalog({"x": x, "y": y, "z": {name: [] for name in names}}), ["x", "z<2"]
 
 
-def pins_that_differ(count: int) -> Asked:
-    return DataCatalog({"x": {"1": []}}), [f"x=={at}" for at in range(count)]
-
-
 @pytest.mark.parametrize(
     ("family", "size"),
     [
         (chained_extras, 40),
         (all_extras, 40),
         (extras_of_one_line, 40),
-        (equal_lines, 80),
-        (ranges_of_the_stack, 80),
         (ranges_of_metadata, 80),
         (parents_that_narrow, 20),
         (files_of_one_release, 400),
         (releases_in_vain, 40),
-        (pins_that_differ, 100),
     ],
 )
 def test_twice_the_size_is_at_most_four_times_the_work(family: Callable[[int], Asked], size: int) -> None:

@@ -8,11 +8,10 @@ from resolver.errors import InputError
 from resolver.index.protocol import UnusableFile
 from resolver.lock.build import build
 from resolver.model.message import message
-from resolver.model.release import Archive, Reason
-from resolver.model.resolution import Lacks
+from resolver.model.release import Archive
 from resolver.resolve.needs import build_lines, requirements_file
 from tests.datacatalog import DataCatalog
-from tests.problems import builds, metadata, pins, problem, refused, replaces, requires, solved, told
+from tests.problems import builds, pins, problem, replaces, solved, told
 
 # --- requirements files
 
@@ -48,18 +47,6 @@ def test_options_are_refused(option: str) -> None:
 # --- build requirements
 
 
-@pytest.mark.parametrize(
-    ("stated", "lines"),
-    [
-        (("cmake>=3.26.1", "torch == 2.9.0", "ninja"), ("cmake>=3.26.1", "torch == 2.9.0", "ninja")),
-        ((), ()),
-        (None, ("setuptools>=40.8.0", "wheel")),  # PEP 517
-    ],
-)
-def test_build_lines_are_those_of_the_archive(stated: tuple[str, ...] | None, lines: tuple[str, ...]) -> None:
-    assert build_lines(Archive(None, stated), None) == lines
-
-
 def test_a_builds_fact_drops_and_adds() -> None:
     archive = Archive(None, ("cmake>=3.26.1", "Torch == 2.9.0", "ninja"))
     assert build_lines(archive, builds("vllm", "", drop=["torch"], add=["torch", "wheel<1"])) == (
@@ -70,31 +57,7 @@ def test_a_builds_fact_drops_and_adds() -> None:
     )
 
 
-def test_a_build_requirement_that_cannot_be_read() -> None:
-    with pytest.raises(UnusableFile) as caught:
-        build_lines(Archive(None, ("cmake>>3",)), builds("vllm", ""))
-    assert str(caught.value) == "`cmake>>3` in its build-system.requires is not a requirement"
-
-
 # --- where the requirements of a lock come from
-
-
-@pytest.mark.parametrize("own", [True, False], ids=["its own metadata", "a metadata fact"])
-def test_what_an_archive_requires(own: bool) -> None:
-    catalog = DataCatalog({"b": {"1": [], "2": []}})
-    catalog.add_archive("a", "1", ["b<2"] if own else None)
-    facts = [] if own else [metadata("a", "==1", "b<2")]
-    assert pins(problem("a", facts=facts), catalog) == {"a": "1", "b": "1"}
-
-
-def test_without_either_an_older_release_will_do_or_there_is_no_solution() -> None:
-    catalog = DataCatalog()
-    catalog.add_archive("a", "2", None)
-    lack = refused(problem("a"), catalog).statements[-1]
-    assert isinstance(lack, Lacks)
-    assert [row.reason for refusal in lack.refusals for row in refusal.files] == [Reason.DYNAMIC]
-    catalog.add_wheel("a", "1")
-    assert pins(problem("a"), catalog) == {"a": "1"}
 
 
 def vllm() -> DataCatalog:
@@ -167,17 +130,3 @@ def test_a_builds_fact_whose_file_is_not_in_the_archive() -> None:
         "the stack asks for vllm @ stack.toml:5",
         "vllm 0.13.0 cannot be used: it has no `requirements/npu.txt` @ vllm-0.13.0.tar.gz",
     ]
-
-
-def test_replaces_drops_and_adds() -> None:
-    catalog = DataCatalog({"a": {"1": ["triton==3", "numpy<2 ; extra == 'x'", "six"]}, "triton-ascend": {"3.2": []}})
-    for name in ("six", "numpy"):
-        catalog.add_wheel(name, "1")
-    fact = replaces("a", "==1", ["triton", "numpy"], "triton-ascend==3.2")
-    assert pins(problem("a[x]", facts=[fact]), catalog) == {"a": "1", "six": "1", "triton-ascend": "3.2"}
-
-
-def test_requires_adds_what_the_metadata_leaves_out() -> None:
-    catalog = DataCatalog({"vllm-ascend": {"1": []}, "vllm": {"1": [], "2": []}})
-    fact = requires("vllm-ascend", "==1", "vllm==1", "cann in 8.5.0 | 8.5.1", "six ; platform_machine == 'x86_64'")
-    assert pins(problem("vllm-ascend", facts=[fact]), catalog) == {"vllm": "1", "vllm-ascend": "1"}

@@ -17,7 +17,7 @@ from resolver.model.problem import PYPI
 from resolver.model.release import File, Page, Release
 from resolver.resolve.project import Ordered, Project
 from tests.datacatalog import DataCatalog
-from tests.problems import builds, excludes, pins, problem, target
+from tests.problems import pins, problem, target
 
 
 def project(catalog: DataCatalog, name: str = "a", facts: Iterable[Fact] = ()) -> Project:
@@ -93,32 +93,6 @@ def test_a_wheel_goes_before_an_archive_and_the_other_wheels_stay_known() -> Non
     assert [file.filename for file in release.others] == ["a-1-py3-none-any.whl"]
 
 
-def test_an_archive_where_no_wheel_fits() -> None:
-    catalog = DataCatalog()
-    catalog.add_archive("a", "1", ending=".zip")
-    catalog.add_archive("a", "1")
-    catalog.add_wheel("a", "1", tags="cp311-cp311-manylinux_2_17_x86_64")
-    release = taken(project(catalog), "1")
-    assert (release.file.filename, release.others) == ("a-1.tar.gz", ())
-
-
-def test_a_builds_fact_takes_the_archive_and_only_that() -> None:
-    catalog = DataCatalog()
-    catalog.add_wheel("a", "2")
-    catalog.add_archive("a", "2")
-    catalog.add_wheel("a", "1")
-    some = project(catalog, facts=[builds("a", ">=1")])
-    assert taken(some, "2").file.filename == "a-2.tar.gz"
-    assert taken(some, "2").builds is not None
-    assert refused(some, "1") == ["a-1-py3-none-any.whl is excluded by a fact (built from source, facts/a.toml:7)"]
-
-
-def test_excluded_releases_cite_the_fact() -> None:
-    some = project(DataCatalog({"a": {"1": [], "2": []}}), facts=[excludes("a", "==2", "verl excludes it")])
-    assert refused(some, "2") == ["2 is excluded by a fact (verl excludes it, facts/a.toml:7)"]
-    assert taken(some, "1").position == 1
-
-
 def test_the_first_index_named_wins_where_two_have_a_version() -> None:
     catalog = DataCatalog()
     catalog.bind("a", "huawei", "pypi")
@@ -157,16 +131,3 @@ def test_a_release_that_was_yanked_on_one_index_is_taken_from_another() -> None:
     assert [(taken(some, one).index, taken(some, one).yanked) for one in "12"] == [("two", False), (PYPI, True)]
     catalog.add_wheel("a", "3rc1")
     assert pins(problem("a", indexes=catalog.indexes()), catalog) == {"a": "1"}
-
-
-def test_a_release_that_does_not_fit_says_why_for_each_file() -> None:
-    catalog = DataCatalog()
-    catalog.add_wheel("a", "1", tags="cp312-cp312-manylinux_2_17_aarch64")
-    catalog.add_archive("a", "1", requires_python=">=3.12")
-    assert refused(project(catalog), "1") == [
-        (
-            "a-1-cp312-cp312-manylinux_2_17_aarch64.whl is built for another platform or Python"
-            " (cp312-cp312-manylinux_2_17_aarch64)"
-        ),
-        "a-1.tar.gz needs a different Python (Requires-Python >=3.12)",
-    ]

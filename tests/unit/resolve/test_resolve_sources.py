@@ -14,7 +14,6 @@ from resolver.resolve.solver import solve
 from tests.datacatalog import DataCatalog
 from tests.problems import (
     absent,
-    builds,
     excludes,
     pins,
     problem,
@@ -29,16 +28,6 @@ from tests.problems import (
 )
 
 # --- from a commit
-
-
-def test_a_project_comes_from_its_commit_whatever_indexes_and_policy_say() -> None:
-    catalog = DataCatalog({"verl": {"0.9": ["nosuch"]}, "numpy": {"2.0": [], "1.26": []}})
-    line, source = taken("verl", "0.6.0.dev0", "numpy<2")
-    asked = with_sources(problem(line, "verl>=0.5", prereleases="never"), source)
-    assert pins(asked, catalog) == {"numpy": "1.26", "verl": "0.6.0.dev0"}
-    pin = solved(asked, catalog).pin("verl")
-    assert pin is not None
-    assert (pin.release.source, pin.release.index) == (source, "")
 
 
 def test_what_is_required_of_wheels_is_not_of_what_is_built() -> None:
@@ -69,24 +58,6 @@ def test_its_index_is_never_asked() -> None:
     assert isinstance(solve(asked, Jealous({"numpy": {"1": ["verl>=0.5"]}}), hints=[source.name]), Resolution)
 
 
-def test_extras_count_as_in_metadata_and_one_that_is_not_there_is_known() -> None:
-    catalog = DataCatalog({"a": {"1": []}, "b": {"1": []}, "c": {"1": []}})
-    line, source = taken("verl", "1", "a", "b ; extra == 'srt-npu'", "c ; extra == 'other'")
-    asked = with_sources(problem(line.replace("verl", "verl[srt_npu,gone]", 1)), source)
-    found = solved(asked, catalog)
-    assert [pin.name for pin in found.pins] == ["a", "b", "verl"]
-    pin = found.pin("verl")
-    assert pin is not None
-    assert (pin.extras, pin.unknown_extras) == (("gone", "srt-npu"), ("gone",))
-
-
-def test_facts_speak_of_its_version_but_none_about_archives() -> None:
-    catalog = DataCatalog({"numpy": {"1": []}, "verl": {"9": []}})
-    line, source = taken("verl", "0.6")
-    facts = [requires("verl", "<1", "numpy"), builds("verl", ">=0")]
-    assert pins(with_sources(problem(line, facts=facts), source), catalog) == {"numpy": "1", "verl": "0.6"}
-
-
 def test_builds_without_isolation_constrain_the_environment_others_have_one_apart() -> None:
     catalog = DataCatalog({"torch": {"2": [], "1": []}, "tool": {"1": []}})
     here, one = taken("here", "1", build_requires=("torch<2",), isolation=False)
@@ -114,18 +85,6 @@ def test_a_requirement_on_another_version_is_told_with_the_facts_line() -> None:
             "facts/verl.toml:7"
         ),
     ]
-
-
-def test_what_it_needs_is_told_with_the_facts_line_or_the_repository() -> None:
-    catalog = DataCatalog({"numpy": {"2": [], "1": []}})
-    for known, place in ((True, "facts/verl.toml:7 (a table of the vendor, vendor)"), (False, None)):
-        line, source = taken("verl", "0.6", "numpy<2", known=known)
-        place = place or f"metadata of {source.address}"
-        assert told(with_sources(problem(line, "numpy>=2"), source), catalog) == [
-            f"the stack asks for {line} @ stack.toml:5",
-            "the stack asks for numpy>=2 @ stack.toml:6",
-            f"verl 0.6 needs numpy<2 @ {place}",
-        ]
 
 
 def test_a_source_for_another_python_or_that_a_fact_excludes() -> None:
@@ -174,15 +133,6 @@ def test_a_fact_holds_where_the_stack_names_its_project() -> None:
     assert found.left_out == (
         Override(package="xgrammar", version="1", name="triton", dropped="triton", fact="triton-ascend-absent"),
     )
-
-
-def test_it_does_not_where_a_release_is_admitted_that_it_does_not_speak_of() -> None:
-    catalog = _tritons()
-    assert pins(problem("xgrammar", "triton-ascend", facts=[_ABSENT]), catalog) == {
-        "triton": "3",
-        "triton-ascend": "3.3",
-        "xgrammar": "1",
-    }
 
 
 def test_elsewhere_the_two_exclude_each_other_and_the_conflict_says_why() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 import sys
 from pathlib import Path
@@ -14,10 +13,8 @@ from hypothesis import strategies as st
 from packaging.version import Version
 
 from resolver.lock import file as lock_file
-from resolver.model.system import SystemVersion
 from resolver.report.verify import MODULES, texts, verify
 from resolver.verify.environment import canonical_name, same_version
-from resolver.verify.findings import LockedStack
 from resolver.verify.main import WARNINGS
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -67,39 +64,6 @@ def test_all_imports_stand_in_the_head_of_the_program(program: str) -> None:
     body = iter(ast.parse(program).body)
     assert any(isinstance(node, ast.If) for node in body)  # the check of Python's version ends the head
     assert not [ast.unparse(node) for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
-
-
-def test_it_compares_cann_by_the_very_code_that_locks(program: str) -> None:
-    """Only the text of its module is another: the versions that test_model_system.py holds apart stay apart here."""
-    scope: dict[str, object] = {"__name__": "verify_of_a_test"}
-    sys.modules["verify_of_a_test"] = type(sys)("verify_of_a_test")
-    exec(compile(program, "verify.py", "exec"), scope)
-    theirs = scope["SystemVersion"]
-    assert theirs is not SystemVersion
-    texts = ["8.1.RC1.alpha001", "8.2.T2", "8.3.RC1", "8.3.RC2", "8.3.0", "8.5.0-beta.2", "8.5.0", "8.5.0.B160"]
-    texts += ["8.5.0.b232", "25.3.rc1.2"]
-    for one in texts:
-        for other in texts:
-            mine = SystemVersion.parse(one), SystemVersion.parse(other)
-            same = theirs.parse(one), theirs.parse(other)  # type: ignore[attr-defined]
-            assert mine[0].same_release(mine[1]) == same[0].same_release(same[1])
-            assert mine[0].before(mine[1]) == same[0].before(same[1])
-
-
-def test_it_knows_the_lock(program: str) -> None:
-    data = program.partition('LOCK = r"""')[2].partition('"""')[0]
-    lock = LockedStack.parse(data)
-    assert (lock.stack, lock.system, len(lock.pins)) == ("verl-qwen3.5", {"cann": "8.5.0", "soc": "A2"}, 216)
-    assert lock.imports == ["torch", "vllm", "transformers", "ray", "tensordict"]
-    assert [(need.by, need.ranges, need.binding) for need in lock.driver] == [
-        ("CANN 8.5.0", [[[">=", "25.0.rc1"]]], False),
-        ("verl 0.7.1", [[[">=", "25.3.rc1"]]], False),
-        ("vllm-ascend 0.13.0", [[[">=", "25.5.0"]]], False),
-    ]
-    assert "hiascend.com/" in lock.driver[0].reason["en"]
-    assert lock.pins["vllm"].built
-    assert lock.pins["torch"].stage < lock.pins["torch-npu"].stage < lock.pins["vllm-ascend"].stage
-    assert json.loads(data)["pins"][0]["name"] == "absl-py"
 
 
 def test_the_documentation_has_every_code() -> None:
