@@ -20,8 +20,8 @@ from resolver.model.fact import Excludes, Names
 from resolver.model.release import Reason, Release
 from resolver.model.requirement import ComponentRequirement
 from resolver.model.resolution import Lack
+from resolver.resolve.candidates import pins, satisfies
 from resolver.resolve.grounded import Component, Ground, Grounded, Lacking, Line, Module, Taken, grounds
-from resolver.resolve.preference import pins, satisfies
 from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.project import Project
 from resolver.resolve.universe import Universe

@@ -18,10 +18,10 @@ from resolver.model import fact as facts
 from resolver.model.dependency import Candidate, Edge, Kind, Package, SameRelease
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Lack
+from resolver.resolve.candidates import ANYTHING, Demand, pins
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.gather import Reached
 from resolver.resolve.grounded import Ground, Lacking
-from resolver.resolve.preference import ANYTHING, Demand, pins
 from resolver.resolve.provider import Tick
 from resolver.resolve.universe import Universe
 

@@ -18,7 +18,7 @@ from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.dependency import Candidate, Edge, Kind, NeedLine, NeedSource, Package
 from resolver.model.release import File, Metadata, Release
-from resolver.resolve.preference import ANYTHING, Demand
+from resolver.resolve.candidates import ANYTHING, Demand
 from resolver.resolve.universe import Universe
 
 

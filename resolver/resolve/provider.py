@@ -19,7 +19,7 @@ from resolvelib.structs import Matches, State
 
 from resolver.model.dependency import Candidate, Edge, Kind, Package
 from resolver.model.release import Release
-from resolver.resolve.preference import ANYTHING, Demand
+from resolver.resolve.candidates import ANYTHING, Demand
 from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.universe import Universe
 

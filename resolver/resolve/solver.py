@@ -17,10 +17,9 @@ from resolver.model.dependency import Unusable
 from resolver.model.problem import Problem
 from resolver.model.resolution import Conflict, Resolution
 from resolver.resolve.check import check
-from resolver.resolve.gather import InvalidChoiceError, gather
+from resolver.resolve.gather import Choices, InvalidChoiceError, gather, newest
 from resolver.resolve.grounded import Ground, Line
 from resolver.resolve.needs import DynamicArchiveError
-from resolver.resolve.newest import Choices, newest
 from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.provider import Provider, Reporter, Tick
 from resolver.resolve.universe import Universe

@@ -10,7 +10,7 @@ from packaging.utils import NormalizedName
 from resolver.index.protocol import Follow, Lookup
 from resolver.model.dependency import Package
 from resolver.model.release import File, Metadata
-from resolver.resolve.preference import ANYTHING
+from resolver.resolve.candidates import ANYTHING
 from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.solver import search
 from resolver.resolve.universe import Universe
