@@ -99,11 +99,7 @@ def satisfies(candidate: Candidate, allows: Allows) -> bool:
 
 def names_prerelease(allows: Allows) -> bool:
     """Whether a requirement names a pre-release. The link between an extra and its project's release does not."""
-    return isinstance(allows, SpecifierSet) and any(
-        version.is_prerelease
-        for one in allows
-        if one.operator != "!=" and (version := text.version(one.version.removesuffix(".*"))) is not None
-    )
+    return isinstance(allows, SpecifierSet) and bool(allows.prereleases)
 
 
 def pins(allows: Allows) -> bool:
