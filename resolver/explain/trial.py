@@ -31,8 +31,7 @@ from resolver.model.problem import Problem
 from resolver.model.release import Archive, File, Metadata
 from resolver.model.resolution import Pin, Resolution
 from resolver.resolve.builds import solve_builds
-from resolver.resolve.prefetch import Prefetch
-from resolver.resolve.solver import Refutation, prove, search
+from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
 
 _SHARE = 1 / 4  # of the time for all, at most, for one changed stack
@@ -152,14 +151,10 @@ class Trials:
         try:
             problems = compile_problems(self._with(text), exclude_newer=self._cutoff, sources=self.problem.sources)
             catalog = self.notes.inner if self.notes is not None and strictly else None
-            universe = self._universe.variant(problems[self.at], catalog)
-            prefetch = Prefetch(universe)
-            prefetch.expect(universe.roots())
             with looking(clock.look):
-                # most changed stacks that clash do so at once; the complete engine then says why
-                answer = search(universe, prefetch, clock.tick, starts=1) or prove(universe, clock.tick)
+                answer = decide(self._universe.variant(problems[self.at], catalog), tick=clock.tick)
                 if isinstance(answer, Resolution):
-                    solve_builds(answer, universe.catalog, tick=clock.tick)
+                    solve_builds(answer, catalog or self._universe.catalog, tick=clock.tick)
         except Expired:
             self.clock.limited = True
             return Undecided()

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-from packaging.markers import Marker
 from packaging.requirements import InvalidRequirement
 from packaging.requirements import Requirement as _PackagingRequirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -50,15 +49,6 @@ def version(text: str) -> Version | None:
         return None
 
 
-@lru_cache(_MEMO)
-def specifiers(text: str) -> SpecifierSet | None:
-    """The PEP 440 specifier set that `text` spells, or None where it is not one."""
-    try:
-        return specifier_set(text)
-    except InvalidSpecifier:
-        return None
-
-
 def specifier_set(text: str) -> SpecifierSet:
     """The PEP 440 specifier set that `text` spells; raises packaging's InvalidSpecifier."""
     if why := _beyond_measure(text, LONG):
@@ -72,7 +62,10 @@ def pythons(text: str) -> SpecifierSet | None:
 
     `>=3.6.*` is read as `>=3.6`, which it meant when it was valid; uv does so, too, and pip takes no notice of it.
     """
-    return specifiers(_ORDERED_LINE.sub(r"\1", text)) if "*" in text else specifiers(text)
+    try:
+        return specifier_set(_ORDERED_LINE.sub(r"\1", text))
+    except InvalidSpecifier:
+        return None
 
 
 @lru_cache(_MEMO)
@@ -122,12 +115,6 @@ def all_extras(lines: Iterable[str]) -> tuple[str, ...]:
 def hangs_on_kernel(marker: str) -> bool:
     """Whether a marker asks for the kernel of a machine, which nobody knows while locking."""
     return "platform_release" in marker or "platform_version" in marker
-
-
-@lru_cache(_MEMO)
-def marker_text(marker: Marker | None) -> str:
-    """The text of a marker; empty where there is none."""
-    return str(marker) if marker is not None else ""
 
 
 def _beyond_measure(text: str, longest: int = _LONGEST) -> str:

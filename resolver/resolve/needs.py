@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 
 import msgspec
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
@@ -98,15 +99,11 @@ def build_lines(archive: Archive, builds: facts.Builds | None) -> tuple[str, ...
 
 def requirements_file(content: str) -> tuple[str, ...]:
     """The requirement lines of a requirements file. Options in it are refused, never followed."""
-    lines = []
-    for raw in content.replace("\\\n", " ").splitlines():
-        line = _COMMENT.sub("", raw).strip()
-        if not line:
-            continue
+    lines = [_COMMENT.sub("", line).strip() for line in content.replace("\\\n", " ").splitlines()]
+    for line in lines:
         if line.startswith("-"):
             raise UnusableFile(f"the requirements file has the option `{line}`, which is not supported")
-        lines.append(line)
-    return tuple(lines)
+    return tuple(filter(None, lines))
 
 
 # A marker of comparisons joined by `and`, the last one `extra == "x"`. A second `;` in a line may be inside a string,
@@ -119,7 +116,7 @@ class Relevance:
 
     def __init__(self, markers: Mapping[str, str]) -> None:
         self._markers = markers
-        self._read: dict[tuple[str, str], Requirement | None] = {}
+        self._known = cache(self._hold)
         # by file: lines that may apply without an extra, lines that may apply for any, and lines by extra
         self._by_extra: dict[str, tuple[list[str], list[str], dict[str, list[str]]]] = {}
 
@@ -148,8 +145,7 @@ class Relevance:
         """The requirements among the lines of a file that apply; invalid lines are left out."""
         for line in self.of(filename, lines, extra):
             with suppress(InvalidRequirement):
-                requirement = self(line, extra)
-                if requirement is not None:
+                if (requirement := self(line, extra)) is not None:
                     yield requirement
 
     def __call__(self, line: str, extra: str) -> Requirement | None:
@@ -157,15 +153,10 @@ class Relevance:
 
         With an extra, only if the extra makes it apply. Raises InvalidRequirement.
         """
-        key = (line, extra)
-        if key in self._read:
-            return self._read[key]
-        found = self._hold(text.requirement(line), extra)
-        if len(line) <= text.LONG:
-            self._read[key] = found
-        return found
+        return self._known(line, extra) if len(line) <= text.LONG else self._hold(line, extra)
 
-    def _hold(self, requirement: Requirement, extra: str) -> Requirement | None:
+    def _hold(self, line: str, extra: str) -> Requirement | None:
+        requirement = text.requirement(line)
         if requirement.marker is None:
             return None if extra else requirement
         try:

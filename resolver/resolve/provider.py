@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import islice
-from math import inf
 from typing import Any
 
 from resolvelib import AbstractProvider, BaseReporter
@@ -24,7 +23,8 @@ from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.universe import Universe
 
 _PROMOTE_AFTER = 5  # conflicts that a package took part in, after which it is decided early
-_ROUNDS_AT_LEAST, _ROUNDS_A_PACKAGE = 500, 10  # in one start; chains take two a package
+_MOST_CONFLICTS = 100  # stacks of 200 projects have up to 40
+_ROUNDS_AT_LEAST, _ROUNDS_A_PACKAGE = 500, 10  # chains take two a package
 
 Information = RequirementInformation[Edge, Candidate]
 Tick = Callable[[int, int], None]
@@ -144,17 +144,15 @@ class Reporter(BaseReporter[Edge, Candidate, Package]):
     """Counts rounds, and tells the provider of conflicts and of releases that are tried in vain.
 
     `tick` is called with the numbers of rounds and decided packages, after each round and each release tried in vain.
-    Raises ResolutionTooDeep at the conflict after the last of `conflicts_left`, and where a search goes in circles: on
-    cyclic graphs resolvelib can take back and decide the same for ever, without a conflict.
+    Raises ResolutionTooDeep after too many conflicts, and where a search goes in circles: on cyclic graphs resolvelib
+    can take back and decide the same for ever, without a conflict.
     """
-
-    conflicts_left: float = inf
 
     def __init__(self, provider: Provider, tick: Tick | None = None) -> None:
         self._provider = provider
         self._tick = tick
         self._rejected: dict[Package, set[Candidate]] = {}
-        self.rounds = self._decided = 0
+        self.rounds = self._decided = self._conflicts = 0
 
     def rejecting_candidate(self, criterion: Criterion[Edge, Candidate], candidate: Candidate) -> None:
         """Older ones of its package are announced to the catalog, more and more at once: reading each may take long."""
@@ -169,9 +167,9 @@ class Reporter(BaseReporter[Edge, Candidate, Package]):
     def resolving_conflicts(self, causes: Iterable[Information]) -> None:
         """Who took part is to be remembered."""
         self._provider.blame(causes)
-        if not self.conflicts_left:
+        self._conflicts += 1
+        if self._conflicts > _MOST_CONFLICTS:
             raise ResolutionTooDeep(self.rounds)
-        self.conflicts_left -= 1
 
     def ending_round(self, index: int, state: State[Edge, Candidate, Package]) -> None:
         """Another round is done."""

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 # resolvelib jumps back over several decisions at once in the first tenth of the rounds that it may take, which is far
 # better than one at a time.
 _ROUNDS = 20_000
-_CONFLICTS = 100  # in one start; stacks of 200 projects have up to 40
-_STARTS = 3
 
 
 class Refutation(msgspec.Struct, frozen=True):
@@ -92,28 +90,20 @@ def decide(
     return found
 
 
-def search(
-    universe: Universe, prefetch: Prefetch, tick: Tick | None = None, *, starts: int = _STARTS
-) -> Resolution | None:
+def search(universe: Universe, prefetch: Prefetch, tick: Tick | None = None) -> Resolution | None:
     """What resolvelib finds and the check confirms; None, which proves nothing, if that is nothing valid.
 
-    It begins so many times: anew after many conflicts, as the provider knows by then which packages keep clashing. On
-    cyclic graphs it is known to fail, with an invalid result or a wrong "impossible" (resolvelib issue 206).
+    On cyclic graphs it is known to fail, with an invalid result or a wrong "impossible" (resolvelib issue 206).
     """
     provider = Provider(universe, prefetch)
     reporter = Reporter(provider, tick)
-    for _ in range(starts):
-        reporter.conflicts_left = _CONFLICTS
-        provider.resolution = Search(provider, reporter)
-        try:
-            choices = provider.resolution.resolve(universe.roots(), max_rounds=_ROUNDS).mapping
-        except ResolutionTooDeep:
-            continue
-        except ResolutionImpossible:
-            return None
-        found = _finished(universe, choices, "search", reporter.rounds, tick)
-        return found if isinstance(found, Resolution) else None
-    return None
+    provider.resolution = Search(provider, reporter)
+    try:
+        choices = provider.resolution.resolve(universe.roots(), max_rounds=_ROUNDS).mapping
+    except (ResolutionTooDeep, ResolutionImpossible):
+        return None
+    found = _finished(universe, choices, "search", reporter.rounds, tick)
+    return found if isinstance(found, Resolution) else None
 
 
 def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutation:

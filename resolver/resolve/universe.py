@@ -6,7 +6,7 @@ built on it; the independent check is not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 
@@ -31,6 +31,7 @@ from resolver.model.dependency import (
     Owner,
     Package,
     SameRelease,
+    StackLine,
     Unusable,
 )
 from resolver.model.lock import Override
@@ -170,7 +171,7 @@ class Universe(Candidates):
         """The candidates whose metadata was read."""
         return self._known.keys()
 
-    def _of_need(self, need: facts.Need, origin: Origin) -> Iterator[Edge]:
+    def _of_need(self, need: facts.Need, origin: StackLine | NeedLine) -> Iterator[Edge]:
         """The edges of a line of the stack or a fact."""
         match need:
             case ComponentRequirement():
@@ -178,7 +179,7 @@ class Universe(Candidates):
                 if need.component in self.problem.target.system:
                     yield Edge(Package(need.component, "", Kind.SYSTEM), need, origin)
             case Requirement():
-                if text.hangs_on_kernel(text.marker_text(need.marker)):
+                if text.hangs_on_kernel(str(need.marker)):
                     raise InputError(
                         f"the marker of `{need}` cannot be evaluated",
                         where=origin.where,
@@ -273,11 +274,7 @@ class Universe(Candidates):
         stated = self._about(candidate, facts.Metadata)
         spoken_by = stated[0] if stated and not release.file.is_wheel else None
         of_file = self._relevant.of(release.file.filename, lines.requires, package.extra)
-        for requirement in self._followed(of_file, package.extra, "metadata"):
-            if requirement.name in dropped:
-                continue
-            if requirement.url:
-                raise _Unfit(f"it needs `{requirement}`, and addresses are not supported", _ADDRESS, Reason.DIRECT)
+        for requirement in self._followed(of_file, package.extra, dropped, "metadata", "it needs"):
             if requirement.name == package.name and not requirement.extras:
                 if not requirement.specifier.contains(release.version, prereleases=True):
                     raise _Unfit(f"it needs `{requirement}` of itself", _ITSELF)
@@ -287,25 +284,29 @@ class Universe(Candidates):
             if fact is not None:
                 origin = NeedLine(NeedSource.FACT, parent, what, fact=fact)
             yield from _split(requirement, origin)
-        if not package.extra and is_built_here(release):
-            for requirement in self._followed(lines.build_requires, "", "build-system.requires"):
-                if requirement.url:
-                    why = f"its build needs `{requirement}`, and addresses are not supported"
-                    raise _Unfit(why, _ADDRESS, Reason.DIRECT)
-                if requirement.name != package.name:
-                    what = requirement.without_marker()
-                    origin = NeedLine(NeedSource.BUILD, parent, what, release.file.filename, fact)
-                    yield from _split(requirement, origin)
+        tools = lines.build_requires if not package.extra and is_built_here(release) else ()
+        itself = {package.name}
+        for requirement in self._followed(tools, "", itself, "build-system.requires", "its build needs"):
+            what = requirement.without_marker()
+            yield from _split(requirement, NeedLine(NeedSource.BUILD, parent, what, release.file.filename, fact))
 
-    def _followed(self, lines: Iterable[str], extra: str, where: str) -> Iterator[Requirement]:
-        """The requirements of lines that apply; raises _Unfit for one that cannot be read."""
+    def _followed(
+        self, lines: Iterable[str], extra: str, left_out: Collection[str], where: str, who: str
+    ) -> Iterator[Requirement]:
+        """The requirements of lines that apply, on other projects than those that are `left_out`.
+
+        Raises _Unfit for one that cannot be read, or names an address.
+        """
         for line in lines:
             try:
                 requirement = self._relevant(line, extra)
             except InvalidRequirement:
                 raise _Unfit(f"`{line}` in its {where} is not a requirement", _UNREADABLE) from None
-            if requirement is not None:
-                yield requirement
+            if requirement is None or requirement.name in left_out:
+                continue
+            if requirement.url:
+                raise _Unfit(f"{who} `{requirement}`, and addresses are not supported", _ADDRESS, Reason.DIRECT)
+            yield requirement
 
     def _stated(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
         """What facts say a release requires and owns, which applies whether or not its file can be read."""
