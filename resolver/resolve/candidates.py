@@ -184,10 +184,10 @@ class Candidates:
 
     def is_admitted(self, candidate: Candidate, edge: Edge) -> bool:
         """Whether an edge on its package admits a candidate, leaving policies aside."""
-        known = self._demands.get(edge) or self.demand(edge)
         if candidate.package.kind is Kind.PROJECT:
+            known = self._demands.get(edge) or self.demand(edge)
             return bool(known.mask >> candidate.release.position & 1)
-        return bool(known.mask >> self._choices(candidate.package).index(candidate) & 1)
+        return satisfies(candidate, edge.allows)
 
     def candidates(
         self, package: Package, demand: Demand, excluded: Iterable[Candidate] = (), *, stable: bool = False
