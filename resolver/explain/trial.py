@@ -30,8 +30,7 @@ from resolver.model.fact import Metadata as MetadataFact
 from resolver.model.problem import Problem
 from resolver.model.release import Archive, File, Metadata
 from resolver.model.resolution import Pin, Resolution
-from resolver.resolve.builds import solve_builds
-from resolver.resolve.solver import Refutation, decide
+from resolver.resolve.solver import Refutation, decide, solve_builds
 from resolver.resolve.universe import Universe
 
 _SHARE = 1 / 4  # of the time for all, at most, for one changed stack
