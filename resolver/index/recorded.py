@@ -83,7 +83,7 @@ class _Following:
     def __init__(self, follow: Follow, catalog: RecordedCatalog) -> None:
         self._follow = follow
         self._catalog = catalog
-        self.target, self.then, self.built = follow.target, follow.then, follow.built
+        self.target, self.then = follow.target, follow.then
 
     def pick(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
         """See `Follow`."""

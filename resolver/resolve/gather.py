@@ -227,13 +227,6 @@ def _practices_used(universe: Universe, resolution: Resolution) -> Iterator[fact
 
     One that replaces requirements makes no difference if the pins meet those requirements anyway.
     """
-
-    def is_met(need: facts.Need) -> bool:
-        pin = resolution.pin(need.name) if isinstance(need, Requirement) else None
-        return not isinstance(need, Requirement) or (
-            pin is not None and need.specifier.contains(pin.version, prereleases=True)
-        )
-
     for fact in resolution.problem.facts:
         pin = resolution.pin(fact.package) if fact.strength is facts.Strength.PRACTICE else None
         if pin is None or not fact.speaks_of(pin.version):
@@ -241,19 +234,23 @@ def _practices_used(universe: Universe, resolution: Resolution) -> Iterator[fact
         match fact:
             case facts.Requires() if pin.release.file.is_wheel or not fact.wheels:
                 yield fact
-            case facts.Replaces() if not all(map(is_met, _dropped(universe, pin, fact))):
+            case facts.Replaces() if any(_is_unmet(need, resolution) for need in _dropped(universe, pin, fact)):
                 yield fact
 
 
-def _dropped(universe: Universe, pin: Pin, fact: facts.Replaces) -> Iterator[facts.Need]:
+def _is_unmet(need: Requirement, resolution: Resolution) -> bool:
+    pin = resolution.pin(need.name)
+    return pin is None or not need.specifier.contains(pin.version, prereleases=True)
+
+
+def _dropped(universe: Universe, pin: Pin, fact: facts.Replaces) -> Iterator[Requirement]:
     """What a pin's metadata and other facts require, as far as a fact drops it."""
     project = universe.project(pin.name)
     stated = project.about(pin.release.position, facts.Metadata)
     lines = requirement_lines(universe.catalog, pin.release, stated).requires
     for extra in ("", *pin.extras):
-        for need in universe.requirements(pin.release.file.filename, lines, extra):
-            if need.name in fact.drop:
-                yield need
+        needs = universe.requirements(pin.release.file.filename, lines, extra)
+        yield from (need for need in needs if need.name in fact.drop)
     for other in project.about(pin.release.position, facts.Requires):
         kept = facts.kept_of(other, [fact])
-        yield from (need for need in other.needs if need not in kept)
+        yield from (need for need in other.needs if isinstance(need, Requirement) and need not in kept)

@@ -14,7 +14,6 @@ from packaging.utils import NormalizedName
 
 from resolver.errors import ResolverError
 from resolver.index.protocol import Lookup
-from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.dependency import Candidate, Edge, Kind, NeedLine, NeedSource, Package
 from resolver.model.release import File, Metadata, Release
@@ -102,12 +101,6 @@ class Prefetch:
         """The projects required by this metadata on the target with the wanted extras; empty the second time."""
         self._read[project] = metadata
         return self._follow([(project, extra) for extra in ("", *self._extras.get(project, ()))])
-
-    def built(self, project: NormalizedName, lines: Sequence[str]) -> None:
-        """Tell the catalog what an archive is built with, unless a fact says otherwise, before it is tried."""
-        stated = (fact for fact in self._universe.problem.facts if isinstance(fact, (facts.Builds, facts.Metadata)))
-        if all(fact.package != project for fact in stated):
-            self._tools._expect_lines(f"{project} apart", lines)
 
     def _expect_lines(self, filename: str, lines: Sequence[str]) -> None:
         wanted: dict[NormalizedName, SpecifierSet] = {}

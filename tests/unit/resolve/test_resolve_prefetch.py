@@ -15,7 +15,7 @@ from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.solver import search
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
-from tests.problems import builds, metadata, problem
+from tests.problems import problem
 
 
 class Told(DataCatalog):
@@ -117,17 +117,6 @@ def test_what_an_archive_is_built_with_is_told_when_it_is_decided() -> None:
         file = tools.pick(NormalizedName(name), catalog.lookup(NormalizedName(name)), SpecifierSet(bounds))
         assert file is not None
         assert file.filename == f"{name}-{version}-py3-none-any.whl"
-
-
-def test_what_an_archive_is_built_with_is_told_when_it_was_looked_ahead_for() -> None:
-    """But where a fact may say otherwise."""
-    catalog = Told({"tool": many(newest=3)})
-    made = NormalizedName("made")
-    Prefetch(Universe(problem("made"), catalog)).built(made, ["tool<3"])
-    assert catalog.told == [["tool<3"]]
-    for fact in (metadata("made", "", build_requires=["tool<2"]), builds("made", "", add=["tool<2"])):
-        Prefetch(Universe(problem("made", facts=[fact]), catalog)).built(made, ["tool<3"])
-    assert len(catalog.told) == 1
 
 
 def test_further_wheels_of_what_is_picked_are_told_of_for_a_lock() -> None:
