@@ -56,7 +56,7 @@ class CompleteEngine:
         """The choices that the stack reaches. Raises Unsatisfiable, or UndecidedError beyond its limits."""
         while True:
             if not self.clauses.satisfiable():
-                if self.clauses.reading or not self.clauses.guarded or self.clauses.unread > MOST_UNREAD:
+                if self.clauses.reading or self.clauses.unread > MOST_UNREAD:
                     raise Unsatisfiable(tuple(self.clauses.minimal()))
                 self.clauses.reading = True
                 continue
@@ -186,12 +186,8 @@ class CompleteEngine:
 
         Candidates not read yet, and the releases themselves, might do so, or need another that does.
         """
-        yanked = lack is Lack.YANKED
-        out = [
-            one
-            for one in self.clauses.packages[package]
-            if (one.release.yanked if yanked else one.version.is_prerelease)
-        ]
+        yanked, every = lack is Lack.YANKED, self.clauses.packages[package]
+        out = [one for one in every if (one.release.yanked if yanked else one.version.is_prerelease)]
         read, unread = [], []
         for other in self.clauses.candidates():
             if other.package.kind is not Kind.PROJECT:
@@ -206,13 +202,12 @@ class CompleteEngine:
 
     def _may_be_pinned(self, package: Package) -> bool:
         """Whether a fact pins a project, or may do so because it reads requirements from an archive or repository."""
+        if self._universe.sources:
+            return True
         stated = self._universe.problem.facts
         needs = (need for fact in stated for need in facts.needs_of(fact) if isinstance(need, Requirement))
-        return (
-            bool(self._universe.sources)
-            or any(isinstance(fact, facts.Builds) for fact in stated)
-            or any(need.name == package.name and pins(need.specifier) for need in needs)
-        )
+        pinned = any(need.name == package.name and pins(need.specifier) for need in needs)
+        return pinned or any(isinstance(fact, facts.Builds) for fact in stated)
 
     def _put_out(self) -> bool:
         """Forbid choices of the solver that nothing leads to, unless something outside does; whether it did.

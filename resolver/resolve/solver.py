@@ -29,7 +29,7 @@ from resolver.resolve.gather import Choices, InvalidChoiceError, gather, newest
 from resolver.resolve.grounded import Ground, Line
 from resolver.resolve.needs import DynamicArchiveError, is_built_here, requirement_lines
 from resolver.resolve.prefetch import Prefetch
-from resolver.resolve.provider import Provider, Reporter, Tick
+from resolver.resolve.provider import Provider, Tick
 from resolver.resolve.universe import Universe
 
 if TYPE_CHECKING:
@@ -107,14 +107,13 @@ def search(universe: Universe, prefetch: Prefetch, tick: Tick | None = None) -> 
 
     On cyclic graphs it is known to fail, with an invalid result or a wrong "impossible" (resolvelib issue 206).
     """
-    provider = Provider(universe, prefetch)
-    reporter = Reporter(provider, tick)
-    provider.resolution = Search(provider, reporter)
+    provider = Provider(universe, prefetch, tick)
+    provider.resolution = Search(provider, provider)
     try:
         choices = provider.resolution.resolve(universe.roots(), max_rounds=_ROUNDS).mapping
     except (ResolutionTooDeep, ResolutionImpossible):
         return None
-    found = _finished(universe, choices, "search", reporter.rounds, tick)
+    found = _finished(universe, choices, "search", provider.rounds, tick)
     return found if isinstance(found, Resolution) else None
 
 
