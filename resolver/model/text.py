@@ -1,14 +1,11 @@
-"""Parsing of versions, specifiers and requirements, once for each text.
-
-Indexes repeat the same few thousand texts a hundred thousand times, and the
-objects are immutable, so each text is parsed once in a process.
-"""
+"""Parsing of versions, specifiers and requirements, once for each text of which indexes repeat thousands."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import accumulate
 from typing import Final
 
 from packaging.requirements import InvalidRequirement
@@ -130,10 +127,7 @@ def _nested(text: str) -> str:
     """The same for a marker with parentheses in parentheses."""
     if text.count("(") <= _DEEPEST:
         return ""
-    depth = deepest = 0
-    for char in text:
-        depth += (char == "(") - (char == ")")
-        deepest = max(deepest, depth)
+    deepest = max(accumulate((char == "(") - (char == ")") for char in text))
     return f"it has parentheses {deepest} deep" if deepest > _DEEPEST else ""
 
 

@@ -143,16 +143,13 @@ class Candidates:
         if known is not None:
             return known
         source = self.sources[name][1] if name in self.sources else None
-        if source is not None:
-            lookup = of_source(source)
-        elif lookup is None:
-            lookup = self.catalog.lookup(name)
-        ordered = self._ordered.get(name)
-        if ordered is None or ordered.lookup is not lookup:
-            ordered = self._ordered[name] = Ordered(lookup)
+        if lookup is None or source is not None:
+            lookup = of_source(source) if source is not None else self.catalog.lookup(name)
+        if name not in self._ordered or self._ordered[name].lookup is not lookup:
+            self._ordered[name] = Ordered(lookup)
         project = Project(
             name,
-            ordered,
+            self._ordered[name],
             self._screen,
             self._facts.get(name, ()),
             wheels_only=self.problem.wheels_only,
@@ -176,10 +173,9 @@ class Candidates:
         """The combined demand of edges on one package. Looks the project up."""
         demand = ANYTHING
         for edge in edges:
-            known = self._demands.get(edge)
-            if known is None:
-                known = self._demands[edge] = demand_of(edge, self.mask(edge.package, edge.allows))
-            demand &= known
+            if edge not in self._demands:
+                self._demands[edge] = demand_of(edge, self.mask(edge.package, edge.allows))
+            demand &= self._demands[edge]
         return demand
 
     def is_admitted(self, candidate: Candidate, edge: Edge) -> bool:

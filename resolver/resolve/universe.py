@@ -117,10 +117,8 @@ class Universe(Candidates):
 
     def roots(self) -> tuple[Edge, ...]:
         """The edges of the stack's lines; components of the target are not among them."""
-        edges: list[Edge] = []
-        for ask in self.problem.stack.asks:
-            edges += self._of_need(ask.need, ask.origin)
-        return (*edges, *self._narrow)
+        asked = [edge for ask in self.problem.stack.asks for edge in self._of_need(ask.need, ask.origin)]
+        return (*asked, *self._narrow)
 
     @cached_property
     def absent(self) -> Mapping[NormalizedName, str]:
@@ -144,10 +142,9 @@ class Universe(Candidates):
 
     def edges(self, candidate: Candidate) -> tuple[Edge, ...]:
         """What a candidate requires. The first call reads its metadata."""
-        known = self._known.get(candidate)
-        if known is None:
-            known = self._known[candidate] = self._look(candidate)
-        return known
+        if candidate not in self._known:
+            self._known[candidate] = self._look(candidate)
+        return self._known[candidate]
 
     def opened(self, candidate: Candidate) -> bool:
         """Whether a candidate's metadata was read."""
@@ -210,8 +207,8 @@ class Universe(Candidates):
             needs = (Edge(Package(filename, "", Kind.NONE), Among(0), origin),)
         edges = needs if candidate.package.extra else (*needs, *self._stated(candidate, release))
         absent = self.absent
-        kept = tuple(one for one in edges if one.package.kind is not Kind.PROJECT or one.package.name not in absent)
-        if gone := set(edges).difference(kept):
+        gone = [edge for edge in edges if edge.package.kind is Kind.PROJECT and edge.package.name in absent]
+        if gone:
             self._left_out[candidate] = tuple(
                 Override(
                     package=candidate.package.name,
@@ -220,20 +217,18 @@ class Universe(Candidates):
                     dropped=getattr(edge.origin, "text", str(edge.package)),
                     fact=absent[text.name(edge.package.name)],
                 )
-                for edge in edges
-                if edge in gone
+                for edge in gone
             )
-        return kept
+        return tuple(edge for edge in edges if edge not in gone)
 
     def _lines(self, candidate: Candidate) -> Lines:
         """The lines of a release, read once for all of its extras; raises _Unfit."""
-        known = self._read.get(candidate.release)
-        if known is None:
+        if candidate.release not in self._read:
             try:
-                known = self._open(candidate)
+                self._read[candidate.release] = self._open(candidate)
             except _Unfit as error:
-                known = error
-            self._read[candidate.release] = known
+                self._read[candidate.release] = error
+        known = self._read[candidate.release]
         if isinstance(known, _Unfit):
             raise known.with_traceback(None)
         return known
