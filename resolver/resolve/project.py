@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import reduce
 from itertools import groupby
-from operator import or_
+from operator import and_, or_
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -47,8 +47,7 @@ class Ordered:
         rows: dict[Version, list[Offer]] = {}
         for page in lookup.pages:
             for version_text in page.releases:
-                version = text.version(version_text)
-                if version is not None:
+                if (version := text.version(version_text)) is not None:
                     rows.setdefault(version, []).append(Offer(page, version_text))
         self.versions = sorted(rows, reverse=True)
         self.offers = [rows[version] for version in self.versions]
@@ -64,20 +63,17 @@ class Ordered:
     def mask(self, specifiers: SpecifierSet) -> int:
         """The releases admitted by a set of specifiers, including pre-releases."""
         key = str(specifiers)
-        known = self._masks.get(key)
-        if known is None:
-            known = self.all
-            for one in specifiers:
-                known &= self._mask_of(one)
-            self._masks[key] = known
-        return known
+        if key not in self._masks:
+            self._masks[key] = reduce(and_, map(self._mask_of, specifiers), self.all)
+        return self._masks[key]
 
     def _mask_of(self, one: Specifier) -> int:
         match one.operator:
             case ">=" | ">":
-                return self._newer(lambda version: not one.contains(version, prereleases=True))
+                return (1 << self._bisect(lambda version: not one.contains(version, prereleases=True))) - 1
             case "<=" | "<":
-                return self.all ^ self._newer(lambda version: one.contains(version, prereleases=True))
+                newer = self._bisect(lambda version: one.contains(version, prereleases=True))
+                return self.all >> newer << newer
             case "!=":
                 return self.all ^ self._run(Specifier(f"=={one.version}"))
             case _:
@@ -93,10 +89,6 @@ class Ordered:
         while begin and one.contains(self.versions[begin - 1], prereleases=True):
             begin -= 1
         return (1 << end) - (1 << begin)
-
-    def _newer(self, after: Callable[[Version], bool]) -> int:
-        """The releases newer than the first for which `after` holds, given that it holds for all older ones."""
-        return (1 << self._bisect(after)) - 1
 
     def _bisect(self, after: Callable[[Version], bool]) -> int:
         """The first position at which `after` holds, given that it holds for all older releases."""
