@@ -24,13 +24,11 @@ from resolver.resolve.universe import Universe
 class Prefetch:
     """Implements the catalog's `Follow` over a universe; called from the catalog's thread.
 
-    `demanded` returns the search's current demand on a package. `wheels`: a lock will be made from the result, which
-    needs all wheels of a release. `wheels_only`: releases that have none are not picked.
+    `demanded` returns the search's current demand on a package. `wheels_only`: releases that have none are not picked.
     """
 
-    def __init__(self, universe: Universe, *, wheels: bool = False, wheels_only: bool = False) -> None:
+    def __init__(self, universe: Universe, *, wheels_only: bool = False) -> None:
         self._universe = universe
-        self._wheels = wheels
         self._wheels_only = wheels_only
         self.target: Hashable = universe.problem.target, wheels_only
         self.demanded: Callable[[Package], Demand] = lambda _: ANYTHING
@@ -39,12 +37,11 @@ class Prefetch:
         self._read: dict[NormalizedName, Metadata] = {}  # of the release picked last
         self._extras: dict[NormalizedName, dict[str, None]] = {}  # wanted extras of a project
         self._followed: set[tuple[str, str, str]] = set()
-        self._picked: set[Release] = set()  # releases with further wheels
 
     @cached_property
     def _tools(self) -> Prefetch:
         """For build environments, which prefer the lock's own releases."""
-        tools = Prefetch(self._universe, wheels=self._wheels, wheels_only=True)
+        tools = Prefetch(self._universe, wheels_only=True)
         tools.demanded = lambda package: self.demanded(package)
         return tools
 
@@ -88,13 +85,8 @@ class Prefetch:
         guessed = self._universe.demand(*tuple(self._guessed.get(project, {}).values()))
         for demand in (certain & guessed, certain):
             for one in self._universe.candidates(Package(project), demand):
-                release = one.release
-                if self._wheels_only and not release.file.is_wheel:
-                    continue
-                if self._wheels and release.others and release not in self._picked:
-                    self._picked.add(release)
-                    self._universe.catalog.expect_metadata(release.others)
-                return release.file
+                if one.release.file.is_wheel or not self._wheels_only:
+                    return one.release.file
         return None
 
     def then(self, project: NormalizedName, metadata: Metadata) -> Iterator[tuple[NormalizedName, SpecifierSet]]:

@@ -89,9 +89,9 @@ def decide(
     """Solve a given universe; like `solve`, but a conflict comes as its proof.
 
     `hints` are projects that will probably be needed, whose pages are requested at once. With `wheels`, the metadata of
-    all wheels of the pins is requested meanwhile, as a lock will need it.
+    all wheels of the pins is requested as soon as they are known, as a lock will need it.
     """
-    prefetch = Prefetch(universe, wheels=wheels)
+    prefetch = Prefetch(universe)
     prefetch.expect(universe.roots())
     prefetch.expect_projects(hints)
     found = search(universe, prefetch, tick)

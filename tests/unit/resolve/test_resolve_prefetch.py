@@ -35,10 +35,6 @@ class Told(DataCatalog):
     def expect_metadata(self, files: Iterable[File]) -> None:
         self.batches.append([file.filename for file in files])
 
-    @property
-    def wheels(self) -> list[str]:
-        return [filename for batch in self.batches for filename in batch]
-
 
 def many(*requires: str, newest: int) -> dict[str, list[str]]:
     return {str(number): list(requires) for number in range(1, newest + 1)}
@@ -117,20 +113,6 @@ def test_what_an_archive_is_built_with_is_told_when_it_is_decided() -> None:
         file = tools.pick(NormalizedName(name), catalog.lookup(NormalizedName(name)), SpecifierSet(bounds))
         assert file is not None
         assert file.filename == f"{name}-{version}-py3-none-any.whl"
-
-
-def test_further_wheels_of_what_is_picked_are_told_of_for_a_lock() -> None:
-    """A lock is made of what the whole run finds, not of what is tried to explain a conflict. Each is told of once."""
-    catalog = Told({"base": many(newest=2)})
-    catalog.add_wheel("base", "2", tags="py2.py3-none-any")
-    page = catalog.lookup(BASE)
-    universe = Universe(problem("base"), catalog)
-    assert picked(Prefetch(universe), page, "") == "base-2-py3-none-any.whl"
-    assert catalog.wheels == []
-    ahead = Prefetch(universe, wheels=True)
-    for specifier in ("", "<2", ">1"):
-        picked(ahead, page, specifier)
-    assert catalog.wheels == ["base-2-py2.py3-none-any.whl"]
 
 
 def picked(ahead: Prefetch, page: Lookup, specifier: str) -> str:
