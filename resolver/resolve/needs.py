@@ -10,7 +10,6 @@ from functools import cache
 import msgspec
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement
-from packaging.utils import canonicalize_name
 
 from resolver.errors import InputError
 from resolver.index.parse.metadata import LEGACY_BUILD
@@ -106,40 +105,29 @@ def requirements_file(content: str) -> tuple[str, ...]:
     return tuple(filter(None, lines))
 
 
-# A marker of comparisons joined by `and`, the last one `extra == "x"`. A second `;` in a line may be inside a string,
-# and so may be the end of the line, unless its quotes are a pair.
-_EXTRA = re.compile(r"""^[^;]*;(?!.*\bor\b)(?:[^;]*\band)?\s*extra\s*==\s*(["'])([A-Za-z0-9._-]+)\1\s*$""")
-
-
 class Relevance:
     """Which lines count. `markers` is the target's environment (PEP 508)."""
 
     def __init__(self, markers: Mapping[str, str]) -> None:
         self._markers = markers
         self._known = cache(self._hold)
-        # by file: lines that may apply without an extra, lines that may apply for any, and lines by extra
-        self._by_extra: dict[str, tuple[list[str], list[str], dict[str, list[str]]]] = {}
+        # by file: lines that may apply for any extra, and lines by extra
+        self._by_extra: dict[str, tuple[list[str], dict[str, list[str]]]] = {}
 
     def of(self, filename: str, lines: Sequence[str], extra: str) -> Sequence[str]:
         """The lines of a file that may apply for an extra, or without one: a file may have thousands of either."""
         if filename not in self._by_extra:
-            common: list[str] = []
             unsure: list[str] = []
             those: dict[str, list[str]] = {}
             for line in lines:
-                only = _EXTRA.search(line)
-                if only is not None:
-                    those.setdefault(canonicalize_name(only[2]), []).append(line)
-                    continue
-                common.append(line)
                 named = text.extras_named(line)
                 if named is None:
                     unsure.append(line)
                 for other in named or ():
                     those.setdefault(other, []).append(line)
-            self._by_extra[filename] = common, unsure, those
-        common, unsure, those = self._by_extra[filename]
-        return [*unsure, *those.get(extra, ())] if extra else common
+            self._by_extra[filename] = unsure, those
+        unsure, those = self._by_extra[filename]
+        return [*unsure, *those.get(extra, ())] if extra else lines
 
     def among(self, filename: str, lines: Sequence[str], extra: str) -> Iterator[Requirement]:
         """The requirements among the lines of a file that apply; invalid lines are left out."""
