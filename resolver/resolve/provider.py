@@ -109,7 +109,6 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
         """What a candidate needs. Reads its metadata, and tells the catalog of what that will lead to."""
         edges = self._universe.edges(candidate)
         self._prefetch.expect(edges)
-        self._prefetch.expect_tools(candidate)
         return edges
 
     # --- what resolvelib reports

@@ -6,7 +6,7 @@ built on it; the independent check is not.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from copy import copy
 from functools import cached_property
 
@@ -154,11 +154,6 @@ class Universe(Candidates):
         """Whether the metadata of a candidate whose edges are known has the extra (Provides-Extra)."""
         lines = self._read.get(candidate.release)
         return isinstance(lines, Lines) and extra in {text.name(one) for one in lines.extras}
-
-    def tools(self, candidate: Candidate) -> Sequence[str]:
-        """The build-system.requires of a candidate with known edges that is built in isolation."""
-        lines = self._read.get(candidate.release) if isinstance(candidate.chosen, Release) else None
-        return lines.build_requires if isinstance(lines, Lines) and not is_built_here(candidate.release) else ()
 
     def left_out(self, candidate: Candidate) -> tuple[Override, ...]:
         """The requirements of a candidate with known edges that are not followed, as the project must be absent."""

@@ -24,12 +24,10 @@ class Told(DataCatalog):
     def __init__(self, releases: dict[str, dict[str, list[str]]]) -> None:
         super().__init__(releases)
         self.told: list[list[str]] = []
-        self.follows: list[Follow] = []
         self.batches: list[list[str]] = []
 
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
         assert follow is not None
-        self.follows.append(follow)
         self.told.append([f"{name}{specifier}" for name, specifier in wanted])
 
     def expect_metadata(self, files: Iterable[File]) -> None:
@@ -96,23 +94,6 @@ def test_an_extra_that_the_search_asks_for_is_followed() -> None:
     (web,) = universe.candidates(Package("web"), ANYTHING)
     ahead.expect(universe.edges(web))
     assert catalog.told == [["server", "uvloop"]]
-
-
-def test_what_an_archive_is_built_with_is_told_when_it_is_decided() -> None:
-    """Of what the lock itself asks for, too, its own release: that is what the environment apart prefers."""
-    catalog = Told({"base": many(newest=9), "tool": many("base", newest=3)})
-    catalog.add_archive("made", "1", build_requires=["tool<3", "base"])
-    universe = Universe(problem("made", "base<5"), catalog)
-    ahead = Prefetch(universe)
-    ahead.expect(universe.roots())
-    search(universe, ahead)
-    assert ["tool<3", "base"] in catalog.told
-    tools = catalog.follows[catalog.told.index(["tool<3", "base"])]
-    assert tools.target != universe.problem.target, "what is picked for one is not what is picked for the other"
-    for name, bounds, version in (("tool", "<3", 2), ("base", "", 4)):
-        file = tools.pick(NormalizedName(name), catalog.lookup(NormalizedName(name)), SpecifierSet(bounds))
-        assert file is not None
-        assert file.filename == f"{name}-{version}-py3-none-any.whl"
 
 
 def picked(ahead: Prefetch, page: Lookup, specifier: str) -> str:
