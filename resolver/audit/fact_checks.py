@@ -358,7 +358,7 @@ def _stated(fact: model.Metadata, version: Version, offers: Offers) -> Remark:
 
 def _always(lines: Iterable[str]) -> frozenset[str]:
     """The requirements without those of extras, normalized."""
-    return frozenset(str(need) for need in _readable(lines) if "extra" not in text.marker_text(need.marker))
+    return frozenset(str(need) for need in _readable(lines) if "extra" not in str(need.marker))
 
 
 def _readable(lines: Iterable[str]) -> Iterator[Requirement]:

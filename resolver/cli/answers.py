@@ -20,10 +20,9 @@ from resolver.model.problem import Problem
 from resolver.model.resolution import Conflict, Statement
 from resolver.report.explanation.sentences import explanation_sentence
 from resolver.report.explanation.statements import grouped
-from resolver.resolve.builds import solve_builds
 from resolver.resolve.provider import Tick
 from resolver.resolve.shortfalls import fallen_back, lost_extras, passed_over
-from resolver.resolve.solver import Refutation, decide
+from resolver.resolve.solver import Refutation, decide, solve_builds
 from resolver.resolve.universe import Universe
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from resolver.model.fact import Need, Requires, Warns
 from resolver.model.release import Release
 from resolver.model.requirement import ComponentRequirement, Requirement, Value
 from resolver.model.resolution import Lack, Resolution
+from resolver.resolve.candidates import names_prerelease
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.grounded import Component, Ground, Lacking, Line
-from resolver.resolve.preference import names_prerelease
 from resolver.resolve.project import Project
 
 _LOOKS = 800  # candidates, or several in a row, looked at for one set and one direction

@@ -34,9 +34,9 @@ from resolver.model.fact import Warns, as_warning
 from resolver.model.problem import Problem
 from resolver.model.requirement import COMPONENTS, ComponentRequirement, Requirement
 from resolver.model.resolution import Lacks, Needs, Resolution
+from resolver.resolve.candidates import pins
 from resolver.resolve.core_statements import cutoff_text
 from resolver.resolve.grounded import Ground
-from resolver.resolve.preference import pins
 from resolver.resolve.solver import Refutation
 from resolver.resolve.universe import Universe
 

@@ -22,10 +22,9 @@ from resolver.lock.build import applied
 from resolver.model.explanation import Attempt, Change, ChangeKind, Contradiction, Outcome
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution, Statement
-from resolver.resolve.builds import solve_builds
 from resolver.resolve.core_statements import tell
 from resolver.resolve.grounded import Ground
-from resolver.resolve.solver import Refutation, decide
+from resolver.resolve.solver import Refutation, decide, solve_builds
 from resolver.resolve.universe import Universe
 
 _SHARE = 1 / 4  # of the time for all, at most, for one changed stack
@@ -141,8 +140,7 @@ class Trials:
             problems = compile_problems(self._with(text), exclude_newer=self._cutoff, sources=self.problem.sources)
             universe = self._universe.variant(problems[self.at])
             with looking(clock.look):
-                # most changed stacks that clash do so at once; the complete engine then says why
-                answer = decide(universe, tick=clock.tick, starts=1)
+                answer = decide(universe, tick=clock.tick)
                 if isinstance(answer, Resolution):
                     solve_builds(answer, universe.catalog, tick=clock.tick)
         except Expired:

@@ -65,9 +65,6 @@ class Follow(Protocol):
     def then(self, project: NormalizedName, metadata: Metadata) -> Iterable[tuple[NormalizedName, SpecifierSet]]:
         """What the solver will need next because of that metadata."""
 
-    def built(self, project: NormalizedName, lines: Sequence[str]) -> None:
-        """Told what the picked archive is built with."""
-
 
 class Catalog(ABC):
     """Blocking look-ups, answered from memory, cache, snapshot or network.

@@ -109,15 +109,10 @@ class NeedLine(msgspec.Struct, frozen=True):
 
 
 class SameRelease(msgspec.Struct, frozen=True):
-    """An extra requires the same release of its project."""
+    """An extra requires the same release of its project (PEP 508)."""
 
     parent: str
     text: str
-
-    @property
-    def where(self) -> str:
-        """No place: this holds by the meaning of extras (PEP 508)."""
-        return ""
 
     def __str__(self) -> str:
         return f"{self.parent} is an extra of {self.text}"
@@ -134,11 +129,6 @@ class Unusable(msgspec.Struct, frozen=True):
     text: str
     sort: str
     reason: Reason = Reason.METADATA
-
-    @property
-    def where(self) -> str:
-        """The file."""
-        return self.filename
 
     def __str__(self) -> str:
         return f"{self.parent} cannot be used: {self.text}"

@@ -292,8 +292,7 @@ class Lock(_Row, kw_only=True, frozen=True):
         """What builds from source need of the machine, and the pins whose builds do; git for what comes from there."""
         found: dict[MachineNeed, list[str]] = {}
         for pin in self.pin:
-            git: tuple[MachineNeed, ...] = ("git",) if pin.git is not None else ()
-            for need in (*pin.external, *git):
+            for need in pin.external if pin.git is None else (*pin.external, "git"):
                 found.setdefault(need, []).append(pin.name)
         return found
 
@@ -312,11 +311,9 @@ class Lock(_Row, kw_only=True, frozen=True):
             builds = [pin for pin in builds if pin.name in tools[0].builds]
         stated = [one for pin in tools or self.pin for one in pin.reasons(build=False)]
         stated += [one for pin in builds for one in pin.reasons(build=True)]
-        stack = () if tools else self.requires
+        stack = [(text.requirement(line).name, message("why.stack", line=line)) for line in self.requires if not tools]
         found: dict[str, list[Message]] = {}
-        for line in stack:
-            found.setdefault(text.requirement(line).name, []).append(message("why.stack", line=line))
-        for name, why in sorted(stated, key=lambda one: "fact" not in one[1].values):
+        for name, why in (*stack, *sorted(stated, key=lambda one: "fact" not in one[1].values)):
             found.setdefault(name, []).append(why)
         return found
 
@@ -325,8 +322,7 @@ class Lock(_Row, kw_only=True, frozen=True):
         found: dict[str, list[str]] = {}
         for pin in sorted(self.pin, key=lambda pin: pin.name):
             for name in pin.needs:
-                if name != pin.name:
-                    found.setdefault(name, []).append(pin.name)
+                found.setdefault(name, []).append(pin.name)
         return found
 
     def facts_of(self, row: LockedExport) -> tuple[LockedFact, ...]:

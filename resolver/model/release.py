@@ -175,9 +175,9 @@ class Release(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     version: Version
     file: File
-    others: tuple[File, ...]
+    others: tuple[File, ...] = ()
     index: str
-    builds: Builds | None
-    yanked: bool
+    builds: Builds | None = None
+    yanked: bool = False
     position: int
     source: Source | None = None

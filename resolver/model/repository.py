@@ -40,7 +40,13 @@ class Direct(msgspec.Struct, frozen=True):
         url, mark, revision = address.rpartition("@")
         if not mark or path_at < 0 or len(url) < path_at:
             raise ValueError("it names no commit or tag")
-        return cls(repository(url), _revision(revision), _subdirectory(fragment))
+        url = repository(url)
+        if not _REVISION.match(revision) or ".." in revision:
+            raise ValueError("what follows @ is not a commit or tag")
+        options = parse_qsl(fragment, keep_blank_values=True)
+        if fragment and [key for key, _ in options] != ["subdirectory"]:
+            raise ValueError("only subdirectory=PATH is allowed after #")
+        return cls(url, revision, inside(options[0][1]) if fragment else "")
 
     @property
     def is_commit(self) -> bool:
@@ -92,21 +98,6 @@ def _plain(url: str) -> str:
     scheme, _, rest = url.partition("://")
     host, slash, path = rest.partition("/")
     return f"{scheme}://{host.lower()}{slash}{path.rstrip('/').removesuffix('.git')}"
-
-
-def _revision(text: str) -> str:
-    if not _REVISION.match(text) or ".." in text:
-        raise ValueError("what follows @ is not a commit or tag")
-    return text
-
-
-def _subdirectory(fragment: str) -> str:
-    if not fragment:
-        return ""
-    found = parse_qsl(fragment, keep_blank_values=True)
-    if [key for key, _ in found] != ["subdirectory"]:
-        raise ValueError("only subdirectory=PATH is allowed after #")
-    return inside(found[0][1])
 
 
 def specifier(text: str) -> str:

@@ -223,24 +223,20 @@ def _build(platform: str) -> tuple[str, str, str]:
 
 def _python(pythons: list[str], abis: list[str], line: str) -> dict[str, str]:
     """The first Python that the tags name, where none of them is the line's."""
-    told = []
+    told, own = [], _numbers(line)
     for tag in pythons:
         found = _PYTHON.fullmatch(tag)
         if found is None:
             return {}
-        version = f"{found[2]}.{found[3]}" if found[3] else found[2]
-        same = version == line or (found[1] == "py" and version == line.partition(".")[0])
+        wanted = [int(part) for part in (found[2], found[3]) if part]
+        version = ".".join(map(str, wanted))
+        same = wanted == own or (found[1] == "py" and wanted == own[:1])
         stable = "abi3" in abis or (found[1] == "py" and "none" in abis)
-        if found[1] != "pp" and (same or (stable and _same_line(version, line))):
+        if found[1] != "pp" and (same or (stable and wanted[0] == own[0] and wanted <= own)):
             free_threaded = f"{tag}t" in abis and tag not in abis and "abi3" not in abis
             return {"python": f"{version} (free-threaded)"} if free_threaded else {}
         told.append(f"PyPy {version}" if found[1] == "pp" else version)
     return {"python": told[0]}
-
-
-def _same_line(version: str, line: str) -> bool:
-    wanted, own = _numbers(version), _numbers(line)
-    return wanted[0] == own[0] and wanted <= own
 
 
 def _numbers(version: str) -> list[int]:

@@ -1,17 +1,13 @@
-"""Parsing of versions, specifiers and requirements, once for each text.
-
-Indexes repeat the same few thousand texts a hundred thousand times, and the
-objects are immutable, so each text is parsed once in a process.
-"""
+"""Parsing of versions, specifiers and requirements, once for each text of which indexes repeat thousands."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import accumulate
 from typing import Final
 
-from packaging.markers import Marker
 from packaging.requirements import InvalidRequirement
 from packaging.requirements import Requirement as _PackagingRequirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -50,15 +46,6 @@ def version(text: str) -> Version | None:
         return None
 
 
-@lru_cache(_MEMO)
-def specifiers(text: str) -> SpecifierSet | None:
-    """The PEP 440 specifier set that `text` spells, or None where it is not one."""
-    try:
-        return specifier_set(text)
-    except InvalidSpecifier:
-        return None
-
-
 def specifier_set(text: str) -> SpecifierSet:
     """The PEP 440 specifier set that `text` spells; raises packaging's InvalidSpecifier."""
     if why := _beyond_measure(text, LONG):
@@ -72,7 +59,10 @@ def pythons(text: str) -> SpecifierSet | None:
 
     `>=3.6.*` is read as `>=3.6`, which it meant when it was valid; uv does so, too, and pip takes no notice of it.
     """
-    return specifiers(_ORDERED_LINE.sub(r"\1", text)) if "*" in text else specifiers(text)
+    try:
+        return specifier_set(_ORDERED_LINE.sub(r"\1", text))
+    except InvalidSpecifier:
+        return None
 
 
 @lru_cache(_MEMO)
@@ -124,12 +114,6 @@ def hangs_on_kernel(marker: str) -> bool:
     return "platform_release" in marker or "platform_version" in marker
 
 
-@lru_cache(_MEMO)
-def marker_text(marker: Marker | None) -> str:
-    """The text of a marker; empty where there is none."""
-    return str(marker) if marker is not None else ""
-
-
 def _beyond_measure(text: str, longest: int = _LONGEST) -> str:
     """Why a text is not even parsed; empty for nearly all."""
     if len(text) > longest:
@@ -143,10 +127,7 @@ def _nested(text: str) -> str:
     """The same for a marker with parentheses in parentheses."""
     if text.count("(") <= _DEEPEST:
         return ""
-    depth = deepest = 0
-    for char in text:
-        depth += (char == "(") - (char == ")")
-        deepest = max(deepest, depth)
+    deepest = max(accumulate((char == "(") - (char == ")") for char in text))
     return f"it has parentheses {deepest} deep" if deepest > _DEEPEST else ""
 
 

@@ -1,9 +1,15 @@
-"""Everything that can be chosen for one problem. A page is requested when its project is first needed."""
+"""Everything that can be chosen for one problem, the most preferred first: by policy, the lock before, and age.
+
+A page is requested when its project is first needed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
 
+from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
@@ -12,12 +18,95 @@ from resolver.index.parse.distribution import Compatibility
 from resolver.index.protocol import Catalog, Lookup
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.dependency import Allows, Candidate, Edge, Kind, Package
-from resolver.model.problem import Ask, Problem
-from resolver.model.release import Release, Source
-from resolver.model.requirement import Requirement
-from resolver.resolve.preference import ANYTHING, Demand, demand_of, every_release, releases, satisfies
+from resolver.model.dependency import (
+    Allows,
+    Among,
+    Candidate,
+    Edge,
+    Kind,
+    NeedLine,
+    NeedSource,
+    Owner,
+    Package,
+    StackLine,
+)
+from resolver.model.problem import Problem
+from resolver.model.release import Release
+from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.resolve.project import Ordered, Project, of_source
+
+
+class Demand(NamedTuple):
+    """The demand of edges on one package; `a & b` is that of both.
+
+    `mask` are the candidates that all edges admit (see `Candidates.mask`); the other fields tell whether any edge is of
+    that kind.
+    """
+
+    mask: int = -1
+    pin: bool = False  # names one release
+    stacks: bool = False  # a line of the stack
+    bounded: bool = False  # has bounds
+    wished: bool = False  # a pin by the stack or a fact, which permits a yanked release
+    prerelease: bool = False  # names a pre-release, and so permits them (PEP 440)
+
+    def __and__(self, other: Demand) -> Demand:
+        return Demand(
+            self.mask & other.mask,
+            self.pin or other.pin,
+            self.stacks or other.stacks,
+            self.bounded or other.bounded,
+            self.wished or other.wished,
+            self.prerelease or other.prerelease,
+        )
+
+    def turn(self, since: int) -> tuple[object, ...]:
+        """When a package is decided that was first required `since` then: pins, the stack's, what has bounds, the rest.
+
+        Among equals, packages that were required earlier go first: so most of what requires a package is decided before
+        it, and its demand is complete. What the stack names goes by name.
+        """
+        return not self.pin, not self.stacks, not self.bounded, 0 if self.stacks else since
+
+
+ANYTHING = Demand()
+
+
+def demand_of(edge: Edge, mask: int) -> Demand:
+    """The demand of one edge, which admits the candidates in `mask`."""
+    pin, origin = pins(edge.allows), edge.origin
+    stacks = isinstance(origin, StackLine)
+    return Demand(
+        mask,
+        pin,
+        stacks,
+        bool(str(edge.allows)),
+        pin and (stacks or (isinstance(origin, NeedLine) and origin.source is NeedSource.FACT)),
+        names_prerelease(edge.allows),
+    )
+
+
+def satisfies(candidate: Candidate, allows: Allows) -> bool:
+    """Whether a requirement on a component or module admits a candidate."""
+    match allows:
+        case ComponentRequirement():
+            return not isinstance(candidate.chosen, Release) and allows.allows(candidate.chosen)
+        case Owner():
+            return candidate.chosen == allows.name
+        case _:
+            return False
+
+
+def names_prerelease(allows: Allows) -> bool:
+    """Whether a requirement names a pre-release. The link between an extra and its project's release does not."""
+    return isinstance(allows, SpecifierSet) and bool(allows.prereleases)
+
+
+def pins(allows: Allows) -> bool:
+    """Whether a requirement names one release and no other (PEP 440 `==` without a wildcard, `===`)."""
+    if isinstance(allows, SpecifierSet):
+        return any(one.operator == "===" or (one.operator == "==" and not one.version.endswith(".*")) for one in allows)
+    return isinstance(allows, Among) and allows.positions.bit_count() == 1
 
 
 class Candidates:
@@ -33,7 +122,8 @@ class Candidates:
         self.problem = problem
         self.catalog = catalog
         self.preferred = dict(preferred or {})
-        self.sources = dict(_named(problem))
+        asked = [ask.need.name for ask in problem.stack.asks if isinstance(ask.need, Requirement) and ask.need.url]
+        self.sources = {name: found for name in asked if (found := problem.source(name)) is not None}
         self._screen = Compatibility(problem.target, problem.policy.exclude_newer)
         self._facts: dict[NormalizedName, list[facts.Fact]] = {}
         for fact in problem.facts:
@@ -53,16 +143,13 @@ class Candidates:
         if known is not None:
             return known
         source = self.sources[name][1] if name in self.sources else None
-        if source is not None:
-            lookup = of_source(source)
-        elif lookup is None:
-            lookup = self.catalog.lookup(name)
-        ordered = self._ordered.get(name)
-        if ordered is None or ordered.lookup is not lookup:
-            ordered = self._ordered[name] = Ordered(lookup)
+        if lookup is None or source is not None:
+            lookup = of_source(source) if source is not None else self.catalog.lookup(name)
+        if name not in self._ordered or self._ordered[name].lookup is not lookup:
+            self._ordered[name] = Ordered(lookup)
         project = Project(
             name,
-            ordered,
+            self._ordered[name],
             self._screen,
             self._facts.get(name, ()),
             wheels_only=self.problem.wheels_only,
@@ -86,35 +173,48 @@ class Candidates:
         """The combined demand of edges on one package. Looks the project up."""
         demand = ANYTHING
         for edge in edges:
-            known = self._demands.get(edge)
-            if known is None:
-                known = self._demands[edge] = demand_of(edge, self.mask(edge.package, edge.allows))
-            demand &= known
+            if edge not in self._demands:
+                self._demands[edge] = demand_of(edge, self.mask(edge.package, edge.allows))
+            demand &= self._demands[edge]
         return demand
 
     def is_admitted(self, candidate: Candidate, edge: Edge) -> bool:
         """Whether an edge on its package admits a candidate, leaving policies aside."""
-        known = self._demands.get(edge) or self.demand(edge)
         if candidate.package.kind is Kind.PROJECT:
+            known = self._demands.get(edge) or self.demand(edge)
             return bool(known.mask >> candidate.release.position & 1)
-        return bool(known.mask >> self._choices(candidate.package).index(candidate) & 1)
+        return satisfies(candidate, edge.allows)
 
     def candidates(
         self, package: Package, demand: Demand, excluded: Iterable[Candidate] = (), *, stable: bool = False
     ) -> Iterator[Candidate]:
-        """The candidates that a demand and the policies admit (see `preference`), in order of preference.
+        """The candidates that a demand and the policies admit, in order of preference.
 
-        With `stable` no pre-release is offered in place of final releases that are all ruled out.
+        With the policy "if-necessary" pre-releases are offered if a requirement names one, or if nothing else fits and
+        `stable` is not set. Yanked releases are offered only if the stack or a fact pins them: PEP 592 leaves open
+        whether a pin in metadata counts, and uv does not accept one either. A pin admits several releases if they
+        differ in their local part; those that were yanked then come last.
         """
         banned = set(excluded)
         if package.kind is Kind.PROJECT:
-            project = self.project(text.name(package.name))
-            policy = self.problem.policy.prereleases_for(project.name)
-            order = releases(project, demand, self._first(project), policy=policy, stable=stable)
-            found = (self.candidate(package, position) for position in order)
+            found = self._admitted(package, demand, stable=stable)
         else:
-            found = (one if demand.mask >> at & 1 else None for at, one in enumerate(self._choices(package)))
-        return (one for one in found if one is not None and one not in banned)
+            found = (one for at, one in enumerate(self._choices(package)) if demand.mask >> at & 1)
+        return (one for one in found if one not in banned)
+
+    def _admitted(self, package: Package, demand: Demand, *, stable: bool) -> Iterator[Candidate]:
+        project = self.project(text.name(package.name))
+        policy = self.problem.policy.prereleases_for(project.name)
+        mask = project.all & demand.mask
+        if policy == "allow" or (policy == "if-necessary" and demand.prerelease):
+            yield from self._usable(package, mask, yanked=demand.wished)
+            return
+        found = False
+        for one in self._usable(package, mask & project.stable, yanked=demand.wished):
+            found = True
+            yield one
+        if policy == "if-necessary" and not found and not stable:
+            yield from self._usable(package, mask & ~project.stable, yanked=demand.wished)
 
     def every(self, package: Package) -> Iterator[Candidate]:
         """All candidates of a package that some requirements could admit, the least preferred last.
@@ -124,10 +224,10 @@ class Candidates:
         if package.kind is Kind.PROJECT:
             project = self.project(text.name(package.name))
             policy = self.problem.policy.prereleases_for(project.name)
-            for position in every_release(project, self._first(project), policy=policy):
-                candidate = self.candidate(package, position)
-                assert candidate is not None  # noqa: S101  it is usable
-                yield candidate
+            stable = project.all if policy == "allow" else project.stable
+            yield from self._usable(package, stable, yanked=True)
+            if policy != "never":
+                yield from self._usable(package, project.all & ~stable, yanked=True)
             return
         own = self._choices(package)
         yield from own
@@ -135,6 +235,25 @@ class Candidates:
             for value in self.problem.values.get(package.name, ()):
                 if value != own[0].chosen:
                     yield self._candidate(package, value)
+
+    def _usable(self, package: Package, among: int, *, yanked: bool) -> Iterator[Candidate]:
+        """The usable releases among these: first the one that the lock had, last those that were yanked."""
+        project = self.project(text.name(package.name))
+        preferred = self.preferred.get(project.name)
+        first = project.position(preferred) if preferred is not None else None
+        positions = project.in_order(among)
+        if first is not None and among >> first & 1:
+            positions = chain((first,), project.in_order(among ^ 1 << first))
+        last: list[Candidate] = []
+        for position in positions:
+            candidate = self.candidate(package, position)
+            if candidate is None:
+                continue
+            if not candidate.release.yanked or (yanked and position == first):
+                yield candidate
+            elif yanked:
+                last.append(candidate)
+        yield from last
 
     def owner(self, package: Package, name: str) -> Candidate:
         """The candidate of a module that stands for the owner `name`."""
@@ -150,10 +269,6 @@ class Candidates:
         for fact in self._collisions:
             if name == fact.other or (name == fact.package and fact.speaks_of(version)):
                 yield fact
-
-    def _first(self, project: Project) -> int | None:
-        preferred = self.preferred.get(project.name)
-        return project.position(preferred) if preferred is not None else None
 
     def _choices(self, package: Package) -> Sequence[Candidate]:
         """What can be chosen for a component, which is the target's value, or for a module, which are its owners."""
@@ -186,11 +301,3 @@ class Candidates:
                         hint="correct `versions`, or remove what is no longer on the index; an index with only "
                         "selected releases needs `complete = false` in its row of indexes.toml",
                     )
-
-
-def _named(problem: Problem) -> Iterator[tuple[NormalizedName, tuple[Ask, Source]]]:
-    for ask in problem.stack.asks:
-        if isinstance(ask.need, Requirement) and ask.need.url:
-            found = problem.source(ask.need.name)
-            if found is not None:
-                yield ask.need.name, found

@@ -10,8 +10,8 @@ import contextlib
 import datetime as dt
 import math
 import re
-from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 
 from msgspec.structs import replace
@@ -33,9 +33,7 @@ _MOST_TAGS = 1000
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
 _FILENAME = re.compile(r"[A-Za-z0-9._+!-]+")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-
-# The same texts occur again and again. Their meaning is still determined by packaging.
-_version = lru_cache(None)(Version)
+_version = lru_cache(None)(Version)  # the same texts occur again and again
 _NAMED = re.compile(r"""\bextra\s*[=!]=\s*["']([^"']*)["']|["']([^"']*)["']\s*[=!]=\s*extra\b""")
 _ANY = None  # stands for every extra
 
@@ -58,15 +56,16 @@ class _Check:
     def __init__(self, problem: Problem, resolution: Resolution, catalog: Catalog) -> None:
         self._problem = problem
         self._catalog = catalog
-        self._pins = {str(pin.name): pin for pin in resolution.pins}
-        self._asked: dict[str, list[SpecifierSet]] = {}
-        self._wished: dict[str, list[SpecifierSet]] = {}  # of the stack or a fact
-        self._extras: dict[str, set[str]] = {name: set() for name in self._pins}
-        self._facts_of: dict[str, list[facts.Fact]] = {}
-        for fact in problem.facts:
-            self._facts_of.setdefault(str(fact.package), []).append(fact)
-        self._todo: list[tuple[str, str]] = []  # pins and extras that something needs
-        self._by_extra: dict[str, dict[str | None, list[str]]] = {}  # by project: its lines, by extra
+        self._pins: Mapping[str, Pin] = {pin.name: pin for pin in resolution.pins}
+        self._facts_about = {
+            pin.name: [fact for fact in problem.facts if fact.package == pin.name and fact.speaks_of(pin.version)]
+            for pin in resolution.pins
+        }
+        self._asked: defaultdict[str, list[SpecifierSet]] = defaultdict(list)
+        self._wished: defaultdict[str, list[SpecifierSet]] = defaultdict(list)  # of the stack or a fact
+        self._needed: set[tuple[str, str]] = set()  # pins and extras that something needs; "" stands for no extra
+        self._todo: list[tuple[str, str]] = []  # those of them whose own needs were not looked at
+        self._by_extra: dict[str, defaultdict[str | None, list[str]]] = {}  # by project: its lines, by extra
         self._absent = set(self._kept_out())
 
     def violations(self) -> Iterator[str]:
@@ -80,9 +79,9 @@ class _Check:
             if pin.name in self._absent:
                 yield f"{pin.name} is pinned, and must be absent"
             yield from self._facts(pin)
-            if pin.name not in self._asked:
+            if (pin.name, "") not in self._needed:
                 yield f"nothing asks for {pin.name}"
-            if set(pin.extras) - self._extras[pin.name]:
+            if not self._needed.issuperset((pin.name, extra) for extra in pin.extras):
                 yield f"nothing asks for the extras of {pin.name}"
 
     # --- what is not from an index, and what must not be installed
@@ -97,22 +96,17 @@ class _Check:
         for row in self._problem.stack.absent:
             yield row.package
         for fact in self._problem.facts:
-            if isinstance(fact, facts.Absent) and not self._lines_about(fact.other):
-                lines = self._lines_about(fact.package)
-                urls = [line.url for line in lines if line.url]
-                if urls:
-                    known = [self._problem.sources[urls[0]].version]
-                elif lines:
-                    known = [
-                        _version(text_of)
-                        for page in self._catalog.lookup(fact.package).pages
-                        for text_of in page.releases
-                    ]
-                else:
-                    continue
-                wanted = [v for v in known if all(line.specifier.contains(v, prereleases=True) for line in lines)]
-                if wanted and all(any(s.contains(v, prereleases=True) for s in fact.versions) for v in wanted):
-                    yield fact.other
+            if not isinstance(fact, facts.Absent) or self._lines_about(fact.other):
+                continue
+            lines = self._lines_about(fact.package)
+            if urls := [line.url for line in lines if line.url]:
+                known = [self._problem.sources[urls[0]].version]
+            else:
+                pages = self._catalog.lookup(fact.package).pages if lines else ()
+                known = [_version(spelled) for page in pages for spelled in page.releases]
+            wanted = [v for v in known if all(line.specifier.contains(v, prereleases=True) for line in lines)]
+            if wanted and all(map(fact.speaks_of, wanted)):
+                yield fact.other
 
     def _source(self, pin: Pin) -> Iterator[str]:
         """A pin that is not from an index must be the source that the stack names, in its known version."""
@@ -128,57 +122,46 @@ class _Check:
     # --- requirements
 
     def _requirements(self) -> Iterator[str]:
-        """Walk from the stack, recording everything met in `_asked` and `_extras`."""
+        """Walk from the stack, recording everything met in `_asked` and `_needed`."""
         for ask in self._problem.stack.asks:
             need = ask.need
             if isinstance(need, Requirement) and need.url in self._problem.sources:
                 need = replace(need, url="")  # `_source` checks that the pin is what the address means
             yield from self._need(str(ask.origin), need)
-        done: set[tuple[str, str]] = set()
         while self._todo:
             name, extra = self._todo.pop()
-            if (name, extra) in done or name not in self._pins:
-                continue
-            done.add((name, extra))
             pin = self._pins[name]
-            who = f"{name}[{extra}]" if extra else name
+            who = f"{name}[{extra}] {pin.version}" if extra else f"{name} {pin.version}"
             try:
-                needs = [text.requirement(line) for line in self._lines_for(pin, extra)]
-                build_needs = [text.requirement(line) for line in self._build_lines(pin)]
+                lines = map(text.requirement, self._lines_for(pin, extra))
+                needs = [need for need in lines if self._counts(need, extra)]
+                build_lines = map(text.requirement, self._build_lines(pin) if not extra else ())
+                build_needs = [need for need in build_lines if self._counts(need, "")]
             except (UnusableFile, InvalidRequirement) as error:
                 yield f"{pin.release.file.filename}: {error}"
                 continue
-            dropped = {gone for fact in self._about(pin, facts.Replaces) for gone in fact.drop}
+            replaced = self._about(pin, facts.Replaces)
+            dropped = {gone for fact in replaced for gone in fact.drop}
             source = pin.release.source
             stated = bool(self._about(pin, facts.Builds)) if source is None else source.fact is not None
             for needed in needs:
-                if needed.name not in dropped and self._counts(needed, extra):
-                    yield from self._project_need(f"{who} {pin.version}", needed, wish=stated)
-            if not extra:
-                for needed in build_needs:
-                    if self._counts(needed, ""):
-                        yield from self._project_need(f"building {name} {pin.version}", needed, wish=False)
-                for fact in self._about(pin, facts.Requires):
-                    if fact.wheels and not pin.release.file.filename.endswith(".whl"):
-                        continue
-                    for need in fact.needs:
-                        if not self._is_replaced(pin, fact, need):
-                            yield from self._need(f"{name} {pin.version}", need)
-                for replaced in self._about(pin, facts.Replaces):
-                    for need in replaced.add:
-                        yield from self._need(f"{name} {pin.version}", need)
-
-    def _is_replaced(self, pin: Pin, fact: facts.Requires, need: facts.Need) -> bool:
-        """Whether a practice takes the place of what a fact requires."""
-        if isinstance(need, ComponentRequirement) or fact.strength.value in ("enforced", "practice"):
-            return False
-        replaced = self._about(pin, facts.Replaces)
-        return any(one.strength.value == "practice" and need.name in one.drop for one in replaced)
+                if needed.name not in dropped:
+                    yield from self._project_need(who, needed, wish=stated)
+            for needed in build_needs:
+                yield from self._project_need(f"building {who}", needed, wish=False)
+            if extra:
+                continue
+            vain = {gone for one in replaced if one.strength is facts.Strength.PRACTICE for gone in one.drop}
+            for fact in self._about(pin, facts.Requires):
+                firm = fact.strength in (facts.Strength.ENFORCED, facts.Strength.PRACTICE)
+                for need in fact.needs if pin.release.file.is_wheel or not fact.wheels else ():
+                    if firm or isinstance(need, ComponentRequirement) or need.name not in vain:
+                        yield from self._need(who, need)
+            for need in (need for fact in replaced for need in fact.add):
+                yield from self._need(who, need)
 
     def _counts(self, needed: Requirement, extra: str) -> bool:
-        if needed.marker is None:
-            return True
-        return needed.marker.evaluate({**self._problem.target.markers, "extra": extra})
+        return needed.marker is None or needed.marker.evaluate({**self._problem.target.markers, "extra": extra})
 
     def _need(self, who: str, need: facts.Need) -> Iterator[str]:
         if isinstance(need, ComponentRequirement):
@@ -200,107 +183,97 @@ class _Check:
         elif not needed.specifier.contains(pin.version, prereleases=True):
             yield f"{who} needs {needed}, and {pin.version} is pinned"
         else:
-            self._asked.setdefault(name, []).append(needed.specifier)
+            self._asked[name].append(needed.specifier)
             if wish:
-                self._wished.setdefault(name, []).append(needed.specifier)
-            self._extras[name].update(needed.extras)
-            self._todo += [(name, extra) for extra in ("", *needed.extras)]
+                self._wished[name].append(needed.specifier)
+            new = [(name, extra) for extra in ("", *needed.extras) if (name, extra) not in self._needed]
+            self._needed.update(new)
+            self._todo += new
 
     def _lines_for(self, pin: Pin, extra: str) -> list[str]:
         """The lines of a pin that may apply for an extra; "" stands for no extra."""
-        known = self._by_extra.get(pin.name)
-        if known is None:
-            known = self._by_extra[pin.name] = {}
+        if pin.name not in self._by_extra:
+            self._by_extra[pin.name] = defaultdict(list)
             for line in self._lines(pin):
                 for one in _extras_of(line):
-                    known.setdefault(one, []).append(line)
-        return [*known.get(extra, ()), *(known.get(_ANY, ()) if extra else ())]
+                    self._by_extra[pin.name][one].append(line)
+        known = self._by_extra[pin.name]
+        return [*known[extra], *(known[_ANY] if extra else ())]
 
     def _lines(self, pin: Pin) -> list[str]:
         file = pin.release.file
         if pin.release.source is not None:
             return list(pin.release.source.recipe.requires)
-        if file.filename.endswith(".whl"):
+        if file.is_wheel:
             return list(self._catalog.metadata(file).requires_dist)
         archive = self._catalog.archive(file)
-        builds = self._about(pin, facts.Builds)
-        if builds:
-            lines = []
-            for raw in self._catalog.member(file, builds[0].requires_from).replace("\\\n", " ").split("\n"):
-                line = re.sub(r"(^|\s)#.*$", "", raw).strip()
-                if line:
-                    lines.append(line)
+        if builds := self._about(pin, facts.Builds):
+            listed = self._catalog.member(file, builds[0].requires_from).replace("\\\n", " ").split("\n")
+            lines = [re.sub(r"(^|\s)#.*$", "", line).strip() for line in listed]
             own = archive.metadata.requires_dist if archive.metadata else ()
-            return lines + [line for line in own if re.search(r"\bextra\b", line.partition(";")[2])]
-        stated = self._about(pin, facts.Metadata)
-        if stated:
+            optional = [line for line in own if re.search(r"\bextra\b", line.partition(";")[2])]
+            return [*filter(None, lines), *optional]
+        if stated := self._about(pin, facts.Metadata):
             return [str(requirement) for requirement in stated[0].requires]
         if archive.metadata is None:
             raise UnusableFile("no static metadata")
         return list(archive.metadata.requires_dist)
 
     def _build_lines(self, pin: Pin) -> list[str]:
-        """Check that the environment has what builds in it require."""
+        """What the environment must have because a pin is built in it."""
         if pin.release.source is not None:
             recipe = pin.release.source.recipe
             lines = [] if recipe.isolation else list(recipe.build_requires)
-            return [line for line in lines if text.requirement(line).name != pin.name]
-        builds = self._about(pin, facts.Builds)
-        if not builds or builds[0].isolation:
-            return []
-        stated = self._catalog.archive(pin.release.file).build_requires
-        lines = ["setuptools>=40.8.0", "wheel"] if stated is None else list(stated)
-        lines = [line for line in lines if text.requirement(line).name not in builds[0].build_drop]
-        return [line for line in (*lines, *map(str, builds[0].build_add)) if text.requirement(line).name != pin.name]
+        else:
+            builds = self._about(pin, facts.Builds)
+            if not builds or builds[0].isolation:
+                return []
+            stated = self._catalog.archive(pin.release.file).build_requires
+            lines = ["setuptools>=40.8.0", "wheel"] if stated is None else list(stated)
+            lines = [line for line in lines if text.requirement(line).name not in builds[0].build_drop]
+            lines += map(str, builds[0].build_add)
+        return [line for line in lines if text.requirement(line).name != pin.name]
 
     # --- files
 
     def _file(self, pin: Pin) -> Iterator[str]:
-        binding = self._problem.indexes.binding(pin.name, self._problem.target.platform)
-        offered = [
-            file
-            for page in self._catalog.lookup(pin.name).pages
-            if page.index == pin.release.index
-            for file in _files(page, pin.version)
-        ]
-        if pin.release.index not in binding.indexes:
-            yield f"{pin.name} comes from `{pin.release.index}`, which it is not bound to"
-        hashes: dict[str, set[str]] = {}
-        for one in offered:
-            hashes.setdefault(one.filename, set()).add(one.sha256)
+        index = pin.release.index
+        if index not in self._problem.indexes.binding(pin.name, self._problem.target.platform).indexes:
+            yield f"{pin.name} comes from `{index}`, which it is not bound to"
+        pages = [page for page in self._catalog.lookup(pin.name).pages if page.index == index]
+        offered = [file for page in pages for file in _files(page, pin.version)]
+        hashes = {(file.filename, file.sha256) for file in offered}
         for file in (pin.release.file, *pin.release.others):
-            if hashes.get(file.filename, set()).isdisjoint(("", file.sha256)):
-                yield f"{file.filename} is not on the page of `{pin.release.index}` with this hash"
+            if hashes.isdisjoint({(file.filename, file.sha256), (file.filename, "")}):
+                yield f"{file.filename} is not on the page of `{index}` with this hash"
             if not _FILENAME.fullmatch(file.filename):
                 yield f"{file.filename} has characters that no name of a wheel or source archive has"
             if file.sha256 and not _SHA256.fullmatch(file.sha256):
                 yield f"{file.filename} has no sha256"
-            yield from self._tags(pin, file)
-            yield from self._python(file, file.requires_python)
-            yield from self._date(file)
+            if file.is_wheel:
+                name, version, tags = _wheel(file.filename) or ("", None, ())
+                if (name, version) != (pin.name, pin.version):
+                    yield f"{file.filename} is not {pin.name} {pin.version}"
+                if self._problem.target.tags.keys().isdisjoint(tags):
+                    yield f"{file.filename} is not for the target"
+            yield from self._refusals(file)
         if pin.release.file.is_wheel:
             with contextlib.suppress(UnusableFile):  # reported with its requirements
                 yield from self._python(pin.release.file, self._catalog.metadata(pin.release.file).requires_python)
             taken = self._rank(pin.release.file)
-            better = (file for file in _told_apart(offered) if self._rank(file) < taken)
-            if any(self._is_open(file) and _is_readable(file.filename) for file in better):
+            if any(self._rank(file) < taken and not any(self._refusals(file)) for file in _told_apart(offered)):
                 yield f"{pin.release.file.filename} is not the wheel that pip would take"
 
     def _python(self, file: File, requires_python: str) -> Iterator[str]:
-        admits = _admits_python(requires_python, self._problem.target.pythons(requires_python))
-        if admits is None:
-            yield f"{file.filename} has a Requires-Python that cannot be read"
-        elif not admits:
+        if not _admits_python(requires_python, self._problem.target.pythons(requires_python)):
             yield f"{file.filename} needs Python {requires_python}"
 
-    def _date(self, file: File) -> Iterator[str]:
+    def _refusals(self, file: File) -> Iterator[str]:
+        """Why a file cannot be used, apart from its tags."""
+        yield from self._python(file, file.requires_python)
         cutoff = self._problem.policy.exclude_newer
         if cutoff is not None and _moment(file.uploaded, cutoff) >= cutoff:
             yield f"{file.filename} was not uploaded before {cutoff.isoformat()}"
-
-    def _is_open(self, file: File) -> bool:
-        """Whether a file is usable apart from its tags."""
-        return not any(self._python(file, file.requires_python)) and not any(self._date(file))
 
     def _rank(self, file: File) -> int:
         """The rank of the best of a wheel's tags among those that the target accepts."""
@@ -310,75 +283,47 @@ class _Check:
         # the last three parts of the name (PEP 427): thousands of wheels have a few dozen
         _, *last = file.filename[:-4].rsplit("-", 3)
         tags = _parsed_tags("-".join(last)) if len(last) == 3 else ()
-        return min((accepted[tag] for tag in tags if tag in accepted), default=len(accepted))
-
-    def _tags(self, pin: Pin, file: File) -> Iterator[str]:
-        if not file.filename.endswith(".whl"):
-            return
-        try:
-            name, version, _, tags = parse_wheel_filename(file.filename)
-        except InvalidWheelFilename as error:
-            yield str(error)
-            return
-        if (name, version) != (pin.name, pin.version):
-            yield f"{file.filename} is not {pin.name} {pin.version}"
-        if not any(str(tag) in self._problem.target.tags for tag in tags):
-            yield f"{file.filename} is not for the target"
+        best = min((accepted[tag] for tag in tags if tag in accepted), default=len(accepted))
+        return best if best == len(accepted) or _wheel(file.filename) is not None else len(accepted)
 
     # --- policy and facts
 
     def _policy(self, pin: Pin) -> Iterator[str]:
-        asked = self._asked.get(pin.name, [])
-        wished = (one for specifiers in self._wished.get(pin.name, []) for one in specifiers)
+        wished = (one for specifiers in self._wished[pin.name] for one in specifiers)
         pinned = any(one.operator == "===" or (one.operator == "==" and "*" not in one.version) for one in wished)
         if pin.release.file.yanked is not None and not pinned:
             yield f"{pin.name} {pin.version} was yanked, and neither the stack nor a fact pins it"
         if not pin.version.is_prerelease:
             return
         policy = self._problem.policy.prereleases_for(pin.name)
-        clauses = [one for specifiers in asked for one in specifiers if one.operator != "!="]
         if policy == "never":
             yield f"{pin.name} {pin.version} is a pre-release"
-        elif policy == "if-necessary" and not any(
-            one.operator == "===" or Version(one.version.removesuffix(".*")).is_prerelease for one in clauses
-        ):
+        elif policy == "if-necessary" and not any(one.prereleases for one in self._asked[pin.name]):
             for page in self._catalog.lookup(pin.name).pages:
                 for version in map(_version, page.releases):
-                    if not version.is_prerelease and self._fits(pin, version):
+                    if not version.is_prerelease and self._fits(pin, page, version):
                         yield f"{pin.name} {pin.version} is a pre-release, and {version} fits"
 
-    def _fits(self, pin: Pin, version: Version) -> bool:
-        """Whether another release of a pin's project meets its requirements and has a file for the target."""
-        if not all(one.contains(version, prereleases=True) for one in self._asked.get(pin.name, [])):
-            return False
+    def _fits(self, pin: Pin, page: Page, version: Version) -> bool:
+        """Whether a page's release of a pin's project meets its requirements and has a file for the target."""
         about = [fact for fact in self._problem.facts if fact.package == pin.name and fact.speaks_of(version)]
-        if any(isinstance(fact, facts.Excludes) for fact in about):
-            return False
-        source_only = any(isinstance(fact, facts.Builds) for fact in about)
-        refused = {fact.index for fact in about if isinstance(fact, facts.Names)}
-        return any(
-            self._is_open(file)
-            and file.yanked is None
-            and (
-                not source_only and self._rank(file) < len(self._problem.target.tags) and _is_readable(file.filename)
-                if file.is_wheel
-                else not self._problem.wheels_only
-            )
-            for page in self._catalog.lookup(pin.name).pages
-            if page.index not in refused
+        for fact in about:
+            if isinstance(fact, facts.Excludes) or (isinstance(fact, facts.Names) and fact.index == page.index):
+                return False
+        built = any(isinstance(fact, facts.Builds) for fact in about)
+        accepted = 0 if built else len(self._problem.target.tags)  # the ranks of wheels that may be taken
+        return all(one.contains(version, prereleases=True) for one in self._asked[pin.name]) and any(
+            file.yanked is None
+            and not any(self._refusals(file))
+            and (self._rank(file) < accepted if file.is_wheel else not self._problem.wheels_only)
             for file in _told_apart(_files(page, version))
         )
 
     def _about(self, pin: Pin, kind: type[facts.FactKind]) -> list[facts.FactKind]:
-        return [fact for fact in self._all_about(pin) if isinstance(fact, kind)]
-
-    def _all_about(self, pin: Pin) -> Iterator[facts.Fact]:
-        for fact in self._facts_of.get(pin.name, ()):
-            if any(versions.contains(pin.version, prereleases=True) for versions in fact.versions):
-                yield fact
+        return [fact for fact in self._facts_about[pin.name] if isinstance(fact, kind)]
 
     def _facts(self, pin: Pin) -> Iterator[str]:
-        for fact in self._all_about(pin):
+        for fact in self._facts_about[pin.name]:
             match fact:
                 case facts.Excludes():
                     yield f"{pin.name} {pin.version} is excluded at {fact.where}"
@@ -388,10 +333,10 @@ class _Check:
                     yield f"{pin.name} and {fact.other} must not be together, {fact.where}"
                 case facts.Builds() if pin.release.file.is_wheel:
                     yield f"{pin.name} {pin.version} is a wheel, and a fact builds it from source"
-                case facts.Names() | facts.Absent() | facts.Collides() | facts.Builds():
-                    pass
                 case facts.Requires() | facts.Replaces() | facts.Metadata() | facts.Sources():
                     pass  # they say what a pin needs: see `_requirements` and `_source`
+                case facts.Names() | facts.Absent() | facts.Collides() | facts.Builds():
+                    pass
                 case facts.After() | facts.Warns() | facts.Exports() | facts.External():
                     pass  # they rule nothing out
 
@@ -404,10 +349,10 @@ def _moment(uploaded: str, unknown: dt.datetime) -> dt.datetime:
     whole, fraction, zone = match.groups()
     zone = "+00:00" if zone in (None, "Z", "z") else zone
     try:
-        moment = dt.datetime.fromisoformat(f"{whole.upper()}{zone}").astimezone(dt.timezone.utc)
+        exact = f"{whole.upper()}.{(fraction or '')[:6]:0<6}{zone}"
+        return dt.datetime.fromisoformat(exact).astimezone(dt.timezone.utc)
     except (ValueError, OverflowError):  # no such day, or none in UTC
         return unknown
-    return moment + dt.timedelta(microseconds=int(f"{fraction or '':0<6}"[:6]))
 
 
 def _told_apart(files: Sequence[File]) -> Iterator[File]:
@@ -417,13 +362,13 @@ def _told_apart(files: Sequence[File]) -> Iterator[File]:
 
 
 @cache
-def _is_readable(filename: str) -> bool:
-    """Whether pip could use a wheel with that name."""
+def _wheel(filename: str) -> tuple[str, Version, Collection[str]] | None:
+    """Project, version and tags in the name of a wheel; None if pip could not use a file with that name."""
     try:
-        parse_wheel_filename(filename)
+        name, version, _, tags = parse_wheel_filename(filename)
     except InvalidWheelFilename:
-        return False
-    return True
+        return None
+    return name, version, tuple(map(str, tags))
 
 
 def _files(page: Page, version: Version) -> Sequence[File]:
@@ -445,11 +390,11 @@ def _parsed_tags(joined: str) -> Collection[str]:
 
 
 @cache
-def _admits_python(requires_python: str, pythons: tuple[Version, ...]) -> bool | None:
-    """Whether a Requires-Python admits each of these; None if it is invalid. `>=3.6.*` stands for `>=3.6`."""
+def _admits_python(requires_python: str, pythons: tuple[Version, ...]) -> bool:
+    """Whether a Requires-Python admits each of these, and can be read at all. `>=3.6.*` stands for `>=3.6`."""
     clauses = (clause.strip() for clause in requires_python.split(","))
     try:
         admitted = SpecifierSet(",".join(one.removesuffix(".*") if one[:1] in ("<", ">") else one for one in clauses))
         return all(admitted.contains(python, prereleases=True) for python in pythons)
     except InvalidSpecifier:
-        return None
+        return False

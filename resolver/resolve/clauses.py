@@ -20,8 +20,8 @@ from resolver.model.fact import Excludes, Names
 from resolver.model.release import Reason, Release
 from resolver.model.requirement import ComponentRequirement
 from resolver.model.resolution import Lack
+from resolver.resolve.candidates import pins, satisfies
 from resolver.resolve.grounded import Component, Ground, Grounded, Lacking, Line, Module, Taken, grounds
-from resolver.resolve.preference import pins, satisfies
 from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.project import Project
 from resolver.resolve.universe import Universe
@@ -83,7 +83,7 @@ class Clauses(Grounded):
 
     def open(self, candidate: Candidate) -> None:
         """Add what a candidate needs. Reads its metadata."""
-        if candidate in self._opened:
+        if self.opened(candidate):
             return
         edges = self.universe.edges(candidate)  # first: what cannot be asked for stays unknown
         self._opened[candidate] = None
@@ -177,11 +177,9 @@ class Clauses(Grounded):
         self.imply([-leave, *givers])
         rows = self.absent.setdefault(ground, [])
         for candidate in out:
-            variable = self.variable(candidate)
-            row = (candidate.package, candidate.release.position, variable)
-            if row not in rows:
-                rows.append(row)
-            self.rule([ground], [-variable, leave])
+            row = (candidate.package, candidate.release.position, self.variable(candidate))
+            rows += [row] if row not in rows else []
+            self.rule([ground], [-row[2], leave])
 
     def any_of(self, candidates: Iterable[Candidate]) -> int:
         """A variable that, assumed, demands one of the candidates."""
@@ -190,11 +188,6 @@ class Clauses(Grounded):
         return name
 
     # --- answers
-
-    @property
-    def guarded(self) -> bool:
-        """Whether something was ruled out for the lack of leave that releases which were not read then may give."""
-        return bool(self._unread)
 
     @property
     def unread(self) -> int:
@@ -237,13 +230,13 @@ class Clauses(Grounded):
     def _allowed(self, edge: Edge, allows: Allows | None) -> Iterator[int]:
         """The variables that meet an edge; None stands for no bounds."""
         package = edge.package
-        among: Iterable[Candidate] = self.packages[package]
+        among = self.packages[package]
         if allows is not None and package.kind is Kind.PROJECT:
             mask = self.universe.mask(package, allows)
             among = [one for one in among if mask >> one.release.position & 1]
         elif allows is not None:
             among = [one for one in among if satisfies(one, allows)]
-        yield from (self._variables[one] for one in among)
+        yield from map(self.variable, among)
         if package.kind is Kind.PROJECT:
             yield from self._missing(package.base, allows)
         elif isinstance(allows, ComponentRequirement) and not among:

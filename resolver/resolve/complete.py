@@ -18,10 +18,10 @@ from resolver.model import fact as facts
 from resolver.model.dependency import Candidate, Edge, Kind, Package, SameRelease
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Lack
+from resolver.resolve.candidates import ANYTHING, Demand, pins
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.gather import Reached
 from resolver.resolve.grounded import Ground
-from resolver.resolve.preference import ANYTHING, Demand, pins
 from resolver.resolve.provider import Tick
 from resolver.resolve.universe import Universe
 
@@ -56,7 +56,7 @@ class CompleteEngine:
         """The choices that the stack reaches. Raises Unsatisfiable, or UndecidedError beyond its limits."""
         while True:
             if not self.clauses.satisfiable():
-                if self.clauses.reading or not self.clauses.guarded or self.clauses.unread > MOST_UNREAD:
+                if self.clauses.reading or self.clauses.unread > MOST_UNREAD:
                     raise Unsatisfiable(tuple(self.clauses.minimal()))
                 self.clauses.reading = True
                 continue
@@ -187,13 +187,12 @@ class CompleteEngine:
 
     def _may_be_pinned(self, package: Package) -> bool:
         """Whether a fact pins a project, or may do so because it reads requirements from an archive or repository."""
+        if self._universe.sources:
+            return True
         stated = self._universe.problem.facts
         needs = (need for fact in stated for need in facts.needs_of(fact) if isinstance(need, Requirement))
-        return (
-            bool(self._universe.sources)
-            or any(isinstance(fact, facts.Builds) for fact in stated)
-            or any(need.name == package.name and pins(need.specifier) for need in needs)
-        )
+        pinned = any(need.name == package.name and pins(need.specifier) for need in needs)
+        return pinned or any(isinstance(fact, facts.Builds) for fact in stated)
 
     def _put_out(self) -> bool:
         """Forbid choices of the solver that nothing leads to, unless something outside does; whether it did.

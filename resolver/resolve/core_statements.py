@@ -33,9 +33,9 @@ from resolver.model.resolution import (
     Unread,
 )
 from resolver.model.target import Target, lacking, machine_of, newer_glibc
+from resolver.resolve.candidates import names_prerelease
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.grounded import Component, Ground, Lacking, Line, Module, Said, Taken
-from resolver.resolve.preference import names_prerelease
 from resolver.resolve.project import Project
 
 _SAID_BY_THE_REASON = frozenset({Reason.DYNAMIC, Reason.UNOPENED})

@@ -1,21 +1,38 @@
-"""From an engine's choices to a resolution: what the stack reaches, and why."""
+"""From an engine's choices to a resolution: what the stack reaches, with nothing that could simply be newer, and why.
+
+The search decides one package after the other, and what it decided first may have kept something out that would fit
+in the end. So after it, two things are made true, whichever engine found the choices:
+
+- no other project can be newer with all others as they are (`settled`);
+- no project that the stack asks for can be newer by itself: without another one of those that it asks for getting
+  older, whatever else moves (`raised`).
+
+"Newer" is what comes first in the order of preference (`candidates`): what the previous lock has comes before all.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from itertools import takewhile
 
+import networkx as nx
 from msgspec.structs import replace
 from packaging.utils import NormalizedName
 
+from resolver.errors import UndecidedError
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.dependency import Candidate, Edge, Kind, Package, SameRelease
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin, Resolution
+from resolver.resolve.candidates import ANYTHING, Demand
 from resolver.resolve.needs import requirement_lines
-from resolver.resolve.preference import ANYTHING, Demand
+from resolver.resolve.provider import Tick
 from resolver.resolve.universe import Universe
+
+Choices = Mapping[Package, Candidate]
 
 
 class InvalidChoiceError(Exception):
@@ -29,9 +46,7 @@ class Reached:
     InvalidChoiceError if an edge is unmet: engines are not trusted.
     """
 
-    def __init__(
-        self, universe: Universe, choices: Mapping[Package, Candidate], *, without: Package | None = None
-    ) -> None:
+    def __init__(self, universe: Universe, choices: Choices, *, without: Package | None = None) -> None:
         self.edges: dict[Candidate, list[Edge]] = {}
         self.demands: dict[Package, Demand] = {}
         self.needs: dict[Package, set[Package]] = {}
@@ -61,7 +76,112 @@ class Reached:
                 yield candidate
 
 
-def gather(universe: Universe, choices: Mapping[Package, Candidate], *, engine: str, rounds: int) -> Resolution:
+def newest(universe: Universe, choices: Choices, tick: Tick | None) -> Choices:
+    """Choices that keep the promise, from valid ones; raises InvalidChoiceError if they are not valid."""
+    choices = settled(universe, choices)
+    while (better := raised(universe, choices, tick)) is not None:
+        choices = settled(universe, better)
+    return choices
+
+
+def settled(universe: Universe, choices: Choices) -> Choices:
+    """The choices that are needed, each project at the first of its releases that fits beside all others."""
+    reached = Reached(universe, choices)
+    moved = True
+    while moved:
+        moved = False
+        circular = _circular(reached)
+        for package, candidate in list(reached.choices.items()):
+            if package.kind is not Kind.PROJECT or package.extra or reached.choices.get(package) is not candidate:
+                continue
+            # what a project requires of itself by way of others would be gone together with it
+            others = Reached(universe, reached.choices, without=package) if package in circular else reached
+            for newer in _before(candidate, universe.candidates(package, others.demands[package])):
+                if (fitting := _beside_all(universe, reached.choices, newer)) is not None:
+                    reached, circular = fitting, _circular(fitting)
+                    moved = True
+                    break
+    return reached.choices
+
+
+def _circular(reached: Reached) -> set[Package]:
+    """The projects that need themselves by way of others."""
+    graph = nx.DiGraph((package, need) for package, needs in reached.needs.items() for need in needs)
+    return {package for circle in nx.strongly_connected_components(graph) if len(circle) > 1 for package in circle}
+
+
+def _beside_all(universe: Universe, choices: Choices, newer: Candidate) -> Reached | None:
+    """What is reached with another release of a project; None unless all others can stay as they are."""
+    own = [package for package in choices if package.base == newer.package]
+    moved = {package: universe.candidate(package, newer.release.position) for package in own}
+    choices = {**choices, **{package: one for package, one in moved.items() if one is not None}}
+    for package in own:
+        for edge in universe.edges(choices[package]):
+            if edge.package.kind in (Kind.SYSTEM, Kind.MODULE) and edge.package not in choices:
+                choices.update((edge.package, one) for one in universe.candidates(edge.package, universe.demand(edge)))
+            if edge.package not in choices or not universe.is_admitted(choices[edge.package], edge):
+                return None  # found out before all the rest is looked at
+    try:
+        found = Reached(universe, choices)
+    except InvalidChoiceError:
+        return None
+    return found if next(found.unpermitted(), None) is None else None
+
+
+def raised(universe: Universe, choices: Choices, tick: Tick | None) -> Choices | None:
+    """Choices with a newer release of something that the stack asks for, and none older; None if there are none."""
+    asked: dict[Package, Demand] = {}
+    for edge in universe.roots():
+        if edge.package.kind is Kind.PROJECT:
+            base = edge.package.base
+            asked[base] = asked.get(base, ANYTHING) & universe.demand(edge)
+    wishes = {
+        package: [choices[package], *_before(choices[package], universe.candidates(package, demand))]
+        for package, demand in asked.items()
+    }
+    left = {package: sum(map(_bit, those)) for package, those in wishes.items()}  # releases, as masks
+
+    def known(candidate: Candidate) -> Iterator[tuple[Package, int]]:
+        for edge in universe.edges(candidate) if universe.opened(candidate) else ():
+            if edge.package.kind is Kind.PROJECT:
+                yield edge.package.base, universe.mask(edge.package, edge.allows)
+
+    # releases are struck out that are known to require something of which nothing is left
+    before: dict[Package, int] = {}
+    while before != left:
+        before = dict(left)
+        for package, those in wishes.items():
+            those[:] = [
+                one
+                for one in those
+                if left[package] & _bit(one) and all(mask & left.get(other, -1) for other, mask in known(one))
+            ]
+            left[package] = sum(map(_bit, those))
+            for other, mask in known(those[0]) if len(those) == 1 else ():
+                left[other] = left.get(other, -1) & mask
+    possible = {package: left[package] for package in asked}
+    for package in asked:
+        if newer := possible[package] & ~_bit(choices[package]):
+            from resolver.resolve.complete import CompleteEngine, Unsatisfiable  # PySAT is loaded only if needed
+
+            with suppress(Unsatisfiable, UndecidedError):
+                return CompleteEngine(universe.narrowed({**possible, package: newer}, choices), tick=tick).solve()
+    return None
+
+
+def _bit(candidate: Candidate) -> int:
+    return 1 << candidate.release.position
+
+
+def _before(candidate: Candidate, order: Iterator[Candidate]) -> Iterator[Candidate]:
+    """What comes before the release of a candidate."""
+    return takewhile(lambda one: one.chosen is not candidate.chosen, order)
+
+
+# --- what people are told of it
+
+
+def gather(universe: Universe, choices: Choices, *, engine: str, rounds: int) -> Resolution:
     """The pins that the stack reaches through the choices; raises InvalidChoiceError like `Reached`."""
     found = Reached(universe, choices)
     reached = found.edges
@@ -107,13 +227,6 @@ def _practices_used(universe: Universe, resolution: Resolution) -> Iterator[fact
 
     One that replaces requirements makes no difference if the pins meet those requirements anyway.
     """
-
-    def is_met(need: facts.Need) -> bool:
-        pin = resolution.pin(need.name) if isinstance(need, Requirement) else None
-        return not isinstance(need, Requirement) or (
-            pin is not None and need.specifier.contains(pin.version, prereleases=True)
-        )
-
     for fact in resolution.problem.facts:
         pin = resolution.pin(fact.package) if fact.strength is facts.Strength.PRACTICE else None
         if pin is None or not fact.speaks_of(pin.version):
@@ -121,19 +234,23 @@ def _practices_used(universe: Universe, resolution: Resolution) -> Iterator[fact
         match fact:
             case facts.Requires() if pin.release.file.is_wheel or not fact.wheels:
                 yield fact
-            case facts.Replaces() if not all(map(is_met, _dropped(universe, pin, fact))):
+            case facts.Replaces() if any(_is_unmet(need, resolution) for need in _dropped(universe, pin, fact)):
                 yield fact
 
 
-def _dropped(universe: Universe, pin: Pin, fact: facts.Replaces) -> Iterator[facts.Need]:
+def _is_unmet(need: Requirement, resolution: Resolution) -> bool:
+    pin = resolution.pin(need.name)
+    return pin is None or not need.specifier.contains(pin.version, prereleases=True)
+
+
+def _dropped(universe: Universe, pin: Pin, fact: facts.Replaces) -> Iterator[Requirement]:
     """What a pin's metadata and other facts require, as far as a fact drops it."""
     project = universe.project(pin.name)
     stated = project.about(pin.release.position, facts.Metadata)
     lines = requirement_lines(universe.catalog, pin.release, stated).requires
     for extra in ("", *pin.extras):
-        for need in universe.requirements(pin.release.file.filename, lines, extra):
-            if need.name in fact.drop:
-                yield need
+        needs = universe.requirements(pin.release.file.filename, lines, extra)
+        yield from (need for need in needs if need.name in fact.drop)
     for other in project.about(pin.release.position, facts.Requires):
         kept = facts.kept_of(other, [fact])
-        yield from (need for need in other.needs if need not in kept)
+        yield from (need for need in other.needs if isinstance(need, Requirement) and need not in kept)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 
 import msgspec
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement
-from packaging.utils import canonicalize_name
 
 from resolver.errors import InputError
 from resolver.index.parse.metadata import LEGACY_BUILD
@@ -98,20 +98,11 @@ def build_lines(archive: Archive, builds: facts.Builds | None) -> tuple[str, ...
 
 def requirements_file(content: str) -> tuple[str, ...]:
     """The requirement lines of a requirements file. Options in it are refused, never followed."""
-    lines = []
-    for raw in content.replace("\\\n", " ").splitlines():
-        line = _COMMENT.sub("", raw).strip()
-        if not line:
-            continue
+    lines = [_COMMENT.sub("", line).strip() for line in content.replace("\\\n", " ").splitlines()]
+    for line in lines:
         if line.startswith("-"):
             raise UnusableFile(f"the requirements file has the option `{line}`, which is not supported")
-        lines.append(line)
-    return tuple(lines)
-
-
-# A marker of comparisons joined by `and`, the last one `extra == "x"`. A second `;` in a line may be inside a string,
-# and so may be the end of the line, unless its quotes are a pair.
-_EXTRA = re.compile(r"""^[^;]*;(?!.*\bor\b)(?:[^;]*\band)?\s*extra\s*==\s*(["'])([A-Za-z0-9._-]+)\1\s*$""")
+    return tuple(filter(None, lines))
 
 
 class Relevance:
@@ -119,37 +110,30 @@ class Relevance:
 
     def __init__(self, markers: Mapping[str, str]) -> None:
         self._markers = markers
-        self._read: dict[tuple[str, str], Requirement | None] = {}
-        # by file: lines that may apply without an extra, lines that may apply for any, and lines by extra
-        self._by_extra: dict[str, tuple[list[str], list[str], dict[str, list[str]]]] = {}
+        self._known = cache(self._hold)
+        # by file: lines that may apply for any extra, and lines by extra
+        self._by_extra: dict[str, tuple[list[str], dict[str, list[str]]]] = {}
 
     def of(self, filename: str, lines: Sequence[str], extra: str) -> Sequence[str]:
         """The lines of a file that may apply for an extra, or without one: a file may have thousands of either."""
         if filename not in self._by_extra:
-            common: list[str] = []
             unsure: list[str] = []
             those: dict[str, list[str]] = {}
             for line in lines:
-                only = _EXTRA.search(line)
-                if only is not None:
-                    those.setdefault(canonicalize_name(only[2]), []).append(line)
-                    continue
-                common.append(line)
                 named = text.extras_named(line)
                 if named is None:
                     unsure.append(line)
                 for other in named or ():
                     those.setdefault(other, []).append(line)
-            self._by_extra[filename] = common, unsure, those
-        common, unsure, those = self._by_extra[filename]
-        return [*unsure, *those.get(extra, ())] if extra else common
+            self._by_extra[filename] = unsure, those
+        unsure, those = self._by_extra[filename]
+        return [*unsure, *those.get(extra, ())] if extra else lines
 
     def among(self, filename: str, lines: Sequence[str], extra: str) -> Iterator[Requirement]:
         """The requirements among the lines of a file that apply; invalid lines are left out."""
         for line in self.of(filename, lines, extra):
             with suppress(InvalidRequirement):
-                requirement = self(line, extra)
-                if requirement is not None:
+                if (requirement := self(line, extra)) is not None:
                     yield requirement
 
     def __call__(self, line: str, extra: str) -> Requirement | None:
@@ -157,15 +141,10 @@ class Relevance:
 
         With an extra, only if the extra makes it apply. Raises InvalidRequirement.
         """
-        key = (line, extra)
-        if key in self._read:
-            return self._read[key]
-        found = self._hold(text.requirement(line), extra)
-        if len(line) <= text.LONG:
-            self._read[key] = found
-        return found
+        return self._known(line, extra) if len(line) <= text.LONG else self._hold(line, extra)
 
-    def _hold(self, requirement: Requirement, extra: str) -> Requirement | None:
+    def _hold(self, line: str, extra: str) -> Requirement | None:
+        requirement = text.requirement(line)
         if requirement.marker is None:
             return None if extra else requirement
         try:

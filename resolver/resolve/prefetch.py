@@ -6,48 +6,35 @@ the search a round trip.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Hashable, Iterable, Iterator
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.errors import ResolverError
 from resolver.index.protocol import Lookup
-from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.dependency import Candidate, Edge, Kind, NeedLine, NeedSource, Package
 from resolver.model.release import File, Metadata, Release
-from resolver.resolve.preference import ANYTHING, Demand
+from resolver.resolve.candidates import ANYTHING, Demand
 from resolver.resolve.universe import Universe
 
 
 class Prefetch:
     """Implements the catalog's `Follow` over a universe; called from the catalog's thread.
 
-    `demanded` returns the search's current demand on a package. `wheels`: a lock will be made from the result, which
-    needs all wheels of a release. `wheels_only`: releases that have none are not picked.
+    `demanded` returns the search's current demand on a package.
     """
 
-    def __init__(self, universe: Universe, *, wheels: bool = False, wheels_only: bool = False) -> None:
+    def __init__(self, universe: Universe) -> None:
         self._universe = universe
-        self._wheels = wheels
-        self._wheels_only = wheels_only
-        self.target: Hashable = universe.problem.target, wheels_only
+        self.target: Hashable = universe.problem.target, universe.problem.wheels_only
         self.demanded: Callable[[Package], Demand] = lambda _: ANYTHING
         self._told: set[tuple[str, str]] = set()  # projects and specifiers
         self._guessed: dict[str, dict[str, Edge]] = {}  # demands of the likely releases of other projects, by project
         self._read: dict[NormalizedName, Metadata] = {}  # of the release picked last
         self._extras: dict[NormalizedName, dict[str, None]] = {}  # wanted extras of a project
         self._followed: set[tuple[str, str, str]] = set()
-        self._picked: set[Release] = set()  # releases with further wheels
-
-    @cached_property
-    def _tools(self) -> Prefetch:
-        """For build environments, which prefer the lock's own releases."""
-        tools = Prefetch(self._universe, wheels=self._wheels, wheels_only=True)
-        tools.demanded = lambda package: self.demanded(package)
-        return tools
 
     def expect(self, edges: Iterable[Edge]) -> None:
         """Tell the catalog of the projects that these edges name."""
@@ -64,10 +51,6 @@ class Prefetch:
         """Tell the catalog about projects needed last time."""
         preferred = self._universe.preferred
         self._tell((name, SpecifierSet(f"=={preferred[name]}" if name in preferred else "")) for name in names)
-
-    def expect_tools(self, candidate: Candidate) -> None:
-        """Tell the catalog what an archive's isolated build requires, which is solved last and would have to wait."""
-        self._tools._expect_lines(f"{candidate} apart", self._universe.tools(candidate))
 
     def expect_releases(self, candidates: Iterable[Candidate]) -> None:
         """Tell the catalog which releases the search will try if this one fails, too."""
@@ -89,33 +72,13 @@ class Prefetch:
         guessed = self._universe.demand(*tuple(self._guessed.get(project, {}).values()))
         for demand in (certain & guessed, certain):
             for one in self._universe.candidates(Package(project), demand):
-                release = one.release
-                if self._wheels_only and not release.file.is_wheel:
-                    continue
-                if self._wheels and release.others and release not in self._picked:
-                    self._picked.add(release)
-                    self._universe.catalog.expect_metadata(release.others)
-                return release.file
+                return one.release.file
         return None
 
     def then(self, project: NormalizedName, metadata: Metadata) -> Iterator[tuple[NormalizedName, SpecifierSet]]:
         """The projects required by this metadata on the target with the wanted extras; empty the second time."""
         self._read[project] = metadata
         return self._follow([(project, extra) for extra in ("", *self._extras.get(project, ()))])
-
-    def built(self, project: NormalizedName, lines: Sequence[str]) -> None:
-        """Tell the catalog what an archive is built with, unless a fact says otherwise, before it is tried."""
-        stated = (fact for fact in self._universe.problem.facts if isinstance(fact, (facts.Builds, facts.Metadata)))
-        if all(fact.package != project for fact in stated):
-            self._tools._expect_lines(f"{project} apart", lines)
-
-    def _expect_lines(self, filename: str, lines: Sequence[str]) -> None:
-        wanted: dict[NormalizedName, SpecifierSet] = {}
-        for requirement in self._universe.requirements(filename, lines, ""):
-            if not requirement.url:
-                self._want(requirement.name, requirement.extras)
-                wanted[requirement.name] = requirement.specifier
-        self._tell(wanted.items())
 
     def _tell(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]]) -> None:
         new = [

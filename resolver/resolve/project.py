@@ -9,9 +9,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import reduce
 from itertools import groupby
+from operator import and_, or_
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from packaging.specifiers import Specifier, SpecifierSet
 from packaging.utils import NormalizedName
@@ -44,8 +46,7 @@ class Ordered:
         rows: dict[Version, list[Offer]] = {}
         for page in lookup.pages:
             for version_text in page.releases:
-                version = text.version(version_text)
-                if version is not None:
+                if (version := text.version(version_text)) is not None:
                     rows.setdefault(version, []).append(Offer(page, version_text))
         self.versions = sorted(rows, reverse=True)
         self.offers = [rows[version] for version in self.versions]
@@ -61,20 +62,17 @@ class Ordered:
     def mask(self, specifiers: SpecifierSet) -> int:
         """The releases admitted by a set of specifiers, including pre-releases."""
         key = str(specifiers)
-        known = self._masks.get(key)
-        if known is None:
-            known = self.all
-            for one in specifiers:
-                known &= self._mask_of(one)
-            self._masks[key] = known
-        return known
+        if key not in self._masks:
+            self._masks[key] = reduce(and_, map(self._mask_of, specifiers), self.all)
+        return self._masks[key]
 
     def _mask_of(self, one: Specifier) -> int:
         match one.operator:
             case ">=" | ">":
-                return self._newer(lambda version: not one.contains(version, prereleases=True))
+                return (1 << self._bisect(lambda version: not one.contains(version, prereleases=True))) - 1
             case "<=" | "<":
-                return self.all ^ self._newer(lambda version: one.contains(version, prereleases=True))
+                newer = self._bisect(lambda version: one.contains(version, prereleases=True))
+                return self.all >> newer << newer
             case "!=":
                 return self.all ^ self._run(Specifier(f"=={one.version}"))
             case _:
@@ -90,10 +88,6 @@ class Ordered:
         while begin and one.contains(self.versions[begin - 1], prereleases=True):
             begin -= 1
         return (1 << end) - (1 << begin)
-
-    def _newer(self, after: Callable[[Version], bool]) -> int:
-        """The releases newer than the first for which `after` holds, given that it holds for all older ones."""
-        return (1 << self._bisect(after)) - 1
 
     def _bisect(self, after: Callable[[Version], bool]) -> int:
         """The first position at which `after` holds, given that it holds for all older releases."""
@@ -130,32 +124,24 @@ class Project:
         # something named by its commit is wanted, whatever the policy on pre-releases
         self.stable = ordered.stable if source is None else ordered.all
         self._screen = screen
-        self._facts: dict[type[Any], list[tuple[Fact, int]]] = {}  # each with the releases that it is about
-        for fact in facts:
-            mask = 0
-            for versions in fact.versions:
-                mask |= ordered.mask(versions)
-            self._facts.setdefault(type(fact), []).append((fact, mask))
-        last = [(fact, mask) for fact, mask in self._facts.get(Warns, ()) if isinstance(fact, Warns) and fact.last]
+        # each with the releases that it is about
+        self._facts = [(fact, reduce(or_, map(ordered.mask, fact.versions), 0)) for fact in facts]
+        last = [(fact, mask) for fact, mask in self._facts if isinstance(fact, Warns) and fact.last]
         self._last = [(fact, mask) for fact, mask in last if not fact.is_needless_on(system)]
-        self._first = 0  # made for this target, as they would come last on another
-        for fact, mask in last:
-            if fact.is_needless_on(system):
-                self._first |= mask
+        # made for this target, as they would come last on another
+        self._first = reduce(or_, (mask for fact, mask in last if fact.is_needless_on(system)), 0)
         self._screened: dict[int, Release | tuple[Rejection, ...]] = {}
 
     def release(self, position: int) -> Release | tuple[Rejection, ...]:
         """The usable release at a position, or why each of its files was set aside."""
-        known = self._screened.get(position)
-        if known is None:
+        if position not in self._screened:
             # search and look-ahead may both get here, and must see the same object
-            known = self._screened.setdefault(position, self._look(position))
-        return known
+            self._screened.setdefault(position, self._look(position))
+        return self._screened[position]
 
     def about(self, position: int, kind: type[FactKind]) -> list[FactKind]:
         """The facts of a kind that are about the release at a position."""
-        rows = self._facts.get(kind, ())
-        return [fact for fact, mask in rows if mask >> position & 1 and isinstance(fact, kind)]
+        return [fact for fact, mask in self._facts if mask >> position & 1 and isinstance(fact, kind)]
 
     def archives(self, position: int) -> tuple[File, ...]:
         """The source archives of a release that the target's Python may use, if wheels are used instead."""
@@ -239,7 +225,7 @@ class Project:
         return yanked or rejections
 
     def _look_at(self, offer: Offer, version: Version, position: int) -> Release | tuple[Rejection, ...]:
-        index = offer.page.index
+        index, files = offer.page.index, offer.page.releases[offer.version]
         taken = next(iter(self.about(position, Excludes)), None) or next(
             (fact for fact in self.about(position, Names) if fact.index == index), None
         )
@@ -247,17 +233,8 @@ class Project:
             return (Rejection(str(version), Reason.FACT, f"{taken.reason}, {taken.where}"),)
         builds = next(reversed(self.about(position, Builds)), None)
         if self.source is not None:
-            return Release(
-                version=version,
-                file=offer.page.releases[offer.version][0],
-                others=(),
-                index="",
-                builds=None,
-                yanked=False,
-                position=position,
-                source=self.source,
-            )
-        screened = self._screen(offer.page.releases[offer.version])
+            return Release(version=version, file=files[0], index="", position=position, source=self.source)
+        screened = self._screen(files)
         wheels, rejections = screened.wheels, screened.rejections
         if builds is not None:
             rejections += tuple(

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import islice
-from math import inf
 from typing import Any
 
 from resolvelib import AbstractProvider, BaseReporter
@@ -19,31 +18,38 @@ from resolvelib.structs import Matches, State
 
 from resolver.model.dependency import Candidate, Edge, Kind, Package
 from resolver.model.release import Release
-from resolver.resolve.preference import ANYTHING, Demand
+from resolver.resolve.candidates import ANYTHING, Demand
 from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.universe import Universe
 
 _PROMOTE_AFTER = 5  # conflicts that a package took part in, after which it is decided early
-_ROUNDS_AT_LEAST, _ROUNDS_A_PACKAGE = 500, 10  # in one start; chains take two a package
+_MOST_CONFLICTS = 100  # stacks of 200 projects have up to 40
+_ROUNDS_AT_LEAST, _ROUNDS_A_PACKAGE = 500, 10  # chains take two a package
 
 Information = RequirementInformation[Edge, Candidate]
 Tick = Callable[[int, int], None]
 
 
-class Provider(AbstractProvider[Edge, Candidate, Package]):
-    """Answers one resolution from a universe, and tells the catalog what will be needed.
+class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Candidate, Package]):
+    """Answers one resolution from a universe, hears what happens in it, and tells the catalog what will be needed.
 
-    `resolution` must be set before it begins: what is demanded of a package *now* is read from its state.
+    `resolution` must be set before it begins: what is demanded of a package *now* is read from its state. `tick` is
+    called with the numbers of rounds and decided packages, after each round and each release tried in vain. Raises
+    ResolutionTooDeep after too many conflicts, and where a search goes in circles: on cyclic graphs resolvelib can take
+    back and decide the same for ever, without a conflict.
     """
 
     resolution: Resolution[Edge, Candidate, Package]
 
-    def __init__(self, universe: Universe, prefetch: Prefetch) -> None:
+    def __init__(self, universe: Universe, prefetch: Prefetch, tick: Tick | None = None) -> None:
         self._universe = universe
         self._prefetch = prefetch
+        self._tick = tick
         self._is_admitted = cache(universe.is_admitted)  # resolvelib asks the same in every round
-        self._conflicts: Counter[Package] = Counter()
+        self._conflicts: Counter[Package] = Counter()  # in which each package took part
         self._order: dict[Package, int] = {}  # the packages in the order in which they were first required
+        self._rejected: dict[Package, set[Candidate]] = {}
+        self.rounds = self._decided = self._conflicts_met = 0
         prefetch.demanded = self.demanded
 
     # --- what resolvelib asks
@@ -103,29 +109,48 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
         """What a candidate needs. Reads its metadata, and tells the catalog of what that will lead to."""
         edges = self._universe.edges(candidate)
         self._prefetch.expect(edges)
-        self._prefetch.expect_tools(candidate)
         return edges
 
-    # --- what the reporter tells
+    # --- what resolvelib reports
 
-    def blame(self, causes: Iterable[Information]) -> None:
-        """Remember who caused a conflict."""
-        self._conflicts.update(package for package in _packages(causes) if package.kind is Kind.PROJECT)
-
-    def look_back(self, candidate: Candidate, count: int) -> None:
-        """Tell the catalog about so many candidates after one that would not do, whatever is demanded now."""
-        if candidate.package.kind is Kind.PROJECT:
+    def rejecting_candidate(self, criterion: Criterion[Edge, Candidate], candidate: Candidate) -> None:
+        """The catalog is told of those that come after it, more and more at once: reading each may take long."""
+        self._report()
+        rejected = self._rejected.setdefault(candidate.package, set())
+        rejected.add(candidate)
+        count = len(rejected)
+        if candidate.package.kind is Kind.PROJECT and (count in (1, 5, 13) or count % 32 == 29):
+            # so that each is told of once: 4, 8, 16, and 32 at a time
             following = iter(self._universe.candidates(candidate.package, ANYTHING))
             if candidate in following:  # which moves on to it
-                self._prefetch.expect_releases(islice(following, count))
+                self._prefetch.expect_releases(islice(following, min(count + 3, 32)))
+
+    def resolving_conflicts(self, causes: Iterable[Information]) -> None:
+        """Who took part is remembered."""
+        self._conflicts.update(package for package in _packages(causes) if package.kind is Kind.PROJECT)
+        self._conflicts_met += 1
+        if self._conflicts_met > _MOST_CONFLICTS:
+            raise ResolutionTooDeep(self.rounds)
+
+    def ending_round(self, index: int, state: State[Edge, Candidate, Package]) -> None:
+        """Another round is done."""
+        self.rounds += 1
+        if index > max(_ROUNDS_AT_LEAST, _ROUNDS_A_PACKAGE * len(state.criteria)):
+            raise ResolutionTooDeep(index)
+        self._decided = len(state.mapping)
+        self._report()
+
+    def _report(self) -> None:
+        if self._tick is not None:
+            self._tick(self.rounds, self._decided)
 
     # --- the state
 
     def demanded(self, package: Package) -> Demand:
         """What is demanded of a package now. May be called from any thread."""
         state = getattr(self.resolution, "state", None)
-        criterion = None if state is None else state.criteria.get(package)
-        return ANYTHING if criterion is None else self._universe.demand(*criterion.iter_requirement())
+        criterion = state.criteria.get(package) if state is not None else None
+        return self._universe.demand(*criterion.iter_requirement()) if criterion is not None else ANYTHING
 
     def _of_extra(self, package: Package, demand: Demand, banned: Sequence[Candidate]) -> Iterator[Candidate]:
         """Candidates of an extra that what is demanded of its project now admits, too.
@@ -138,49 +163,6 @@ class Provider(AbstractProvider[Edge, Candidate, Package]):
             yield candidate
         if not found:
             yield from islice(self._universe.candidates(package, demand, banned), 1)
-
-
-class Reporter(BaseReporter[Edge, Candidate, Package]):
-    """Counts rounds, and tells the provider of conflicts and of releases that are tried in vain.
-
-    `tick` is called with the numbers of rounds and decided packages, after each round and each release tried in vain.
-    Raises ResolutionTooDeep at the conflict after the last of `conflicts_left`, and where a search goes in circles: on
-    cyclic graphs resolvelib can take back and decide the same for ever, without a conflict.
-    """
-
-    conflicts_left: float = inf
-
-    def __init__(self, provider: Provider, tick: Tick | None = None) -> None:
-        self._provider = provider
-        self._tick = tick
-        self._rejected: dict[Package, set[Candidate]] = {}
-        self.rounds = self._decided = 0
-
-    def rejecting_candidate(self, criterion: Criterion[Edge, Candidate], candidate: Candidate) -> None:
-        """Older ones of its package are announced to the catalog, more and more at once: reading each may take long."""
-        if self._tick is not None:
-            self._tick(self.rounds, self._decided)
-        rejected = self._rejected.setdefault(candidate.package, set())
-        rejected.add(candidate)
-        count = len(rejected)
-        if count in (1, 5, 13) or count % 32 == 29:  # so that each is announced once: 4, 8, 16, and 32 at a time
-            self._provider.look_back(candidate, min(count + 3, 32))
-
-    def resolving_conflicts(self, causes: Iterable[Information]) -> None:
-        """Who took part is to be remembered."""
-        self._provider.blame(causes)
-        if not self.conflicts_left:
-            raise ResolutionTooDeep(self.rounds)
-        self.conflicts_left -= 1
-
-    def ending_round(self, index: int, state: State[Edge, Candidate, Package]) -> None:
-        """Another round is done."""
-        self.rounds += 1
-        if index > max(_ROUNDS_AT_LEAST, _ROUNDS_A_PACKAGE * len(state.criteria)):
-            raise ResolutionTooDeep(index)
-        self._decided = len(state.mapping)
-        if self._tick is not None:
-            self._tick(self.rounds, self._decided)
 
 
 class _Anew(list[Candidate]):

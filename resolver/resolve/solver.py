@@ -1,28 +1,35 @@
-"""Solving: search first, check the result, and let the complete engine decide if the search fails."""
+"""Solving: search first, check the result, and let the complete engine decide if the search fails.
+
+A stack is solved so, and then, as small problems of their own, the isolated environments of its source archives.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
+from packaging.requirements import InvalidRequirement
 from packaging.utils import NormalizedName
 from packaging.version import Version
 from resolvelib.resolvers import Resolution as Search
 from resolvelib.resolvers import ResolutionImpossible, ResolutionTooDeep
 
-from resolver.errors import ResolverError, UndecidedError
+from resolver.errors import InputError, ResolverError, UndecidedError
 from resolver.index.protocol import Catalog
-from resolver.model.dependency import Unusable
-from resolver.model.problem import Problem
+from resolver.model import fact as facts
+from resolver.model import text
+from resolver.model.dependency import NeedLine, NeedSource, Unusable
+from resolver.model.problem import Ask, Checks, Problem
+from resolver.model.requirement import Requirement
 from resolver.model.resolution import Conflict, Resolution
 from resolver.resolve.check import check
-from resolver.resolve.gather import InvalidChoiceError, gather
+from resolver.resolve.gather import Choices, InvalidChoiceError, gather, newest
 from resolver.resolve.grounded import Ground, Line
-from resolver.resolve.needs import DynamicArchiveError
-from resolver.resolve.newest import Choices, newest
+from resolver.resolve.needs import DynamicArchiveError, is_built_here, requirement_lines
 from resolver.resolve.prefetch import Prefetch
-from resolver.resolve.provider import Provider, Reporter, Tick
+from resolver.resolve.provider import Provider, Tick
 from resolver.resolve.universe import Universe
 
 if TYPE_CHECKING:
@@ -32,8 +39,11 @@ if TYPE_CHECKING:
 # resolvelib jumps back over several decisions at once in the first tenth of the rounds that it may take, which is far
 # better than one at a time.
 _ROUNDS = 20_000
-_CONFLICTS = 100  # in one start; stacks of 200 projects have up to 40
-_STARTS = 3
+
+Archives = tuple[NormalizedName, ...]
+Kept = Mapping[Archives, Mapping[NormalizedName, Version]]
+
+EVERY: Archives = ()  # stands for all archives of a lock, in one environment
 
 
 class Refutation(msgspec.Struct, frozen=True):
@@ -48,7 +58,6 @@ def solve(
     catalog: Catalog,
     *,
     preferred: Mapping[NormalizedName, Version] | None = None,
-    hints: Iterable[NormalizedName] = (),
     tick: Tick | None = None,
 ) -> Resolution | Conflict:
     """Find a resolution that passes the independent check, or a conflict.
@@ -57,12 +66,11 @@ def solve(
     require a pre-release that the policy rules out, or a yanked release (docs/solving.md). And after three archives of
     a project without static metadata, the project's remaining ones count as unusable, and the conflict says so.
 
-    `preferred` are releases to keep as long as they fit; `hints` are projects that will probably be needed, whose
-    pages are requested at once. `tick` is called with the numbers of rounds and decided packages, and before each
-    further release that is tried. Raises UndecidedError if neither can be shown; IndexFailure and InputError come from
-    the catalog and the facts.
+    `preferred` are releases to keep as long as they fit. `tick` is called with the numbers of rounds and decided
+    packages, and before each further release that is tried. Raises UndecidedError if neither can be shown; IndexFailure
+    and InputError come from the catalog and the facts.
     """
-    answer = decide(Universe(problem, catalog, preferred), hints=hints, tick=tick)
+    answer = decide(Universe(problem, catalog, preferred), tick=tick)
     if isinstance(answer, Resolution):
         return answer
     from resolver.resolve.core_statements import tell
@@ -77,17 +85,16 @@ def decide(
     hints: Iterable[NormalizedName] = (),
     tick: Tick | None = None,
     wheels: bool = False,
-    starts: int = _STARTS,
 ) -> Resolution | Refutation:
     """Solve a given universe; like `solve`, but a conflict comes as its proof.
 
-    With `wheels`, the metadata of all wheels of the pins is requested meanwhile, as a lock will need it. The search
-    begins so many times before the complete engine decides.
+    `hints` are projects that will probably be needed, whose pages are requested at once. With `wheels`, the metadata of
+    all wheels of the pins is requested as soon as they are known, as a lock will need it.
     """
-    prefetch = Prefetch(universe, wheels=wheels)
+    prefetch = Prefetch(universe)
     prefetch.expect(universe.roots())
     prefetch.expect_projects(hints)
-    found = search(universe, prefetch, tick, starts=starts)
+    found = search(universe, prefetch, tick)
     if found is None:
         return prove(universe, tick)
     if wheels:
@@ -95,28 +102,19 @@ def decide(
     return found
 
 
-def search(
-    universe: Universe, prefetch: Prefetch, tick: Tick | None = None, *, starts: int = _STARTS
-) -> Resolution | None:
+def search(universe: Universe, prefetch: Prefetch, tick: Tick | None = None) -> Resolution | None:
     """What resolvelib finds and the check confirms; None, which proves nothing, if that is nothing valid.
 
-    It begins so many times: anew after many conflicts, as the provider knows by then which packages keep clashing. On
-    cyclic graphs it is known to fail, with an invalid result or a wrong "impossible" (resolvelib issue 206).
+    On cyclic graphs it is known to fail, with an invalid result or a wrong "impossible" (resolvelib issue 206).
     """
-    provider = Provider(universe, prefetch)
-    reporter = Reporter(provider, tick)
-    for _ in range(starts):
-        reporter.conflicts_left = _CONFLICTS
-        provider.resolution = Search(provider, reporter)
-        try:
-            choices = provider.resolution.resolve(universe.roots(), max_rounds=_ROUNDS).mapping
-        except ResolutionTooDeep:
-            continue
-        except ResolutionImpossible:
-            return None
-        found = _finished(universe, choices, "search", reporter.rounds, tick)
-        return found if isinstance(found, Resolution) else None
-    return None
+    provider = Provider(universe, prefetch, tick)
+    provider.resolution = Search(provider, provider)
+    try:
+        choices = provider.resolution.resolve(universe.roots(), max_rounds=_ROUNDS).mapping
+    except (ResolutionTooDeep, ResolutionImpossible):
+        return None
+    found = _finished(universe, choices, "search", provider.rounds, tick)
+    return found if isinstance(found, Resolution) else None
 
 
 def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutation:
@@ -172,3 +170,97 @@ def _certain(clauses: Clauses, universe: Universe, core: tuple[Ground, ...]) -> 
             if not isinstance(error, DynamicArchiveError):
                 raise error
     return core
+
+
+# --- isolated builds
+
+
+class Environment(NamedTuple):
+    """The archives that are built in one environment (EVERY if it is the only one), and its contents."""
+
+    archives: Archives
+    answer: Resolution | Conflict
+
+
+def solve_builds(
+    resolution: Resolution, catalog: Catalog, *, preferred: Kept | None = None, tick: Tick | None = None
+) -> tuple[Environment, ...]:
+    """The environments in which a resolution's source archives are built; empty if it needs none.
+
+    pip's hash mode does not cover what an isolated build downloads, so a lock pins that, too. All archives are built in
+    one such environment if their tools are compatible. If not, they share environments as far as possible, in the order
+    of their names. The `preferred` releases of an environment are tried first, then those that the resolution itself
+    pins. Build tools must have wheels: they are not built themselves.
+    """
+    archives = tuple(
+        pin.name
+        for pin in resolution.pins
+        if (pin.release.source or not pin.release.file.is_wheel) and not is_built_here(pin.release)
+    )
+    pinned = {pin.name: pin.version for pin in resolution.pins}
+
+    def solved(names: Archives, known_as: Archives) -> Resolution | Conflict | None:
+        problem = build_problem(resolution, catalog, names)
+        if problem is None:
+            return None
+        kept = (preferred or {}).get(known_as, {})
+        return solve(problem, catalog, preferred={**pinned, **kept}, tick=tick)
+
+    together = solved(archives, EVERY)
+    if together is None:
+        return ()
+    if isinstance(together, Resolution) or len(archives) == 1:
+        return (Environment(EVERY, together),)
+    found: list[Environment] = []
+    for name in sorted(archives, key=lambda name: build_problem(resolution, catalog, (name,)) is None):
+        for at, one in enumerate(found):
+            wider = (*one.archives, name)
+            answer = solved(wider, wider) if isinstance(one.answer, Resolution) else None
+            if isinstance(answer, Resolution):
+                found[at] = Environment(wider, answer)
+                break
+        else:
+            alone = solved((name,), (name,))
+            found += [Environment((name,), alone)] if alone is not None else []
+    return tuple(found)
+
+
+def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) -> Problem | None:
+    """The problem of what builds of these archives require; None if that is nothing."""
+    asks: list[Ask] = []
+    for pin in resolution.pins:
+        if pin.name not in archives:
+            continue
+        stated = [
+            fact
+            for fact in resolution.problem.facts
+            if isinstance(fact, facts.Metadata) and fact.package == pin.name and fact.speaks_of(pin.version)
+        ]
+        lines = requirement_lines(catalog, pin.release, stated).build_requires
+        fact: facts.Fact | None = stated[0] if stated else None
+        if pin.release.source is not None:
+            fact = pin.release.source.fact
+        parent = f"{pin.name} {pin.version}"
+        for line in lines:
+            origin = NeedLine(NeedSource.BUILD, parent, line, pin.release.file.filename, fact)
+            asks.append(Ask(need=_build_need(line, origin), origin=origin))
+    if not asks:
+        return None
+    stack = replace(resolution.problem.stack, asks=tuple(asks), checks=Checks(), departures=(), absent=())
+    return replace(resolution.problem, stack=stack, wheels_only=True, sources={})
+
+
+def _build_need(line: str, origin: NeedLine) -> Requirement:
+    why = "addresses are not supported"
+    try:
+        need = text.requirement(line)
+        if not need.url:
+            return need
+    except InvalidRequirement as error:
+        why = str(error).partition("\n")[0]
+    raise InputError(
+        f"{origin.parent} cannot be built: it needs `{line}`",
+        where=origin.where,
+        why=why,
+        hint="state what its build needs in a `metadata` or `builds` fact",
+    )

@@ -6,7 +6,7 @@ built on it; the independent check is not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from copy import copy
 from functools import cached_property
 
@@ -31,6 +31,7 @@ from resolver.model.dependency import (
     Owner,
     Package,
     SameRelease,
+    StackLine,
     Unusable,
 )
 from resolver.model.lock import Override
@@ -110,10 +111,8 @@ class Universe(Candidates):
 
     def roots(self) -> tuple[Edge, ...]:
         """The edges of the stack's lines; components of the target are not among them."""
-        edges: list[Edge] = []
-        for ask in self.problem.stack.asks:
-            edges += self._of_need(ask.need, ask.origin)
-        return (*edges, *self._narrow)
+        asked = [edge for ask in self.problem.stack.asks for edge in self._of_need(ask.need, ask.origin)]
+        return (*asked, *self._narrow)
 
     @cached_property
     def absent(self) -> Mapping[NormalizedName, str]:
@@ -137,10 +136,9 @@ class Universe(Candidates):
 
     def edges(self, candidate: Candidate) -> tuple[Edge, ...]:
         """What a candidate requires. The first call reads its metadata."""
-        known = self._known.get(candidate)
-        if known is None:
-            known = self._known[candidate] = self._look(candidate)
-        return known
+        if candidate not in self._known:
+            self._known[candidate] = self._look(candidate)
+        return self._known[candidate]
 
     def opened(self, candidate: Candidate) -> bool:
         """Whether a candidate's metadata was read."""
@@ -151,11 +149,6 @@ class Universe(Candidates):
         lines = self._read.get(candidate.release)
         return isinstance(lines, Lines) and extra in {text.name(one) for one in lines.extras}
 
-    def tools(self, candidate: Candidate) -> Sequence[str]:
-        """The build-system.requires of a candidate with known edges that is built in isolation."""
-        lines = self._read.get(candidate.release) if isinstance(candidate.chosen, Release) else None
-        return lines.build_requires if isinstance(lines, Lines) and not is_built_here(candidate.release) else ()
-
     def left_out(self, candidate: Candidate) -> tuple[Override, ...]:
         """The requirements of a candidate with known edges that are not followed, as the project must be absent."""
         return self._left_out.get(candidate, ())
@@ -164,7 +157,7 @@ class Universe(Candidates):
         """The candidates whose metadata was read."""
         return self._known.keys()
 
-    def _of_need(self, need: facts.Need, origin: Origin) -> Iterator[Edge]:
+    def _of_need(self, need: facts.Need, origin: StackLine | NeedLine) -> Iterator[Edge]:
         """The edges of a line of the stack or a fact."""
         match need:
             case ComponentRequirement():
@@ -172,7 +165,7 @@ class Universe(Candidates):
                 if need.component in self.problem.target.system:
                     yield Edge(Package(need.component, "", Kind.SYSTEM), need, origin)
             case Requirement():
-                if text.hangs_on_kernel(text.marker_text(need.marker)):
+                if text.hangs_on_kernel(str(need.marker)):
                     raise InputError(
                         f"the marker of `{need}` cannot be evaluated",
                         where=origin.where,
@@ -203,8 +196,8 @@ class Universe(Candidates):
             needs = (Edge(Package(filename, "", Kind.NONE), Among(0), origin),)
         edges = needs if candidate.package.extra else (*needs, *self._stated(candidate, release))
         absent = self.absent
-        kept = tuple(one for one in edges if one.package.kind is not Kind.PROJECT or one.package.name not in absent)
-        if gone := set(edges).difference(kept):
+        gone = [edge for edge in edges if edge.package.kind is Kind.PROJECT and edge.package.name in absent]
+        if gone:
             self._left_out[candidate] = tuple(
                 Override(
                     package=candidate.package.name,
@@ -213,20 +206,18 @@ class Universe(Candidates):
                     dropped=getattr(edge.origin, "text", str(edge.package)),
                     fact=absent[text.name(edge.package.name)],
                 )
-                for edge in edges
-                if edge in gone
+                for edge in gone
             )
-        return kept
+        return tuple(edge for edge in edges if edge not in gone)
 
     def _lines(self, candidate: Candidate) -> Lines:
         """The lines of a release, read once for all of its extras; raises _Unfit."""
-        known = self._read.get(candidate.release)
-        if known is None:
+        if candidate.release not in self._read:
             try:
-                known = self._open(candidate)
+                self._read[candidate.release] = self._open(candidate)
             except _Unfit as error:
-                known = error
-            self._read[candidate.release] = known
+                self._read[candidate.release] = error
+        known = self._read[candidate.release]
         if isinstance(known, _Unfit):
             raise known.with_traceback(None)
         return known
@@ -267,11 +258,7 @@ class Universe(Candidates):
         stated = self._about(candidate, facts.Metadata)
         spoken_by = stated[0] if stated and not release.file.is_wheel else None
         of_file = self._relevant.of(release.file.filename, lines.requires, package.extra)
-        for requirement in self._followed(of_file, package.extra, "metadata"):
-            if requirement.name in dropped:
-                continue
-            if requirement.url:
-                raise _Unfit(f"it needs `{requirement}`, and addresses are not supported", _ADDRESS, Reason.DIRECT)
+        for requirement in self._followed(of_file, package.extra, dropped, "metadata", "it needs"):
             if requirement.name == package.name and not requirement.extras:
                 if not requirement.specifier.contains(release.version, prereleases=True):
                     raise _Unfit(f"it needs `{requirement}` of itself", _ITSELF)
@@ -281,25 +268,29 @@ class Universe(Candidates):
             if fact is not None:
                 origin = NeedLine(NeedSource.FACT, parent, what, fact=fact)
             yield from _split(requirement, origin)
-        if not package.extra and is_built_here(release):
-            for requirement in self._followed(lines.build_requires, "", "build-system.requires"):
-                if requirement.url:
-                    why = f"its build needs `{requirement}`, and addresses are not supported"
-                    raise _Unfit(why, _ADDRESS, Reason.DIRECT)
-                if requirement.name != package.name:
-                    what = requirement.without_marker()
-                    origin = NeedLine(NeedSource.BUILD, parent, what, release.file.filename, fact)
-                    yield from _split(requirement, origin)
+        tools = lines.build_requires if not package.extra and is_built_here(release) else ()
+        itself = {package.name}
+        for requirement in self._followed(tools, "", itself, "build-system.requires", "its build needs"):
+            what = requirement.without_marker()
+            yield from _split(requirement, NeedLine(NeedSource.BUILD, parent, what, release.file.filename, fact))
 
-    def _followed(self, lines: Iterable[str], extra: str, where: str) -> Iterator[Requirement]:
-        """The requirements of lines that apply; raises _Unfit for one that cannot be read."""
+    def _followed(
+        self, lines: Iterable[str], extra: str, left_out: Collection[str], where: str, who: str
+    ) -> Iterator[Requirement]:
+        """The requirements of lines that apply, on other projects than those that are `left_out`.
+
+        Raises _Unfit for one that cannot be read, or names an address.
+        """
         for line in lines:
             try:
                 requirement = self._relevant(line, extra)
             except InvalidRequirement:
                 raise _Unfit(f"`{line}` in its {where} is not a requirement", _UNREADABLE) from None
-            if requirement is not None:
-                yield requirement
+            if requirement is None or requirement.name in left_out:
+                continue
+            if requirement.url:
+                raise _Unfit(f"{who} `{requirement}`, and addresses are not supported", _ADDRESS, Reason.DIRECT)
+            yield requirement
 
     def _stated(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
         """What facts say a release requires and owns, which applies whether or not its file can be read."""

@@ -136,9 +136,7 @@ class Network:
                     return  # tens of megabytes: worth guessing one per project
                 else:
                     self._opened.add(project)
-                    archive = await self.files.archive(file, release)
-                    metadata = archive.metadata
-                    follow.built(project, archive.build_requires or ())
+                    metadata = (await self.files.archive(file, release)).metadata
             if metadata is not None:
                 likely = follow.then(project, metadata)  # one guess for each project
                 self.expect((one for one in likely if (one[0], "", follow.target) not in self._expected), follow)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -410,7 +410,6 @@ class Newest:
 
     def __init__(self, broken: bool = False, target: str = "here") -> None:
         self.picked: list[str] = []
-        self.tools: dict[str, Sequence[str]] = {}
         self.broken = broken
         self.target = target
 
@@ -426,9 +425,6 @@ class Newest:
         metadata: Metadata,
     ) -> Iterable[tuple[NormalizedName, SpecifierSet]]:
         return [(NormalizedName(line), SpecifierSet()) for line in metadata.requires_dist]
-
-    def built(self, project: NormalizedName, lines: Sequence[str]) -> None:
-        self.tools[project] = lines
 
 
 def test_looking_ahead_goes_on_by_itself(index: LoopbackIndex, opened: Opener) -> None:
@@ -447,7 +443,6 @@ def test_looking_ahead_goes_on_by_itself(index: LoopbackIndex, opened: Opener) -
         (file,) = files(catalog.lookup(NormalizedName(name)))
         (catalog.metadata if file.is_wheel else catalog.archive)(file)
     assert sorted(follow.picked) == ["a>=1", "b", "c", "d"]
-    assert follow.tools == {"c": ("tool>=2",)}
     lines = asked(index)
     assert len(lines) == len(set(lines)) == 9
     assert failure(IndexFailure, lambda: catalog.lookup(NormalizedName("absent"))).startswith(

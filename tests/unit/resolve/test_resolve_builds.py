@@ -6,7 +6,7 @@ from packaging.version import Version
 
 from resolver.model.resolution import Conflict, Resolution
 from resolver.report.explanation.sentences import explanation_sentence
-from resolver.resolve.builds import EVERY, solve_builds
+from resolver.resolve.solver import EVERY, solve_builds
 from tests.datacatalog import DataCatalog
 from tests.problems import metadata, problem, solved
 

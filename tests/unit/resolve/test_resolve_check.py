@@ -10,8 +10,8 @@ from packaging.utils import canonicalize_name
 
 from resolver.model.problem import PYPI
 from resolver.model.release import File
-from resolver.resolve.builds import solve_builds
 from resolver.resolve.check import check
+from resolver.resolve.solver import solve_builds
 from tests.datacatalog import DataCatalog
 from tests.problems import pins, problem, solved
 

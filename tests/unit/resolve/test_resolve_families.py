@@ -54,7 +54,7 @@ def test_conflicts_that_show_late(groups: int) -> None:
 
 
 def test_a_thousand_projects_take_a_round_each_in_the_end() -> None:
-    """A chain longer than Python's stack is deep, and than the rounds after which a search begins anew."""
+    """A chain longer than Python's stack is deep, and than the rounds after which a search gives up."""
     many = 1_010
     releases = {f"p{number}": {"1": [f"p{number + 1}"], "2": [f"p{number + 1}"]} for number in range(many)}
     releases[f"p{many}"] = {"1": []}

@@ -10,12 +10,12 @@ from packaging.utils import NormalizedName
 from resolver.index.protocol import Follow, Lookup
 from resolver.model.dependency import Package
 from resolver.model.release import File, Metadata
-from resolver.resolve.preference import ANYTHING
+from resolver.resolve.candidates import ANYTHING
 from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.solver import search
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
-from tests.problems import builds, metadata, problem
+from tests.problems import problem
 
 
 class Told(DataCatalog):
@@ -24,20 +24,14 @@ class Told(DataCatalog):
     def __init__(self, releases: dict[str, dict[str, list[str]]]) -> None:
         super().__init__(releases)
         self.told: list[list[str]] = []
-        self.follows: list[Follow] = []
         self.batches: list[list[str]] = []
 
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
         assert follow is not None
-        self.follows.append(follow)
         self.told.append([f"{name}{specifier}" for name, specifier in wanted])
 
     def expect_metadata(self, files: Iterable[File]) -> None:
         self.batches.append([file.filename for file in files])
-
-    @property
-    def wheels(self) -> list[str]:
-        return [filename for batch in self.batches for filename in batch]
 
 
 def many(*requires: str, newest: int) -> dict[str, list[str]]:
@@ -100,48 +94,6 @@ def test_an_extra_that_the_search_asks_for_is_followed() -> None:
     (web,) = universe.candidates(Package("web"), ANYTHING)
     ahead.expect(universe.edges(web))
     assert catalog.told == [["server", "uvloop"]]
-
-
-def test_what_an_archive_is_built_with_is_told_when_it_is_decided() -> None:
-    """Of what the lock itself asks for, too, its own release: that is what the environment apart prefers."""
-    catalog = Told({"base": many(newest=9), "tool": many("base", newest=3)})
-    catalog.add_archive("made", "1", build_requires=["tool<3", "base"])
-    universe = Universe(problem("made", "base<5"), catalog)
-    ahead = Prefetch(universe)
-    ahead.expect(universe.roots())
-    search(universe, ahead)
-    assert ["tool<3", "base"] in catalog.told
-    tools = catalog.follows[catalog.told.index(["tool<3", "base"])]
-    assert tools.target != universe.problem.target, "what is picked for one is not what is picked for the other"
-    for name, bounds, version in (("tool", "<3", 2), ("base", "", 4)):
-        file = tools.pick(NormalizedName(name), catalog.lookup(NormalizedName(name)), SpecifierSet(bounds))
-        assert file is not None
-        assert file.filename == f"{name}-{version}-py3-none-any.whl"
-
-
-def test_what_an_archive_is_built_with_is_told_when_it_was_looked_ahead_for() -> None:
-    """But where a fact may say otherwise."""
-    catalog = Told({"tool": many(newest=3)})
-    made = NormalizedName("made")
-    Prefetch(Universe(problem("made"), catalog)).built(made, ["tool<3"])
-    assert catalog.told == [["tool<3"]]
-    for fact in (metadata("made", "", build_requires=["tool<2"]), builds("made", "", add=["tool<2"])):
-        Prefetch(Universe(problem("made", facts=[fact]), catalog)).built(made, ["tool<3"])
-    assert len(catalog.told) == 1
-
-
-def test_further_wheels_of_what_is_picked_are_told_of_for_a_lock() -> None:
-    """A lock is made of what the whole run finds, not of what is tried to explain a conflict. Each is told of once."""
-    catalog = Told({"base": many(newest=2)})
-    catalog.add_wheel("base", "2", tags="py2.py3-none-any")
-    page = catalog.lookup(BASE)
-    universe = Universe(problem("base"), catalog)
-    assert picked(Prefetch(universe), page, "") == "base-2-py3-none-any.whl"
-    assert catalog.wheels == []
-    ahead = Prefetch(universe, wheels=True)
-    for specifier in ("", "<2", ">1"):
-        picked(ahead, page, specifier)
-    assert catalog.wheels == ["base-2-py2.py3-none-any.whl"]
 
 
 def picked(ahead: Prefetch, page: Lookup, specifier: str) -> str:

@@ -8,9 +8,9 @@ from packaging.version import Version
 from resolver.lock.build import applied
 from resolver.model.lock import Override
 from resolver.model.resolution import Resolution
-from resolver.resolve.builds import build_problem
 from resolver.resolve.check import check
-from resolver.resolve.solver import solve
+from resolver.resolve.solver import build_problem, decide
+from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.problems import (
     absent,
@@ -55,7 +55,8 @@ def test_its_index_is_never_asked() -> None:
 
     line, source = taken("verl", "0.6", "numpy")
     asked = with_sources(problem(line), source)
-    assert isinstance(solve(asked, Jealous({"numpy": {"1": ["verl>=0.5"]}}), hints=[source.name]), Resolution)
+    universe = Universe(asked, Jealous({"numpy": {"1": ["verl>=0.5"]}}))
+    assert isinstance(decide(universe, hints=[source.name]), Resolution)
 
 
 def test_builds_without_isolation_constrain_the_environment_others_have_one_apart() -> None:
