@@ -22,6 +22,7 @@ _OLDER, _MUCH_OLDER = 5, 100  # each release by which it is older, at most: near
 PRACTICE = 30  # each that is turned on: images of the vendor do so, and nothing of the wish is lost
 RENAME = 50  # from a project that no index has to one with a similar name
 NOTE = 10  # a fact that repeats an archive's own notes: nothing of the wish is lost, however many there are
+BUILD = 1000  # the same of a release with wheels for other machines: one of those, or another release, is nearer
 ADD = 120  # an existing fact that the stack leaves out
 SPLIT = 700  # two environments: more than two other versions with all surcharges
 LATER = -10  # a later cut-off instead of none

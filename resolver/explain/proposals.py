@@ -21,7 +21,7 @@ from resolver.config.load import Document
 from resolver.config.schema import FactFile
 from resolver.errors import ResolverError
 from resolver.explain.changes import Changes, StackText, proposed
-from resolver.explain.costs import ADD, NOTE, PRACTICE, RENAME, named
+from resolver.explain.costs import ADD, BUILD, NOTE, PRACTICE, RENAME, named
 from resolver.explain.trial import Changed, Trials
 from resolver.index.parse.distribution import moment
 from resolver.index.parse.metadata import Noted, noted_in
@@ -205,7 +205,8 @@ class Proposals:
         }
         change = Change(ChangeKind.STATE, name, release.file.filename)
         change, stack = proposed(self._problem, StackText(self._trials.text), change, "metadata", row, noted.where)
-        return Changed((change,), stack.text, NOTE, risky=False)
+        has_wheels = self._clauses.universe.project(text.name(name)).wheels_set_aside(release.position)
+        return Changed((change,), stack.text, BUILD if has_wheels else NOTE, risky=False)
 
 
 def _lacks_file(ground: Ground) -> TypeGuard[Lacking]:

@@ -3,7 +3,7 @@
 
 Made from lock.toml by ascend-lock; do not edit. Run it with the Python of the environment:
 
-    python verify.py [--full] [--json] [--lang zh] [--soc] [--cann] [--hdk] [--skip-system-checks] [--python PATH]
+    python verify.py [--full] [--json] [--lang zh] [--skip-system-checks] [--python PATH]
 
 It changes nothing and needs only Python. Exit status: 0 matches, 1 something
 differs, 2 invalid command. The contents of the lock are at the end of this file.
@@ -14,8 +14,10 @@ from __future__ import annotations
 import argparse
 import base64
 import csv
+import errno
 import glob
 import hashlib
+import io
 import json
 import operator
 import os
@@ -29,9 +31,12 @@ import subprocess
 import sys
 import sysconfig
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from email.parser import HeaderParser
 from functools import total_ordering
+from itertools import combinations
 from typing import Any, NamedTuple
 
 if sys.version_info < (3, 8):
@@ -163,7 +168,6 @@ def _build_rank(build: int | None) -> int:
 #
 # What checks stand on: the lock, what a run was asked, what they tell, and files that others wrote.
 
-_LONGEST_FILE = 1 << 20
 _SECONDS = 60
 
 
@@ -193,14 +197,12 @@ class DriverNeed(NamedTuple):
     wanted: str
     ranges: Sequence[Sequence[Sequence[str]]]
     binding: bool
-    strength: str
-    source: str
     reason: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class LockedStack:
-    """All that verify.py knows of the lock that it belongs to; `texts` are what it tells, by language and code."""
+    """All that verify.py knows of its lock: `python` is such as `3.11`, `texts` what it tells, by language and code."""
 
     stack: str
     target: str
@@ -232,7 +234,7 @@ def is_shared() -> bool:
 
 @dataclass(frozen=True)
 class Asked:
-    """What this run was asked: the lock, where things are, and how thoroughly."""
+    """What this run was asked: the lock, where things are, how thoroughly, and the language of what is told."""
 
     lock: LockedStack
     folder: str
@@ -240,11 +242,7 @@ class Asked:
     ascend: str = "/usr/local/Ascend"
     wheelhouse: str = ""
     full: bool = False
-
-    @property
-    def line(self) -> str:
-        """`3.11`, the line of Python that the lock is for."""
-        return ".".join(self.lock.python.split(".")[:2])
+    language: str = "en"
 
     @property
     def python(self) -> str:
@@ -259,24 +257,23 @@ class Asked:
     @property
     def fresh(self) -> str:
         """The command that makes an environment of its own for the lock."""
-        return f"python{self.line} -m venv env && . env/bin/activate && {self._install()}"
+        return f"python{self.lock.python} -m venv env && . env/bin/activate && {self._install()}"
 
     def _install(self, *options: str) -> str:
         wheelhouse = ["--wheelhouse", self.wheelhouse] if self.wheelhouse else []
         return " ".join(map(shlex.quote, ["bash", f"{self.folder}/install.sh", *options, *wheelhouse]))
 
+    def after(self, command: str) -> str:
+        """A command that takes something away, then `install`; from a Python that others share nothing is taken."""
+        return self.fresh if is_shared() else f"{command} && {self.install}"
+
     def again(self, *names: str) -> str:
         """The command that takes distributions away and installs what the lock has of them.
 
-        Without pip nothing can be installed, so Python's own takes the place of one that goes. From a Python that
-        other programs share nothing is taken away.
+        Without pip nothing can be installed, so Python's own takes the place of one that goes.
         """
-        if is_shared():
-            return self.fresh
-        commands = [f"{self.python} -m pip uninstall -y {' '.join(map(shlex.quote, names))}"]
-        if "pip" in names:
-            commands.append(f"{self.python} -m ensurepip")
-        return " && ".join([*commands, self.install])
+        back = f" && {self.python} -m ensurepip" if "pip" in names else ""
+        return self.after(f"{self.python} -m pip uninstall -y {' '.join(map(shlex.quote, names))}{back}")
 
 
 @dataclass(frozen=True)
@@ -284,13 +281,12 @@ class Finding:
     """Something that is not as locked, or could not be told.
 
     `code` begins the codes of its texts, `-what`, `-why` and `-mend`; `values` fills their placeholders. `mend` is a
-    command that is better than the text, `reason` what `{reason}` stands for in each language.
+    command that is better than the text.
     """
 
     code: str
     values: Mapping[str, str]
     mend: str = ""
-    reason: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -310,42 +306,26 @@ def some(items: Sequence[str], most: int = 3) -> dict[str, str]:
 
 
 class UnreadableError(Exception):
-    """A file that is there and cannot be read, or says nothing that makes sense."""
+    """A file that is there and cannot be read, or says nothing that makes sense; `values` name it in a finding."""
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(path, why)
-        self.path = path
-        self.why = why
-
-    @property
-    def values(self) -> dict[str, str]:
-        """As a finding names it."""
-        return {"path": self.path, "why": self.why}
+        self.values = {"path": path, "why": why}
 
 
-def read_text(path: str) -> str | None:
-    """The text of a small file; None where there is none."""
+def read_text(path: str, errors: str = "strict") -> str | None:
+    """The text of a file; None where there is none. What is no plain file is not opened: a pipe would block."""
     try:
-        content = read_bytes(path, _LONGEST_FILE)
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise UnreadableError(path, "it is not a regular file")
+        with open(path, encoding="utf-8-sig", errors=errors, newline="") as handle:
+            return handle.read()
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, ValueError) as error:  # ValueError: a path with a null in it
-        raise UnreadableError(path, getattr(error, "strerror", None) or str(error)) from None
-    try:
-        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UnreadableError(path, f"byte {error.start} is not UTF-8") from None
-
-
-def read_bytes(path: str, limit: int = -1) -> bytes:
-    """The first so many bytes of a file, all without a limit; raises OSError and UnreadableError.
-
-    What is no plain file is not opened: a pipe would be waited for.
-    """
-    if not stat.S_ISREG(os.stat(path).st_mode):
-        raise UnreadableError(path, "it is not a regular file")
-    with open(path, "rb") as handle:
-        return handle.read(limit)
+    except (OSError, ValueError) as error:  # ValueError: a path with a null in it
+        raise UnreadableError(path, getattr(error, "strerror", None) or str(error)) from None
 
 
 def assignments(text: str) -> dict[str, str]:
@@ -359,12 +339,11 @@ def assignments(text: str) -> dict[str, str]:
 
 
 class Ran(NamedTuple):
-    """What a program printed, and how it ended: with a status, or without one, and why."""
+    """What a program printed, its status (None if it has none), and how it ended: by its last error if any."""
 
     status: int | None
     output: str
-    errors: list[str]
-    why: str
+    ending: str
 
 
 def run_program(command: Sequence[str], environ: Mapping[str, str], seconds: int = _SECONDS) -> Ran:
@@ -375,11 +354,14 @@ def run_program(command: Sequence[str], environ: Mapping[str, str], seconds: int
         )
     except subprocess.TimeoutExpired as error:
         output = (error.stdout or b"").decode("utf-8", "replace")
-        return Ran(None, output, [], f"it took more than {seconds // 60} minutes")
-    except (OSError, ValueError, subprocess.SubprocessError) as error:
-        return Ran(None, "", [], getattr(error, "strerror", None) or str(error))
+        return Ran(None, output, f"it took more than {seconds // 60} minutes")
+    except (OSError, ValueError) as error:
+        return Ran(None, "", getattr(error, "strerror", None) or str(error))
     errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    return Ran(done.returncode, done.stdout.decode("utf-8", "replace"), errors, "")
+    ending = errors[-1] if errors else f"exit status {done.returncode}"
+    if done.returncode < 0:
+        ending = ": ".join([f"killed by {signal.Signals(-done.returncode).name}", *errors[-1:]])
+    return Ran(done.returncode, done.stdout.decode("utf-8", "replace"), ending)
 
 
 # --- environment
@@ -389,62 +371,48 @@ def run_program(command: Sequence[str], environ: Mapping[str, str], seconds: int
 def check_machine(asked: Asked) -> Group:
     """Whether the lock's compiled files can run here at all."""
     system, _, machine = asked.lock.platform.partition("-")
-    found = {"system": platform.system(), "machine": platform.machine(), "glibc": glibc_version() or "-"}
+    library, glibc = platform.libc_ver()
+    glibc = glibc if library == "glibc" else "-"
     findings: list[Finding] = []
-    if found["system"].lower() != system:
-        findings.append(Finding("system-differs", {"found": found["system"]}))
-    if found["machine"] != machine:
-        findings.append(Finding("processor-differs", {"found": found["machine"], "wanted": machine}))
-    glibc = {"found": found["glibc"], "wanted": asked.lock.glibc}
-    if found["glibc"] == "-":
-        findings.append(Finding("glibc-missing", glibc))
-    elif _numbers(found["glibc"]) < _numbers(asked.lock.glibc):
-        findings.append(Finding("glibc-old", glibc))
-    return Group("machine", findings, found)
+    if platform.system().lower() != system:
+        findings.append(Finding("system-differs", {"found": platform.system()}))
+    if platform.machine() != machine:
+        findings.append(Finding("processor-differs", {"found": platform.machine(), "wanted": machine}))
+    if glibc == "-" or _numbers(glibc) < _numbers(asked.lock.glibc):
+        code = "glibc-missing" if glibc == "-" else "glibc-old"
+        findings.append(Finding(code, {"found": glibc, "wanted": asked.lock.glibc}))
+    values = {"system": platform.system(), "machine": platform.machine(), "glibc": glibc}
+    return Group("machine", findings, values)
 
 
 def check_python(asked: Asked, found: Mapping[str, Installed]) -> Group:
     """Whether this interpreter takes the lock's wheels, and is the lock's environment, and one of its own."""
-    line = asked.line
-    values = {"found": platform.python_version(), "wanted": line, "python": sys.executable, "fresh": asked.fresh}
-    findings: list[Finding] = []
+    values = {"found": platform.python_version(), "wanted": asked.lock.python, "python": sys.executable}
     kind = platform.python_implementation()
     if kind == "CPython" and sysconfig.get_config_var("Py_GIL_DISABLED"):
         kind = "free-threaded CPython"
+    there = sum(name in found for name in asked.lock.pins)
+    gone = len(asked.lock.pins) - there
     if kind != "CPython":
-        findings.append(Finding("python-differs", {**values, "found": f"{values['found']} ({kind})"}))
-    elif ".".join(map(str, sys.version_info[:2])) != line:
-        findings.append(Finding("python-differs", values))
-    findings += () if findings else check_environment(asked, found)
-    if not findings and is_shared():
-        findings.append(Finding("python-shared", values))
+        findings = [Finding("python-differs", {**values, "found": f"{values['found']} ({kind})"})]
+    elif ".".join(platform.python_version_tuple()[:2]) != asked.lock.python:
+        findings = [Finding("python-differs", values)]
+    elif gone >= max(_MANY, there):  # all other findings would follow from that
+        strange = is_shared() or extra_distributions(asked, found)
+        told = {"found": str(there), "count": str(len(asked.lock.pins)), "python": sys.executable}
+        findings = [Finding("environment-other", {**told, "install": asked.fresh if strange else asked.install})]
+    else:
+        findings = [Finding("python-shared", values)] if is_shared() else []
     return Group("python", findings, values)
-
-
-def glibc_version() -> str:
-    """`2.36`, or nothing where the C library is another one."""
-    try:
-        name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
-    except (ValueError, OSError, AttributeError):
-        return ""
-    return version if name == "glibc" else ""
 
 
 def _numbers(version: str) -> list[int]:
     return [int(part) for part in version.split(".") if part.isdigit()]
 
 
-_VERSION = re.compile(
-    r"""
-    v? (?: (?P<epoch>\d+) ! )? (?P<release> \d+ (?: \.\d+ )* )
-    (?: [-_.]? (?P<pre> alpha|beta|preview|pre|rc|a|b|c ) [-_.]? (?P<pre_number>\d*) )?
-    (?: -(?P<implied>\d+) | [-_.]? (?P<post> post|rev|r ) [-_.]? (?P<post_number>\d*) )?
-    (?: [-_.]? (?P<dev>dev) [-_.]? (?P<dev_number>\d*) )?
-    (?: \+ (?P<local> [a-z0-9]+ (?: [-_.][a-z0-9]+ )* ) )?
-    """,
-    re.VERBOSE | re.IGNORECASE | re.ASCII,
-)
-_SPELLINGS = {"alpha": "a", "beta": "b", "c": "rc", "pre": "rc", "preview": "rc"}
+# A suffix of a version in any spelling, and how PEP 440 writes it
+_SUFFIX = re.compile(r"[-_.]?(alpha|beta|preview|pre|rc|a|b|c|post|rev|r|dev)[-_.]?(\d*)|-(\d+)")
+_SPELLINGS = {"alpha": "a", "beta": "b", "c": "rc", "pre": "rc", "preview": "rc", "rev": "post", "r": "post"}
 
 
 def canonical_name(name: str) -> str:
@@ -454,62 +422,64 @@ def canonical_name(name: str) -> str:
 
 def same_version(one: str, other: str) -> bool:
     """Whether two texts spell one version (PEP 440): `1.0` is `1.0.0`, `2024.01.05` is `2024.1.5`."""
-    return one == other or _version_key(one) == _version_key(other)
+    return one == other or _canonical_version(one) == _canonical_version(other)
 
 
-def _version_key(text: str) -> object:
-    """What all spellings of a version have in common; the text of what is no version."""
-    match = _VERSION.fullmatch(text.strip())
-    if match is None:
-        return text
-    epoch, release = int(match["epoch"] or 0), re.sub(r"(\.0+)+$", "", match["release"]).split(".")
-    pre = (match["pre"] or "").lower()
-    post = int(match["implied"] or match["post_number"] or 0) if match["implied"] or match["post"] else None
-    dev = int(match["dev_number"] or 0) if match["dev"] else None
-    local = re.split("[-_.]", (match["local"] or "").lower())
-    parts = [[int(part) if part.isdigit() else part for part in several] for several in (release, local)]
-    return epoch, parts, _SPELLINGS.get(pre, pre), int(match["pre_number"] or 0), post, dev
+def _canonical_version(text: str) -> tuple[str, ...]:
+    """What all spellings of a version have in common: the release, each suffix, and the local part."""
+    plain = re.sub(r"(?<![0-9a-z])0+(?=\d)", "", text.strip().lower())
+    public, _, local = plain.partition("+")
 
+    def canonical(suffix: re.Match[str]) -> str:
+        kind = suffix[1] or "post"
+        return f" {_SPELLINGS.get(kind, kind)}{int(suffix[2] or suffix[3] or 0)}"
 
-_HEADER = re.compile(rb"^(Name|Version)[ \t]*:[ \t]*([^\r\n]*?)[ \t]*\r?$", re.MULTILINE)
+    release, *suffixes = _SUFFIX.sub(canonical, re.sub("^v?(0!)?", "", public)).split(" ")
+    return re.sub(r"(\.0+)+$", "", release), *suffixes, re.sub("[-_]", ".", local)
 
 
 class Installed(NamedTuple):
-    """One distribution. `root` is what the paths of its RECORD start from, `direct` its direct_url.json."""
+    """One distribution, `info` its folder. `root` is what the paths of its RECORD start from."""
 
     name: str
     version: str
     root: str
     info: str
-    installer: str = ""
-    direct: dict[str, Any] | None = None
+    installer: str
+    direct_url: Mapping[str, Any]
 
     @property
     def source(self) -> str:
         """The folder that an editable installation points to; nothing for any other."""
-        about = self.direct or {}
-        folder = about.get("dir_info")
+        folder = self.direct_url.get("dir_info")
         if isinstance(folder, dict) and folder.get("editable") is True:
-            return re.sub("^file://", "", str(about.get("url", "")))
+            return re.sub("^file://", "", str(self.direct_url.get("url", "")))
         listed = not os.path.isdir(self.info) or os.path.isfile(os.path.join(self.info, "installed-files.txt"))
         return "" if listed or self.info.endswith(".dist-info") else self.root  # setup.py develop
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether a distribution is this environment's, and no other program's."""
+        return not is_shared() and self.root.startswith(os.path.realpath(sys.prefix) + "/")
 
-def installed_distributions(paths: Iterable[str]) -> tuple[dict[str, Installed], list[Finding]]:
-    """By name; of several in the search path the first, as Python takes it."""
+
+def installed_distributions(asked: Asked, paths: Iterable[str]) -> tuple[dict[str, Installed], list[Finding]]:
+    """By name, and what is wrong with them; of several in the search path the first, as Python takes it."""
     found: dict[str, Installed] = {}
     findings: list[Finding] = []
     for root in dict.fromkeys(map(os.path.realpath, paths)):
         here: dict[str, str] = {}
-        for entry in _entries(root):
-            path = os.path.join(root, entry)
+        for path in sorted(
+            path for kind in ("dist", "egg") for path in glob.glob(f"{glob.escape(root)}/*.{kind}-info")
+        ):
+            entry = os.path.basename(path)
             if entry.startswith("~"):
                 findings.append(Finding("distribution-leftover", {"path": path}))
                 continue
-            one, trouble = _read(root, path)
+            one, trouble = _read(asked, root, path)
             if one.name in here:
                 values = {"name": one.name, "one": here[one.name], "other": entry}
-                findings.append(Finding("distribution-twice", values))
+                findings.append(Finding("distribution-twice", values, asked.after(asked.again(one.name))))
                 continue
             here[one.name] = entry
             if one.name not in found:
@@ -518,43 +488,39 @@ def installed_distributions(paths: Iterable[str]) -> tuple[dict[str, Installed],
     return found, findings
 
 
-def _entries(root: str) -> list[str]:
-    try:
-        return sorted(name for name in os.listdir(root) if name.endswith((".dist-info", ".egg-info")))
-    except OSError:  # a search path may name what is not there
-        return []
-
-
-def _read(root: str, path: str) -> tuple[Installed, list[Finding]]:
-    name, _, version = os.path.basename(path).rpartition(".")[0].partition("-")
+def _read(asked: Asked, root: str, path: str) -> tuple[Installed, list[Finding]]:
+    """A distribution, and what is wrong with its metadata; it has no version if that cannot be read."""
+    name, version, installer = os.path.basename(path).rpartition(".")[0].partition("-")[0], "", ""
+    direct_url: dict[str, Any] = {}
     findings: list[Finding] = []
     metadata = path
     if os.path.isdir(path):
         metadata = os.path.join(path, "METADATA" if path.endswith(".dist-info") else "PKG-INFO")
     try:
-        head = re.split(rb"\r?\n\r?\n", read_bytes(metadata))[0]
-        fields = {match[1]: match[2].decode("utf-8") for match in _HEADER.finditer(head)}
-        if not fields.get(b"Name") or not fields.get(b"Version"):
+        text = read_text(metadata, errors="surrogateescape")  # its description may be in any encoding
+        if text is None:
+            raise UnreadableError(metadata, os.strerror(errno.ENOENT))
+        fields = HeaderParser().parsestr(text.partition("\n\n")[0])
+        if not fields["Name"] or not fields["Version"]:
             raise UnreadableError(metadata, "it has no Name or no Version")
-        name, version = fields[b"Name"], fields[b"Version"]
-    except (OSError, UnicodeDecodeError, UnreadableError) as error:
-        why = error.why if isinstance(error, UnreadableError) else getattr(error, "strerror", None) or str(error)
-        findings.append(Finding("metadata-broken", {"name": canonical_name(name), "path": metadata, "why": why}))
-        version = ""
-    installer, direct = "", None
-    try:
-        installer = (read_text(os.path.join(path, "INSTALLER")) or "").strip() if os.path.isdir(path) else ""
-        text = read_text(os.path.join(path, "direct_url.json")) if os.path.isdir(path) else None
-        direct = json.loads(text) if text is not None else None
-        if direct is not None and not isinstance(direct, dict):
-            raise ValueError("it is not a JSON object")
+        name, version = str(fields["Name"]), str(fields["Version"])
+        installer = (read_text(os.path.join(path, "INSTALLER")) or "").strip()
+        direct_url = _object(os.path.join(path, "direct_url.json"))
     except UnreadableError as error:
-        findings.append(Finding("metadata-broken", {"name": canonical_name(name), **error.values}))
+        values = {"name": canonical_name(name), **error.values}
+        findings.append(Finding("metadata-broken", values, asked.after(f"rm -r {shlex.quote(path)}")))
+    return Installed(canonical_name(name), version, root, path, installer, direct_url), findings
+
+
+def _object(path: str) -> dict[str, Any]:
+    """The object in a file of JSON; an empty one where there is no file."""
+    try:
+        found = json.loads(read_text(path) or "{}")
     except (ValueError, RecursionError) as error:
-        direct = None
-        values = {"name": canonical_name(name), "path": os.path.join(path, "direct_url.json"), "why": str(error)}
-        findings.append(Finding("metadata-broken", values))
-    return Installed(canonical_name(name), version, root, path, installer, direct), findings
+        raise UnreadableError(path, str(error)) from None
+    if not isinstance(found, dict):
+        raise UnreadableError(path, "it is not a JSON object")
+    return found
 
 
 _TOOLS = ("pip", "setuptools", "wheel")  # what an environment is made with
@@ -563,34 +529,27 @@ _MANY = 10  # that are missing are told one by one; more of them are another mat
 
 
 def check_distributions(
-    asked: Asked, found: Mapping[str, Installed], trouble: list[Finding], colliding: Container[str] = ()
+    asked: Asked, found: Mapping[str, Installed], trouble: Iterable[Finding], colliding: Container[str] = ()
 ) -> Group:
     """Each pin in its version and from its source, and what else there is; `colliding` is told elsewhere."""
     locked = asked.lock.pins
     findings: list[Finding] = []
-    gone = [f"{pin.name} {pin.version}" for pin in locked.values() if pin.name not in found]
+    gone = sorted(f"{pin.name} {pin.version}" for pin in locked.values() if pin.name not in found)
     if gone:
-        missing = {**some(sorted(gone), _NAMED), "total": str(len(locked)), "install": asked.install}
-        findings.append(Finding("distribution-missing", missing))
-    for name, pin in sorted(locked.items()):
-        if name in found:
-            findings += _one(asked, pin, found[name])
+        findings.append(Finding("distribution-missing", {**some(gone, _NAMED), "total": str(len(locked))}))
+    differences = (_difference(pin, found[name]) for name, pin in sorted(locked.items()) if name in found)
+    findings += [finding for finding in differences if finding is not None]
     for finding in trouble:
-        name = finding.values.get("name", "")
-        values: dict[str, str] = {**finding.values, "again": asked.again(name), "python": asked.python}
-        if finding.code == "metadata-broken":
-            values["remove"] = f"rm -r {shlex.quote(_folder(finding))} && {asked.install}"
-        if name in locked or (finding.code == "distribution-leftover" and not is_shared()):
-            findings.append(Finding(finding.code, values, asked.fresh if is_shared() else ""))
+        if finding.values.get("name") in locked or (finding.code == "distribution-leftover" and not is_shared()):
+            findings.append(finding)
     for name, reason in sorted(asked.lock.absent.items()):
         if name in found and name not in colliding:
-            command = f"{asked.python} -m pip uninstall -y {name} && {asked.install}"
-            command = command if _is_ours(found[name]) else asked.fresh
+            command = asked.again(name) if found[name].is_ours else asked.fresh
             findings.append(Finding("distribution-unwanted", {"name": name, "reason": reason}, command))
     extra = extra_distributions(asked, found)
     if extra:
         command = f"{asked.python} -m pip uninstall {' '.join(map(shlex.quote, extra))}"
-        command = command if all(_is_ours(found[name]) for name in extra) else asked.fresh
+        command = command if all(found[name].is_ours for name in extra) else asked.fresh
         findings.append(Finding("distribution-extra", some(extra, _NAMED), command))
     return Group("distributions", findings, {"count": str(len(locked))})
 
@@ -600,55 +559,30 @@ def extra_distributions(asked: Asked, found: Iterable[str]) -> list[str]:
     return sorted(set(found) - set(asked.lock.pins) - set(_TOOLS) - set(asked.lock.absent))
 
 
-def check_environment(asked: Asked, found: Mapping[str, Installed]) -> tuple[Finding, ...]:
-    """Whether this is the lock's environment at all: where most of it is not there, all else would follow from that."""
-    there = [name for name in asked.lock.pins if name in found]
-    gone = len(asked.lock.pins) - len(there)
-    if gone < _MANY or gone < len(there):
-        return ()
-    strange = is_shared() or bool(extra_distributions(asked, found))
-    values = {"python": sys.executable, "found": str(len(there)), "count": str(len(asked.lock.pins))}
-    return (Finding("environment-other", {**values, "install": asked.fresh if strange else asked.install}),)
+def _difference(pin: LockedDistribution, there: Installed) -> Finding | None:
+    """How a distribution differs from its pin: in its version, or else in where it is from."""
 
+    def finding(code: str, found: str = "") -> Finding:
+        return Finding(code, {"name": pin.name, "wanted": pin.version, "found": found})
 
-def _is_ours(one: Installed) -> bool:
-    """Whether a distribution is this environment's, and no other program's."""
-    return not is_shared() and one.root.startswith(os.path.realpath(sys.prefix) + "/")
-
-
-def _one(asked: Asked, pin: LockedDistribution, there: Installed) -> Iterator[Finding]:
-    values = {"name": pin.name, "wanted": pin.version, "install": asked.install, "again": asked.again(pin.name)}
     if there.version and not same_version(there.version, pin.version):
-        yield Finding("distribution-differs", {**values, "found": there.version})
-        return
-    code, where = _source(pin, there)
-    if code:
-        yield Finding(code, {**values, "found": where})
-
-
-def _source(pin: LockedDistribution, there: Installed) -> tuple[str, str]:
-    """A code and what was found instead, where a distribution of the right version is not from where it should be."""
+        return finding("distribution-differs", there.version)
     if there.installer == "conda":
-        return "distribution-conda", ""
+        return finding("distribution-conda")
     if there.source:
-        return ("", "") if pin.editable else ("distribution-editable", there.source)
-    about = there.direct or {}
-    vcs, archive = about.get("vcs_info"), about.get("archive_info")
+        return None if pin.editable else finding("distribution-editable", there.source)
+    url = there.direct_url.get("url", "")
+    vcs, archive = there.direct_url.get("vcs_info"), there.direct_url.get("archive_info")
     commit = str(vcs.get("commit_id", "")) if isinstance(vcs, dict) else ""
     if commit and commit != pin.commit:
-        return "distribution-elsewhere", f"{about.get('url', '')}@{commit}"
+        return finding("distribution-elsewhere", f"{url}@{commit}")
     if isinstance(archive, dict) and pin.sha256 and not pin.built:
         hashes = archive.get("hashes")
         told = str(hashes.get("sha256", "")) if isinstance(hashes, dict) else ""
         told = told or str(archive.get("hash", "")).partition("sha256=")[2]
         if told and told not in pin.sha256:
-            return "distribution-elsewhere", f"{about.get('url', '')} (sha256 {told[:12]}…)"
-    return "", ""
-
-
-def _folder(finding: Finding) -> str:
-    """The .dist-info folder of a file in it."""
-    return finding.values["path"].rpartition("/")[0]
+            return finding("distribution-elsewhere", f"{url} (sha256 {told[:12]}…)")
+    return None
 
 
 _SECONDS_OF_PIP = 300
@@ -664,18 +598,17 @@ def check_requirements(asked: Asked) -> Group:
     command = [sys.executable, "-I", "-m", "pip", "--disable-pip-version-check", "check"]
     ran = run_program(command, environ, _SECONDS_OF_PIP)
     complaints = ran.output.splitlines()
-    if any(line.endswith("No module named pip") for line in ran.errors):
+    if ran.ending.endswith("No module named pip"):
         return Group("requirements", [Finding("pip-missing", {"python": asked.python})])
     if ran.status not in (0, 1) or (ran.status == 1 and not complaints):
-        error = ran.why or (ran.errors[-1] if ran.errors else f"exit status {ran.status}")
-        return Group("requirements", [Finding("pip-failed", {"error": error, "python": asked.python})])
+        return Group("requirements", [Finding("pip-failed", {"error": ran.ending})])
     findings: list[Finding] = []
     expected = 0
     for line in complaints:
         if _expected(asked, line):
             expected += 1
         elif line.strip() and not line.startswith("No broken requirements found"):
-            findings.append(Finding("requirement-broken", {"complaint": line.strip(), "install": asked.install}))
+            findings.append(Finding("requirement-broken", {"complaint": line.strip()}))
     note = "requirements-but" if expected else "requirements"
     return Group("requirements", findings, {"count": str(expected)}, note)
 
@@ -718,7 +651,6 @@ def tell(row):
 _IMPORT = """
 import importlib
 for name in json.loads(sys.argv[1]):
-    tell({"begin": name})
     try:
         module = importlib.import_module(name)
         path = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", [])), None)
@@ -729,15 +661,8 @@ for name in json.loads(sys.argv[1]):
 """
 
 
-class ImportRun(NamedTuple):
-    """What a child process told, and how it ended where it did not end well."""
-
-    rows: list[dict[str, Any]]
-    error: str
-
-
-def run_python(asked: Asked, code: str, *arguments: str) -> ImportRun:
-    """Run code in the environment with the lock's variables; what it `tell`s are the rows."""
+def run_python(asked: Asked, code: str, *arguments: str) -> tuple[list[dict[str, Any]], str]:
+    """Run code in the environment with the lock's variables: the rows that it `tell`s, and how it ended."""
     environ = {**asked.environ, **asked.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
     ran = run_program([sys.executable, "-c", _TELL + code, *arguments], environ, _SECONDS_OF_IMPORTS)
     rows = []
@@ -746,20 +671,7 @@ def run_python(asked: Asked, code: str, *arguments: str) -> ImportRun:
             rows.append(dict(json.loads(line)))
         except (ValueError, TypeError):
             continue  # the process died while it wrote
-    return ImportRun(rows, _ending(ran))
-
-
-def _ending(ran: Ran) -> str:
-    last = ran.errors[-1] if ran.errors else ""
-    if ran.status is None:
-        return ran.why
-    if ran.status >= 0:
-        return last or f"exit status {ran.status}"
-    try:
-        name = signal.Signals(-ran.status).name
-    except ValueError:
-        name = str(-ran.status)
-    return f"killed by {name}" + (f": {last}" if last else "")
+    return rows, ran.ending
 
 
 def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[str], *, on_npu: bool) -> Group:
@@ -773,16 +685,16 @@ def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[
     left = list(asked.lock.imports)
     findings: list[Finding] = []
     while left:
-        run = run_python(asked, _IMPORT, json.dumps(left))
-        ended: dict[str, dict[str, Any]] = {row["name"]: row for row in run.rows if "name" in row}
+        rows, ending = run_python(asked, _IMPORT, json.dumps(left))
+        ended = {row["name"]: row for row in rows}
         for name in left:
             values = {"name": name, "command": shown_command(asked, f"import {name}")}
             row = ended.get(name)
             if row is None:
-                findings.append(Finding("import-died", {**values, "error": run.error}))
+                findings.append(Finding("import-died", {**values, "error": ending}))
                 break
             if "error" in row:
-                findings.append(_failure(asked, values, _first_line(str(row["error"])), on_npu=on_npu))
+                findings.append(_failure(asked, values, str(row["error"]).partition("\n")[0], on_npu=on_npu))
                 break
             if row["path"] and not _within(str(row["path"]), homes):
                 findings.append(Finding("import-elsewhere", {**values, "found": str(row["path"])}))
@@ -811,10 +723,6 @@ def _within(path: str, homes: list[str]) -> bool:
     return any(real.startswith(home.rstrip("/") + "/") for home in homes)
 
 
-def _first_line(text: str) -> str:
-    return text.strip().splitlines()[0] if text.strip() else ""
-
-
 def shown_command(asked: Asked, code: str) -> str:
     """The command that runs code as `run_python` does, for a person to try."""
     variables = [f"{key}={shlex.quote(value)}" for key, value in sorted(asked.lock.import_env.items())]
@@ -837,12 +745,12 @@ _PARTS = ("toolkit", "runtime", "compiler", "opp", "opp_kernel", "hccl")
 _NNAL_UP = 4  # ATB_HOME_PATH is nnal/atb/latest/atb/cxx_abi_1, the file lies in latest
 
 
-class _Part(NamedTuple):
-    """A part of CANN, its release as written and as it is compared, and the file that says so."""
+class _Release(NamedTuple):
+    """The release of a part of CANN as a file tells it: as written, and as it is compared."""
 
-    name: str
-    text: str
+    part: str
     path: str
+    text: str
     version: SystemVersion
 
 
@@ -855,67 +763,47 @@ def check_cann(asked: Asked) -> Group:
     if not os.path.isdir(home):
         code = "cann-gone" if home else "cann-inactive"
         return Group("cann", [Finding(code, values, _activation(asked, any_release=True))], values)
-    parts, findings = _parts(home)
+    record = f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info"
+    releases: list[_Release] = []
+    findings: list[Finding] = []
+    for path in (record, f"{home}/version.cfg", *(f"{home}/{part}/version.info" for part in _PARTS)):
+        try:
+            releases += [_Release(part, path, text, _parsed(text, path)) for part, text in _stated(path)]
+        except UnreadableError as error:
+            findings.append(Finding("cann-file-unreadable", error.values))
+    if not releases:
+        told = findings[0].values if findings else {"path": record, "why": "no such file"}
+        return Group("cann", [Finding("cann-unreadable", {**values, **told})], values)
     if variable != _HOMES[0]:
         findings.append(Finding("cann-half-active", values, _sourced([f"{home}/set_env.sh"])))
-    if not parts:
-        told = {"path": f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info", "why": "no such file"}
-        told = next((dict(finding.values) for finding in findings if finding.code == "cann-file-unreadable"), told)
-        return Group("cann", [Finding("cann-unreadable", {**values, **told})], values)
-    first = parts[0]
+    first = releases[0]
     values["found"] = first.text
     if not first.version.same_release(SystemVersion.parse(wanted)):
         findings.insert(0, Finding("cann-differs", values, _activation(asked, any_release=False)))
-    others = [part for part in parts if not part.version.same_release(first.version)]
+    others = [one for one in releases if not one.version.same_release(first.version)]
     if others:
-        named = some([f"{part.name} {part.text} ({part.path})" for part in others])
+        named = some([f"{one.part} {one.text} ({one.path})" for one in others])
         findings.append(Finding("cann-parts-differ", {**values, **named}))
     findings += _nnal(asked, first.version)
     return Group("cann", findings, values)
 
 
-def _parts(home: str) -> tuple[list[_Part], list[Finding]]:
-    """The releases of the parts, that of the toolkit first, and what could not be read."""
-    found: list[_Part] = []
-    findings: list[Finding] = []
-    for parts in (_install_record(home), _running(home), *(_version_dir(home, part) for part in _PARTS)):
-        try:
-            found.extend(parts)
-        except UnreadableError as error:
-            findings.append(Finding("cann-file-unreadable", error.values))
-    return found, findings
-
-
-def _part(name: str, text: str, path: str) -> _Part:
-    return _Part(name, text, path, _parsed(text, path))
-
-
-def _install_record(home: str) -> Iterator[_Part]:
-    path = f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info"
+def _stated(path: str) -> Iterator[tuple[str, str]]:
+    """The parts of CANN whose releases a file tells, that of the toolkit first."""
     text = read_text(path)
-    if text is not None:
-        version = assignments(text).get("version", "")
-        if not version:
-            raise UnreadableError(path, "it has no line `version=`")
-        yield _part("toolkit", version, path)
-
-
-def _running(home: str) -> Iterator[_Part]:
-    path = f"{home}/version.cfg"
-    rows = assignments(read_text(path) or "")
-    names = [key[: -len("_running_version")] for key in rows if key.endswith("_running_version")]
-    for name in sorted(names, key=lambda name: (name != "toolkit", name)):
-        pair = re.fullmatch(r"\[[^\]:]*:([^\]:]+)\]", rows[f"{name}_running_version"])
-        if pair is None:
-            raise UnreadableError(path, f"`{name}_running_version` is not [internal:release]")
-        yield _part(name, pair[1], path)
-
-
-def _version_dir(home: str, part: str) -> Iterator[_Part]:
-    path = f"{home}/{part}/version.info"
-    release = assignments(read_text(path) or "").get("version_dir")
-    if release is not None:
-        yield _part(part, release, path)
+    rows = assignments(text or "")
+    folder, name = os.path.split(path)
+    if name == "version.cfg":
+        parts = [key[: -len("_running_version")] for key in rows if key.endswith("_running_version")]
+        for part in sorted(parts, key=lambda part: (part != "toolkit", part)):
+            pair = re.fullmatch(r"\[[^\]:]*:([^\]:]+)\]", rows[f"{part}_running_version"])
+            if pair is None:
+                raise UnreadableError(path, f"`{part}_running_version` is not [internal:release]")
+            yield part, pair[1]
+    elif name == "version.info" and "version_dir" in rows:
+        yield os.path.basename(folder), rows["version_dir"]
+    elif name == "ascend_toolkit_install.info" and text is not None:
+        yield "toolkit", rows.get("version", "")
 
 
 def _nnal(asked: Asked, release: SystemVersion) -> list[Finding]:
@@ -971,20 +859,27 @@ class NpuTool(NamedTuple):
     chip: str = ""
     npus: int = 0
 
+    @property
+    def has_npu(self) -> bool:
+        """Whether this machine, or the container, has an NPU: by npu-smi or by its devices."""
+        return self.npus > 0 or bool(glob.glob("/dev/davinci[0-9]*"))
 
-def ask_npu_smi(asked: Asked) -> NpuTool | None:
-    """The answers of npu-smi; None where there is none that answers."""
+
+def ask_npu_smi(asked: Asked) -> NpuTool:
+    """The answers of npu-smi, if there is one."""
     folders = [*asked.environ.get("PATH", "").split(os.pathsep), "/usr/local/bin", "/usr/local/sbin"]
     tool = shutil.which("npu-smi", path=os.pathsep.join(filter(os.path.isabs, folders)))  # none of the current folder
-    chips = _info(asked, tool, "-m") if tool else None
-    if tool is None or chips is None:
-        return None
-    rows = re.findall(r"^\s*(\d+)\s+(\d+)\s+(\d+)\s+\S", chips, re.MULTILINE)
+
+    def told(*arguments: str) -> str:
+        ran = run_program([tool or "", "info", *arguments], asked.environ)
+        return ran.output if ran.status == 0 else ""
+
+    rows = re.findall(r"^\s*(\d+)\s+(\d+)\s+\d+\s+\S", told("-m"), re.MULTILINE)
     if not rows:
         return NpuTool()
-    card, chip = rows[0][:2]
-    board = assignments(_info(asked, tool, "-t", "board", "-i", card) or "")
-    about = assignments(_info(asked, tool, "-t", "board", "-i", card, "-c", chip) or "")
+    card, chip = rows[0]
+    board = assignments(told("-t", "board", "-i", card))
+    about = assignments(told("-t", "board", "-i", card, "-c", chip))
     name, npu = about.get("chip name", ""), about.get("npu name", "")
     if npu and npu.upper() != "NA":
         name = f"{name}_{npu}"
@@ -993,106 +888,73 @@ def ask_npu_smi(asked: Asked) -> NpuTool | None:
     return NpuTool(board.get("software version", ""), name, len(rows))
 
 
-def _info(asked: Asked, tool: str, *arguments: str) -> str | None:
-    ran = run_program([tool, "info", *arguments], asked.environ)
-    return ran.output if ran.status == 0 else None
-
-
-def has_npu(tool: NpuTool | None) -> bool:
-    """Whether this machine, or the container, has an NPU: by npu-smi or by its devices."""
-    return bool(tool and tool.npus) or bool(glob.glob("/dev/davinci[0-9]*"))
-
-
 def soc_family(name: str) -> str:
     """`A2` for Ascend910B4, `A3` for Ascend910_9392; nothing for a name that is not known."""
     return next((family for family, form in _FAMILIES if re.search(form, name, re.IGNORECASE)), "")
 
 
-def told_soc(tool: NpuTool | None) -> str:
-    """A line such as `A2 (Ascend910B4)`, for install.sh; nothing where the family is not known."""
-    family = soc_family(tool.chip) if tool else ""
-    return f"{family} ({tool.chip})\n" if tool and family else ""
-
-
-def check_soc(asked: Asked, tool: NpuTool | None) -> Group:
+def check_soc(asked: Asked, tool: NpuTool) -> Group:
     """Whether the chips are of the family that the lock's binaries and CANN's operators are for."""
-    wanted = asked.lock.system["soc"]
-    chip = tool.chip if tool else ""
-    family = soc_family(chip)
-    values = {"wanted": wanted, "found": family, "chip": chip or "-"}
-    code = "" if family.upper() == wanted.upper() else "soc-differs"
-    if not family:
-        code = "soc-unnamed" if chip else "soc-unknown"
-    return Group("soc", [Finding(code, values)] if code else [], values)
+    wanted, family = asked.lock.system["soc"], soc_family(tool.chip)
+    values = {"wanted": wanted, "found": family, "chip": tool.chip or "-"}
+    if family.upper() == wanted.upper():
+        return Group("soc", [], values)
+    code = "soc-differs" if family else "soc-unnamed" if tool.chip else "soc-unknown"
+    return Group("soc", [Finding(code, values)], values)
 
 
-def check_npu(asked: Asked, tool: NpuTool | None) -> Group:
+def check_npu(asked: Asked, tool: NpuTool) -> Group:
     """Whether torch_npu computes two and two on the first NPU."""
     values = {"count": "0", "name": "-"}
-    if not has_npu(tool):
+    if not tool.has_npu:
         return Group("npu", [Finding("npu-absent", values)], values)
-    run = run_python(asked, _TENSOR)
-    row = next((row for row in run.rows if "sum" in row), None)
-    if row is None:
+    rows, error = run_python(asked, _TENSOR)
+    if not rows:
         code = "import torch, torch_npu; print(torch.ones(2, 2).npu())"
-        told = {"error": run.error, "command": shown_command(asked, code)}
-        return Group("npu", [Finding("npu-failed", told)], values)
+        return Group("npu", [Finding("npu-failed", {"error": error, "command": shown_command(asked, code)})], values)
+    (row,) = rows
     values = {"count": str(row["count"]), "name": str(row["name"])}
     findings = [] if row["sum"] == 8.0 else [Finding("npu-wrong", {"found": str(row["sum"])})]
     wanted, family = asked.lock.system.get("soc", ""), soc_family(values["name"])
-    if wanted and family and family.upper() != wanted.upper() and not (tool and soc_family(tool.chip)):
+    if wanted and family and family.upper() != wanted.upper() and not soc_family(tool.chip):
         findings.append(Finding("soc-differs", {"wanted": wanted, "found": family, "chip": values["name"]}))
     return Group("npu", findings, values)
 
 
-def check_hdk(asked: Asked, tool: NpuTool | None) -> Group:
+def check_hdk(asked: Asked, tool: NpuTool) -> Group:
     """Whether the driver is no older than the target's, and meets what else the lock asks of it."""
     wanted = asked.lock.system.get("hdk", "")
     needs = asked.lock.driver
     path = f"{asked.ascend}/driver/version.info"
-    running = tool.driver if tool else ""
     told = ", ".join([*([f"hdk >= {wanted}"] if wanted else []), *(f"{need.by}: {need.wanted}" for need in needs)])
-    values = {"wanted": wanted, "found": "", "path": path, "running": running, "asked": told}
-    version = None
+    values = {"wanted": wanted, "found": "", "path": path, "running": tool.driver, "asked": told}
     try:
         text = read_text(path)
         if text is not None:
             rows = assignments(text)
             values["found"] = rows.get("version") or rows.get("package_version") or ""
-        elif running:
-            values["found"], values["path"] = running, "npu-smi"
-        if text is not None or running:
-            version = _parsed(values["found"], values["path"])
+        elif tool.driver:
+            values["found"], values["path"] = tool.driver, "npu-smi"
+        else:
+            missing = [Finding("hdk-missing", values)] if wanted else []
+            return Group("hdk", missing, values, "hdk-unseen" if needs else "hdk-none")
+        version = _parsed(values["found"], values["path"])
     except UnreadableError as error:
         code = "hdk-unreadable" if wanted else "hdk-file-unreadable"
         return Group("hdk", [Finding(code, {**values, **error.values})], values)
-    if version is None:
-        missing = [Finding("hdk-missing", values)] if wanted else []
-        return Group("hdk", missing, values, "hdk-unseen" if needs else "hdk-none")
-    findings = list(_unmet(needs, version, values["found"], values["path"]))
+    findings = []
     if wanted and version.before(SystemVersion.parse(wanted)):
-        findings.insert(0, Finding("hdk-old", values))
+        findings.append(Finding("hdk-old", values))
+    for need in sorted(needs, key=lambda need: not need.binding):  # what must be met first
+        if not any(all(_holds(version, sign, text) for sign, text in clauses) for clauses in need.ranges):
+            unmet = {**values, "by": need.by, "asked": need.wanted, "reason": need.reason[asked.language]}
+            findings.append(Finding("hdk-refused" if need.binding else "hdk-unmet", unmet))
     try:
-        if running and not _parsed(running, "npu-smi").same_release(version):
+        if tool.driver and not _parsed(tool.driver, "npu-smi").same_release(version):
             findings.append(Finding("hdk-not-running", values))
     except UnreadableError:
         pass  # a form that only npu-smi uses; the file is what counts
     return Group("hdk", findings, values, "hdk-met" if told else "hdk-any")
-
-
-def _unmet(needs: Sequence[DriverNeed], version: SystemVersion, found: str, path: str) -> Iterator[Finding]:
-    """What is asked of the driver and this one does not meet, what must be met first."""
-    for need in sorted(needs, key=lambda need: not need.binding):
-        if not any(all(_holds(version, sign, text) for sign, text in clauses) for clauses in need.ranges):
-            values = {
-                "found": found,
-                "path": path,
-                "by": need.by,
-                "asked": need.wanted,
-                "strength": need.strength,
-                "source": need.source,
-            }
-            yield Finding("hdk-refused" if need.binding else "hdk-unmet", values, reason=need.reason)
 
 
 def _holds(version: SystemVersion, sign: str, text: str) -> bool:
@@ -1107,228 +969,186 @@ def _holds(version: SystemVersion, sign: str, text: str) -> bool:
 #
 # RECORD: every file that an installer put there, with hash and size, against what is on disk now.
 #
-# Without `--full` every file must be there in its size, and the content is
-# compared of all files of small distributions and of some Python files of
-# others: the same ones on every run, by the hash of their paths.
+# Every file must be there in its size. Contents are compared of all files with `--full`, else of a sample.
 
 _SMALL_FILES = 40
 _SMALL_BYTES = 1 << 18
 _SAMPLE = 12
 _SAMPLE_BYTES = 1 << 18
 _CHUNK = 1 << 20
-_SIZE = re.compile(r"[0-9]{1,18}")
 
 
 class RecordRow(NamedTuple):
-    """A file of a distribution. `digest` is as in RECORD, `sha256=…`; a size of -1 is not told."""
+    """A file of a distribution. `digest` is `sha256=…` as in RECORD, without padding; a size of -1 is not told."""
 
     path: str
     digest: str
     size: int
 
 
-def read_record(one: Installed) -> list[RecordRow] | None:
-    """The rows of RECORD with absolute paths, without compiled files; None where there is no RECORD."""
+def read_records(asked: Asked, found: Mapping[str, Installed]) -> tuple[dict[str, list[RecordRow]], dict[str, Finding]]:
+    """The rows of every distribution's RECORD, and what is wrong with those that have none."""
+    records: dict[str, list[RecordRow]] = {}
+    broken: dict[str, Finding] = {}
+    for name, one in found.items():
+        values = {"name": name, "version": one.version, "folder": one.info}
+        anew = asked.after(f"rm -r {shlex.quote(one.info)}")
+        try:
+            rows = _read_record(one)
+            if rows is not None:
+                records[name] = rows
+            elif not one.source:
+                broken[name] = Finding("record-missing", values, anew)
+        except UnreadableError as error:
+            broken[name] = Finding("record-broken", {**values, **error.values}, anew)
+    return records, broken
+
+
+def _read_record(one: Installed) -> list[RecordRow] | None:
+    """The rows of RECORD with absolute paths, without compiled files."""
     path = os.path.join(one.info, "RECORD")
-    try:
-        if not os.path.isfile(path) and os.path.exists(path):
-            raise UnreadableError(path, "it is not a regular file")
-        with open(path, encoding="utf-8", newline="") as handle:
-            rows = list(csv.reader(handle, strict=True))
-    except (FileNotFoundError, NotADirectoryError):
+    text = read_text(path)
+    if text is None:
         return None
-    except OSError as error:
-        raise UnreadableError(path, error.strerror or str(error)) from None
-    except (ValueError, csv.Error) as error:
+    rows = []
+    table = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        for name, digest, size in table:
+            if not name.endswith(".pyc"):  # Python writes these anew as it likes
+                rows.append(
+                    RecordRow(os.path.normpath(os.path.join(one.root, name)), digest.rstrip("="), int(size or -1))
+                )
+    except csv.Error as error:
         raise UnreadableError(path, str(error)) from None
-    found = []
-    for number, row in enumerate(rows, 1):
-        if len(row) != 3 or not row[0] or not (row[2] == "" or _SIZE.fullmatch(row[2])) or "\0" in row[0]:
-            raise UnreadableError(path, f"line {number} is not path, hash and size")
-        name, digest, size = row
-        if not name.endswith(".pyc"):  # Python writes these anew as it likes
-            found.append(RecordRow(_absolute(one.root, name), digest, int(size) if size else -1))
-    if not any(row.path == path for row in found):
+    except ValueError:
+        raise UnreadableError(path, f"line {table.line_num} is not path, hash and size") from None
+    if not any(row.path == path for row in rows):
         raise UnreadableError(path, "it has no row for itself, so it is truncated")
-    return found
-
-
-def _absolute(root: str, name: str) -> str:
-    # normpath costs more than all the rest, and few paths need it
-    path = f"{root}/{name}"
-    return os.path.normpath(path) if ".." in name or name.startswith("/") or "./" in name else path
-
-
-def file_digest(path: str, kind: str) -> str:
-    """The hash of a file as RECORD writes it, `sha256=…` without padding. OSError where it cannot be read."""
-    digest = hashlib.new(kind)
-    with open(path, "rb") as handle:
-        chunk = handle.read(_CHUNK)
-        while chunk:
-            digest.update(chunk)
-            chunk = handle.read(_CHUNK)
-    return f"{kind}={base64.urlsafe_b64encode(digest.digest()).rstrip(b'=').decode()}"
+    return rows
 
 
 def check_files(
     asked: Asked,
     found: Mapping[str, Installed],
-    records: Mapping[str, list[RecordRow] | UnreadableError | None],
+    records: Mapping[str, list[RecordRow]],
+    broken: Mapping[str, Finding],
     excused: Set[tuple[str, str]],
 ) -> Group:
     """Every locked distribution's files. `excused` are those that belong to another distribution now."""
     findings: list[Finding] = []
     compared = files = 0
-    fresh = asked.fresh if is_shared() else ""  # a system's own packages are not to be taken away by hand
     kept = sorted(name for name in asked.lock.rewritten if name in found)
     for name in sorted(asked.lock.pins):
         one = found.get(name)
-        if one is None or name in asked.lock.rewritten or one.installer == "conda":
+        if one is None or name in kept or one.installer == "conda":
             continue
         if not one.version:  # its METADATA is broken: told already, with what mends all of it
             continue
-        values = {"name": name, "version": one.version, "again": asked.again(name), "install": asked.install}
-        values["folder"] = one.info
-        record = records.get(name)
-        if isinstance(record, UnreadableError):
-            findings.append(Finding("record-broken", {**values, **record.values}, fresh))
-        elif record is None:
-            if not one.source:
-                findings.append(Finding("record-missing", values, fresh))
-        else:
-            rows = [row for row in record if (name, row.path) not in excused]
-            contents, wrong = _compare(rows, full=asked.full)
-            files += len(rows)
-            compared += contents
-            for code, paths in wrong.items():
-                if paths:
-                    shown = [os.path.relpath(path, one.root) for path in paths]
-                    findings.append(Finding(code, {**values, **some(shown)}))
+        if name in broken:
+            findings.append(broken[name])
+        rows = [row for row in records.get(name, ()) if (name, row.path) not in excused]
+        sample = {row.path for row in (rows if asked.full else _sample(rows)) if row.digest}
+        wrong: dict[str, list[str]] = {"file-missing": [], "file-changed": [], "file-unreadable": [], "": []}
+        for row in rows:
+            wrong[_wrong(row, compare=row.path in sample)].append(row.path)
+        files += len(rows)
+        compared += len(sample)
+        for code, paths in wrong.items():
+            if code and paths:
+                shown = [os.path.relpath(path, one.root) for path in paths]
+                findings.append(Finding(code, {"name": name, "version": one.version, **some(shown)}))
     values = {"files": str(files), "compared": str(compared), "kept": ", ".join(kept)}
     return Group("files", findings, values, "files-kept" if kept else "")
 
 
-def _compare(rows: list[RecordRow], *, full: bool) -> tuple[int, dict[str, list[str]]]:
-    """The number of files whose content was compared, and paths by the code of what is wrong with them."""
-    compared = 0
-    wrong: dict[str, list[str]] = {"file-missing": [], "file-changed": [], "file-unreadable": []}
-    wanted = {row.path for row in (rows if full else _sample(rows))}
-    for row in rows:
-        try:
-            there = os.stat(row.path)
-            if row.size not in (-1, there.st_size):
-                wrong["file-changed"].append(row.path)
-            elif not stat.S_ISREG(there.st_mode):
-                wrong["file-unreadable"].append(row.path)
-            elif row.digest and row.path in wanted:
-                compared += 1
-                if file_digest(row.path, row.digest.partition("=")[0]) != row.digest.rstrip("="):
-                    wrong["file-changed"].append(row.path)
-        except (FileNotFoundError, NotADirectoryError):
-            wrong["file-missing"].append(row.path)
-        except (OSError, ValueError, TypeError):  # a hash that this Python does not know, or of no length of its own
-            wrong["file-unreadable"].append(row.path)
-    return compared, wrong
+def _wrong(row: RecordRow, *, compare: bool) -> str:
+    """The code of what is wrong with a file; nothing if it is as RECORD says, with its content if that is compared."""
+    try:
+        there = os.stat(row.path)
+    except (FileNotFoundError, NotADirectoryError):
+        return "file-missing"
+    except (OSError, ValueError):
+        return "file-unreadable"
+    if row.size not in (-1, there.st_size):
+        return "file-changed"
+    digest = _digest(row) if compare else row.digest
+    if not stat.S_ISREG(there.st_mode) or (compare and not digest):
+        return "file-unreadable"
+    return "" if digest == row.digest else "file-changed"
+
+
+def _digest(row: RecordRow) -> str:
+    """The hash of a file as RECORD writes it, but without padding; nothing if it cannot be told."""
+    kind = row.digest.partition("=")[0]
+    try:
+        digest = hashlib.new(kind)
+        with open(row.path, "rb") as handle:
+            for chunk in iter(lambda: handle.read(_CHUNK), b""):
+                digest.update(chunk)
+        return f"{kind}={base64.urlsafe_b64encode(digest.digest()).rstrip(b'=').decode()}"
+    except (OSError, ValueError, TypeError):  # a hash that this Python does not know, or of no length of its own
+        return ""
 
 
 def _sample(rows: list[RecordRow]) -> list[RecordRow]:
+    """The rows whose contents are compared: all of a small distribution, the same few modules of any other."""
     hashed = [row for row in rows if row.digest]
     if len(hashed) <= _SMALL_FILES and sum(max(row.size, 0) for row in hashed) <= _SMALL_BYTES:
         return hashed
     modules = [row for row in hashed if row.path.endswith(".py") and row.size <= _SAMPLE_BYTES]
-    return sorted(modules, key=lambda row: hashlib.sha256(row.path.rpartition("site-packages")[2].encode()).digest())[
-        :_SAMPLE
-    ]
-
-
-def read_records(found: Mapping[str, Installed]) -> dict[str, list[RecordRow] | UnreadableError | None]:
-    """Every distribution's RECORD; None where there is none, and an error where it cannot be read."""
-    records: dict[str, list[RecordRow] | UnreadableError | None] = {}
-    for name, one in found.items():
-        try:
-            records[name] = read_record(one)
-        except UnreadableError as error:
-            records[name] = error
-    return records
-
-
-class _Pair(NamedTuple):
-    """`owner` must have the files, `other` also claims them. None of both must where the lock has no order."""
-
-    owner: str
-    other: str
-    ordered: bool
+    modules.sort(key=lambda row: hashlib.sha256(row.path.rpartition("site-packages")[2].encode()).digest())
+    return modules[:_SAMPLE]
 
 
 def check_collisions(
-    asked: Asked, found: Mapping[str, Installed], records: Mapping[str, list[RecordRow] | UnreadableError | None]
+    asked: Asked, found: Mapping[str, Installed], records: Mapping[str, list[RecordRow]]
 ) -> tuple[Group, set[tuple[str, str]]]:
     """The collisions, and the files whose RECORD need not hold for a distribution, as another one's are there."""
     findings: list[Finding] = []
     excused: set[tuple[str, str]] = set()
-    shared = _shared(asked, records)
-    for pair, rows in sorted(shared.items()):
+    stages = {name: pin.stage for name, pin in asked.lock.pins.items()}
+    for (owner, other), rows in sorted(_shared(records, stages).items()):
         ours = theirs = 0
-        for mine, other in rows:
-            now = _now(mine)
+        for mine, their in rows:
+            now = _digest(mine)
             if now == mine.digest:
                 ours += 1
-                excused.add((pair.other, other.path))
-            elif now == other.digest:
+                excused.add((other, their.path))
+            elif now == their.digest:
                 theirs += 1
-                excused.add((pair.owner, mine.path))
-        strange = pair.other not in asked.lock.pins
-        if strange or (pair.ordered and theirs):
+                excused.add((owner, mine.path))
+        strange = other not in stages
+        if strange or (theirs and stages[owner] != stages[other]):
             values = {
-                "owner": pair.owner,
-                "other": pair.other,
-                "module": _module(found[pair.owner], rows),
+                "owner": owner,
+                "other": other,
+                "module": _module(found[owner], rows),
                 "count": str(len(rows)),
                 "ours": str(ours),
                 "theirs": str(theirs),
             }
-            command = asked.again(pair.other, pair.owner)
-            findings.append(Finding("collision" if strange else "collision-order", values, command))
+            findings.append(Finding("collision" if strange else "collision-order", values, asked.again(other, owner)))
     return Group("collisions", findings), excused
 
 
 def _shared(
-    asked: Asked, records: Mapping[str, list[RecordRow] | UnreadableError | None]
-) -> dict[_Pair, list[tuple[RecordRow, RecordRow]]]:
-    owners: dict[str, list[tuple[str, RecordRow]]] = {}
-    for name in sorted(records):
-        rows = records[name]
-        for row in rows if isinstance(rows, list) else ():
+    records: Mapping[str, list[RecordRow]], stages: Mapping[str, int]
+) -> dict[tuple[str, str], list[tuple[RecordRow, RecordRow]]]:
+    """What two distributions both have and not alike, by who must own it and the other.
+
+    What is locked must own it, and of two such what is installed later; nobody of two in a stage, or of two strangers.
+    """
+    claims: dict[str, list[tuple[str, RecordRow]]] = {}
+    for name in sorted(records, key=lambda name: (-stages.get(name, 0), name)):
+        for row in records[name]:
             if row.digest:
-                owners.setdefault(row.path, []).append((name, row))
-    pairs: dict[_Pair, list[tuple[RecordRow, RecordRow]]] = {}
-    for claims in owners.values():
-        for at, (one, row) in enumerate(claims):
-            for other, other_row in claims[at + 1 :]:
-                pair = _pair(asked, one, other)
-                if row.digest != other_row.digest and pair is not None:
-                    both = (row, other_row) if pair.owner == one else (other_row, row)
-                    pairs.setdefault(pair, []).append(both)
-    return pairs
-
-
-def _pair(asked: Asked, one: str, other: str) -> _Pair | None:
-    """Who must own what both have: what is locked, and of two such what is installed later."""
-    first, second = asked.lock.pins.get(one), asked.lock.pins.get(other)
-    if first is None and second is None:
-        return None
-    if first is None:
-        return _Pair(other, one, True)
-    if second is None:
-        return _Pair(one, other, True)
-    return _Pair(one, other, first.stage != second.stage) if first.stage >= second.stage else _Pair(other, one, True)
-
-
-def _now(row: RecordRow) -> str:
-    try:
-        return file_digest(row.path, row.digest.partition("=")[0])
-    except (OSError, ValueError):
-        return ""
+                claims.setdefault(row.path, []).append((name, row))
+    shared: dict[tuple[str, str], list[tuple[RecordRow, RecordRow]]] = {}
+    for several in claims.values():
+        for (owner, mine), (other, theirs) in combinations(several, 2):
+            if owner in stages and mine.digest != theirs.digest:
+                shared.setdefault((owner, other), []).append((mine, theirs))
+    return shared
 
 
 def _module(owner: Installed, rows: list[tuple[RecordRow, RecordRow]]) -> str:
@@ -1337,10 +1157,14 @@ def _module(owner: Installed, rows: list[tuple[RecordRow, RecordRow]]) -> str:
     return path.split("/")[0] if not path.startswith("..") else os.path.basename(path)
 
 
-# --- output
+# --- main
 #
-# What is printed: a line for each group while the checks run, then what differs; or one JSON object.
+# The command line of verify.py, and what it prints: a line for each group while the checks run, then what differs.
 
+_USAGE = 2
+_INTERRUPTED = 130
+_TERMINATED = 143
+_WORD = "python"
 _ENDS = ("system-differs", "processor-differs", "python-differs", "environment-other")
 _SYSTEM = ("machine", "cann", "hdk", "soc")
 # What does not fail
@@ -1362,20 +1186,154 @@ WARNINGS = (
 )
 
 
+def run(text: str, file: str, arguments: Sequence[str]) -> int:
+    """Check this machine and environment against the lock in `text`; the exit status.
+
+    0: as locked; 1: something differs; 2: the command is wrong.
+    """
+    if sys.stdout is None:  # it is closed: the exit status tells, and no other file may get its number
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.stdout = os.fdopen(1, "w", closefd=False)
+    lock = LockedStack.parse(text)
+    given = _arguments(arguments, sorted(lock.texts))
+    if given.python or not sys.flags.isolated:  # what is on PYTHONPATH or in the user's folder is not installed here
+        return _become(given.python or sys.executable, file, arguments)
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))  # what was begun here ends, too
+    folder = os.path.dirname(os.path.abspath(file))
+    asked = Asked(
+        lock,
+        folder,
+        dict(os.environ),
+        ascend=given.ascend,
+        wheelhouse=os.path.abspath(given.wheelhouse) if given.wheelhouse else _bundle(folder),
+        full=given.full,
+        language=_language(given.lang, lock.texts),
+    )
+    report = Report(asked, as_json=given.json, lenient=given.skip_system_checks)
+    if given.machine:
+        sys.stdout.write("".join(map(report.for_install, check_system(asked, ask_npu_smi(asked)))))
+        return 0
+    try:
+        report.begin()
+        for group in checks(asked):
+            report.add(group)
+            if report.is_hopeless:
+                break
+        return report.end()
+    except UnwritableError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if str(error):
+            sys.stderr.write(f"error: the report cannot be written: {error}\n")
+            return _USAGE
+        return 1  # `verify.py | head`: what is left to say has no reader
+    except MemoryError:
+        sys.stderr.write("error: out of memory\nhint: check `ulimit -v`, or a container's limit of memory\n")
+        return _USAGE
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted; nothing was changed\n")
+        return _INTERRUPTED
+
+
+def _bundle(folder: str) -> str:
+    """The bundle (`ascend-lock bundle`) that holds this lock's folder as `locks/STACK/TARGET`; nothing elsewhere."""
+    top = os.path.dirname(os.path.dirname(os.path.dirname(folder)))
+    return top if os.path.isfile(os.path.join(top, "bundle.json")) else ""
+
+
+def checks(asked: Asked) -> Iterator[Group]:
+    """Every check that the lock gives a reason for, the cheap ones first."""
+    tool = ask_npu_smi(asked)
+    system = check_system(asked, tool)
+    yield next(system)
+    paths = [path for path in sys.path if os.path.isdir(path)]
+    found, trouble = installed_distributions(asked, paths)
+    yield check_python(asked, found)
+    yield from system
+    records, broken = read_records(asked, found)
+    collisions, excused = check_collisions(asked, found, records)
+    colliding = {finding.values["other"] for finding in collisions.findings}
+    yield check_distributions(asked, found, trouble, colliding)
+    yield check_files(asked, found, records, broken, excused)
+    yield collisions
+    yield check_requirements(asked)
+    if asked.lock.imports:
+        yield check_imports(asked, found, paths, on_npu=tool.has_npu)
+    if "torch-npu" in asked.lock.pins:
+        yield check_npu(asked, tool)
+
+
+def check_system(asked: Asked, tool: NpuTool) -> Iterator[Group]:
+    """What `--skip-system-checks` is about: the machine, then CANN, driver and SoC where the lock asks for them."""
+    system = asked.lock.system
+    yield check_machine(asked)
+    if "cann" in system:
+        yield check_cann(asked)
+    if "torch-npu" in asked.lock.pins or "hdk" in system or asked.lock.driver:
+        yield check_hdk(asked, tool)
+    if "soc" in system:
+        yield check_soc(asked, tool)
+
+
+def _become(python: str, file: str, arguments: Sequence[str]) -> int:
+    """Go on as that Python, isolated; returns only where it is none. Another program might end as if all were well."""
+    path = os.path.abspath(python)
+    ran = run_program([path, "-I", "-c", f"print({_WORD!r})"], os.environ)
+    if ran.output.split() == [_WORD]:
+        os.execv(path, [path, "-I", os.path.abspath(file), *arguments, "--python="])  # noqa: S606
+    why = ran.ending if ran.status is None else "it does not run as Python"
+    sys.stderr.write(f"error: {path} cannot be run: {why}\nhint: pass --python PATH of an environment\n")
+    return _USAGE
+
+
+def _language(wanted: str | None, known: Collection[str]) -> str:
+    for value in (wanted, *map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG"))):
+        if value:
+            return value[:2].lower() if value[:2].lower() in known else "en"
+    return "en"
+
+
+def _arguments(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="verify.py",
+        description="Check whether this machine and environment match the lock. Changes nothing.",
+        epilog="Exit status: 0 matches, 1 something differs, 2 invalid command.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--python", metavar="PATH", help="the environment's Python (default: the one that runs this)")
+    parser.add_argument("--full", action="store_true", help="compare the content of every file, not just of a sample")
+    parser.add_argument(
+        "--machine", action="store_true", help="print what is wrong with the machine, CANN, driver and SoC, a line each"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.add_argument("--lang", choices=languages, help="the language (default: by locale)")
+    parser.add_argument(
+        "--skip-system-checks", action="store_true", help="only warn if the machine does not match the lock"
+    )
+    parser.add_argument("--wheelhouse", metavar="DIR", help="use this folder in the commands that fix things")
+    parser.add_argument(
+        "--ascend",
+        metavar="DIR",
+        default=os.environ.get("ASCEND_LOCK_ROOT") or "/usr/local/Ascend",
+        help="where driver and CANN are installed (default: $ASCEND_LOCK_ROOT, else /usr/local/Ascend)",
+    )
+    return parser.parse_args(arguments)
+
+
 class UnwritableError(Exception):
     """Standard output takes no more; the reason as the system tells it, empty where only the reader has gone."""
 
 
 class Report:
-    """Collects groups. `lenient` makes warnings of what is wrong with the machine, as `--skip-system-checks` asks."""
+    """Tells of groups. `lenient` makes warnings of what is wrong with the machine, as `--skip-system-checks` asks."""
 
-    def __init__(self, asked: Asked, language: str, *, as_json: bool, lenient: bool) -> None:
+    def __init__(self, asked: Asked, *, as_json: bool, lenient: bool) -> None:
         self._asked = asked
-        self._language = language
-        self._texts = asked.lock.texts[language]
+        self._texts = asked.lock.texts[asked.language]
         self._as_json = as_json
         self._lenient = lenient
-        self._groups: list[Group] = []
+        self._groups: list[dict[str, Any]] = []
+        self.is_hopeless = False  # all that is still to be looked at would follow from what was found
 
     def begin(self) -> None:
         """The line above all."""
@@ -1383,35 +1341,52 @@ class Report:
         self._say(self._fill("label-head", {"stack": lock.stack, "target": lock.target}))
 
     def add(self, group: Group) -> None:
-        """A group that was checked."""
-        self._groups.append(group)
-        codes = [finding.code for finding in group.findings]
-        counted = [f"{code} ({codes.count(code)})" if codes.count(code) > 1 else code for code in dict.fromkeys(codes)]
-        note = ", ".join(counted) or self._fill(f"note-{group.note or group.name}", group.values)
-        state = self._texts[f"state-{self._state(group)}"]
+        """The line of a group that was checked."""
+        told = self._told(group)
+        self._groups.append(told)
+        codes = Counter(finding.code for finding in group.findings)
+        counted = [f"{code} ({count})" if count > 1 else code for code, count in codes.items()]
+        note = ", ".join(counted) or self._note(group)
+        state = self._texts[f"state-{told['state']}"]
         self._say("  " + "  ".join([_padded(self._texts[f"group-{group.name}"], 13), _padded(state, 7), note]).rstrip())
+        self.is_hopeless = any(row["code"] in _ENDS and row["state"] == "wrong" for row in told["findings"])
 
-    @property
-    def is_hopeless(self) -> bool:
-        """Whether all that is still to be looked at would follow from what was found."""
-        group = self._groups[-1]
-        return any(finding.code in _ENDS and not self._is_warning(group, finding) for finding in group.findings)
+    def for_install(self, group: Group) -> str:
+        """A line for each finding, for install.sh: its state, what differs and why, and what mends it, between tabs.
 
-    def told(self, group: Group) -> str:
-        """A line for each finding, for install.sh: its state, what differs and why, and what mends it, between tabs."""
-        rows = []
-        for row in self._findings(group):
-            cells = (row["state"], self._fill("label-because", row), row["mend"])
-            rows.append("\t".join(map(printable, cells)) + "\n")
-        return "".join(rows)
+        What is fine has one, too, and so has a SoC that is unknown, as where an image is built.
+        """
+        rows = [
+            ("ok", row["what"], "")
+            if row["code"] in ("soc-unknown", "soc-unnamed")
+            else (row["state"], self._fill("label-because", row), row["mend"])
+            for row in self._told(group)["findings"]
+        ]
+        fine = {"what": self._texts[f"group-{group.name}"], "why": self._note(group)}
+        rows = rows or [("ok", self._fill("label-because", fine), "")]
+        return "".join("\t".join(map(printable, cells)) + "\n" for cells in rows)
 
     def end(self) -> int:
         """Everything that differs, and the exit status."""
-        rows = [row for group in self._groups for row in self._findings(group)]
+        rows = [row for group in self._groups for row in group["findings"]]
+        rows.sort(key=lambda row: row["state"] == "warning")
         wrong = sum(row["state"] == "wrong" for row in rows)
         if self._as_json:
-            self._write(json.dumps(self._object(wrong, len(rows) - wrong), indent=2, ensure_ascii=True))
-        for row in sorted(rows, key=lambda row: row["state"] == "warning"):
+            lock = self._asked.lock
+            told = {
+                "schema": 1,
+                "language": self._asked.language,
+                "status": "differs" if wrong else "as-locked",
+                "stack": lock.stack,
+                "target": lock.target,
+                "python": sys.executable,
+                "wrong": wrong,
+                "warnings": len(rows) - wrong,
+                "ended": self.is_hopeless,
+                "groups": self._groups,
+            }
+            self._write(json.dumps(told, indent=2, ensure_ascii=True))
+        for row in rows:
             self._say("")
             self._say(self._fill(f"label-{row['state']}", row) + f"  [{row['code']}]")
             self._say(self._fill("label-why", row))
@@ -1423,46 +1398,25 @@ class Report:
         self._say(self._fill("label-differs" if wrong else "label-as-locked", counts))
         return 1 if wrong else 0
 
-    def _object(self, wrong: int, warnings: int) -> dict[str, Any]:
-        lock = self._asked.lock
-        return {
-            "schema": 1,
-            "language": self._language,
-            "status": "differs" if wrong else "as-locked",
-            "stack": lock.stack,
-            "target": lock.target,
-            "python": sys.executable,
-            "wrong": wrong,
-            "warnings": warnings,
-            "ended": self.is_hopeless,
-            "groups": [
-                {
-                    "name": group.name,
-                    "state": self._state(group),
-                    "values": dict(group.values),
-                    "findings": self._findings(group),
-                }
-                for group in self._groups
-            ],
-        }
-
-    def _findings(self, group: Group) -> list[dict[str, Any]]:
-        """The findings of a group as they are told."""
+    def _told(self, group: Group) -> dict[str, Any]:
+        """A group and its findings as they are told, in the form of the JSON."""
+        asked = self._asked
+        commands = {"python": asked.python, "install": asked.install, "fresh": asked.fresh}
         rows = []
         for finding in group.findings:
-            values = {**finding.values, "reason": finding.reason.get(self._language, "")}
+            values = {**commands, "again": asked.again(finding.values.get("name", "")), **finding.values}
             what, why, mend = (self._fill(f"{finding.code}-{part}", values) for part in ("what", "why", "mend"))
-            state = "warning" if self._is_warning(group, finding) else "wrong"
+            is_warning = finding.code in WARNINGS or (self._lenient and group.name in _SYSTEM)
+            state = "warning" if is_warning else "wrong"
             row = {"code": finding.code, "state": state, "what": what, "why": why, "mend": finding.mend or mend}
             rows.append({**row, "values": dict(finding.values)})
-        return rows
+        states = {row["state"] for row in rows}
+        state = "wrong" if "wrong" in states else "warning" if states else "ok"
+        return {"name": group.name, "state": state, "values": dict(group.values), "findings": rows}
 
-    def _is_warning(self, group: Group, finding: Finding) -> bool:
-        return finding.code in WARNINGS or (self._lenient and group.name in _SYSTEM)
-
-    def _state(self, group: Group) -> str:
-        warnings = [self._is_warning(group, finding) for finding in group.findings]
-        return "ok" if not warnings else "warning" if all(warnings) else "wrong"
+    def _note(self, group: Group) -> str:
+        """What is told of a group that is fine."""
+        return self._fill(f"note-{group.note or group.name}", group.values)
 
     def _fill(self, code: str, values: Mapping[str, Any]) -> str:
         """The text of a code; there is none for what a command says alone, and for a note of nothing."""
@@ -1494,173 +1448,6 @@ def _padded(text: str, width: int) -> str:
     return text + " " * max(width - taken, 0)
 
 
-# --- main
-#
-# The command line of verify.py.
-
-_USAGE = 2
-_INTERRUPTED = 130
-_TERMINATED = 143
-_WORD = "python"
-
-
-def run(text: str, file: str, arguments: Sequence[str]) -> int:
-    """Check this machine and environment against the lock in `text`; the exit status.
-
-    0: as locked; 1: something differs; 2: the command is wrong.
-    """
-    if sys.stdout is None:  # it is closed: the exit status tells, and no other file may get its number
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        sys.stdout = os.fdopen(1, "w", closefd=False)
-    lock = LockedStack.parse(text)
-    given = _arguments(arguments, sorted(lock.texts))
-    if given.python and os.path.abspath(given.python) != os.path.abspath(sys.executable):
-        why = _no_python(given.python)
-        return _refuse(given.python, why) if why else _become(given.python, file, arguments)
-    if not sys.flags.isolated:  # what stands on PYTHONPATH or in the user's folder is not installed here
-        return _become(sys.executable, file, arguments)
-    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))  # what was begun here ends, too
-    folder = os.path.dirname(os.path.abspath(file))
-    asked = Asked(
-        lock,
-        folder,
-        dict(os.environ),
-        ascend=given.ascend,
-        wheelhouse=os.path.abspath(given.wheelhouse) if given.wheelhouse else _bundle(folder),
-        full=given.full,
-    )
-    if given.soc:
-        sys.stdout.write(told_soc(ask_npu_smi(asked)))
-        return 0
-    report = Report(asked, _language(given.lang, lock.texts), as_json=given.json, lenient=given.skip_system_checks)
-    if given.cann:
-        group = check_cann(asked) if "cann" in asked.lock.system else Group("cann", (), {"found": ""})
-        sys.stdout.write(f"found\t{printable(group.values['found'])}\n{report.told(group)}")
-        return 0
-    if given.hdk:
-        sys.stdout.write(report.told(check_hdk(asked, ask_npu_smi(asked))))
-        return 0
-    try:
-        report.begin()
-        for group in checks(asked):
-            report.add(group)
-            if report.is_hopeless:
-                break
-        return report.end()
-    except UnwritableError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        if str(error):
-            sys.stderr.write(f"error: the report cannot be written: {error}\n")
-            return _USAGE
-        return 1  # `verify.py | head`: what is left to say has no reader
-    except MemoryError:
-        sys.stderr.write("error: out of memory\nhint: check `ulimit -v`, or a container's limit of memory\n")
-        return _USAGE
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted; nothing was changed\n")
-        return _INTERRUPTED
-
-
-def _bundle(folder: str) -> str:
-    """The bundle (`ascend-lock bundle`) that holds this lock's folder as `locks/STACK/TARGET`; nothing elsewhere."""
-    top = os.path.dirname(os.path.dirname(os.path.dirname(folder)))
-    return top if os.path.isfile(os.path.join(top, "bundle.json")) else ""
-
-
-def checks(asked: Asked) -> Iterator[Group]:
-    """Every check that the lock gives a reason for, the cheap ones first."""
-    system = asked.lock.system
-    yield check_machine(asked)
-    paths = [path for path in sys.path if os.path.isdir(path)]
-    found, trouble = installed_distributions(paths)
-    yield check_python(asked, found)
-    if "cann" in system:
-        yield check_cann(asked)
-    on_npu = "torch-npu" in asked.lock.pins
-    tool = ask_npu_smi(asked) if on_npu or system or asked.lock.driver else None
-    if on_npu or "hdk" in system or asked.lock.driver:
-        yield check_hdk(asked, tool)
-    if "soc" in system:
-        yield check_soc(asked, tool)
-    records = read_records(found)
-    collisions, excused = check_collisions(asked, found, records)
-    colliding = {finding.values["other"] for finding in collisions.findings}
-    yield check_distributions(asked, found, trouble, colliding)
-    yield check_files(asked, found, records, excused)
-    yield collisions
-    yield check_requirements(asked)
-    if asked.lock.imports:
-        yield check_imports(asked, found, paths, on_npu=has_npu(tool))
-    if on_npu:
-        yield check_npu(asked, tool)
-
-
-def _become(python: str, file: str, arguments: Sequence[str]) -> int:
-    """Go on as that Python, isolated; returns only where there is none that runs."""
-    path = os.path.abspath(python)
-    rest = [word for at, word in enumerate(arguments) if not _is_python(arguments, at)]
-    try:
-        sys.stdout.flush()
-        os.execv(path, [path, "-I", os.path.abspath(file), *rest])  # noqa: S606
-    except OSError as error:
-        return _refuse(python, error.strerror or str(error))
-
-
-def _no_python(path: str) -> str:
-    """Why a program is no Python; empty where it is one. Another might end without a word, as if all were well."""
-    ran = run_program([os.path.abspath(path), "-I", "-c", f"print({_WORD!r})"], os.environ)
-    return ran.why or ("" if ran.output.split() == [_WORD] else "it does not run as Python")
-
-
-def _refuse(python: str, why: str) -> int:
-    sys.stderr.write(f"error: {os.path.abspath(python)} cannot be run: {why}\n")
-    sys.stderr.write("hint: pass --python PATH of an environment\n")
-    return _USAGE
-
-
-def _is_python(arguments: Sequence[str], at: int) -> bool:
-    return arguments[at].startswith("--python=") or "--python" in arguments[max(at - 1, 0) : at + 1]
-
-
-def _language(wanted: str | None, known: Collection[str]) -> str:
-    for value in (wanted, *map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG"))):
-        if value:
-            return value[:2].lower() if value[:2].lower() in known else "en"
-    return "en"
-
-
-def _arguments(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="verify.py",
-        description="Check whether this machine and environment match the lock. Changes nothing.",
-        epilog="Exit status: 0 matches, 1 something differs, 2 invalid command.",
-        allow_abbrev=False,
-    )
-    parser.add_argument("--python", metavar="PATH", help="the environment's Python (default: the one that runs this)")
-    parser.add_argument("--full", action="store_true", help="compare the content of every file, not just of a sample")
-    parser.add_argument("--soc", action="store_true", help="print this machine's SoC, if it is known, and nothing else")
-    parser.add_argument(
-        "--cann", action="store_true", help="print the active CANN and what is wrong with it, a line each, nothing else"
-    )
-    parser.add_argument(
-        "--hdk", action="store_true", help="print what is wrong with the driver, a line each, and nothing else"
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    parser.add_argument("--lang", choices=languages, help="the language (default: by locale)")
-    parser.add_argument(
-        "--skip-system-checks", action="store_true", help="only warn if the machine does not match the lock"
-    )
-    parser.add_argument("--wheelhouse", metavar="DIR", help="use this folder in the commands that fix things")
-    parser.add_argument(
-        "--ascend",
-        metavar="DIR",
-        default=os.environ.get("ASCEND_LOCK_ROOT") or "/usr/local/Ascend",
-        help="where driver and CANN are installed (default: $ASCEND_LOCK_ROOT, else /usr/local/Ascend)",
-    )
-    return parser.parse_args(arguments)
-
-
 # --- what the lock says
 
 LOCK = r"""
@@ -1676,7 +1463,7 @@ LOCK = r"""
 "import_env": {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
 "rewritten": [],
 "absent": {"triton": "triton and triton-ascend both install a package named `triton`. triton's file triton/_C/libtriton.cpython-*.so hides triton-ascend's package of that name, and uninstalling either one deletes files of both. Up to triton-ascend 3.2.0 they must therefore not be in the same environment. On x86_64, torch from PyPI and xgrammar require triton; the guides uninstall it by hand."},
-"driver": [{"by": "CANN 8.3.RC1", "wanted": "hdk >= 25.3.rc1", "ranges": [[[">=", "25.3.rc1"]]], "binding": false, "strength": "vendor", "source": "mindspore.cn/mindformers/docs/en/r1.9.0/installation.html; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.3.RC1.json; sglang docs/platforms/ascend", "reason": {"en": "CANN 8.3 is paired with HDK (driver and firmware) 25.3.RC1; no table that could be read says whether an older one works. The stack's target does not state this driver or a newer one; install.sh checks the machine's. (vendor: mindspore.cn/mindformers/docs/en/r1.9.0/installation.html; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.3.RC1.json; sglang docs/platforms/ascend)", "zh": "CANN 8.3 \u7684\u914d\u5957 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff09\u662f 25.3.RC1\uff1b\u80fd\u67e5\u5230\u7684\u8868\u90fd\u6ca1\u6709\u8bf4\u660e\u66f4\u65e7\u7684\u7248\u672c\u80fd\u5426\u4f7f\u7528\u3002\u8f6f\u4ef6\u6808\u7684\u76ee\u6807\u6ca1\u6709\u8bf4\u660e\u8be5\u9a71\u52a8\u6216\u66f4\u65b0\u7684\u9a71\u52a8\uff1binstall.sh \u4f1a\u68c0\u67e5\u673a\u5668\u4e0a\u7684\u9a71\u52a8\u3002\uff08\u5382\u5546\uff1amindspore.cn/mindformers/docs/en/r1.9.0/installation.html; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.3.RC1.json; sglang docs/platforms/ascend\uff09"}}],
+"driver": [{"by": "CANN 8.3.RC1", "wanted": "hdk >= 25.3.rc1", "ranges": [[[">=", "25.3.rc1"]]], "binding": false, "reason": {"en": "CANN 8.3 is paired with HDK (driver and firmware) 25.3.RC1; no table that could be read says whether an older one works. The stack's target does not state this driver or a newer one; install.sh checks the machine's. (vendor: mindspore.cn/mindformers/docs/en/r1.9.0/installation.html; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.3.RC1.json; sglang docs/platforms/ascend)", "zh": "CANN 8.3 \u7684\u914d\u5957 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff09\u662f 25.3.RC1\uff1b\u80fd\u67e5\u5230\u7684\u8868\u90fd\u6ca1\u6709\u8bf4\u660e\u66f4\u65e7\u7684\u7248\u672c\u80fd\u5426\u4f7f\u7528\u3002\u8f6f\u4ef6\u6808\u7684\u76ee\u6807\u6ca1\u6709\u8bf4\u660e\u8be5\u9a71\u52a8\u6216\u66f4\u65b0\u7684\u9a71\u52a8\uff1binstall.sh \u4f1a\u68c0\u67e5\u673a\u5668\u4e0a\u7684\u9a71\u52a8\u3002\uff08\u5382\u5546\uff1amindspore.cn/mindformers/docs/en/r1.9.0/installation.html; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.3.RC1.json; sglang docs/platforms/ascend\uff09"}}],
 "pins": [
 {"name": "absl-py", "version": "2.3.1", "stage": 7, "sha256": ["eeecf07f0c2a93ace0772c92e596ace6d3d3996c042b2128459aaae2a76de11d"]},
 {"name": "accelerate", "version": "1.12.0", "stage": 7, "sha256": ["3e2091cd341423207e2f084a6654b1efcd250dc326f2a37d6dde446e07cabb11"]},
@@ -1990,24 +1777,19 @@ LOCK = r"""
 "distribution-conda-mend": "{again}",
 "distribution-twice-what": "{name} is installed twice: {one} and {other}",
 "distribution-twice-why": "an installation was interrupted, and files of both are mixed",
-"distribution-twice-mend": "{again} && {install}",
 "distribution-leftover-what": "an interrupted installation left {path} behind",
 "distribution-leftover-why": "pip warns about it every time; nothing uses it",
 "distribution-leftover-mend": "rm -r {path}",
 "distribution-unwanted-what": "{name} is installed but must not be: {reason}",
 "distribution-unwanted-why": "the lock excludes it",
-"distribution-unwanted-mend": "{again}",
 "distribution-extra-what": "not in the lock: {list} ({count} in all)",
 "distribution-extra-why": "the lock says nothing about them, and their files were not checked",
 "metadata-broken-what": "{path} of {name} cannot be read: {why}",
 "metadata-broken-why": "pip and other tools cannot tell what is installed",
-"metadata-broken-mend": "{remove}",
 "record-missing-what": "{name} {version} has no RECORD in {folder}",
 "record-missing-why": "its files cannot be checked, and pip cannot uninstall it",
-"record-missing-mend": "rm -r {folder} && {install}",
 "record-broken-what": "{path} of {name} {version} cannot be read: {why}",
 "record-broken-why": "its files cannot be checked, and pip cannot uninstall it",
-"record-broken-mend": "rm -r {folder} && {install}",
 "file-missing-what": "files of {name} {version} are missing: {list} ({count} in all)",
 "file-missing-why": "something removed or overwrote a part of it",
 "file-missing-mend": "{again}",
@@ -2187,24 +1969,19 @@ LOCK = r"""
 "distribution-conda-mend": "{again}",
 "distribution-twice-what": "{name} 存在两份：{one} 和 {other}",
 "distribution-twice-why": "安装曾被中断，文件来自两份",
-"distribution-twice-mend": "{again} && {install}",
 "distribution-leftover-what": "一次中断的安装留下了 {path}",
 "distribution-leftover-why": "pip 每次都会警告；没有程序使用它",
 "distribution-leftover-mend": "rm -r {path}",
 "distribution-unwanted-what": "{name} 不应安装：{reason}",
 "distribution-unwanted-why": "锁文件将其排除在外",
-"distribution-unwanted-mend": "{again}",
 "distribution-extra-what": "不属于锁文件：{list}（共 {count} 个）",
 "distribution-extra-why": "锁文件没有说明它们，它们带来的内容也未检查",
 "metadata-broken-what": "无法读取 {name} 的 {path}：{why}",
 "metadata-broken-why": "pip 等程序无法得知安装了什么",
-"metadata-broken-mend": "{remove}",
 "record-missing-what": "{name} {version} 在 {folder} 中没有 RECORD",
 "record-missing-why": "无法判断文件是否与安装时一致，pip 也无法卸载它",
-"record-missing-mend": "rm -r {folder} && {install}",
 "record-broken-what": "无法读取 {name} {version} 的 {path}：{why}",
 "record-broken-why": "无法判断文件是否与安装时一致，pip 也无法卸载它",
-"record-broken-mend": "rm -r {folder} && {install}",
 "file-missing-what": "{name} {version} 缺少文件：{list}（共 {count} 个）",
 "file-missing-why": "有程序删除或覆盖了它的一部分",
 "file-missing-mend": "{again}",

@@ -101,22 +101,6 @@ mismatch() { # likewise, but with --skip-system-checks it is a warning
     if [ "$strict" = yes ]; then refuse "$@"; else tell "$warning" "$@"; fi
 }
 
-[ "$(uname -s)" = Linux ] ||
-    mismatch "this is $(uname -s), but the lock is for Linux" "" \
-        "本机系统是 $(uname -s)，而锁文件面向 Linux" ""
-[ "$(uname -m)" = aarch64 ] ||
-    mismatch "this machine is $(uname -m), but the lock is for aarch64" "lock the stack for this machine's platform" \
-        "本机处理器架构是 $(uname -m)，而锁文件面向 aarch64" "请为本机的平台锁定该软件栈"
-
-glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | cut -d' ' -f2 || true)
-if [ -z "$glibc" ]; then
-    mismatch "the C library is not glibc, but the lock's wheels need glibc 2.28" "" \
-        "C 库不是 glibc，而锁文件中的 wheel 需要 glibc 2.28" ""
-elif [ "$(printf '%s\n' 2.28 "$glibc" | sort -V | head -n 1)" != 2.28 ]; then
-    mismatch "glibc is ${glibc}, but the lock needs 2.28 or newer" "set glibc = \"${glibc}\" in the stack's target and lock again" \
-        "glibc 是 ${glibc}，而锁文件需要 2.28 或更新版本" "在软件栈的目标中设置 glibc = \"${glibc}\" 并重新锁定"
-fi
-
 if [ -z "$python" ]; then
     if [ -n "${VIRTUAL_ENV-}" ]; then python=$VIRTUAL_ENV/bin/python
     elif [ -n "${CONDA_PREFIX-}" ]; then python=$CONDA_PREFIX/bin/python
@@ -160,33 +144,19 @@ s/^\(\(global\|install\)\.\(user\|dry-run\)\)='\(1\|y\|yes\|t\|true\|on\)'$/\1/I
         "pip 自身的配置中有一项设置，会使软件包不安装到这里：${elsewhere//$'\n'/, }" "请去掉它：${python} -m pip config unset ${elsewhere%%$'\n'*}；${python} -m pip config debug 会列出配置文件"
 fi
 
-# As verify.py tells it at the end: the release that is active, and a line for each thing that is wrong with it
-cann='?'
+# What verify.py will tell at the end of the machine, CANN, driver and SoC: a line for each thing that is wrong, or fine
+machine=()
 while IFS=$'\t' read -r state what mend; do
     case $state in
-        found) cann=$what ;;
+        ok) machine+=("$what") ;;
         wrong) mismatch "$what" "$mend" "$what" "$mend" ;;
         warning) tell "$warning" "$what" "$mend" "$what" "$mend" ;;
     esac
-done < <("$python" -I "$here/verify.py" --cann --lang "$lang" || true)
-[ "$cann" != '?' ] || [ "$found" != 3.11 ] ||
+    checked=yes
+done < <("$python" -I "$here/verify.py" --machine --lang "$lang" || true)
+[ -n "${checked-}" ] || [ "$found" != 3.11 ] ||
     refuse "verify.py next to install.sh does not run" "copy the lock's whole folder" \
         "install.sh 旁的 verify.py 无法运行" "请复制锁文件的整个目录"
-
-# What verify.py would report of the driver (HDK): one line per finding
-while IFS=$'\t' read -r state what mend; do
-    case $state in
-        wrong) mismatch "$what" "$mend" "$what" "$mend" ;;
-        warning) tell "$warning" "$what" "$mend" "$what" "$mend" ;;
-    esac
-done < <("$python" -I "$here/verify.py" --hdk --lang "$lang" || true)
-
-# The SoC as verify.py reports it; empty if npu-smi is missing or names no known family
-soc=$("$python" -I "$here/verify.py" --soc || true)
-if [ -n "$soc" ] && [ "${soc%% *}" != A2 ]; then
-    mismatch "the SoC is ${soc}, but the lock is for A2" "set soc = \"${soc%% *}\" in the stack's target and lock again" \
-        "SoC 是 ${soc}，而锁文件面向 A2" "在软件栈的目标中设置 soc = \"${soc%% *}\" 并重新锁定"
-fi
 
 # The distributions of a requirements file that are not installed in the pinned version
 missing() {
@@ -251,9 +221,7 @@ if [ -n "$wheelhouse" ]; then
     fi
 fi
 if [ "$wrong" -gt 0 ] && [ "$dry_run" = no ]; then exit 1; fi
-say "machine: $(uname -m), Python ${found} (${python}), glibc ${glibc:-?}" "机器：$(uname -m)，Python ${found}（${python}），glibc ${glibc:-?}"
-say "machine: CANN ${cann:-?}" "机器：CANN ${cann:-?}"
-if [ -n "$soc" ]; then say "machine: SoC ${soc}" "机器：SoC ${soc}"; else say "machine: SoC not checked (no npu-smi that names a known chip)" "机器：SoC 未检查（没有可报告已知芯片的 npu-smi）"; fi
+printf '%s\n' ${machine[@]+"${machine[@]}"} "Python: $found ($python)"
 
 # --- 2. the stages
 
