@@ -143,12 +143,9 @@ class StackText:
 
         return self._edited(extend)
 
-    def without_practices(self, names: Collection[str]) -> StackText:
-        """With none of these practices turned on; others are."""
-        stack = self
-        for name in names:
-            stack = stack.without(("stack", "practices", stack._raw["stack"]["practices"].index(name)))
-        return stack
+    def without_practice(self, name: str) -> StackText:
+        """With this practice turned off; others stay on."""
+        return self.without(("stack", "practices", self._raw["stack"]["practices"].index(name)))
 
     def with_cutoff(self, before: StackText, day: date | None = None) -> StackText:
         """With the exclude-newer that this stack lacks and one before it had, or with another day in its place."""
@@ -168,6 +165,10 @@ class StackText:
             _table(document, tables).setdefault(name, []).append(row)
 
         return self._edited(append)
+
+    def without_table(self, row: str) -> StackText:
+        """Without a row that `with_table` added at the end; as it is where the stack has that array on one line."""
+        return StackText(self.text.replace(f"\n{row}\n", "", 1))
 
     def _edited(self, edit: Callable[[Any], None]) -> StackText:
         document = tomlkit.parse(self.text)
