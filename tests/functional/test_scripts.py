@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from resolver.lock import file as lock_file
 from resolver.lock.bundle import Served
-from resolver.model.lock import Lock
 from resolver.report.script import activation, bundle_script, script, stage_files
 from tests.functional.machine import execute, install, installed, lines, make_environment
 from tests.functional.sources import add_backend, add_source
@@ -155,10 +155,13 @@ CLOSED = ("mode", "python", "external", "strength", "code", "requires", "build-r
 
 def full_of_commands(value: Any, key: str = "") -> Any:
     """A lock's data with commands in each text of it that is not closed."""
+    if isinstance(value, msgspec.Struct):
+        names = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
+        return type(value)(**{name: full_of_commands(getattr(value, name), key) for name, key in names})
     if isinstance(value, dict):
         return {name: full_of_commands(one, name) for name, one in value.items()}
     if isinstance(value, (list, tuple)):
-        return [full_of_commands(one, key) for one in value]
+        return tuple(full_of_commands(one, key) for one in value)
     given = isinstance(value, str) and key not in CLOSED
     return f"{value}'\"; touch pwned; \"'\ntouch pwned\nEND\n$(touch pwned)`touch pwned`" if given else value
 
@@ -167,12 +170,11 @@ def full_of_commands(value: Any, key: str = "") -> Any:
 def test_no_text_of_a_lock_runs_whether_or_not_something_else_would_refuse_it(stack: str, tmp_path: Path) -> None:
     """No template has a value between single quotes, or lacks the mark of one that may be commands."""
     source = max((REPOSITORY / "locks" / stack).iterdir())
-    told = full_of_commands(msgspec.to_builtins(lock_file.read(source)))
-    for pin in told["pin"]:
-        pin["label"] = "x'; touch pwned; '" * (pin["mode"] == "built-here" and "git" not in pin)
-    told["target"]["python"] = PYTHON_LINE + ".0"
-    lock = msgspec.convert(told, Lock)
-    target = lock.target
+    lock = full_of_commands(lock_file.read(source))
+    labels = ("x'; touch pwned; '" * (pin.mode == "built-here" and pin.git is None) for pin in lock.pin)
+    pins = tuple(replace(pin, label=label) for pin, label in zip(lock.pin, labels, strict=True))
+    target = replace(lock.target, python=PYTHON_LINE + ".0")
+    lock = replace(lock, target=target, pin=pins)
     locks = [Served(stack="s", target=target.name, platform=target.platform, python=target.python, folder="")]
     texts = {
         "install.sh": script(lock),
