@@ -205,9 +205,10 @@ class Repairs:
         return bool(prices)
 
     def _propose(self, core: Sequence[Ground]) -> None:
-        """Make the proposals that a core suggests; no component changes twice."""
+        """Make the proposals that a core suggests; no component and no archive of a project a second time."""
         done = {change.subject for change in self._before.changes if change.target == self._trials.target}
-        proposed = list(self.proposals.stated(core))
+        stated = {change.subject for change in self._before.changes if change.kind is ChangeKind.STATE}
+        proposed = [one for one in self.proposals.stated(core) if one.changes[0].subject not in stated]
         for component, several in (("python", self.proposals.pythons), ("glibc", self.proposals.glibcs)):
             if component not in done:
                 proposed += islice(several(core), _EACH)
