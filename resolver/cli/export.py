@@ -6,6 +6,7 @@ import os
 import sys
 from contextlib import closing
 from pathlib import Path
+from typing import Literal, get_args
 
 import click
 from packaging.pylock import is_valid_pylock_path
@@ -27,12 +28,12 @@ from resolver.report import containerfile as containers
 from resolver.report import pylock as pylocks
 from resolver.report.requirements import by_hash, by_script
 
+Format = Literal["pylock", "sbom", "containerfile"]
+
 
 @click.command("export")
 @options.stack
-@click.option(
-    "--format", "form", type=click.Choice(("pylock", "sbom", "containerfile")), required=True, help="Format to write."
-)
+@click.option("--format", "form", type=click.Choice(get_args(Format)), required=True, help="Format to write.")
 @click.option("--target", metavar="NAME", help="Which target, if the stack has several.")
 @click.option(
     "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="File to write (default: stdout)."
@@ -43,7 +44,7 @@ from resolver.report.requirements import by_hash, by_script
 def command(
     run: Settings,
     stack: str,
-    form: str,
+    form: Format,
     target: str | None,
     output: Path | None,
     base_image: str | None,
@@ -69,7 +70,7 @@ def command(
             text = _pylock(problem, lock, run)
         case "sbom":
             text = _sbom(lock)
-        case _:
+        case "containerfile":
             base = base_image or containers.base_image(lock, load_images(run.matrices))
             # where builds start; the lock's folder is a build argument if it is elsewhere
             path = Path(os.path.relpath(folder))

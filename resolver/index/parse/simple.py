@@ -1,6 +1,6 @@
 """Pages of the simple repository API, bytes to `Page`. Pure.
 
-JSON is PEP 691 and 700, HTML (see `html`) PEP 503, 592, 658 and 714; PEP 629 versions both, and PEP 792 is in both.
+JSON is PEP 691 and 700, HTML (`html_page`) PEP 503, 592, 658 and 714; PEP 629 versions both, and PEP 792 is in both.
 A defect of a single file results in a `Rejection`; one that makes the whole page unusable is an IndexFailure.
 """
 
@@ -34,7 +34,7 @@ _JSON_TYPES: Final = (
     "application/json",
     "application/vnd.pypi.simple.latest+json",
 )
-_MOST_OBJECTS: Final = 600_000  # three for each file, as `html` has it
+_MOST_OBJECTS: Final = 600_000  # three for each file, as `html_page` has it
 _LEAST: Final = 18  # bytes of each of the three
 _LONGEST_REASON: Final = 500  # characters of the reason for yanking, which a lock repeats
 
