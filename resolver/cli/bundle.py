@@ -67,6 +67,7 @@ def command(run: Settings, names: tuple[str, ...], only_check: bool, prune: bool
         files.make_folder(folder)
     except OSError as error:
         raise files.refusal(error, "the bundle folder cannot be created", folder, "choose another folder") from None
+    run.progress.label("cli.bundling", folder=folder)  # another run may have to end first
     with files.alone(folder):
         old = bundle.read(folder)
         got = _gather(parts, old, folder, run, prune=prune)

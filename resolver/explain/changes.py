@@ -1,30 +1,18 @@
-"""What a set of changes makes of a stack's file, and what the changes cost.
-
-The text is edited, so that comments are kept and nothing but the change is touched. A comment beside a changed value
-gets the previous value added, as the comment was about that one.
-"""
+"""What a set of changes makes of a stack's file, and what the changes cost."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from datetime import date
-from functools import cached_property, reduce
-from itertools import count
-from operator import delitem, getitem, setitem
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
-import tomli
-import tomli_w
-import tomlkit
 from msgspec.structs import replace
-from packaging.requirements import InvalidRequirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from resolver.explain import costs
 from resolver.explain.alternatives import Alternatives
+from resolver.explain.stack_text import StackText, table_text
 from resolver.explain.trial import CUTOFF, Changed, Trials
 from resolver.model import text as texts
 from resolver.model.dependency import Candidate, NeedSource, Package, SameRelease
@@ -32,180 +20,11 @@ from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Builds, Excludes, Metadata, Names, Requires
 from resolver.model.problem import Ask, Problem
 from resolver.model.release import Release
-from resolver.model.requirement import Requirement, parse_value
+from resolver.model.requirement import Requirement
 from resolver.model.resolution import Lack
-from resolver.model.target import default_name
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.core_statements import cutoff_text
 from resolver.resolve.grounded import Component, Ground, Lacking, Line, Said, Taken
-
-_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'')
-_COMMENT = re.compile(rf"^((?:{_STRING.pattern}|[^\"'#\n])*#[ \t]*)(?:instead of (.+?): )?([^\n]*)")
-_LONGEST_NAME = 80
-
-Path = Sequence[str | int]
-
-
-def with_suffix(name: str, suffix: str) -> str:
-    """A stack's name with a suffix, no longer than names may be."""
-    return name[: _LONGEST_NAME - len(suffix)].rstrip("._-") + suffix
-
-
-def table_text(key: str, row: Mapping[str, object]) -> str:
-    """A row of an array of tables in TOML."""
-    return f"[[{key}]]\n{tomli_w.dumps(row).rstrip()}"
-
-
-class StackText:
-    """The text of a stack file. Each change returns a new one."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    @cached_property
-    def _raw(self) -> Any:
-        return tomli.loads(self.text)
-
-    def way_out(self, letter: str, of: str, name: str, cutoff: str = "") -> StackText:
-        """The stack under its own name, with a head and summaries that say of which stack it is a way out.
-
-        A `cutoff`, a day or a moment in TOML, replaces its own or none.
-        """
-        stack = self.with_key(("stack", "name"), name)
-        for key, form in (("summary", "way out {} of {} ({})"), ("summary-zh", "{1} 的解决办法 {0}（{2}）")):
-            if (summary := self._raw["stack"].get(key)) is not None:
-                stack = stack.with_key(("stack", key), form.format(letter, of, summary))
-        if cutoff:
-            stack = stack.with_key(("policy", CUTOFF), tomlkit.value(cutoff))
-        return StackText(f"# Way out {letter} of `{of}`: what follows was written for that stack.\n{stack.text}")
-
-    def requirements(self) -> Iterator[Requirement]:
-        """The lines about projects, whatever their markers."""
-        for line in self._raw["stack"]["requires"]:
-            with suppress(InvalidRequirement):  # a component
-                yield texts.requirement(line)
-
-    def with_line(self, number: int, after: str) -> StackText:
-        """With one of its requirements replaced."""
-        return self.with_value(("stack", "requires", number), after)
-
-    def without_lines(self, numbers: Collection[int]) -> StackText:
-        """Without some of its requirements."""
-        stack = self
-        for at in sorted(numbers, reverse=True):
-            stack = stack.without(("stack", "requires", at))
-        return stack
-
-    def with_component(self, target: int, name: str, after: str) -> StackText:
-        """With another value of a component of the target at this place."""
-        path: Path = ("target", target) if isinstance(self._raw["target"], list) else ("target",)
-        return self.with_value((*path, name) if name in ("python", "glibc") else (*path, "system", name), after)
-
-    def apart(self, target: int) -> StackText:
-        """With a name for the target at this place, if it has none and its derived one is another target's."""
-        rows = self._raw["target"]
-        if not isinstance(rows, list) or "name" in rows[target]:
-            return self
-        others = {_target_name(row) for at, row in enumerate(rows) if at != target}
-        name = _target_name(rows[target])
-        if name not in others:
-            return self
-        numbered = (f"{name}-{number}" for number in count(2))
-        return self.with_key(("target", target, "name"), next(one for one in numbered if one not in others))
-
-    def undone(self, change: Change, target: int) -> StackText:
-        """Without a change of a line, or of a component of the target at this place; as it is for other changes."""
-        if change.kind is ChangeKind.COMPONENT:
-            return self.with_component(target, change.subject, change.before).apart(target)
-        stack = self
-        for at, line in enumerate(self._raw["stack"]["requires"]):
-            if line == change.after and change.kind in (ChangeKind.VERSION, ChangeKind.EXTRA):
-                stack = stack.with_line(at, change.before)
-        return stack
-
-    def with_value(self, path: Path, after: str) -> StackText:
-        """With another text at a key, such as ("target", "system", "cann"), or with a new key.
-
-        The previous value is added to the comment beside it.
-        """
-        table = reduce(getitem, path[:-1], self._raw)
-        changed = self.with_key(path, after)
-        if isinstance(table, dict) and path[-1] not in table:
-            return changed
-        rows = zip(self.text.split("\n"), changed.text.split("\n"), strict=True)
-        return StackText("\n".join(new if new == old else _noted(new, table[path[-1]], after) for old, new in rows))
-
-    def with_names(self, key: str, names: Iterable[str]) -> StackText:
-        """With more names in its list of facts or practices, which is made if there is none."""
-
-        def extend(document: Any) -> None:
-            document["stack"].setdefault(key, []).extend(names)
-
-        return self._edited(extend)
-
-    def without_practice(self, name: str) -> StackText:
-        """With this practice turned off; others stay on."""
-        return self.without(("stack", "practices", self._raw["stack"]["practices"].index(name)))
-
-    def with_cutoff(self, before: StackText, day: date | None = None) -> StackText:
-        """With the exclude-newer that this stack lacks and one before it had, or with another day in its place."""
-        policy: Any = tomlkit.parse(before.text)["policy"]
-        restored = self._edited(lambda document: document["policy"].append(CUTOFF, policy.value.item(CUTOFF)))
-        return restored if day is None else restored.with_key(("policy", CUTOFF), day)
-
-    def with_table(self, key: str, row: Mapping[str, object]) -> StackText:
-        """With one more row of an array of tables, at the end of the file: ("relax", {…}), ("fact.replaces", {…})."""
-        longer = f"{self.text.rstrip()}\n\n{table_text(key, row)}\n"
-        with suppress(tomli.TOMLDecodeError):
-            tomli.loads(longer)
-            return StackText(longer)
-        *tables, name = key.split(".")  # the stack has that array on one line
-
-        def append(document: Any) -> None:
-            _table(document, tables).setdefault(name, []).append(row)
-
-        return self._edited(append)
-
-    def without_table(self, row: str) -> StackText:
-        """Without a row that `with_table` added at the end; as it is where the stack has that array on one line."""
-        return StackText(self.text.replace(f"\n{row}\n", "", 1))
-
-    def _edited(self, edit: Callable[[Any], None]) -> StackText:
-        document = tomlkit.parse(self.text)
-        edit(document)
-        return StackText(tomlkit.dumps(document))
-
-    def with_key(self, path: Path, value: object) -> StackText:
-        """With a value at a path, whose tables are made where there are none."""
-        return self._edited(lambda document: setitem(_table(document, path[:-1]), path[-1], value))
-
-    def without(self, path: Path) -> StackText:
-        """Without the key or the element at a path."""
-        return self._edited(lambda document: delitem(_table(document, path[:-1]), path[-1]))
-
-
-def _target_name(row: Mapping[str, Any]) -> str:
-    system = {name: parse_value(name, value) for name, value in row.get("system", {}).items()}
-    return str(row.get("name") or default_name(row["python"], row["platform"], system))
-
-
-def _table(document: Any, path: Path) -> Any:
-    """The table or list at a path; tables that are missing are made."""
-    for step in path:
-        document = document[step] if isinstance(step, int) else document.setdefault(step, {})
-    return document
-
-
-def _noted(row: str, before: str, after: str) -> str:
-    """A row with the previous value in its comment: that before any change, and none if it is the same again."""
-
-    def note(match: re.Match[str]) -> str:
-        start, earlier, comment = match.groups()
-        if earlier == after:
-            return f"{start}{comment}"
-        return f"{start}instead of {earlier or before}: {comment}"
-
-    return _COMMENT.sub(note, row, count=1)
 
 
 class Changes:

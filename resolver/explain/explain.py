@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from packaging.utils import NormalizedName, canonicalize_name
 
 from resolver.config.load import Inputs
-from resolver.explain.changes import StackText, with_suffix
 from resolver.explain.contradictions import contradiction, cores, explore, is_open, wish_of
 from resolver.explain.costs import SPLIT, cost, named, no_longer_needed, spares, useless_without
 from resolver.explain.repairs import find
+from resolver.explain.stack_text import StackText, with_suffix
 from resolver.explain.trial import Changed, Clock, Expired, Trials
 from resolver.index.protocol import Catalog, looking
 from resolver.lock.build import applied

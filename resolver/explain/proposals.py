@@ -20,8 +20,9 @@ from packaging.requirements import InvalidRequirement
 from resolver.config.load import Document
 from resolver.config.schema import FactFile
 from resolver.errors import ResolverError
-from resolver.explain.changes import Changes, StackText, proposed
+from resolver.explain.changes import Changes, proposed
 from resolver.explain.costs import ADD, BUILD, NOTE, PRACTICE, RENAME, named
+from resolver.explain.stack_text import StackText
 from resolver.explain.trial import Changed, Trials
 from resolver.index.parse.distribution import moment
 from resolver.index.parse.metadata import Noted, noted_in
@@ -33,7 +34,7 @@ from resolver.model.fact import Builds, Practice, Replaces
 from resolver.model.release import File, Reason, Release
 from resolver.model.requirement import ComponentRequirement, Requirement, parse_value
 from resolver.model.resolution import Lack
-from resolver.model.target import machine_of, newer_glibc
+from resolver.model.target import lacking, machine_of, newer_glibc
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.core_statements import meant
 from resolver.resolve.grounded import Component, Ground, Lacking, Said
@@ -123,8 +124,20 @@ class Proposals:
     def _depends_on_python(self, ground: Ground) -> bool:
         """Whether another Python could remove a ground: a missing file, or a requirement with a marker."""
         if isinstance(ground, Lacking):
-            return ground.lack is Lack.FILE or (ground.lack is Lack.UNUSABLE and "python" in ground.detail.lower())
+            is_unusable = ground.lack is Lack.UNUSABLE
+            told = is_unusable and "python" in ground.detail.lower()
+            return ground.lack is Lack.FILE or told or (is_unusable and self._has_wheels_for_others(ground))
         return _of_metadata(ground) and self._is_marked(ground)
+
+    def _has_wheels_for_others(self, ground: Lacking) -> bool:
+        """Whether archives that cannot be used are of releases with wheels for other Pythons on this machine."""
+        project, machine = self._clauses.universe.project(ground.name), machine_of(self._problem.target)
+        for candidate, _ in self._clauses.edges.get(ground, ()):
+            if candidate is not None:
+                for row in project.wheels_set_aside(candidate.release.position):
+                    if lacking(row.filename, machine).keys() == {"python"}:
+                        return True
+        return False
 
     def _is_marked(self, ground: Said) -> bool:
         """Whether the metadata of the newest releases with this requirement has it under a marker about Python."""

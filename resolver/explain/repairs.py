@@ -16,9 +16,10 @@ from msgspec.structs import replace
 
 from resolver.explain import costs
 from resolver.explain.alternatives import free_of
-from resolver.explain.changes import Changes, StackText
+from resolver.explain.changes import Changes
 from resolver.explain.contradictions import hidden_contradiction, wish_of
 from resolver.explain.proposals import Proposals, first_day
+from resolver.explain.stack_text import StackText
 from resolver.explain.trial import (
     CUTOFF,
     Answer,
@@ -31,7 +32,6 @@ from resolver.explain.trial import (
     is_useless,
     subjects,
 )
-from resolver.model import text
 from resolver.model.explanation import Attempt, Change, ChangeKind
 from resolver.model.resolution import Lack, Resolution
 from resolver.resolve.clauses import Clauses
@@ -285,7 +285,7 @@ class Repairs:
         found, key = self._found, (self._trials.at, changed.text)
         answer = self._trials.lock(changed.text)
         if isinstance(answer, Resolution):
-            changed, answer = self._needed(changed, answer)
+            changed, answer = self._practised(changed, answer)
         found.seen[key] = isinstance(answer, Resolution)
         if not isinstance(answer, Resolution):
             tried.append(attempt(changed, answer))
@@ -323,22 +323,17 @@ class Repairs:
         surcharge = costs.UNLISTED_LAST * len(unlisted) + costs.years_older(self._alternatives.years_behind(found))
         return replace(changed, price=changed.price + costs.UNLISTED * len(unnamed), surcharge=surcharge)
 
-    def _needed(self, changed: Changed, found: Resolution) -> tuple[Changed, Answer]:
-        """A changed stack with no more practices and facts about archives than its lock rests on, and its lock."""
-        practices, archives = {one.id for one in found.practices}, {pin.release.file.filename for pin in found.pins}
-        stack, changes, price = StackText(changed.text), list[Change](), changed.price
-        for one in changed.changes:
-            if one.kind is ChangeKind.PRACTICE and one.subject not in practices:
-                stack, price = stack.without_practice(one.subject), price - costs.PRACTICE
-            elif one.kind is ChangeKind.STATE and one.before not in archives:
-                pin = found.pin(text.name(one.subject))
-                has_wheel = pin is not None and pin.release.file.is_wheel
-                stack, price = stack.without_table(one.after), price - (costs.BUILD if has_wheel else costs.NOTE)
-            else:
-                changes.append(one)
-        if len(changes) == len(changed.changes):
+    def _practised(self, changed: Changed, found: Resolution) -> tuple[Changed, Answer]:
+        """A changed stack with no more practices turned on than its lock rests on, and its lock."""
+        used = {practice.id for practice in found.practices}
+        idle = [one for one in changed.changes if one.kind is ChangeKind.PRACTICE and one.subject not in used]
+        if not idle:
             return changed, found
-        fewer = replace(changed, changes=tuple(changes), text=stack.text, price=price)
+        stack = StackText(changed.text)
+        for one in idle:
+            stack = stack.without_practice(one.subject)
+        changes = tuple(one for one in changed.changes if one not in idle)
+        fewer = replace(changed, changes=changes, text=stack.text, price=changed.price - costs.PRACTICE * len(idle))
         return fewer, self._trials.lock(fewer.text)
 
     def _try_days(self, changed: Changed, lifted: Change) -> None:

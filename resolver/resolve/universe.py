@@ -196,8 +196,9 @@ class Universe(Candidates):
             needs = (Edge(Package(filename, "", Kind.NONE), Among(0), origin),)
         edges = needs if candidate.package.extra else (*needs, *self._stated(candidate, release))
         absent = self.absent
-        gone = [edge for edge in edges if edge.package.kind is Kind.PROJECT and edge.package.name in absent]
-        if gone:
+        kept = tuple(edge for edge in edges if edge.package.kind is not Kind.PROJECT or edge.package.name not in absent)
+        if len(kept) < len(edges):
+            gone = set(edges).difference(kept)
             self._left_out[candidate] = tuple(
                 Override(
                     package=candidate.package.name,
@@ -206,9 +207,10 @@ class Universe(Candidates):
                     dropped=getattr(edge.origin, "text", str(edge.package)),
                     fact=absent[text.name(edge.package.name)],
                 )
-                for edge in gone
+                for edge in edges
+                if edge in gone
             )
-        return tuple(edge for edge in edges if edge not in gone)
+        return kept
 
     def _lines(self, candidate: Candidate) -> Lines:
         """The lines of a release, read once for all of its extras; raises _Unfit."""

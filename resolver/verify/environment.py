@@ -134,7 +134,7 @@ def installed_distributions(asked: Asked, paths: Iterable[str]) -> tuple[dict[st
         ):
             entry = os.path.basename(path)
             if entry.startswith("~"):
-                findings.append(Finding("distribution-leftover", {"path": path}))
+                findings.append(Finding("distribution-leftover", {"path": path}, f"rm -r {shlex.quote(path)}"))
                 continue
             one, trouble = _read(asked, root, path)
             if one.name in here:

@@ -206,5 +206,6 @@ def run_program(command: Sequence[str], environ: Mapping[str, str], seconds: int
     errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
     ending = errors[-1] if errors else f"exit status {done.returncode}"
     if done.returncode < 0:
-        ending = ": ".join([f"killed by {signal.Signals(-done.returncode).name}", *errors[-1:]])
+        names = {one.value: one.name for one in signal.Signals}  # real-time signals have none
+        ending = ": ".join([f"killed by {names.get(-done.returncode, -done.returncode)}", *errors[-1:]])
     return Ran(done.returncode, done.stdout.decode("utf-8", "replace"), ending)

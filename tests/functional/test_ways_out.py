@@ -172,6 +172,18 @@ def test_what_is_in_the_way_of_a_noted_requirement_is_seen(noted: Workspace, ind
     assert all(fix["risky"] and len(fix["changes"]) == 2 for fix in found)
 
 
+def test_a_python_with_a_wheel_is_nearer_than_a_fact_about_the_archive(workspace: Workspace) -> None:
+    workspace.serve("lib 1.0", "setuptools 80.0")
+    workspace.index.add_wheel("broken", "0.2", tags="cp310-cp310-manylinux_2_17_aarch64")
+    note(workspace, "0.2", "lib\n")
+    (workspace.matrices / "systems.toml").write_text(
+        '[component.python]\nsummary = "Python"\nknown = ["3.10", "3.11"]\nsource = "a test"\n'
+    )
+    workspace.stack("broken")
+    kinds = [[(change["kind"], change["subject"]) for change in fix["changes"]] for fix in fixes(workspace)]
+    assert kinds[0] == [("component", "python")]
+
+
 def test_what_another_conflict_hid_gets_its_fact(noted: Workspace) -> None:
     """Without it each way out would go without demo, or back to what did not need it."""
     noted.serve("far 2.0: farther", "farther 2.0: demo", "far 1.0", "x 1.0: y==1.0", "y 1.0 2.0")

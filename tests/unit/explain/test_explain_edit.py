@@ -8,7 +8,7 @@ from datetime import date
 import pytest
 import tomli
 
-from resolver.explain.changes import StackText
+from resolver.explain.stack_text import StackText
 from resolver.explain.trial import as_list
 
 STACK = """\

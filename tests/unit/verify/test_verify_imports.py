@@ -26,6 +26,7 @@ def asked(**variables: str) -> Asked:
         ("tell({'seen': 1}); sys.exit(3)", "exit status 3"),
         ("tell({'seen': 1}); sys.exit('it is\\nbroken')", "broken"),
         ("tell({'seen': 1}); os.kill(os.getpid(), 9)", "killed by SIGKILL"),
+        ("tell({'seen': 1}); os.kill(os.getpid(), 42)", "killed by 42"),
         ("tell({'seen': 1}); os.write(2, b'no memory'); os.abort()", "killed by SIGABRT: no memory"),
     ],
 )
