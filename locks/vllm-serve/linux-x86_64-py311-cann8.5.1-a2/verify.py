@@ -360,7 +360,8 @@ def run_program(command: Sequence[str], environ: Mapping[str, str], seconds: int
     errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
     ending = errors[-1] if errors else f"exit status {done.returncode}"
     if done.returncode < 0:
-        ending = ": ".join([f"killed by {signal.Signals(-done.returncode).name}", *errors[-1:]])
+        names = {one.value: one.name for one in signal.Signals}  # real-time signals have none
+        ending = ": ".join([f"killed by {names.get(-done.returncode, -done.returncode)}", *errors[-1:]])
     return Ran(done.returncode, done.stdout.decode("utf-8", "replace"), ending)
 
 
@@ -474,7 +475,7 @@ def installed_distributions(asked: Asked, paths: Iterable[str]) -> tuple[dict[st
         ):
             entry = os.path.basename(path)
             if entry.startswith("~"):
-                findings.append(Finding("distribution-leftover", {"path": path}))
+                findings.append(Finding("distribution-leftover", {"path": path}, f"rm -r {shlex.quote(path)}"))
                 continue
             one, trouble = _read(asked, root, path)
             if one.name in here:
@@ -1751,7 +1752,6 @@ LOCK = r"""
 "distribution-twice-why": "an installation was interrupted, and files of both are mixed",
 "distribution-leftover-what": "an interrupted installation left {path} behind",
 "distribution-leftover-why": "pip warns about it every time; nothing uses it",
-"distribution-leftover-mend": "rm -r {path}",
 "distribution-unwanted-what": "{name} is installed but must not be: {reason}",
 "distribution-unwanted-why": "the lock excludes it",
 "distribution-extra-what": "not in the lock: {list} ({count} in all)",
@@ -1943,7 +1943,6 @@ LOCK = r"""
 "distribution-twice-why": "安装曾被中断，文件来自两份",
 "distribution-leftover-what": "一次中断的安装留下了 {path}",
 "distribution-leftover-why": "pip 每次都会警告；没有程序使用它",
-"distribution-leftover-mend": "rm -r {path}",
 "distribution-unwanted-what": "{name} 不应安装：{reason}",
 "distribution-unwanted-why": "锁文件将其排除在外",
 "distribution-extra-what": "不属于锁文件：{list}（共 {count} 个）",
