@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from resolver.cli.lock import Session
 
 
-def solved(universe: Universe, kept: Preferences, tick: Tick) -> Lock | Refutation:
+def solved(universe: Universe, kept: Preferences, tick: Tick | None = None) -> Lock | Refutation:
     """The lock of a universe's problem, as far as that hangs on what was requested; a refutation if there is none."""
     answer = decide(universe, hints=kept.pins, tick=tick, wheels=True)
     if isinstance(answer, Refutation):
@@ -39,17 +39,17 @@ def solved(universe: Universe, kept: Preferences, tick: Tick) -> Lock | Refutati
         passed_over=passed_over(universe, answer, kept.passed_over),
         lost_extras=lost_extras(universe, answer),
         fell_back=tuple(
-            replace(row, why=_sentences(row.because)) if row.because else row for row in fallen_back(universe, answer)
+            replace(row, why=sentences(row.because)) if row.because else row for row in fallen_back(universe, answer)
         ),
     )
     builds = [
-        (one.archives, _sentences(one.answer.statements) if isinstance(one.answer, Conflict) else one.answer)
+        (one.archives, sentences(one.answer.statements) if isinstance(one.answer, Conflict) else one.answer)
         for one in solve_builds(answer, universe.catalog, preferred=kept.builds, tick=tick)
     ]
     return build(answer, builds, universe.catalog)
 
 
-def _sentences(statements: Sequence[Statement]) -> Message:
+def sentences(statements: Sequence[Statement]) -> Message:
     """Statements in one line, those with one cause together."""
     together = grouped(Contradiction(statements=tuple(statements), closing=None)).statements
     told = {

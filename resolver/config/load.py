@@ -121,6 +121,11 @@ def load(stack: str, matrices: Path) -> Inputs:
     path = find_stack(stack, matrices)
     document = _read(path, StackFile, matrices)
     _require_own_name(document, path, matrices)
+    return load_with(document, matrices)
+
+
+def load_with(document: Document[StackFile], matrices: Path) -> Inputs:
+    """A stack that was read already, and the files that it uses. Raises InputError."""
     used, spare = _fact_paths(document, matrices)
     return Inputs(
         document,

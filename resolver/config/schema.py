@@ -7,9 +7,11 @@ from functools import partial
 from typing import Annotated, Literal
 
 import msgspec
+from packaging.utils import NormalizedName
 
 from resolver.model import fact
 from resolver.model.annotations import NOT_EMPTY, Text, form
+from resolver.model.matrix import Machines, Use
 from resolver.model.problem import (
     Absence,
     Binding,
@@ -98,6 +100,15 @@ class ImagesFile(_Table, kw_only=True, frozen=True):
 
     defaults: Defaults = Defaults()
     image: tuple[Image, ...] = ()
+
+
+class GridFile(_Table, kw_only=True, frozen=True):
+    """grid.toml: the `newest` releases of `package`, for each use on each of the machines."""
+
+    package: NormalizedName
+    newest: int
+    machine: Annotated[tuple[Machines, ...], NOT_EMPTY]
+    use: Annotated[tuple[Use, ...], NOT_EMPTY]
 
 
 class StackTable(_Table, kw_only=True, frozen=True):

@@ -91,6 +91,16 @@ def explanation_of(
     )
 
 
+def reason_of(refutation: Refutation, clock: Clock) -> tuple[Contradiction, tuple[Awaited, ...]]:
+    """The first contradiction of an explanation, and what is awaited, without any ways out."""
+    clauses = refutation.engine.clauses
+    waiting = _awaited(refutation, clock)
+    core = refutation.core
+    with looking(clock.look), suppress(Expired):
+        core = next(cores(clauses, clock.expired), core)
+    return contradiction(clauses, core, clock.expired), waiting
+
+
 def _awaited(refutation: Refutation, clock: Clock) -> tuple[Awaited, ...]:
     """What is wanted from indexes that could not be reached; nothing if there is no solution whatever they have.
 

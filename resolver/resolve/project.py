@@ -19,7 +19,7 @@ from packaging.specifiers import Specifier, SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.index.parse.distribution import Compatibility, moment
+from resolver.index.parse.distribution import Compatibility, CompatibleFiles, moment
 from resolver.index.protocol import Lookup
 from resolver.model import text
 from resolver.model.dependency import Allows, Among
@@ -53,6 +53,14 @@ class Ordered:
         self.all = (1 << len(self.versions)) - 1
         self.stable = self.all ^ sum(1 << at for at, version in enumerate(self.versions) if version.is_prerelease)
         self._masks: dict[str, int] = {}
+        self._compatible: dict[tuple[Compatibility, str, str], CompatibleFiles] = {}
+
+    def compatible(self, offer: Offer, screen: Compatibility) -> CompatibleFiles:
+        """The files of an offer, as a target can use them."""
+        key = screen, offer.page.index, offer.version
+        if key not in self._compatible:
+            self._compatible[key] = screen(offer.page.releases[offer.version])
+        return self._compatible[key]
 
     def position(self, version: Version) -> int | None:
         """The position of a version; None if there is no such release."""
@@ -148,7 +156,7 @@ class Project:
         return tuple(
             file
             for offer in self.ordered.offers[position]
-            for file in self._screen(offer.page.releases[offer.version]).archives
+            for file in self.ordered.compatible(offer, self._screen).archives
         )
 
     def positions(self, mask: int) -> Iterator[int]:
@@ -201,7 +209,7 @@ class Project:
         release = self.release(position)
         if not isinstance(release, Release) or release.source is not None or release.file.is_wheel or release.builds:
             return ()
-        rows = [self._screen(one.page.releases[one.version]).rejections for one in self.ordered.offers[position]]
+        rows = [self.ordered.compatible(one, self._screen).rejections for one in self.ordered.offers[position]]
         return tuple(row for aside in rows for row in aside if row.filename.endswith(".whl"))
 
     def uploaded(self, position: int) -> datetime | None:
@@ -234,7 +242,7 @@ class Project:
         builds = next(reversed(self.about(position, Builds)), None)
         if self.source is not None:
             return Release(version=version, file=files[0], index="", position=position, source=self.source)
-        screened = self._screen(files)
+        screened = self.ordered.compatible(offer, self._screen)
         wheels, rejections = screened.wheels, screened.rejections
         if builds is not None:
             rejections += tuple(

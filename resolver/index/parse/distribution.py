@@ -120,6 +120,16 @@ class Compatibility:
         self._cutoff = exclude_newer
         self._pythons: dict[str, tuple[Reason, str] | None] = {}
 
+    def is_for(self, target: Target, exclude_newer: dt.datetime | None) -> bool:
+        """Whether its results are those of another target and cut-off."""
+        own = self._target
+        return (own.python, own.platform, own.glibc, self._cutoff) == (
+            target.python,
+            target.platform,
+            target.glibc,
+            exclude_newer,
+        )
+
     def __call__(self, files: tuple[File, ...]) -> CompatibleFiles:
         """Sort one release's files into usable and set aside. A yanked file stays usable here."""
         wheels: list[tuple[int, tuple[int, str], File]] = []

@@ -1,0 +1,113 @@
+"""The grid of `ascend-lock matrix`: from grid.toml and the facts to its cells, each a stack to be solved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import product
+from pathlib import Path
+
+import msgspec
+from packaging.utils import NormalizedName
+from packaging.version import Version
+
+from resolver.config.compile import compile_problems
+from resolver.config.load import Document, Inputs, load_with, read, read_text, with_stack
+from resolver.config.schema import GridFile, StackFile
+from resolver.errors import InputError
+from resolver.json_text import digest
+from resolver.model.fact import Requires
+from resolver.model.matrix import Cell, Practices, Use, stack_text
+from resolver.model.problem import Problem
+from resolver.model.requirement import ComponentRequirement, Value, parse_value
+
+
+class Grid(msgspec.Struct, frozen=True):
+    """A grid with the files that its stacks use; `problem` is one whose only line asks for the package."""
+
+    file: Document[GridFile]
+    inputs: Inputs
+    problem: Problem
+
+    @property
+    def package(self) -> NormalizedName:
+        """The project whose releases are the grid's first axis."""
+        return self.file.content.package
+
+    @property
+    def uses(self) -> Mapping[str, Use]:
+        """What machines are for, by name."""
+        return {use.name: use for use in self.file.content.use}
+
+    @property
+    def digest(self) -> str:
+        """What the answers of the grid follow from, apart from the indexes' content."""
+        return digest([self.file.digest, self.problem.digest, self.problem.readings])
+
+    def stack(self, cell: Cell, practices: Practices = ()) -> str:
+        """The TOML of a cell's stack."""
+        return stack_text(cell, self.uses[cell.use], self.package, practices)
+
+    def problem_of(self, stack: str, cutoff: datetime | None = None) -> Problem:
+        """The problem of such a stack."""
+        inputs = with_stack(self.inputs, read_text(stack, StackFile, "grid.toml"))
+        return compile_problems(inputs, exclude_newer=cutoff)[0]
+
+    def canns(self) -> list[str]:
+        """The known releases of CANN, oldest first. Raises InputError without any."""
+        systems = self.inputs.systems
+        if systems is None or "cann" not in systems.content.component:
+            raise InputError("no CANN is known", where="systems.toml", hint="list those that exist under [component.cann]")
+        return list(systems.content.component["cann"].known)
+
+    def cells(self, releases: Sequence[str]) -> Iterator[Cell]:
+        """The cells that the vendor's tables have, for these releases, newest first.
+
+        That is where facts about a release name a CANN, and the machine meets what they say of CANN and Python.
+        """
+        file = self.file.content
+        for at, release in enumerate(releases):
+            needs = self._needs(Version(release))
+            for row, cann in product(file.machine, self.canns() if _names_cann(needs) else ()):
+                for soc, platform, python in product(row.soc, row.platform, row.python):
+                    system: dict[str, Value] = {"cann": parse_value("cann", cann), "python": Version(python)}
+                    if not all(need.is_promised_by(system) for need in needs):
+                        continue
+                    for use in file.use:
+                        if use.newest is None or at < use.newest:
+                            yield Cell(
+                                use=use.name,
+                                release=release,
+                                cann=cann,
+                                soc=soc,
+                                platform=platform,
+                                python=python,
+                                glibc=row.glibc,
+                            )
+
+    def _needs(self, release: Version) -> list[ComponentRequirement]:
+        return [
+            need
+            for fact in self.problem.facts
+            if isinstance(fact, Requires) and fact.package == self.package and not fact.wheels
+            if fact.speaks_of(release)
+            for need in fact.needs
+            if isinstance(need, ComponentRequirement) and need.component in ("cann", "python")
+        ]
+
+
+def _names_cann(needs: Iterable[ComponentRequirement]) -> bool:
+    return any(need.component == "cann" for need in needs)
+
+
+def load_grid(path: Path, matrices: Path) -> Grid:
+    """Read a grid, and the files of `matrices` that its stacks use. Raises InputError with file:line:key."""
+    file = read(path, GridFile, path.name)
+    for number, use in enumerate(file.content.use):
+        if use.name in [other.name for other in file.content.use[:number]]:
+            raise InputError(f"two uses are named `{use.name}`", where=file.place("use", number, "name"))
+    row = file.content.machine[0]
+    only = f'[stack]\nname = "grid"\nsummary = "grid"\nrequires = ["{file.content.package}"]\n'
+    only += f'[target]\npython = "{row.python[0]}"\nplatform = "{row.platform[0]}"\n'
+    inputs = load_with(read_text(only, StackFile, "grid.toml"), matrices)
+    return Grid(file, inputs, compile_problems(inputs)[0])

@@ -1,0 +1,172 @@
+"""The grid of what goes together on which machine: its cells, and what solving each of them came to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import Enum
+from typing import Annotated, Literal
+
+import msgspec
+
+from resolver.model.annotations import NOT_EMPTY, Text, form
+from resolver.model.message import Message
+from resolver.model.target import Glibc, Platform
+
+_USE = form(r"[a-z0-9][a-z0-9-]{0,39}", "a name of lower case letters, digits and `-`", '"serve"')
+_PYTHON = form(r"3\.\d{1,2}", "a version of Python without a patch number", '"3.11"')
+
+# A stack of a cell, which its page fills in as well.
+_STACK = """\
+[stack]
+name = "{name}"
+summary = "{summary}"
+requires = [{requires}
+]
+practices = {practices}
+
+[target]
+python = "{python}"
+platform = "{platform}"
+glibc = "{glibc}"
+
+[target.system]
+cann = "{cann}"
+soc = "{soc}"
+"""
+
+Practices = Literal["all"] | tuple[str, ...]
+
+
+class Use(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
+    """What a machine is for: the lines of its stacks beside the one about the release.
+
+    Only the `newest` releases are tried for it, or all of the grid.
+    """
+
+    name: Annotated[str, _USE]
+    summary: Text
+    summary_zh: Text = ""
+    requires: tuple[Text, ...]
+    newest: int | None = None
+
+
+class Machines(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
+    """Machines of the grid: each combination of these."""
+
+    soc: Annotated[tuple[Text, ...], NOT_EMPTY]
+    platform: Annotated[tuple[Platform, ...], NOT_EMPTY]
+    python: Annotated[tuple[Annotated[str, _PYTHON], ...], NOT_EMPTY]
+    glibc: Glibc
+
+
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
+    """One release of the grid's package, for one use, on one machine."""
+
+    use: str
+    release: str
+    cann: str
+    soc: str
+    platform: str
+    python: str
+    glibc: str
+
+    @property
+    def name(self) -> str:
+        """The name of its stack: serve-0.18.0-cann8.5.1-a2-aarch64-py311."""
+        processor = self.platform.rpartition("-")[2]
+        parts = self.use, self.release, f"cann{self.cann}", self.soc, processor, f"py{self.python.replace('.', '')}"
+        return "-".join(parts).lower()
+
+    @property
+    def machine(self) -> tuple[str, ...]:
+        """What a person with a machine and a purpose knows; the newest release for it is the answer."""
+        return self.use, self.cann, self.soc, self.platform, self.python, self.glibc
+
+
+def stack_text(cell: Cell, use: Use, package: str, practices: Practices) -> str:
+    """The TOML of the stack that a cell stands for."""
+    lines = [f"{package}=={cell.release}", *use.requires]
+    named = '"all"' if practices == "all" else "[" + ", ".join(f'"{name}"' for name in practices) + "]"
+    return _STACK.format(
+        name=cell.name,
+        summary=use.summary,
+        requires="".join(f'\n    "{line}",' for line in lines),
+        practices=named,
+        **{key: getattr(cell, key) for key in ("python", "platform", "glibc", "cann", "soc")},
+    )
+
+
+class Outcome(Enum):
+    """What a cell came to."""
+
+    LOCKS = "locks"
+    PRACTICES = "locks-with-practices"  # and not without
+    CONFLICT = "conflict"
+    UNDECIDED = "undecided"  # it depends on an index that did not answer, or something failed
+
+
+LOCKED = (Outcome.LOCKS, Outcome.PRACTICES)
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """A solved cell. `stack` is the TOML of what was solved, so the same can be locked.
+
+    Where it locks, `pins` are all of them, `practices` those in force, and `reason` is none. Otherwise `reason` is what
+    clashes, in one line, or what it depends on; `cause` are the projects that nothing is left for.
+    """
+
+    cell: Cell
+    outcome: Outcome
+    stack: str
+    practices: tuple[str, ...] = ()
+    pins: dict[str, str] = {}
+    warnings: tuple[Message, ...] = ()
+    reason: Message | None = None
+    cause: str = ""
+
+
+class Matrix(msgspec.Struct, frozen=True, kw_only=True):
+    """A grid that was solved on a `date`. `inputs` is the digest of the grid, the facts and the indexes' list.
+
+    `releases` are those of `package`, newest first, and `canns` oldest first. Where no answer is about a pair of them,
+    the vendor's tables do not have it.
+    """
+
+    package: str
+    date: str
+    inputs: str
+    releases: tuple[str, ...]
+    canns: tuple[str, ...]
+    uses: tuple[Use, ...]
+    answers: tuple[Answer, ...]
+
+    def frontier(self) -> Iterator[Answer]:
+        """For each machine and use, the newest release that locks."""
+        order = {release: at for at, release in enumerate(self.releases)}
+        newest: dict[tuple[str, ...], Answer] = {}
+        for answer in sorted(self.answers, key=lambda one: order[one.cell.release]):
+            if answer.outcome in LOCKED:
+                newest.setdefault(answer.cell.machine, answer)
+        return iter(newest.values())
+
+    def ways_out(self, answer: Answer) -> Sequence[Answer]:
+        """The answers nearest to one that does not lock which do: the next newer and older release of its use there.
+
+        On the same SoC, processor and Python; with the same CANN first.
+        """
+        order = {release: at for at, release in enumerate(self.releases)}
+        cell = answer.cell
+        near = [
+            other
+            for other in self.answers
+            if other.outcome in LOCKED
+            and (other.cell.use, other.cell.soc, other.cell.platform, other.cell.python)
+            == (cell.use, cell.soc, cell.platform, cell.python)
+        ]
+        own = order[cell.release]
+        found: list[Answer] = []
+        for side in (-1, 1):  # newer ones have lower positions
+            beyond = [one for one in near if (order[one.cell.release] - own) * side >= 0]
+            beyond.sort(key=lambda one: (one.cell.cann != cell.cann, abs(order[one.cell.release] - own)))
+            found += [one for one in beyond[:1] if one not in found]
+        return found
