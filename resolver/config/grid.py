@@ -57,7 +57,9 @@ class Grid(msgspec.Struct, frozen=True):
         """The known releases of CANN, oldest first. Raises InputError without any."""
         systems = self.inputs.systems
         if systems is None or "cann" not in systems.content.component:
-            raise InputError("no CANN is known", where="systems.toml", hint="list those that exist under [component.cann]")
+            raise InputError(
+                "no CANN is known", where="systems.toml", hint="list those that exist under [component.cann]"
+            )
         return list(systems.content.component["cann"].known)
 
     def cells(self, releases: Sequence[str]) -> Iterator[Cell]:

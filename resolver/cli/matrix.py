@@ -1,0 +1,139 @@
+"""`ascend-lock matrix`: every cell of a grid is solved; then its page, its data, and what changed since another."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import sys
+import time
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import click
+
+from resolver import files
+from resolver.cli.catalogs import Catalogs
+from resolver.cli.cell_worker import STACK, Sweep, Worker
+from resolver.cli.options import Settings, settings
+from resolver.cli.sweep import Journal, Pool, answers, cluster, processes
+from resolver.config.grid import Grid, load_grid
+from resolver.errors import CHANGED_UPSTREAM, IndexFailure
+from resolver.index import snapshot
+from resolver.index.snapshot import Recording
+from resolver.json_text import digest
+from resolver.model import text
+from resolver.model.matrix import Answer, Cell, Matrix
+from resolver.report.matrix_file import matrix_json, read_matrix
+from resolver.report.matrix_page import matrix_page
+from resolver.report.matrix_summary import changed_cells, is_broken, matrix_difference, matrix_summary
+
+_path = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command("matrix")
+@click.option("--grid", type=_path, help="The grid, in place of grid.toml of the folder of facts.")
+@click.option("--data", type=_path, default=Path("matrix.json"), help="Where the answers go (default: ./matrix.json).")
+@click.option("--page", type=_path, default=Path("matrix.html"), help="Where the page goes (default: ./matrix.html).")
+@click.option("--diff", "earlier", type=_path, metavar="OLD.json", help="Say which cells changed since this one.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=os.cpu_count() or 1, help="Processes (default: one a core)."
+)
+@click.option("--cluster", "address", metavar="ADDRESS", help="Solve on the dask cluster at tcp://HOST:PORT instead.")
+@click.option("--record", is_flag=True, help="Also record what is asked of the indexes, for use offline.")
+@settings("offline", "cutoff", "language", "own_matrices")
+def command(
+    run: Settings,
+    grid: Path | None,
+    data: Path,
+    page: Path,
+    earlier: Path | None,
+    jobs: int,
+    address: str | None,
+    record: bool,
+) -> int:
+    """Solve a grid of stacks: each release of vllm-ascend, for each machine and use that the vendor's tables pair.
+
+    Writes a page for people (one file, which needs no network) and its data. A run that was interrupted goes on where
+    it stopped. With --diff the exit status is 5 if a cell that locked no longer does.
+    """
+    before = None if earlier is None else read_matrix(earlier)
+    path = (grid or run.matrices / "grid.toml").resolve()
+    known = load_grid(path, run.matrices)
+    releases = _releases(known, run)
+    sweep = Sweep(path, run.matrices.resolve(), known.digest, offline=run.offline, cutoff=run.cutoff)
+    cells = list(known.cells(releases))
+    journal = Journal(data.with_name(f"{data.name}.part"), digest([sweep.digest, run.offline, str(run.cutoff)]))
+    if record:
+        found = _recorded(sweep, cells, run)
+    else:
+        pool: Pool = partial(processes, jobs) if address is None else partial(cluster, address)
+        found = _solved(sweep, cells, pool, journal, run)
+    matrix = Matrix(
+        package=known.package,
+        date=_today().isoformat(),
+        inputs=known.digest,
+        releases=tuple(releases),
+        canns=tuple(known.canns()),
+        uses=known.file.content.use,
+        answers=tuple(found),
+    )
+    files.write(data, matrix_json(matrix).encode())
+    files.write(page, matrix_page(matrix).encode())
+    journal.end()
+    run.progress.clear()
+    sys.stdout.write(matrix_summary(matrix, run.language))
+    run.tell("matrix.written", page=page, data=data)
+    if before is None:
+        return 0
+    sys.stdout.write("\n" + matrix_difference(before, matrix, run.language))
+    return CHANGED_UPSTREAM if any(is_broken(was, now) for _, was, now in changed_cells(before, matrix)) else 0
+
+
+def _today() -> dt.date:
+    return dt.datetime.now(tz=dt.timezone.utc).date()
+
+
+def _releases(grid: Grid, run: Settings) -> list[str]:
+    """The newest releases of the grid's package that indexes have, newest first."""
+    with closing(Catalogs(run)) as catalogs:
+        path = catalogs.snapshot_path(STACK)
+        try:
+            lookup = catalogs.asking(grid.problem).lookup(grid.package)
+        except IndexFailure:
+            if not run.offline or not path.exists():
+                raise
+            lookup = snapshot.SnapshotCatalog(snapshot.read(path), grid.problem.target.platform).lookup(grid.package)
+    versions = {version for page in lookup.pages for one in page.releases if (version := text.version(one)) is not None}
+    return [str(version) for version in sorted(versions, reverse=True)[: grid.file.content.newest]]
+
+
+def _solved(sweep: Sweep, cells: list[Cell], pool: Pool, journal: Journal, run: Settings) -> list[Answer]:
+    """The answer of each cell; those that an interrupted run of the same inputs had are not solved again."""
+    names = {cell.name for cell in cells}
+    found = [answer for answer in journal.read() if answer.cell.name in names]
+    journal.begin(found)
+    done = {answer.cell.name for answer in found}
+    left = [cell for cell in cells if cell.name not in done]
+    began = time.monotonic()
+    run.progress.label("matrix.begun", count=len(left))
+    for number, answer in enumerate(answers(sweep, left, pool), 1):
+        journal.add(answer)
+        found.append(answer)
+        minutes = (time.monotonic() - began) / number * (len(left) - number) / 60
+        run.progress.label("matrix.progress", done=number, of=len(left), minutes=f"{minutes:.0f}")
+    return found
+
+
+def _recorded(sweep: Sweep, cells: list[Cell], run: Settings) -> list[Answer]:
+    """The answer of each cell, solved one by one in this process; what was asked becomes the grid's snapshot."""
+    recording = Recording(())
+    worker = Worker(sweep, recording)
+    found = []
+    for number, cell in enumerate(cells, 1):
+        found.append(worker.answer(cell))
+        run.progress.label("matrix.progress", done=number, of=len(cells), minutes="-")
+    path = Catalogs(run).snapshot_path(STACK)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    snapshot.write(recording.snapshot(STACK, _today()), path)
+    return found
