@@ -65,6 +65,10 @@ class Worker:
         self._recorded: snapshot.Snapshot | None = None  # once the cache lacks something
         self._last: dict[str, Universe] = {}  # by platform
 
+    def close(self) -> None:
+        """Release the connection and the cache."""
+        self._catalogs.close()
+
     def answer(self, cell: Cell) -> Answer:
         """Solve a cell. Offline, from the cache, and from the first thing on that it lacks from the grid's snapshot."""
         try:

@@ -6,6 +6,7 @@ import datetime as dt
 import os
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -64,11 +65,13 @@ def command(
     sweep = Sweep(path, run.matrices.resolve(), known.digest, offline=run.offline, cutoff=run.cutoff)
     cells = list(known.cells(releases))
     journal = Journal(data.with_name(f"{data.name}.part"), digest([sweep.digest, run.offline, str(run.cutoff)]))
-    if record:
-        found = _recorded(sweep, cells, run)
+    recording = Recording(()) if record else None
+    if recording is not None or (jobs == 1 and address is None):
+        with closing(Worker(sweep, recording)) as worker:
+            found = _solved(cells, partial(map, worker.answer), journal, run)
     else:
         pool: Pool = partial(processes, jobs) if address is None else partial(cluster, address)
-        found = _solved(sweep, cells, pool, journal, run)
+        found = _solved(cells, partial(answers, sweep, pool), journal, run)
     matrix = Matrix(
         package=known.package,
         date=_today().isoformat(),
@@ -80,6 +83,8 @@ def command(
     )
     files.write(data, matrix_json(matrix).encode())
     files.write(page, matrix_page(matrix).encode())
+    if recording is not None:
+        _keep(recording, run)
     journal.end()
     run.progress.clear()
     sys.stdout.write(matrix_summary(matrix, run.language))
@@ -108,7 +113,9 @@ def _releases(grid: Grid, run: Settings) -> list[str]:
     return [str(version) for version in sorted(versions, reverse=True)[: grid.file.content.newest]]
 
 
-def _solved(sweep: Sweep, cells: list[Cell], pool: Pool, journal: Journal, run: Settings) -> list[Answer]:
+def _solved(
+    cells: list[Cell], solve: Callable[[list[Cell]], Iterator[Answer]], journal: Journal, run: Settings
+) -> list[Answer]:
     """The answer of each cell; those that an interrupted run of the same inputs had are not solved again."""
     names = {cell.name for cell in cells}
     found = [answer for answer in journal.read() if answer.cell.name in names]
@@ -117,7 +124,7 @@ def _solved(sweep: Sweep, cells: list[Cell], pool: Pool, journal: Journal, run: 
     left = [cell for cell in cells if cell.name not in done]
     began = time.monotonic()
     run.progress.label("matrix.begun", count=len(left))
-    for number, answer in enumerate(answers(sweep, left, pool), 1):
+    for number, answer in enumerate(solve(left), 1):
         journal.add(answer)
         found.append(answer)
         minutes = (time.monotonic() - began) / number * (len(left) - number) / 60
@@ -125,15 +132,9 @@ def _solved(sweep: Sweep, cells: list[Cell], pool: Pool, journal: Journal, run: 
     return found
 
 
-def _recorded(sweep: Sweep, cells: list[Cell], run: Settings) -> list[Answer]:
-    """The answer of each cell, solved one by one in this process; what was asked becomes the grid's snapshot."""
-    recording = Recording(())
-    worker = Worker(sweep, recording)
-    found = []
-    for number, cell in enumerate(cells, 1):
-        found.append(worker.answer(cell))
-        run.progress.label("matrix.progress", done=number, of=len(cells), minutes="-")
-    path = Catalogs(run).snapshot_path(STACK)
+def _keep(recording: Recording, run: Settings) -> None:
+    """Write what the indexes were asked as the grid's snapshot."""
+    with closing(Catalogs(run)) as catalogs:
+        path = catalogs.snapshot_path(STACK)
     path.parent.mkdir(parents=True, exist_ok=True)
     snapshot.write(recording.snapshot(STACK, _today()), path)
-    return found

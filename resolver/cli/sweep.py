@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -26,7 +27,7 @@ _LARGEST = 256 * files.MIB
 Pool = Callable[[], AbstractContextManager[Executor]]
 
 
-def answers(sweep: Sweep, cells: Sequence[Cell], pool: Pool) -> Iterator[Answer]:
+def answers(sweep: Sweep, pool: Pool, cells: Sequence[Cell]) -> Iterator[Answer]:
     """The answers as they become known. What a killed process had is solved again.
 
     Raises ResolverError if processes are killed again and again.
@@ -60,10 +61,14 @@ def processes(number: int) -> Iterator[Executor]:
     executor = ProcessPoolExecutor(number, mp_context=context, initializer=_follow_parent)
     try:
         yield executor
-    finally:
-        executor.shutdown(wait=False, cancel_futures=True)
+    except BaseException:
         for child in multiprocessing.active_children():
             child.terminate()
+        raise
+    finally:
+        executor.shutdown(cancel_futures=True)
+        del executor
+        gc.collect()  # of its semaphores, which would be reported as leaked
 
 
 def _follow_parent() -> None:

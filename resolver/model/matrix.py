@@ -144,7 +144,7 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
         """For each machine and use, the newest release that locks."""
         order = {release: at for at, release in enumerate(self.releases)}
         newest: dict[tuple[str, ...], Answer] = {}
-        for answer in sorted(self.answers, key=lambda one: order[one.cell.release]):
+        for answer in sorted(self.answers, key=lambda one: (order[one.cell.release], one.cell.name)):
             if answer.outcome in LOCKED:
                 newest.setdefault(answer.cell.machine, answer)
         return iter(newest.values())
@@ -167,6 +167,6 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
         found: list[Answer] = []
         for side in (-1, 1):  # newer ones have lower positions
             beyond = [one for one in near if (order[one.cell.release] - own) * side >= 0]
-            beyond.sort(key=lambda one: (one.cell.cann != cell.cann, abs(order[one.cell.release] - own)))
+            beyond.sort(key=lambda one: (one.cell.cann != cell.cann, abs(order[one.cell.release] - own), one.cell.name))
             found += [one for one in beyond[:1] if one not in found]
         return found

@@ -1,0 +1,259 @@
+"""`ascend-lock matrix`: each cell is what locking its stack gives, however the run went."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from resolver.json_text import json_text
+from tests.functional.workspace import NOBODY, NOBODY_THERE, Workspace
+
+GRID = """\
+package = "plugin"
+newest = 4
+
+[[machine]]
+soc = ["A2"]
+platform = ["linux-aarch64"]
+python = ["3.11", "3.12"]
+glibc = "2.35"
+
+[[use]]
+name = "serve"
+summary = "Serving"
+requires = ["engine"]
+
+[[use]]
+name = "train"
+summary = "Training"
+requires = ["engine", "trainer"]
+newest = 2
+"""
+SYSTEMS = """\
+[component]
+cann = { summary = "CANN", known = ["8.5.0", "9.0.0"] }
+soc = { summary = "chips", known = ["A2"] }
+"""
+FACTS = """\
+[[requires]]
+id = "plugin-1"
+versions = "==1.0"
+needs = ["engine==1.0", "cann in 8.5.0"]
+reason = "the table says so"
+
+[[requires]]
+id = "plugin-2"
+versions = "==2.0"
+needs = ["engine==2.0", "cann in 8.5.0 | 9.0.0", "python < 3.12"]
+reason = "the table says so"
+
+[[requires]]
+id = "plugin-3"
+versions = "==3.0"
+needs = ["engine==3.0", "cann in 9.0.0", "python < 3.12"]
+reason = "the table says so"
+
+[[requires]]
+id = "plugin-4"
+versions = "==4.0"
+needs = ["engine==2.0", "kernels>=4", "cann in 9.0.0", "python < 3.12"]
+reason = "the table says so"
+
+[[replaces]]
+id = "plugin-numbers"
+versions = "==2.0"
+drop = ["numbers"]
+add = ["numbers>=2"]
+strength = "practice"
+risk = "it may fail"
+reason = "the image does so"
+"""
+INDEXES = f"""\
+[[index]]
+name = "pypi"
+
+[[index]]
+name = "vendor"
+url = "{NOBODY}"
+
+[[binding]]
+packages = ["kernels"]
+indexes = ["vendor", "pypi"]
+take = "all"
+unreachable = "next"
+"""
+CELLS = {  # by name, without what all have in common
+    "serve-1.0-cann8.5.0-py311": "locks",
+    "serve-1.0-cann8.5.0-py312": "locks",
+    "serve-2.0-cann8.5.0-py311": "locks-with-practices",
+    "serve-2.0-cann9.0.0-py311": "locks-with-practices",
+    "serve-3.0-cann9.0.0-py311": "conflict",
+    "serve-4.0-cann9.0.0-py311": "undecided",
+    "train-3.0-cann9.0.0-py311": "conflict",
+    "train-4.0-cann9.0.0-py311": "undecided",
+}
+
+
+@pytest.fixture
+def gridded(workspace: Workspace) -> Workspace:
+    """A small grid with every outcome."""
+    workspace.serve(
+        "plugin 1.0",
+        "plugin 2.0: numbers<2",
+        "plugin 3.0 4.0",
+        "engine 1.0: numbers",
+        "engine 2.0: numbers>=2",
+        "numbers 1.0 2.0",
+        "trainer 1.0",
+    )
+    workspace.facts("plugin", FACTS)
+    workspace.indexes(INDEXES)
+    (workspace.matrices / "systems.toml").write_text(SYSTEMS)
+    (workspace.matrices / "grid.toml").write_text(GRID)
+    return workspace
+
+
+def matrix(workspace: Workspace, name: str = "matrix.json") -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((workspace.root / name).read_text(encoding="utf-8"))
+    return content
+
+
+def outcomes(workspace: Workspace) -> dict[str, str]:
+    return {one["name"].replace("-a2-aarch64", ""): one["outcome"] for one in matrix(workspace)["cells"]}
+
+
+def pins(workspace: Workspace, cell: dict[str, Any]) -> dict[str, str]:
+    listed = matrix(workspace)["pins"]
+    return dict(listed[at].split("==") for at in cell["pins"])
+
+
+def test_each_cell_is_what_locking_its_stack_gives(gridded: Workspace) -> None:
+    run = gridded.run("matrix", "--jobs", "1")
+    assert run.status == 0, run
+    assert outcomes(gridded) == CELLS
+    for cell in matrix(gridded)["cells"]:
+        path = gridded.root / f"{cell['name']}.toml"
+        path.write_text(cell["stack"], encoding="utf-8")
+        lock = gridded.run("lock", str(path), "--json")
+        expected = {"conflict": 1, "undecided": 3}.get(cell["outcome"], 0)
+        assert lock.status == expected, lock
+        if not expected:
+            assert lock.json["pins"] == pins(gridded, cell)
+    practice = next(one for one in matrix(gridded)["cells"] if one["outcome"] == "locks-with-practices")
+    assert practice["practices"] == ["plugin-numbers"]
+    assert "The newest plugin that locks" in run.stdout
+    assert matrix(gridded)["frontier"] == [
+        "serve-2.0-cann8.5.0-a2-aarch64-py311",
+        "serve-2.0-cann9.0.0-a2-aarch64-py311",
+        "serve-1.0-cann8.5.0-a2-aarch64-py312",
+    ]
+
+
+def test_what_does_not_lock_names_the_nearest_that_does(gridded: Workspace) -> None:
+    gridded.run("matrix", "--jobs", "1")
+    refused = next(one for one in matrix(gridded)["cells"] if one["name"].startswith("serve-3.0"))
+    assert refused["ways"] == ["serve-2.0-cann9.0.0-a2-aarch64-py311"]
+    assert refused["cause"] == "engine"
+
+
+def test_a_killed_process_and_an_interrupted_run_lose_nothing(gridded: Workspace) -> None:
+    gridded.run("matrix", "--jobs", "1")
+    whole = (gridded.root / "matrix.json").read_bytes()
+    (gridded.root / "matrix.json").unlink()
+    first = gridded.start("matrix")
+    _children(first, 1)
+    for child in _children(first, 1):
+        os.kill(child, signal.SIGKILL)
+    assert gridded.finish(first).status == 0
+    assert (gridded.root / "matrix.json").read_bytes() == whole
+    (gridded.root / "matrix.json").unlink()
+    second = gridded.start("matrix")
+    children = _children(second, 1)
+    second.send_signal(signal.SIGINT)
+    assert gridded.finish(second).status == 130
+    assert not any(_is_running(child) for child in children)
+    assert not (gridded.root / "matrix.json").exists()
+    assert (gridded.root / "matrix.json.part").exists()
+    assert gridded.run_alone("matrix").status == 0
+    assert (gridded.root / "matrix.json").read_bytes() == whole
+    assert not (gridded.root / "matrix.json.part").exists()
+
+
+def test_offline_it_uses_the_cache_and_then_the_snapshot(gridded: Workspace) -> None:
+    assert gridded.run("matrix", "--record").status == 0
+    whole = (gridded.root / "matrix.json").read_bytes()
+    gridded.forget()
+    assert gridded.run("matrix", "--offline", "--jobs", "1", **NOBODY_THERE).status == 0
+    assert (gridded.root / "matrix.json").read_bytes() == whole
+
+
+def test_the_difference_is_told_and_what_broke_is_an_exit_status(gridded: Workspace) -> None:
+    gridded.run("matrix", "--jobs", "1", "--data", "old.json")
+    run = gridded.run("matrix", "--jobs", "1", "--diff", "old.json")
+    assert (run.status, run.stdout.splitlines()[-1][:23]) == (0, "No cell changed since 2")
+    gridded.facts("numbers", '[[excludes]]\nid = "no-numbers"\nversions = ">=2"\nreason = "it fails"\n')
+    run = gridded.run("matrix", "--jobs", "1", "--diff", "old.json")
+    assert run.status == 5
+    assert "serve-2.0-cann8.5.0-a2-aarch64-py311: locks with practices -> conflict; " in run.stdout
+
+
+def test_a_file_that_is_no_matrix_is_refused(gridded: Workspace) -> None:
+    for content in ("", "[]", json_text({"format": 9}), "\ud800".encode("utf-8", "surrogatepass").decode("latin-1")):
+        (gridded.root / "old.json").write_text(content, encoding="latin-1")
+        run = gridded.run("matrix", "--diff", "old.json")
+        assert (run.status, run.error) == (2, "the file is not a matrix")
+
+
+def test_a_cluster_gives_the_same_bytes(gridded: Workspace) -> None:
+    gridded.run("matrix", "--jobs", "1", "--data", "here.json")
+    with subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", _CLUSTER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, **gridded.environment()},
+        cwd=gridded.root,
+    ) as cluster:
+        assert cluster.stdout is not None
+        address = cluster.stdout.readline().strip()
+        run = gridded.run_alone("matrix", "--cluster", address, PYTHONWARNINGS="ignore")
+        cluster.communicate()
+    assert run.status == 0, run
+    assert (gridded.root / "matrix.json").read_bytes() == (gridded.root / "here.json").read_bytes()
+
+
+_CLUSTER = """
+from distributed import LocalCluster
+if __name__ == "__main__":
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        print(cluster.scheduler_address, flush=True)
+        input()
+"""
+
+
+def _children(process: subprocess.Popen[str], least: int) -> list[int]:
+    """The processes that solve cells, once there are so many."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        found = [
+            int(pid)
+            for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+            if "spawn_main" in Path(f"/proc/{pid}/cmdline").read_text()
+        ]
+        if len(found) >= least:
+            return found
+        time.sleep(0.02)
+    raise AssertionError("no process was started")
+
+
+def _is_running(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
