@@ -31,7 +31,7 @@ unexport PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLA
 	PIP_ONLY_BINARY PIP_PRE PIP_REQUIRE_HASHES PIP_DRY_RUN PIP_REPORT PIP_IGNORE_INSTALLED
 
 .DEFAULT_GOAL := help
-.PHONY: help lock explain verify bundle export check-locks facts snapshot test test-live fuzz faults check format bench scaling requirements clean
+.PHONY: help lock explain verify bundle export check-locks facts snapshot matrix test test-live fuzz faults check format bench scaling requirements clean
 
 help:
 	@echo "Locks software stacks for Ascend NPUs."
@@ -92,6 +92,9 @@ ifeq ($(STACK),)
 else
 	@$(LOCK) snapshot $(STACK)
 endif
+
+matrix: $(VENV)/.run ## solve every cell of matrices/grid.toml for docs/matrix.html: [OFFLINE=1] [ARGS="--diff old.json"]
+	@$(LOCK) matrix --data matrices/matrix.json --page docs/matrix.html $(if $(OFFLINE),--offline) $(ARGS)
 
 ## This checkout:
 
