@@ -130,7 +130,7 @@ def read(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
                     instead = "name another folder of facts with --matrices DIR"
                     raise files.refusal(error, f"the readings of {name} cannot be written", folder, instead) from None
                 if rows or wheels or projects:
-                    more = f", wheels of {len(wheels)} releases that they pair" if wheels else ""
+                    more = f"; releases with wheels that they pair: {len(wheels)}" if wheels else ""
                     tell(f"{name}: {len(rows)} of {len(found)} archives that facts refer to{more}")
     return 0
 

@@ -28,9 +28,10 @@ from resolver.report.terminal import WIDTH
 @click.option("--sources", is_flag=True, help="Name the facts behind each line, with their sources.")
 @settings("own_matrices", "language", "as_json")
 def command(run: Settings, package: str, cann: str | None, soc: str | None, sources: bool) -> int:
-    """Show which versions go together: vllm, torch, torch-npu, triton-ascend, CANN, Python, SoC and driver.
+    """Show which versions go together on an Ascend machine.
 
-    A line for each release, newest first, from facts and the recorded metadata of wheels alone.
+    A line for each release, newest first, with its vllm, torch, torch-npu, triton-ascend, CANN, Python, glibc, SoC and
+    driver, from facts and the recorded metadata of wheels alone. Nothing is solved, and no index is asked.
     """
     known = known_values(load_systems(run.matrices))
     facts = compile_facts(load_facts(run.matrices), known=known)
