@@ -111,10 +111,11 @@ def read_declared(
     builds = [fact for fact in facts if isinstance(fact, Builds) and fact.package == project]
     for row in read_readings(archives, project):
         version = text.version(archive_version(row.file, project) or "")
-        for path in {fact.requires_from for fact in builds if version is not None and fact.speaks_of(version)}:
-            if version is not None and (content := row.member(path)) is not None:
-                with suppress(UnusableFile):  # reported when locking
-                    found[version] = Declared(file=row.file, pins=tuple(read_pins(requirements_file(content))))
+        if version is not None:
+            path = next((fact.requires_from for fact in builds if fact.speaks_of(version)), "")
+            with suppress(UnusableFile):  # reported when locking
+                lines = requirements_file(row.member(path) or "")
+                found[version] = Declared(file=row.file if lines else "", pins=tuple(read_pins(lines)))
     for wheel in read_wheels(wheels, project):
         if (version := text.version(wheel.version)) is not None:
             found[version] = Declared(file=wheel.file, pins=tuple(read_pins(wheel.pins)), wheels=wheel.wheels)

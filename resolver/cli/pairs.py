@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Final
 
 import click
 from packaging.utils import canonicalize_name
@@ -19,6 +20,8 @@ from resolver.json_text import json_text
 from resolver.model.requirement import Value, parse_value
 from resolver.report.pairs import pairs_json, pairs_table
 from resolver.report.terminal import WIDTH
+
+_TITLES: Final = {"cann": "CANN", "soc": "SoC"}
 
 
 @click.command("pairs")
@@ -54,8 +57,8 @@ def command(run: Settings, package: str, cann: str | None, soc: str | None, sour
         sys.stdout.write(pairs_table(rows, run.language, sources=sources, columns=room))
     else:
         canns = sorted({release for row in usable for release in row.canns}, reverse=True)
-        on = f", SoC {asked['soc']}" if "soc" in asked else ""
-        run.tell("pairs.none", project=name, asked=f"CANN {cann}{on}", canns=tuple(canns) or "-")
+        wanted = ", ".join(f"{_TITLES[part]} {value}" for part, value in asked.items())
+        run.tell("pairs.none", project=name, asked=wanted, canns=tuple(canns) or "-")
     return 0
 
 

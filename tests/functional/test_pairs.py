@@ -103,6 +103,9 @@ def test_where_nothing_fits_what_there_is_is_told(workspace: Workspace) -> None:
     assert run.stdout == (
         "No release of vllm-ascend that facts pair goes with CANN 8.5.1, SoC A3. What there is goes with CANN -.\n"
     )
+    assert workspace.run("pairs", "--soc", "310P").stdout.startswith(
+        "No release of vllm-ascend that facts pair goes with SoC 310P. "
+    )
     (workspace.matrices / "systems.toml").write_bytes((REPOSITORY / "matrices" / "systems.toml").read_bytes())
     assert workspace.run("pairs", "--soc", "A3", "--cann", "8.5.1").stdout.endswith("goes with CANN 9.1.0.\n")
 
