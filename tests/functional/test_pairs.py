@@ -242,3 +242,11 @@ def test_every_recorded_release_is_one_that_facts_pair() -> None:
         recorded = [row["version"] for row in json.loads(path.read_text("utf-8"))]
         named = [str(row.release) for row in pairings(path.stem, facts)]
         assert recorded == [name for name in named if name in recorded]
+
+
+@pytest.mark.parametrize("page", ["docs/stacks.md", "docs/stacks.zh-CN.md"])
+def test_a_page_shows_what_is_printed(workspace: Workspace, page: str) -> None:
+    text = (REPOSITORY / page).read_text(encoding="utf-8")
+    command, *lines = text.partition("$ ascend-lock pairs ")[2].partition("\n…")[0].splitlines()
+    assert len(lines) == 3
+    assert workspace.run("pairs", *command.split(), *SHIPPED).stdout.splitlines()[:3] == lines
