@@ -15,13 +15,15 @@ DIR     ?=
 FORMAT  ?=
 OUTPUT  ?=
 PACKAGE ?=
+CANN    ?=
+SOC     ?=
 APPLY   ?=
 OFFLINE ?=
 UPGRADE ?=
 ARGS    ?=
 MINUTES ?=
 N       ?= 100000
-GIVEN   := PYTHON VENV UPSTREAM STACK TARGET DIR FORMAT OUTPUT PACKAGE APPLY OFFLINE UPGRADE ARGS MINUTES N
+GIVEN   := PYTHON VENV UPSTREAM STACK TARGET DIR FORMAT OUTPUT PACKAGE CANN SOC APPLY OFFLINE UPGRADE ARGS MINUTES N
 $(foreach name,$(filter-out $(GIVEN) $(filter -%,$(.VARIABLES)),$(.VARIABLES)),$(if $(filter line,$(origin $(name))),\
 	$(error there is no variable `$(name)`; hint: one of $(GIVEN), in capitals)))
 
@@ -31,7 +33,7 @@ unexport PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLA
 	PIP_ONLY_BINARY PIP_PRE PIP_REQUIRE_HASHES PIP_DRY_RUN PIP_REPORT PIP_IGNORE_INSTALLED
 
 .DEFAULT_GOAL := help
-.PHONY: help lock explain verify bundle export check-locks facts snapshot matrix test test-live fuzz faults check format bench scaling requirements clean
+.PHONY: help lock explain pairs matrix verify bundle export check-locks facts snapshot test test-live fuzz faults check format bench scaling requirements clean
 
 help:
 	@echo "Locks software stacks for Ascend NPUs."
@@ -40,6 +42,9 @@ help:
 	@echo "For example: make lock STACK=verl-qwen3.5"
 
 ## Stacks and locks:
+
+pairs: $(VENV)/.run ## say which versions go together: [PACKAGE=torch-npu] [CANN=9.1.0] [SOC=A3] [ARGS="--sources"]
+	@$(LOCK) pairs $(if $(PACKAGE),--package $(PACKAGE)) $(if $(CANN),--cann $(CANN)) $(if $(SOC),--soc $(SOC)) $(ARGS)
 
 lock: $(VENV)/.run ## lock a stack: STACK=name (or several, or all) [TARGET=…] [OFFLINE=1] [UPGRADE=1] [ARGS=…]; without STACK, list them
 ifeq ($(STACK),)

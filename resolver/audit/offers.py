@@ -13,11 +13,13 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
+from resolver.audit.pairs import read_pins
 from resolver.errors import IndexFailure, InputError
 from resolver.index.parse.distribution import Compatibility
 from resolver.index.parse.metadata import noted_in
 from resolver.index.protocol import Catalog, UnusableFile
 from resolver.index.store.file_cache import Reading, reading
+from resolver.index.store.wheel_readings import WheelReading
 from resolver.model import text
 from resolver.model.fact import Builds, Fact, Metadata, Replaces, Requires, Sources, kept_of
 from resolver.model.problem import Problem
@@ -152,6 +154,28 @@ def archives_of(project: NormalizedName, facts: Sequence[Fact], offers: Offers) 
         for file in offers.files(project, version):
             if not file.is_wheel and file.sha256:
                 yield file, paths[version]
+
+
+def wheels_of(
+    project: NormalizedName, releases: Iterable[Version], known: Iterable[WheelReading], offers: Offers
+) -> Iterator[WheelReading]:
+    """What wheels of these releases say, newest first. A release `known` with the same wheels is not read again.
+
+    Raises IndexFailure.
+    """
+    rows = {row.wheels: row for row in known}
+    for version in sorted(releases, reverse=True):
+        wheels = sorted(
+            (file for file in offers.files(project, version) if file.is_wheel and file.sha256),
+            key=lambda file: file.filename,
+        )
+        names = tuple(file.filename for file in wheels)
+        if names in rows:
+            yield rows[names]
+        elif wheels:
+            with suppress(UnusableFile):
+                pins = read_pins(offers.catalog.metadata(wheels[0]).requires_dist)
+                yield WheelReading(str(version), names[0], wheels[0].sha256, tuple(map(str, pins)), names)
 
 
 def read_all(found: Iterable[tuple[File, list[str]]], known: Iterable[Reading], catalog: Catalog) -> Iterator[Reading]:

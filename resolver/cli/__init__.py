@@ -11,6 +11,8 @@ __all__ = ["COMMANDS", "main"]
 COMMANDS: Final = (
     "lock",
     "explain",
+    "pairs",
+    "matrix",
     "check",
     "facts",
     "verify",
@@ -18,7 +20,6 @@ COMMANDS: Final = (
     "export",
     "snapshot",
     "stacks",
-    "matrix",
     "cache",
 )
 

@@ -14,18 +14,20 @@ from packaging.specifiers import SpecifierSet
 from resolver import files
 from resolver.audit.compare import DAYS
 from resolver.audit.fact_checks import FAILED, Judged, Verdict, judge, projects_of
-from resolver.audit.offers import Offers, archives_of, read_all
+from resolver.audit.offers import Offers, archives_of, read_all, wheels_of
+from resolver.audit.pairs import pairings
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import list_commands
 from resolver.cli.console import tell
 from resolver.cli.options import ALL, Settings, settings
 from resolver.config.compile import compile_problems
-from resolver.config.load import load, readings_folder, stack_names
+from resolver.config.load import load, readings_folder, stack_names, wheels_folder
 from resolver.errors import CHANGED_UPSTREAM, IndexFailure, InputError, did_you_mean
 from resolver.index.git import Repositories
 from resolver.index.store.cache import default_folder
 from resolver.index.store.file_cache import read_readings, write_readings
+from resolver.index.store.wheel_readings import read_wheels, write_wheels
 from resolver.json_text import json_text
 from resolver.model import text
 from resolver.model.fact import Fact, Sources
@@ -99,12 +101,13 @@ def check(run: Settings, names: tuple[str, ...], every_line: bool, facts_days: i
 @click.option("--anew", is_flag=True, help="Also read archives that are already recorded.")
 @settings("own_matrices")
 def read(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
-    """Read the source archives that facts are about.
+    """Read the source archives that facts are about, and a wheel of each release that they pair.
 
     Records what locking needs from each archive, by its sha256, in MATRICES/archives/PROJECT.json, for each PROJECT or
-    for all, so that nobody has to download the archives in order to lock.
+    for all, so that nobody has to download the archives in order to lock; and in MATRICES/wheels/PROJECT.json what the
+    wheels require, which `ascend-lock pairs` shows.
     """
-    folder = readings_folder(run.matrices)
+    folder, beside = readings_folder(run.matrices), wheels_folder(run.matrices)
     every = (fact for _, facts in _wanted((), run.matrices) for fact in facts if not isinstance(fact, Sources))
     names = map(text.name, projects) if projects else sorted({fact.package for fact in every})
     with closing(Catalogs(run, readings=False)) as catalogs:
@@ -115,15 +118,20 @@ def read(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
                     offers = Offers(problem, catalog)
                     found = list(archives_of(name, facts, offers))
                     rows = list(read_all(found, [] if anew else read_readings(folder, name), catalog))
+                    paired = [pairing.release for pairing in pairings(name, facts)]
+                    wheels = list(wheels_of(name, paired, [] if anew else read_wheels(beside, name), offers))
                 run.progress.clear()
                 try:
                     if rows:
                         write_readings(rows, folder, name)
+                    if wheels:
+                        write_wheels(wheels, beside, name)
                 except OSError as error:
                     instead = "name another folder of facts with --matrices DIR"
                     raise files.refusal(error, f"the readings of {name} cannot be written", folder, instead) from None
-                if rows or projects:
-                    tell(f"{name}: {len(rows)} of {len(found)} archives that facts refer to")
+                if rows or wheels or projects:
+                    more = f"; releases with wheels that they pair: {len(wheels)}" if wheels else ""
+                    tell(f"{name}: {len(rows)} of {len(found)} archives that facts refer to{more}")
     return 0
 
 

@@ -49,7 +49,7 @@ def compile_problems(
     `exclude_newer` overrides the stack's own cut-off. `sources` are the stack's direct references as far as
     they are resolved already; without them, they are resolved later. Raises InputError with file:line:key.
     """
-    known = _known(inputs.systems)
+    known = known_values(inputs.systems)
     facts = compile_facts(inputs.facts, inputs.stack, known)
     indexes = _indexes(inputs)
     stack = _stack(inputs.stack, facts, indexes, known)
@@ -253,7 +253,7 @@ def _targets(document: Document[StackFile], known: Known) -> tuple[Target, ...]:
     return tuple(targets.values())
 
 
-def _known(systems: Document[SystemsFile] | None) -> Known:
+def known_values(systems: Document[SystemsFile] | None) -> Known:
     """The values in systems.toml, by component."""
     if systems is None:
         return {}

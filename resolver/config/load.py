@@ -131,7 +131,7 @@ def load_with(document: Document[StackFile], matrices: Path) -> Inputs:
         document,
         tuple(_read(path, FactFile, matrices) for path in used),
         _read_optional("indexes.toml", IndexesFile, matrices),
-        _read_optional("systems.toml", SystemsFile, matrices),
+        load_systems(matrices),
         tuple(_read(path, FactFile, matrices) for path in spare),
         _digest(readings_folder(matrices)),
     )
@@ -165,6 +165,11 @@ def readings_folder(matrices: Path) -> Path:
     return matrices / "archives"
 
 
+def wheels_folder(matrices: Path) -> Path:
+    """The folder of what wheels of paired releases say (see `index.store.wheel_readings`); no lock rests on it."""
+    return matrices / "wheels"
+
+
 def _digest(folder: Path) -> str:
     found = hashlib.sha256()
     for path in _listed(folder, ".json"):
@@ -180,6 +185,16 @@ def with_stack(inputs: Inputs, stack: Document[StackFile]) -> Inputs:
     fresh = tuple(one for one in inputs.spare if PurePosixPath(one.name).stem in wanted)
     facts = tuple(sorted((*inputs.facts, *fresh), key=lambda one: one.name)) if fresh else inputs.facts
     return replace(inputs, stack=stack, facts=facts, spare=tuple(one for one in inputs.spare if one not in fresh))
+
+
+def load_facts(matrices: Path) -> tuple[Document[FactFile], ...]:
+    """All files of facts, without any stack, sorted by name. Raises InputError."""
+    return tuple(_read(path, FactFile, matrices) for path in _listed(matrices / "facts"))
+
+
+def load_systems(matrices: Path) -> Document[SystemsFile] | None:
+    """The values of components that are known; None if there is no such file. Raises InputError."""
+    return _read_optional("systems.toml", SystemsFile, matrices)
 
 
 def read_stack(name: str, matrices: Path) -> Document[StackFile]:

@@ -196,6 +196,13 @@ def newer_glibc(filenames: Iterable[str], machine: Mapping[str, str]) -> str:
     return min((one["glibc"] for one in found if one.keys() == {"glibc"}), key=_numbers, default="")
 
 
+def wheel_glibc(filenames: Iterable[str], platform: Platform) -> str:
+    """The lowest glibc needed by one of these wheels on this platform, for whatever Python; empty if none is for it."""
+    oldest = {"processor": platform.partition("-")[2], "glibc": "0", "python": "0"}
+    found = (lacking(filename, oldest) for filename in filenames)
+    return min((one["glibc"] for one in found if "glibc" in one), key=_numbers, default="")
+
+
 def _platform(platforms: list[str], machine: Mapping[str, str]) -> dict[str, str]:
     if "any" in platforms:
         return {}

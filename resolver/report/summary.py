@@ -13,7 +13,7 @@ from resolver.model.lock import Change, Lock
 from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.text import Language
-from resolver.report.sanitize import COLUMNS, one_line, padded, width, wrapped
+from resolver.report.sanitize import COLUMNS, aligned, one_line, width, wrapped
 
 _CHANGES = 10
 KINDS: Final = ("locked", "without-a-solution", "undecided", "failed")
@@ -115,12 +115,8 @@ def table(rows: Sequence[Row], language: Language) -> str:
         [shown(row.stack), shown(row.target or "-"), f"{row.seconds:.1f}", row.changes, shown(row.outcome)]
         for row in rows
     ]
-    widths = [max(map(width, column)) for column in zip(*cells, strict=True)]
-    lines = []
-    for *others, outcome in cells:
-        stack, target, seconds, changes = map(padded, others, widths)
-        lines.append("  ".join([stack, target, seconds.rstrip().rjust(len(seconds)), changes, outcome]) + "\n")
-    return "".join(lines)
+    longest = max(width(row[2]) for row in cells)
+    return aligned([*row[:2], " " * (longest - width(row[2])) + row[2], *row[3:]] for row in cells)
 
 
 def closing_line(rows: Sequence[Row], language: Language) -> str:

@@ -13,6 +13,7 @@ from resolver.report.verify import texts
 from resolver.verify.ascend import NpuTool, ask_npu_smi, check_cann, check_hdk, check_soc, soc_family
 from resolver.verify.environment import check_machine
 from resolver.verify.findings import Asked, DriverNeed, Group, LockedStack
+from resolver.verify.machine import Machine, this_machine
 from resolver.verify.main import Report
 
 MACHINE = platform.machine()
@@ -352,3 +353,60 @@ def test_a_chip_of_no_known_family(there: Installation) -> None:
 )
 def test_families(names: str, family: str) -> None:
     assert {soc_family(name) for name in names.split()} == {family}
+
+
+# --- the target that a machine would be
+
+A3 = """#!/bin/bash
+case "$*" in
+"info -m") echo "  4  1  0  Ascend910" ;;
+"info -t board -i 4") echo "	Software Version : 25.5.1" ;;
+"info -t board -i 4 -c 1") printf "	Chip Name : Ascend910\n	NPU Name : 9392\n" ;;
+esac
+"""
+
+
+def machine(there: Installation) -> Machine:
+    return this_machine(there.environ, str(there.root))
+
+
+def test_a_machine_is_told_as_a_target(there: Installation) -> None:
+    npu_smi(there, A3)
+    python = ".".join(platform.python_version_tuple()[:2])
+    glibc = platform.libc_ver()[1]
+    assert machine(there) == Machine(python, f"linux-{MACHINE}", glibc, "8.5.0", "25.3.rc1", "A3")
+
+
+def test_what_a_machine_does_not_tell_is_empty(tmp_path: Path) -> None:
+    found = this_machine({"PATH": str(tmp_path), "HOME": str(tmp_path)}, str(tmp_path))
+    assert (found.cann, found.hdk, found.soc) == ("", "", "")
+    assert found.platform == f"linux-{MACHINE}"
+
+
+def test_the_driver_is_that_of_npu_smi_where_a_container_has_no_file_of_it(there: Installation) -> None:
+    npu_smi(there, A3)
+    (there.root / "driver" / "version.info").unlink()
+    assert machine(there).hdk == "25.5.1"
+
+
+@pytest.mark.parametrize("name", ["cann", "ascend-toolkit/latest", "home/Ascend/cann"])
+def test_a_cann_that_is_not_active_is_the_one_installed_as_current(there: Installation, name: str) -> None:
+    del there.environ["ASCEND_HOME_PATH"]
+    assert machine(there).cann == ""
+    (there.root / name).parent.mkdir(parents=True, exist_ok=True)
+    (there.root / name).symlink_to(there.home)
+    assert machine(there).cann == "8.5.0"
+
+
+def test_an_active_cann_counts_before_the_current_one_and_so_does_one_that_cannot_be_read(there: Installation) -> None:
+    (there.root / "cann").symlink_to(there.home)
+    there.write(f"other/{RECORD}", "version=9.1.0\n")
+    there.environ["ASCEND_HOME_PATH"] = str(there.root / "other")
+    assert machine(there).cann == "9.1.0"
+    there.write(f"other/{RECORD}", "version=nine\n")
+    assert machine(there).cann == ""
+
+
+def test_a_driver_of_an_unknown_form_is_unknown(there: Installation) -> None:
+    there.write("driver/version.info", "Version=newest\n")
+    assert machine(there).hdk == ""

@@ -1,0 +1,230 @@
+"""Which versions go together: what facts, and the readings of files that ship with them, say of each release.
+
+Nothing is solved and no index is asked. What neither of them says stays empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, TypeGuard
+
+import msgspec
+from packaging.requirements import InvalidRequirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName
+from packaging.version import Version
+
+from resolver.index.parse.distribution import archive_version
+from resolver.index.protocol import UnusableFile
+from resolver.index.store.file_cache import read_readings
+from resolver.index.store.wheel_readings import read_wheels
+from resolver.model import text
+from resolver.model.fact import Builds, Fact, Need, Requires, Strength, Warns
+from resolver.model.requirement import ComponentRequirement, Requirement, Value, named_values
+from resolver.model.system import SystemVersion
+from resolver.model.target import PLATFORMS, Platform, wheel_glibc
+from resolver.resolve.needs import requirements_file
+
+_TORCH_NPU: Final = NormalizedName("torch-npu")  # the facts about the drivers of CANN releases are about it
+
+
+class Declared(msgspec.Struct, frozen=True, kw_only=True):
+    """What files of a release say of themselves: the pins in `file`, and the names of all wheels."""
+
+    file: str
+    pins: tuple[Requirement, ...]
+    wheels: tuple[str, ...] = ()
+
+
+class Pairing(msgspec.Struct, frozen=True, kw_only=True):
+    """What goes with one release of a project.
+
+    `projects` are the releases of others that it is made for. Of the components of a machine, `needs` must hold,
+    `wheel_needs` for its wheels, and `paired` is what a table or guide has it with. `built` are the conditions under
+    which it is built from source, an empty one if it always is. `canns` are the known releases of CANN that go with it
+    and `hdk` the drivers that it or they ask for. `facts` say all this, and `file` pins the projects that they do not.
+    """
+
+    project: NormalizedName
+    release: Version
+    projects: Mapping[NormalizedName, SpecifierSet]
+    needs: tuple[ComponentRequirement, ...] = ()
+    wheel_needs: tuple[ComponentRequirement, ...] = ()
+    paired: tuple[ComponentRequirement, ...] = ()
+    built: tuple[tuple[ComponentRequirement, ...], ...] = ()
+    canns: tuple[SystemVersion, ...] = ()
+    hdk: tuple[ComponentRequirement, ...] = ()
+    facts: tuple[Fact, ...]
+    file: str = ""
+    wheels: tuple[str, ...] = ()
+
+    def stated(self, component: str) -> tuple[ComponentRequirement, ...]:
+        """What is said of a component: what it is paired with or, where nothing is, what it needs."""
+        return self.paired_with(component) or self.needed(component)
+
+    def paired_with(self, component: str) -> tuple[ComponentRequirement, ...]:
+        """What a table or guide has it with, of a component."""
+        return _about(component, self.paired)
+
+    def needed(self, component: str) -> tuple[ComponentRequirement, ...]:
+        """What it needs of a component, its wheels in particular."""
+        return _about(component, (*self.needs, *self.wheel_needs))
+
+    def goes_with(self, cann: Value) -> bool:
+        """Whether facts say that it goes with this CANN."""
+        needs = self.needed("cann") or self.paired_with("cann")
+        return bool(needs) and all(need.allows(cann) for need in needs)
+
+    def runs_on(self, soc: Value) -> bool:
+        """Whether no fact speaks against this SoC, with a wheel or built from source."""
+        as_wheel = _admit((*self.wheel_needs, *self.paired), soc)
+        return _admit(self.needs, soc) and (as_wheel or any(_admit(conditions, soc) for conditions in self.built))
+
+    @property
+    def driver(self) -> SystemVersion | None:
+        """The oldest driver that all of `hdk` admit, None without any."""
+        named = (value for need in self.hdk for value in named_values(need, "hdk"))
+        return max((value for value in named if isinstance(value, SystemVersion)), default=None)
+
+    @property
+    def glibc(self) -> dict[Platform, str]:
+        """The oldest glibc that its wheels need, for each platform that has one."""
+        found = {platform: wheel_glibc(self.wheels, platform) for platform in PLATFORMS}
+        return {platform: glibc for platform, glibc in found.items() if glibc}
+
+
+def projects_with_pairs(facts: Iterable[Fact]) -> list[NormalizedName]:
+    """The projects of which facts pair releases, sorted."""
+    return sorted({fact.package for fact in facts if _pairs(fact) and any(_exact(fact))})
+
+
+def read_declared(
+    project: NormalizedName, facts: Iterable[Fact], archives: Path, wheels: Path
+) -> dict[Version, Declared]:
+    """What is recorded, in these folders, of the files of a project: of its wheels, else of its archives.
+
+    Raises InputError.
+    """
+    found: dict[Version, Declared] = {}
+    builds = [fact for fact in facts if isinstance(fact, Builds) and fact.package == project]
+    for row in read_readings(archives, project):
+        version = text.version(archive_version(row.file, project) or "")
+        if version is not None:
+            path = next((fact.requires_from for fact in builds if fact.speaks_of(version)), "")
+            with suppress(UnusableFile):  # reported when locking
+                lines = requirements_file(row.member(path) or "")
+                found[version] = Declared(file=row.file if lines else "", pins=tuple(read_pins(lines)))
+    for wheel in read_wheels(wheels, project):
+        if (version := text.version(wheel.version)) is not None:
+            found[version] = Declared(file=wheel.file, pins=tuple(read_pins(wheel.pins)), wheels=wheel.wheels)
+    return found
+
+
+def pairings(
+    project: NormalizedName,
+    facts: Sequence[Fact],
+    declared: Mapping[Version, Declared] = {},
+    canns: Sequence[Value] = (),
+) -> list[Pairing]:
+    """The releases of a project that facts pair by name, newest first. `canns` are the known releases of CANN."""
+    releases = {version for fact in facts if fact.package == project and _pairs(fact) for version in _exact(fact)}
+    return [
+        _pairing(project, release, facts, declared.get(release), canns) for release in sorted(releases, reverse=True)
+    ]
+
+
+def _pairing(
+    project: NormalizedName,
+    release: Version,
+    facts: Sequence[Fact],
+    declared: Declared | None,
+    canns: Sequence[Value],
+) -> Pairing:
+    own = [fact for fact in facts if fact.package == project and fact.speaks_of(release)]
+    pairing = [fact for fact in own if _pairs(fact)]
+    requires = [fact for fact in pairing if isinstance(fact, Requires)]
+    builds = [fact for fact in own if isinstance(fact, Builds)]
+    pins = [*(declared.pins if declared is not None else ()), *(need for fact in requires for need in fact.needs)]
+    found = Pairing(
+        project=project,
+        release=release,
+        projects={need.name: need.specifier for need in pins if is_pin(need)},
+        needs=tuple(need for fact in requires if not fact.wheels for need in _components(fact.needs)),
+        wheel_needs=tuple(need for fact in requires if fact.wheels for need in _components(fact.needs)),
+        paired=tuple(need for fact in pairing if isinstance(fact, Warns) for need in _components(fact.unless)),
+        built=tuple(fact.when for fact in builds),
+        facts=(*pairing, *builds),
+        file=declared.file if declared is not None else "",
+        wheels=declared.wheels if declared is not None else (),
+    )
+    stated = found.stated("cann")
+    with_it = [cann for cann in canns if stated and all(need.allows(cann) for need in stated)]
+    drivers = {fact: need for fact in (*own, *_of_torch_npu(found, facts)) for need in _driver(fact, with_it)}
+    return msgspec.structs.replace(
+        found,
+        canns=tuple(cann for cann in with_it if isinstance(cann, SystemVersion)),
+        hdk=tuple(drivers.values()),
+        facts=(*found.facts, *drivers),
+    )
+
+
+def _pairs(fact: Fact) -> bool:
+    """Whether it says what a release goes with: needs on a machine, pins, or the CANN or SoC that it is made for."""
+    match fact:
+        case Requires(needs=needs):
+            return fact.strength is not Strength.PRACTICE and any(
+                isinstance(need, ComponentRequirement) or is_pin(need) for need in needs
+            )
+        case Warns(unless=(ComponentRequirement() as need,)):
+            return all(clause.operator == "==" for clauses in need.alternatives for clause in clauses)
+        case _:
+            return False
+
+
+def _exact(fact: Fact) -> Iterator[Version]:
+    """The releases that a fact names, other than in ranges."""
+    for specifier in (one for versions in fact.versions for one in versions if len(versions) == 1):
+        if specifier.operator == "==" and not specifier.version.endswith(".*"):
+            yield Version(specifier.version)
+
+
+def is_pin(need: Need) -> TypeGuard[Requirement]:
+    """Whether it asks for a certain release of a project, on every machine and without an extra."""
+    return isinstance(need, Requirement) and need.marker is None and any(one.operator == "==" for one in need.specifier)
+
+
+def read_pins(lines: Iterable[str]) -> Iterator[Requirement]:
+    """The pins among requirements in metadata; invalid ones are left out."""
+    for line in lines:
+        with suppress(InvalidRequirement):
+            if is_pin(need := text.requirement(line)):
+                yield need
+
+
+def _components(needs: Iterable[Need]) -> list[ComponentRequirement]:
+    return [need for need in needs if isinstance(need, ComponentRequirement)]
+
+
+def _about(component: str, needs: Iterable[ComponentRequirement]) -> tuple[ComponentRequirement, ...]:
+    return tuple(need for need in needs if need.component == component)
+
+
+def _admit(needs: Iterable[ComponentRequirement], soc: Value) -> bool:
+    return all(need.allows(soc) for need in _about("soc", needs))
+
+
+def _of_torch_npu(pairing: Pairing, facts: Iterable[Fact]) -> Iterator[Fact]:
+    """The facts about the torch-npu that a release goes with."""
+    pinned = [Version(one.version) for one in pairing.projects.get(_TORCH_NPU, ()) if one.operator == "=="]
+    return (fact for fact in facts if fact.package == _TORCH_NPU and any(map(fact.speaks_of, pinned)))
+
+
+def _driver(fact: Fact, canns: Sequence[Value]) -> Iterator[ComponentRequirement]:
+    """The driver that a fact warns for the lack of, if it does so with each of these CANNs."""
+    if isinstance(fact, Warns):
+        needs = _components(fact.unless)
+        excuses = _about("cann", needs)
+        if not excuses or (canns and not any(need.allows(cann) for need in excuses for cann in canns)):
+            yield from _about("hdk", needs)

@@ -1,0 +1,69 @@
+"""`ascend-lock pairs`: which versions go together, as facts say; nothing is solved, and no index is asked."""
+
+from __future__ import annotations
+
+import sys
+from typing import Final
+
+import click
+from packaging.utils import canonicalize_name
+
+from resolver.audit.pairs import pairings, projects_with_pairs, read_declared
+from resolver.cli.console import columns
+from resolver.cli.options import Settings, settings
+from resolver.config.compile import known_values
+from resolver.config.decode import require_family
+from resolver.config.fact_rules import compile_facts
+from resolver.config.load import load_facts, load_systems, readings_folder, wheels_folder
+from resolver.errors import InputError, did_you_mean
+from resolver.json_text import json_text
+from resolver.model.requirement import Value, parse_value
+from resolver.report.pairs import pairs_json, pairs_table
+from resolver.report.terminal import WIDTH
+
+_TITLES: Final = {"cann": "CANN", "soc": "SoC"}
+
+
+@click.command("pairs")
+@click.option("--package", metavar="NAME", default="vllm-ascend", help="Whose releases (default: vllm-ascend).")
+@click.option("--cann", metavar="VERSION", help="Only releases that go with this CANN.")
+@click.option("--soc", metavar="FAMILY", help="Only releases that run on this SoC family, such as A3.")
+@click.option("--sources", is_flag=True, help="Name the facts behind each line, with their sources.")
+@settings("own_matrices", "language", "as_json")
+def command(run: Settings, package: str, cann: str | None, soc: str | None, sources: bool) -> int:
+    """Show which versions go together on an Ascend machine.
+
+    A line for each release, newest first, with its vllm, torch, torch-npu, triton-ascend, CANN, Python, glibc, SoC and
+    driver, from facts and the recorded metadata of wheels alone. Nothing is solved, and no index is asked.
+    """
+    known = known_values(load_systems(run.matrices))
+    facts = compile_facts(load_facts(run.matrices), known=known)
+    name, names = canonicalize_name(package), projects_with_pairs(facts)
+    if name not in names:
+        hint = did_you_mean(name, names, f"they pair those of {', '.join(names)}" if names else "see --matrices")
+        raise InputError(f"no fact pairs releases of `{package}`", where=str(run.matrices / "facts"), hint=hint)
+    asked = {part: _value(part, text) for part, text in (("cann", cann), ("soc", soc)) if text is not None}
+    if "soc" in asked:
+        require_family(asked["soc"], known, "--soc")
+    declared = read_declared(name, facts, readings_folder(run.matrices), wheels_folder(run.matrices))
+    every = pairings(name, facts, declared, known.get("cann", ()))
+    usable = [row for row in every if "soc" not in asked or row.runs_on(asked["soc"])]
+    rows = [row for row in usable if "cann" not in asked or row.goes_with(asked["cann"])]
+    if run.as_json:
+        told = {"package": name, "cann": cann, "soc": soc, "releases": pairs_json(rows, run.language)}
+        sys.stdout.write(json_text(told) + "\n")
+    elif rows:
+        room = columns(sys.stdout, WIDTH)
+        sys.stdout.write(pairs_table(rows, run.language, sources=sources, columns=room))
+    else:
+        canns = sorted({release for row in usable for release in row.canns}, reverse=True)
+        wanted = ", ".join(f"{_TITLES[part]} {value}" for part, value in asked.items())
+        run.tell("pairs.none", project=name, asked=wanted, canns=tuple(canns) or "-")
+    return 0
+
+
+def _value(component: str, text: str) -> Value:
+    try:
+        return parse_value(component, text)
+    except ValueError as error:
+        raise InputError(str(error), where=f"--{component}") from None

@@ -1,0 +1,252 @@
+"""`ascend-lock pairs`: the table, its filters, what is behind it, and what `facts read` records for it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.functional.workspace import REPOSITORY, Workspace
+from tests.loopback import LoopbackIndex
+
+SHIPPED = ("--matrices", str(REPOSITORY / "matrices"))
+
+FACTS = """
+    [[requires]]
+    id = "one-matrix"
+    versions = "==1.0"
+    needs = ["vllm==1.0", "cann in 8.5.0 | 8.5.1", "python < 3.12"]
+    reason = "A table."
+    source = "table.md @c0ffee"
+
+    [[requires]]
+    id = "two-matrix"
+    versions = "==2.0"
+    needs = ["vllm==2.0", "cann in 9.1.0"]
+    reason = "A table."
+    reason-zh = "一张表。"
+    source = "table.md @c0ffee"
+
+    [[requires]]
+    id = "wheels-are-a2"
+    wheels = true
+    needs = ["soc in A2"]
+    reason = "They say so."
+    source = "_build_info.py"
+
+    [[builds]]
+    id = "from-source"
+    versions = "==2.0"
+    when = ["soc in A3"]
+    requires-from = "requirements.txt"
+    isolation = false
+    reason = "setup.py compiles."
+"""
+TABLE = """\
+vllm-ascend  vllm  torch  CANN         Python  glibc      SoC
+2.0          2.0   2.1    9.1.0        -       2.34/2.28  A2,source
+1.0          1.0   -      8.5.0,8.5.1  <3.12   -          A2
+
+`-`: no fact says. `--sources` names the facts behind each line. glibc: the oldest that the wheels need, for
+aarch64 and x86_64 where they differ. SoC: what the wheels are for; `source`: built on the target, also for
+others (`--soc A3`: which releases).
+"""
+
+
+@pytest.fixture
+def workspace(workspace: Workspace, index: LoopbackIndex) -> Workspace:
+    """Facts, and what was read of the one release that has wheels; the index is gone."""
+    workspace.facts("vllm-ascend", FACTS)
+    workspace.stack("vllm-ascend")
+    for tags in ("cp311-cp311-manylinux_2_34_aarch64", "cp311-cp311-manylinux_2_28_x86_64"):
+        index.add_wheel("vllm-ascend", "2.0", tags=tags, requires=["torch==2.1", "vllm==9", "numpy"])
+    index.add_archive("vllm-ascend", "1.0", members={"requirements.txt": "torch==1.9\n"})
+    run = workspace.run("facts", "read")
+    assert run.stdout.endswith("archives that facts refer to; releases with wheels that they pair: 1\n"), run
+    workspace.forget()
+    index.clear()
+    return workspace
+
+
+def releases(workspace: Workspace, *options: str) -> dict[str, dict[str, Any]]:
+    """What is told of each release, in their order."""
+    run = workspace.run("pairs", "--json", *options)
+    assert run.status == 0, run
+    return {row["release"]: row for row in run.json["releases"]}
+
+
+def test_the_table(workspace: Workspace, index: LoopbackIndex) -> None:
+    run = workspace.run("pairs")
+    assert run.stdout == TABLE
+    assert run.status == 0
+    assert not index.requests
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        (["--cann", "8.5.1"], ["1.0"]),
+        (["--cann", "9.1.0.B123"], ["2.0"]),
+        (["--soc", "a2"], ["2.0", "1.0"]),
+        (["--soc", "A3"], ["2.0"]),
+        (["--soc", "A3", "--cann", "8.5.1"], []),
+    ],
+)
+def test_filters(workspace: Workspace, options: list[str], names: list[str]) -> None:
+    assert list(releases(workspace, *options)) == names
+
+
+def test_where_nothing_fits_what_there_is_is_told(workspace: Workspace) -> None:
+    run = workspace.run("pairs", "--soc", "A3", "--cann", "8.5.1")
+    assert run.status == 0
+    assert run.stdout == (
+        "No release of vllm-ascend that facts pair goes with CANN 8.5.1, SoC A3. What there is goes with CANN -.\n"
+    )
+    assert workspace.run("pairs", "--soc", "310P").stdout.startswith(
+        "No release of vllm-ascend that facts pair goes with SoC 310P. "
+    )
+    (workspace.matrices / "systems.toml").write_bytes((REPOSITORY / "matrices" / "systems.toml").read_bytes())
+    assert workspace.run("pairs", "--soc", "A3", "--cann", "8.5.1").stdout.endswith("goes with CANN 9.1.0.\n")
+
+
+def test_the_sources_of_a_line(workspace: Workspace) -> None:
+    told = workspace.run("pairs", "--cann", "9.1.0", "--sources").stdout.splitlines()
+    wheel = "vllm_ascend-2.0-cp311-cp311-manylinux_2_28_x86_64.whl"
+    assert told[2:-3] == [
+        "    two-matrix (vendor, checked 2026-11-20) matrices/facts/vllm-ascend.toml:14: table.md @c0ffee",
+        "    wheels-are-a2 (vendor, checked 2026-11-20) matrices/facts/vllm-ascend.toml:22: _build_info.py",
+        "    from-source (vendor, checked 2026-11-20) matrices/facts/vllm-ascend.toml:29: a test",
+        f"    pins read in {wheel}",
+        "",
+    ]
+    chinese = workspace.run("pairs", "--cann", "9.1.0", "--sources", "--lang", "zh").stdout
+    assert "    two-matrix（厂商，查看于 2026-11-20）" in chinese
+    assert f"    固定的版本读自 {wheel}\n" in chinese
+
+
+def test_what_programs_read(workspace: Workspace) -> None:
+    run = workspace.run("pairs", "--cann", "9.1.0", "--json", "--lang", "zh")
+    (row,) = run.json.pop("releases")
+    assert {key: run.json[key] for key in ("package", "cann", "soc")} == {
+        "package": "vllm-ascend",
+        "cann": "9.1.0",
+        "soc": None,
+    }
+    assert row["projects"] == {"torch": "==2.1", "vllm": "==2.0"}
+    assert row["needs"] == ["cann in 9.1.0"]
+    assert row["wheel_needs"] == ["soc in A2"]
+    assert row["built_if"] == [["soc in A3"]]
+    assert row["glibc"] == {"linux-aarch64": "2.34", "linux-x86_64": "2.28"}
+    assert row["hdk"] is None
+    assert [(fact["id"], fact["reason"], fact["source"]) for fact in row["facts"]] == [
+        ("two-matrix", "一张表。", "table.md @c0ffee"),
+        ("wheels-are-a2", "They say so.", "_build_info.py"),
+        ("from-source", "setup.py compiles.", "a test"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "hint"),
+    [
+        (["--package", "vllm_acend"], "no fact pairs releases of `vllm_acend`", "did you mean `vllm-ascend`?"),
+        (["--package", "numpy"], "no fact pairs releases of `numpy`", "they pair those of vllm-ascend"),
+        (["--cann", "nine"], "`nine` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2", ""),
+    ],
+)
+def test_mistakes(workspace: Workspace, options: list[str], error: str, hint: str) -> None:
+    run = workspace.run("pairs", *options)
+    assert (run.status, run.error) == (2, error)
+    assert hint in run.stderr
+
+
+def test_an_unknown_soc_is_refused_with_those_that_there_are(workspace: Workspace) -> None:
+    run = workspace.run("pairs", "--soc", "A9", *SHIPPED)
+    assert run.error == "`A9` is not a known SoC family"
+    assert "hint: known are 310P, A2, A3, A5" in run.stderr
+
+
+def test_wheels_that_are_recorded_are_read_again_only_where_there_are_others(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
+    path = workspace.matrices / "wheels" / "vllm-ascend.json"
+    before = path.read_bytes()
+    workspace.edit("wheels/vllm-ascend.json", "torch==2.1", "torch==7.7")
+    workspace.run("facts", "read")
+    assert json.loads(path.read_text("utf-8"))[0]["pins"] == ["torch==7.7", "vllm==9"]
+    workspace.run("facts", "read", "--anew")
+    assert path.read_bytes() == before
+    workspace.edit("wheels/vllm-ascend.json", "torch==2.1", "torch==7.7")
+    index.add_wheel("vllm-ascend", "2.0", tags="cp312-cp312-manylinux_2_34_aarch64", requires=["torch==2.1"])
+    workspace.forget()
+    workspace.run("facts", "read")
+    assert "torch==2.1" in json.loads(path.read_text("utf-8"))[0]["pins"]
+
+
+@pytest.mark.parametrize("content", ["", "{}", '[{"version": "2.0"}]', "[" * 100_000])
+def test_damaged_records_are_an_error_with_what_mends_it(workspace: Workspace, content: str) -> None:
+    (workspace.matrices / "wheels" / "vllm-ascend.json").write_text(content)
+    run = workspace.run("pairs")
+    assert (run.status, run.error) == (2, "what is recorded of the wheels of vllm-ascend cannot be used")
+    assert "hint: make it again: ascend-lock facts read vllm-ascend --anew" in run.stderr
+
+
+# --- the facts that ship
+
+
+def test_what_goes_with_the_releases_of_the_shipped_stacks(workspace: Workspace) -> None:
+    rows = releases(workspace, *SHIPPED)
+    assert list(rows)[:2] == ["0.30.0rc2", "0.30.0rc1"]
+    row = rows["0.18.0"]
+    assert row["needs"] == ["cann in 8.5.1", "python < 3.12"]
+    assert row["wheel_needs"] == ["soc in A2"]
+    assert row["hdk"] == ">=25.0.rc1"
+    assert row["glibc"] == {"linux-aarch64": "2.24", "linux-x86_64": "2.24"}
+    pins = {name: row["projects"][name] for name in ("vllm", "torch", "torch-npu", "triton-ascend")}
+    assert pins == {"vllm": "==0.18.0", "torch": "==2.9.0", "torch-npu": "==2.9.0", "triton-ascend": "==3.2.0"}
+    assert {"vllm-ascend-0.18.0-matrix", "torch-npu-hdk-of-cann-8.5"} <= {fact["id"] for fact in row["facts"]}
+    assert rows["0.20.2rc1"]["glibc"] == {"linux-aarch64": "2.34", "linux-x86_64": "2.24"}
+    assert rows["0.30.0rc2"]["projects"]["torch-npu"] == "==2.10.0.post4", "its archive says so: it has no wheel"
+    assert rows["0.13.0"]["hdk"] == ">=25.5.0"
+
+
+def test_what_there_is_for_a3_and_a_cann(workspace: Workspace) -> None:
+    assert "0.23.0" in releases(workspace, *SHIPPED, "--cann", "9.1.0", "--soc", "A3")
+    assert not releases(workspace, *SHIPPED, "--cann", "8.5.1", "--soc", "A3")
+
+
+@pytest.mark.parametrize(
+    ("package", "release", "paired", "pins"),
+    [
+        ("torch-npu", "2.9.0", ["cann in 8.5.0"], {"torch": "==2.9.0"}),
+        ("verl", "0.7.1", ["cann in 8.5.0"], {"triton-ascend": "==3.2.0"}),
+        ("triton-ascend", "3.2.0", [], {}),
+    ],
+)
+def test_other_projects_that_facts_pair(
+    workspace: Workspace, package: str, release: str, paired: list[str], pins: dict[str, str]
+) -> None:
+    row = releases(workspace, *SHIPPED, "--package", package)[release]
+    assert row["paired"][: len(paired)] == paired
+    assert row["projects"] == pins
+
+
+def test_every_recorded_release_is_one_that_facts_pair() -> None:
+    """Otherwise somebody edited the file, or facts that paired it are gone."""
+    from resolver.audit.pairs import pairings
+    from resolver.config.fact_rules import compile_facts
+    from resolver.config.load import load_facts
+
+    facts = compile_facts(load_facts(REPOSITORY / "matrices"))
+    for path in (REPOSITORY / "matrices" / "wheels").iterdir():
+        recorded = [row["version"] for row in json.loads(path.read_text("utf-8"))]
+        named = [str(row.release) for row in pairings(path.stem, facts)]
+        assert recorded == [name for name in named if name in recorded]
+
+
+@pytest.mark.parametrize("page", ["docs/stacks.md", "docs/stacks.zh-CN.md"])
+def test_a_page_shows_what_is_printed(workspace: Workspace, page: str) -> None:
+    text = (REPOSITORY / page).read_text(encoding="utf-8")
+    command, *lines = text.partition("$ ascend-lock pairs ")[2].partition("\n…")[0].splitlines()
+    assert len(lines) == 3
+    assert workspace.run("pairs", *command.split(), *SHIPPED).stdout.splitlines()[:3] == lines
