@@ -9,6 +9,7 @@ __all__ = ["COMMANDS", "main"]
 
 # In the order of --help. Each is the module of this name beside this one, and its `command`.
 COMMANDS: Final = (
+    "init",
     "lock",
     "explain",
     "pairs",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Annotated, Literal
 
 import msgspec
+from packaging.version import Version
 
 from resolver.model.annotations import NOT_EMPTY, Text, form
 from resolver.model.message import Message
@@ -148,6 +149,20 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
             if answer.outcome in LOCKED:
                 newest.setdefault(answer.cell.machine, answer)
         return iter(newest.values())
+
+    def newest(self, wanted: Mapping[str, str], outcomes: Collection[Outcome], *, pre: bool = False) -> Answer | None:
+        """The newest release that came to one of these outcomes in cells with these fields.
+
+        Like pip, a pre-release only if there is no other, or with `pre`.
+        """
+        order = {release: at for at, release in enumerate(self.releases)}
+        fitting = [
+            one
+            for one in self.answers
+            if one.outcome in outcomes and all(getattr(one.cell, key) == value for key, value in wanted.items())
+        ]
+        final = [one for one in fitting if pre or not Version(one.cell.release).is_prerelease]
+        return min(final or fitting, key=lambda one: (order[one.cell.release], one.cell.name), default=None)
 
     def ways_out(self, answer: Answer) -> Sequence[Answer]:
         """The answers nearest to one that does not lock which do: the next newer and older release of its use there.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from resolver.i18n import translate
 from resolver.model.matrix import LOCKED, Answer, Matrix, Outcome
 from resolver.model.text import Language
-from resolver.report.sanitize import padded, width
+from resolver.report.sanitize import aligned
 
 _COLUMNS = ("use", "cann", "soc", "platform", "python")
 
@@ -29,7 +29,7 @@ def matrix_summary(matrix: Matrix, language: Language) -> str:
         for outcome in Outcome
         if counts[outcome]
     ]
-    lines += ["", translate("matrix.newest", language, package=matrix.package), *_aligned([head, *rows])]
+    lines += ["", translate("matrix.newest", language, package=matrix.package), *aligned([head, *rows]).splitlines()]
     if causes:
         lines += ["", translate("matrix.causes", language)]
         lines += [f"  {count:>4}  {cause}" for cause, count in causes.most_common()]
@@ -74,8 +74,3 @@ def _moves(was: Answer, now: Answer) -> list[str]:
         for name in sorted(was.pins.keys() | now.pins.keys())
         if was.pins and now.pins and was.pins.get(name) != now.pins.get(name)
     ]
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
-    return (f"  {'  '.join(map(padded, row, widths)).rstrip()}" for row in rows)

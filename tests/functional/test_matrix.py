@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from resolver.json_text import json_text
-from tests.functional.workspace import NOBODY, NOBODY_THERE, Workspace
+from tests.functional.workspace import COMMAND, NOBODY, NOBODY_THERE, Workspace
 
 GRID = """\
 package = "plugin"
@@ -229,6 +230,64 @@ def test_a_cluster_gives_the_same_bytes(gridded: Workspace) -> None:
         cluster.communicate()
     assert run.status == 0, run
     assert (gridded.root / "matrix.json").read_bytes() == (gridded.root / "here.json").read_bytes()
+
+
+# --- ascend-lock init
+
+MACHINE = {"--cann": "8.5.0", "--soc": "a2", "--platform": "linux-aarch64", "--python": "3.11", "--for": "serve"}
+
+
+@pytest.fixture
+def known(gridded: Workspace) -> Workspace:
+    """The same with its matrix among the facts."""
+    assert gridded.run("matrix", "--jobs", "1", "--data", "matrices/matrix.json").status == 0
+    return gridded
+
+
+def options(**changes: str) -> list[str]:
+    return [
+        word for row in {**MACHINE, **{f"--{key}": value for key, value in changes.items()}}.items() for word in row
+    ]
+
+
+def test_init_writes_the_newest_that_locks(known: Workspace) -> None:
+    run = known.run("init", *options())
+    assert (run.status, run.stdout.partition(",")[0]) == (0, "serve.toml: plugin 2.0")
+    assert "plugin-numbers" in run.stdout
+    lock = known.run("lock", "serve.toml", "--json")
+    assert (lock.status, lock.json["pins"]["plugin"]) == (0, "2.0")
+    again = known.run("init", *options())
+    assert (again.status, again.error) == (2, "`serve.toml` exists already")
+
+
+def test_init_says_what_it_does_not_know_and_what_does_not_lock(known: Workspace) -> None:
+    missing = known.run("init", "--cann", "8.5.0", "--python", "3.11")
+    assert (missing.status, missing.error) == (2, "not known of this machine: --soc, --platform, --for")
+    absent = known.run("init", *options(cann="7.0.0"))
+    assert (absent.status, absent.error) == (2, "the matrix has no cell for `7.0.0`")
+    undecided = known.run("init", *options(cann="9.0.0", **{"for": "train"}))
+    assert undecided.status == 0
+    assert "plugin 4.0, undecided" in undecided.stdout
+    nothing = known.run("init", *options(python="3.12", **{"for": "train"}))
+    assert nothing.status == 1
+
+
+def test_init_asks_on_a_terminal(known: Workspace) -> None:
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [str(COMMAND), "init", "--lang", "en"],
+        cwd=known.root,
+        env=known.environment(),
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    os.write(ours, b"8.5.0\n\n\n3.11\nserve\n")
+    assert known.finish(process).status == 0
+    os.close(ours)
+    os.close(theirs)
+    assert 'cann = "8.5.0"' in (known.root / "serve.toml").read_text()
 
 
 _CLUSTER = """

@@ -1,0 +1,116 @@
+"""`ascend-lock init`: a stack for this machine, or a named one, from the matrix of what goes together."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+import click
+
+from resolver import files
+from resolver.cli.options import Settings, settings
+from resolver.errors import InputError, NothingToLock
+from resolver.i18n import translate
+from resolver.model.matrix import LOCKED, Answer, Matrix, Outcome, Practices, stack_text
+from resolver.model.requirement import parse_value
+from resolver.model.target import PLATFORMS
+from resolver.report.matrix_file import read_matrix
+from resolver.verify.machine import this_machine
+
+# What a person has to know, in the order in which it is asked for.
+_FIELDS: Final = {"cann": "--cann", "soc": "--soc", "platform": "--platform", "python": "--python", "use": "--for"}
+
+
+@click.command("init")
+@click.option("--for", "use", metavar="USE", help="What the machine is for: serve, verl, trl, ms-swift, llamafactory.")
+@click.option("--cann", metavar="VERSION", help="The machine's CANN, such as 8.5.1.")
+@click.option("--soc", metavar="FAMILY", help="The family of its NPUs, such as A2 or A3.")
+@click.option("--platform", type=click.Choice(PLATFORMS), help="Its platform.")
+@click.option("--python", metavar="X.Y", help="Its Python, such as 3.11.")
+@click.option("--pre", is_flag=True, help="Take a pre-release if it is newer.")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="The file (default: USE.toml).")
+@settings("language", "own_matrices")
+def command(run: Settings, use: str | None, pre: bool, output: Path | None, **given: str | None) -> int:
+    """Write a stack with the newest versions that are known to lock for a machine and a purpose.
+
+    On a machine with an NPU, what is not given is read from it; elsewhere it is asked for on a terminal.
+    """
+    matrix = read_matrix(run.matrices / "matrix.json")
+    seen = this_machine()._asdict()
+    found = {key: _spelt(key, value) for key, value in {**given, "use": use}.items() if value}
+    if seen["cann"] or seen["soc"]:  # else this is a machine to lock on, not one to install on
+        found = {key: value for key, value in seen.items() if key in _FIELDS and value} | found
+    unknown = [option for key, option in _FIELDS.items() if key not in found]
+    if unknown and not sys.stdin.isatty():
+        told = " ".join(f"{option} {'|'.join(_values(key, matrix, found))}" for key, option in _FIELDS.items())
+        raise InputError(f"not known of this machine: {', '.join(unknown)}", hint=f"ascend-lock init {told}")
+    chosen = {key: _chosen(key, matrix, found, run) for key in _FIELDS}
+    answer = matrix.newest(chosen, LOCKED, pre=pre)
+    if answer is None:
+        answer = matrix.newest(chosen, (Outcome.UNDECIDED,), pre=pre)
+    if answer is None:
+        raise _refusal(matrix, chosen, run)
+    path = output or Path(f"{chosen['use']}.toml")
+    if path.exists():
+        raise InputError(f"`{path}` exists already", hint="choose another name: -o NAME.toml")
+    purpose = next(one for one in matrix.uses if one.name == chosen["use"])
+    practices: Practices = answer.practices if answer.outcome in LOCKED else "all"
+    text = stack_text(answer.cell, purpose, matrix.package, practices)
+    files.write(path, text.replace(f'"{answer.cell.name}"', f'"{path.stem}"', 1).encode())
+    release = f"{matrix.package} {answer.cell.release}"
+    if answer.reason is not None:
+        reason = translate(answer.reason, run.language)
+        run.tell("init.undecided", path=path, release=release, reason=reason, date=matrix.date)
+    else:
+        run.tell("init.written", path=path, release=release, count=len(answer.pins), date=matrix.date)
+        if answer.practices:
+            run.tell("init.practices", names=answer.practices)
+    run.tell("init.next", command=run.command("lock", str(path)))
+    return 0
+
+
+def _spelt(key: str, value: str) -> str:
+    """A value as the matrix spells it: CANN `8.3.rc2` is 8.3.RC2, a SoC is in capitals. Raises InputError."""
+    if key not in ("cann", "soc"):
+        return value
+    try:
+        return str(parse_value(key, value))
+    except ValueError as error:
+        raise InputError(str(error), where=_FIELDS[key]) from None
+
+
+def _chosen(key: str, matrix: Matrix, found: dict[str, str], run: Settings) -> str:
+    """A value that the matrix has, asked for if it is not `found`, where it then is."""
+    known = _values(key, matrix, {other: value for other, value in found.items() if other != key})
+    if key not in found:
+        asked = translate(f"init.ask-{key}", run.language)
+        found[key] = str(click.prompt(asked, type=click.Choice(known), default=known[-1]))
+    elif found[key] not in _values(key, matrix, {}):
+        what = f"the matrix has no cell for `{found[key]}`"
+        raise InputError(what, where=_FIELDS[key], hint=f"it has {', '.join(known)}")
+    return found[key]
+
+
+def _values(key: str, matrix: Matrix, before: Mapping[str, str]) -> list[str]:
+    """The values of a field among the cells with these others, or among all, in an order that people expect."""
+    cells = [one.cell for one in matrix.answers]
+    near = [one for one in cells if all(getattr(one, name) == text for name, text in before.items())]
+    values = {getattr(one, key) for one in near or cells}
+    order: Iterable[str] = matrix.canns if key == "cann" else [use.name for use in matrix.uses] if key == "use" else ()
+    return [one for one in order if one in values] or sorted(values)
+
+
+def _refusal(matrix: Matrix, chosen: Mapping[str, str], run: Settings) -> NothingToLock:
+    """Why nothing is known to lock: what clashes for the newest release, and what locks nearby."""
+    refused = matrix.newest(chosen, (Outcome.CONFLICT,))
+    what = ", ".join(chosen.values())
+    if refused is None or refused.reason is None:
+        return NothingToLock(f"the vendor's tables have nothing for {what}", hint=run.command("pairs"))
+    near: list[Answer] = list(matrix.ways_out(refused))
+    return NothingToLock(
+        f"nothing locks for {what}",
+        why=f"{matrix.package} {refused.cell.release}: {translate(refused.reason, run.language)}",
+        hint=f"nearest: {', '.join(one.cell.name for one in near)}" if near else run.command("matrix"),
+    )
