@@ -25,6 +25,7 @@ SESSION = [
     ("check demo", 0),
     ("explain conflict --lang zh --json", 1),
     ("facts check demo", 0),
+    ("pairs --package demo", 0),
     ("verify demo --json", 1),
     ("bundle demo out", 0),
     ("bundle --check out", 0),
@@ -42,7 +43,10 @@ def session(root: Path, index: LoopbackIndex, how: Callable[[Workspace], Callabl
     workspace = Workspace(root, index)
     workspace.stack("demo", target=HERE)
     workspace.stack("demo", "demo-data<1", name="conflict", target=HERE)
-    workspace.facts("demo", '[[requires]]\nid = "demo-data"\nneeds = ["demo-data"]\nreason = "it reads them"\n')
+    workspace.facts(
+        "demo",
+        '[[requires]]\nid = "demo-data"\nversions = "==1.0"\nneeds = ["demo-data==1.0"]\nreason = "it reads them"\n',
+    )
     runs = [how(workspace)(*line.split()) for line, _ in SESSION]
     assert tree(workspace.temporary) == {}
     return runs, {path: content for path, content in tree(root).items() if not path.startswith("cache/")}
