@@ -26,6 +26,8 @@ SESSION = [
     ("explain conflict --lang zh --json", 1),
     ("facts check demo", 0),
     ("pairs --package demo", 0),
+    ("matrix --jobs 1", 2),
+    ("init", 2),
     ("verify demo --json", 1),
     ("bundle demo out", 0),
     ("bundle --check out", 0),
