@@ -16,13 +16,14 @@ from resolver.model.text import Language
 from resolver.report.sanitize import COLUMNS, one_line, padded, width, wrapped
 
 _CHANGES = 10
-KINDS: Final = ("locked", "without-a-solution", "undecided", "failed")
+KINDS: Final = ("locked", "current", "stale", "without-a-solution", "undecided", "failed")
 
 
-def lock_json(lock: Lock, folder: Path, *, moved: bool) -> dict[str, Any]:
+def lock_json(lock: Lock, folder: Path, *, moved: bool, written: Sequence[str]) -> dict[str, Any]:
     """The result of a target for `--json`. `pins` is what scripts need; the rest is in lock.toml.
 
     `moved` tells whether a pin changed in this run; the lock itself keeps the changes of the last run that had any.
+    `written` are the files that this run changed.
     """
     return {
         "status": "locked",
@@ -32,6 +33,7 @@ def lock_json(lock: Lock, folder: Path, *, moved: bool) -> dict[str, Any]:
         "pins": {pin.name: pin.version for pin in lock.pin},
         "warnings": [translate(warning, "en") for warning in lock.all_warnings],
         "changes": [{"name": row.name, "old": row.old, "new": row.new} for row in lock.change if moved],
+        "written": list(written),
     }
 
 

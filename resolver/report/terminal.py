@@ -7,12 +7,13 @@ from itertools import zip_longest
 
 from resolver.errors import shown
 from resolver.model.text import Language
-from resolver.report.document import Document, Heading, Item, Items, Paragraph, plain, told
+from resolver.report.document import Document, Heading, Item, Items, Paragraph, Table, plain, told
 from resolver.report.sanitize import one_line, padded, width, wrapped
 
 WIDTH = 110
 _GAP = 2
 _LEAST = 36  # of the left column
+_NARROWEST = 12  # of a column of a table
 _STACKED = 80  # on a terminal narrower than this the origin is below the sentence
 
 
@@ -31,8 +32,10 @@ def terminal_text(document: Document, language: Language, columns: int = WIDTH) 
                     lines += paragraph(plain(spans), columns, first, rest)
             case Items():
                 lines += _items(block, columns, indent)
+            case Table():
+                lines += table_lines([block.head, *block.rows], columns, "  ")
             case _:
-                pass  # code, tables and details are left out
+                pass  # code and details are left out
         indent = "      " if isinstance(block, Paragraph) and block.result else "  "
     return "\n".join(lines) + "\n"
 
@@ -45,6 +48,19 @@ def wrap(text: str, columns: int) -> list[str]:
 def paragraph(text: str, columns: int, indent: str, hanging: str | None = None) -> list[str]:
     """The text wrapped, the first line indented by `indent` and the others by `hanging` (None: the same)."""
     return wrapped(shown(one_line(text)), indent, indent if hanging is None else hanging, columns) or [indent]
+
+
+def table_lines(rows: Sequence[Sequence[object]], columns: int, indent: str = "") -> Iterator[str]:
+    """Rows of cells below each other; where they are too wide together, the widest columns are wrapped."""
+    cells = [[shown(one_line(str(cell))) for cell in row] for row in rows]
+    widths = [max(map(width, column)) for column in zip(*cells, strict=True)]
+    room = columns - len(indent) - _GAP * (len(widths) - 1)
+    while sum(widths) > room and max(widths) > _NARROWEST:
+        widths[widths.index(max(widths))] -= 1
+    for row in cells:
+        wrapped_cells = [wrap(cell, most) for cell, most in zip(row, widths, strict=True)]
+        for parts in zip_longest(*wrapped_cells, fillvalue=""):
+            yield (indent + (" " * _GAP).join(map(padded, parts, widths))).rstrip()
 
 
 def _items(block: Items, columns: int, indent: str) -> Iterator[str]:
