@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,8 @@ from resolver.config.load import Inputs
 from resolver.errors import ResolverError, StaleLock
 from resolver.i18n import translate
 from resolver.json_text import json_text
-from resolver.lock.difference import difference
+from resolver.lock.difference import difference, new_warnings
+from resolver.lock.warnings import is_grave
 from resolver.model.lock import Lock
 from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
@@ -114,8 +115,20 @@ def tell_outcomes(outcomes: Sequence[Outcome], language: Language, *, together: 
             if outcome.dry and (outcome.written or not together):
                 blocks += _difference(outcome.found, outcome.job, outcome.written)
             elif not together:
-                sys.stdout.write(_summary(outcome.found, outcome.job, outcome, language, told))
-                told.update(outcome.found.all_warnings)
+                shown = [one for one in _worth_showing(outcome.found, outcome.job, outcome.written) if one not in told]
+                told.update(shown)
+                sys.stdout.write(
+                    summary(
+                        outcome.found,
+                        outcome.job.problem,
+                        outcome.folder,
+                        language,
+                        written=bool(outcome.written),
+                        moved=outcome.moved,
+                        shown=shown,
+                        columns=columns(sys.stdout, COLUMNS),
+                    )
+                )
     if blocks:
         sys.stdout.write(terminal_text(blocks, language, columns(sys.stdout, COLUMNS)) + "\n" * together)
     tell_failures(outcomes, language)
@@ -126,17 +139,10 @@ def tell_outcomes(outcomes: Sequence[Outcome], language: Language, *, together: 
         sys.stdout.write("\n" + table(rows, language))
 
 
-def _summary(lock: Lock, job: Job, outcome: Outcome, language: Language, told: Collection[Message]) -> str:
-    return summary(
-        lock,
-        job.problem,
-        job.folder,
-        language,
-        written=bool(outcome.written),
-        moved=outcome.moved,
-        told=told,
-        columns=columns(sys.stdout, COLUMNS),
-    )
+def _worth_showing(lock: Lock, job: Job, written: Sequence[str]) -> list[Message]:
+    """The warnings to show of a lock that was written: the grave ones, and those that the lock before did not have."""
+    new = new_warnings(job.previous, lock) if written else []
+    return [one for one in lock.all_warnings if written and (one in new or is_grave(one, job.problem))]
 
 
 def _difference(lock: Lock, job: Job, written: Sequence[str]) -> Iterator[Block]:

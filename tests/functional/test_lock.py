@@ -321,4 +321,4 @@ def test_a_warning_of_several_targets_is_told_once(workspace: Workspace) -> None
     workspace.stack("demo", target=MACHINES)
     told = workspace.locked().stdout
     assert told.count("demo: beware") == 1
-    assert "\n1 warning, all shown above.\n" in told
+    assert "\n1 warning: see locks/demo/x86_64/report.md\n" in told
