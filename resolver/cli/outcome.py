@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # a remembered lock needs no explaining
 
 CONFLICT = 1
 UNDECIDED = 3  # as for a failure of an index, since it depends on one
+_TABLE = 1000  # columns of the table, where no terminal has fewer: a row is a line
 # In --json, by exit status.
 TOLD_AS = {0: "locked", CONFLICT: "conflict", UNDECIDED: "undecided", StaleLock.exit_status: "stale"}
 
@@ -133,10 +134,11 @@ def tell_outcomes(outcomes: Sequence[Outcome], language: Language, *, together: 
         sys.stdout.write(terminal_text(blocks, language, columns(sys.stdout, COLUMNS)) + "\n" * together)
     tell_failures(outcomes, language)
     rows = [_row(outcome, language) for outcome in outcomes]
+    lines = table(rows, language, columns(sys.stdout, _TABLE))
     if together:
-        sys.stdout.write(table(rows, language) + closing_line(rows, language))
+        sys.stdout.write(lines + closing_line(rows, language))
     elif len(rows) > 1:
-        sys.stdout.write("\n" + table(rows, language))
+        sys.stdout.write("\n" + lines)
 
 
 def _worth_showing(lock: Lock, job: Job, written: Sequence[str]) -> list[Message]:

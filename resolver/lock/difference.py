@@ -28,9 +28,8 @@ class Row(msgspec.Struct, frozen=True, omit_defaults=True):
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """What is in two locks for one stack's reader, each part in the order in which people read it.
 
-    `pins` has other files under the same version, too, and what else changed of a pin that stayed; `files` are those of
-    pins that stayed. Facts and warnings that only moved to another line are the same. `others` names what else differs,
-    as lock.toml does.
+    `files` are those of pins that stayed, `details` what else changed of such pins. Facts and warnings that only moved
+    to another line are the same. `others` names what else differs, as lock.toml does.
     """
 
     target: tuple[Row, ...]
@@ -38,6 +37,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     pins: tuple[Row, ...]
     tools: tuple[Row, ...]
     files: tuple[Row, ...]
+    details: tuple[Row, ...]
     facts: tuple[Row, ...]
     warnings: tuple[Row, ...]
     others: tuple[str, ...]
@@ -54,8 +54,9 @@ def difference(before: Lock, after: Lock) -> Difference:
         target=tuple(_fields("", before.target, after.target)),
         lines=tuple(_gone_and_come(before.requires, after.requires)),
         pins=tuple(_pins(before.pin, after.pin)),
-        tools=tuple(chain.from_iterable(_pins(*pins) for pins in both)),
+        tools=tuple(chain.from_iterable((*_pins(*pins), *_details(*pins)) for pins in both)),
         files=tuple(_files(before, after)),
+        details=tuple(_details(before.pin, after.pin)),
         facts=tuple(_facts(before.fact, after.fact)),
         warnings=tuple(_gone_and_come(before.all_warnings, after.all_warnings)),
         others=tuple(
@@ -89,24 +90,29 @@ def _gone_and_come(before: Sequence[str | Message], after: Sequence[str | Messag
     yield from (Row(new=one) for key, one in new.items() if key not in old)
 
 
-def _pins(before: Iterable[LockedPin], after: Sequence[LockedPin]) -> Iterator[Row]:
-    """Those that came, went and moved; then what else changed of those that stayed."""
-    old = {pin.name: pin for pin in before}
-    yield from (Row(change.name, change.old, change.new) for change in changes(old.values(), after))
-    for pin in after:
-        if (was := old.get(pin.name)) is not None and was.version == pin.version:
-            git = [one.git and replace(one.git, trust=None) for one in (was, pin)]  # there is a warning of that
-            yield from _fields(pin.name, replace(was, file=(), git=git[0]), replace(pin, file=(), git=git[1]))
+def _pins(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterator[Row]:
+    return (Row(change.name, change.old, change.new) for change in changes(before, after))
+
+
+def _stayed(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterator[tuple[LockedPin, LockedPin]]:
+    """Those of the same version in both."""
+    old = {(pin.name, pin.version): pin for pin in before}
+    return ((old[pin.name, pin.version], pin) for pin in after if (pin.name, pin.version) in old)
 
 
 def _files(before: Lock, after: Lock) -> Iterator[Row]:
-    old = {pin.name: pin for pin in before.pin}
-    for pin in after.pin:
-        if (was := old.get(pin.name)) is not None and was.version == pin.version:
-            files = [{file.name: f"{file.sha256[:12]}…" for file in one.file} for one in (was, pin)]
-            for name in sorted({*files[0], *files[1]}):
-                if files[0].get(name) != files[1].get(name):
-                    yield Row(name, files[0].get(name, ""), files[1].get(name, ""))
+    for pins in _stayed(before.pin, after.pin):
+        old, new = ({file.name: f"{file.sha256[:12]}…" for file in pin.file} for pin in pins)
+        for name in sorted({*old, *new}):
+            if old.get(name) != new.get(name):
+                yield Row(name, old.get(name, ""), new.get(name, ""))
+
+
+def _details(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterator[Row]:
+    for pins in _stayed(before, after):
+        # files are told apart, and that a commit is trusted is a warning
+        was, now = (replace(pin, file=(), git=pin.git and replace(pin.git, trust=None)) for pin in pins)
+        yield from _fields(now.name, was, now)
 
 
 def _facts(before: Iterable[LockedFact], after: Iterable[LockedFact]) -> Iterator[Row]:
@@ -125,7 +131,7 @@ def _fields(name: str, before: msgspec.Struct, after: msgspec.Struct) -> Iterato
         if (was := getattr(before, field)) != (now := getattr(after, field)):
             old, new = _values(was), _values(now)
             yield Row(
-                f"{name} {field.replace('_', '-')}".strip(),
+                ": ".join(filter(None, (name, field.replace("_", "-")))),
                 ", ".join(one for one in old if one not in new),
                 ", ".join(one for one in new if one not in old),
             )

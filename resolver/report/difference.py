@@ -11,7 +11,7 @@ from resolver.lock.difference import Difference, Row
 from resolver.model.message import joined, message
 from resolver.report.document import Block, Heading, Item, Items, Paragraph, Table, line, told
 
-_COLUMNS: Final = {"target": "what", "pins": "project", "tools": "project", "files": "file", "facts": "fact"}
+_NAMED: Final = {"pins": "project", "tools": "project", "files": "file", "facts": "fact"}  # what has the names of rows
 
 
 def difference_blocks(found: Difference) -> Iterator[Block]:
@@ -21,7 +21,7 @@ def difference_blocks(found: Difference) -> Iterator[Block]:
     for part in found.__struct_fields__[:-1]:
         if rows := getattr(found, part):
             yield Heading(message(f"difference.{part}", count=len(rows)), level=3)
-            yield _table(part, rows) if part in _COLUMNS else Items(tuple(map(_item, rows)), most=len(rows))
+            yield _table(part, rows) if rows[0].name else Items(tuple(map(_item, rows)), most=len(rows))
     if found.others:
         yield Paragraph((line(message("difference.others", names=joined("comma", found.others))),))
 
@@ -29,7 +29,9 @@ def difference_blocks(found: Difference) -> Iterator[Block]:
 def _table(part: str, rows: Sequence[Row]) -> Table:
     came, gone = message("report.came"), message("report.gone")
     cells = [(row.name, row.old or came, row.new or gone) for row in rows]
-    return Table(tuple(message(f"report.column-{name}") for name in (_COLUMNS[part], "before", "now")), tuple(cells))
+    return Table(
+        tuple(message(f"report.column-{name}") for name in (_NAMED.get(part, "what"), "was", "is")), tuple(cells)
+    )
 
 
 def _item(row: Row) -> Item:

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from resolver.errors import shown as harmless
 from resolver.i18n import translate
 from resolver.model.lock import Change, Lock
 from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.text import Language
-from resolver.report.sanitize import COLUMNS, cut, one_line, padded, width, wrapped
+from resolver.report.sanitize import COLUMNS, cut, one_line, wrapped
+from resolver.report.terminal import table_lines
 
 _CHANGES = 10
 _LINES = 2  # of a warning
@@ -127,19 +127,11 @@ class Row(NamedTuple):
     kind: str
 
 
-def table(rows: Sequence[Row], language: Language) -> str:
-    """A line for each target; the outcome comes last because it may be long."""
+def table(rows: Sequence[Row], language: Language, columns: int) -> str:
+    """A line for each target, no wider than `columns`; the outcome comes last because it may be long."""
     cells = [[translate(f"cli.column-{name}", language) for name in Row._fields[:-1]]]
-    cells += [
-        [harmless(row.stack), harmless(row.target or "-"), f"{row.seconds:.1f}", row.changes, harmless(row.outcome)]
-        for row in rows
-    ]
-    widths = [max(map(width, column)) for column in zip(*cells, strict=True)]
-    lines = []
-    for *others, outcome in cells:
-        stack, target, seconds, changes = map(padded, others, widths)
-        lines.append("  ".join([stack, target, seconds.rstrip().rjust(len(seconds)), changes, outcome]) + "\n")
-    return "".join(lines)
+    cells += [[row.stack, row.target or "-", f"{row.seconds:.1f}", row.changes, row.outcome] for row in rows]
+    return "".join(f"{line}\n" for line in table_lines(cells, columns))
 
 
 def closing_line(rows: Sequence[Row], language: Language) -> str:

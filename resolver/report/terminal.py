@@ -13,7 +13,6 @@ from resolver.report.sanitize import one_line, padded, width, wrapped
 WIDTH = 110
 _GAP = 2
 _LEAST = 36  # of the left column
-_NARROWEST = 12  # of a column of a table
 _STACKED = 80  # on a terminal narrower than this the origin is below the sentence
 
 
@@ -51,15 +50,14 @@ def paragraph(text: str, columns: int, indent: str, hanging: str | None = None) 
 
 
 def table_lines(rows: Sequence[Sequence[object]], columns: int, indent: str = "") -> Iterator[str]:
-    """Rows of cells below each other; where they are too wide together, the widest columns are wrapped."""
+    """Rows of cells below each other; if they are too wide together, the widest ones are wrapped where they can be."""
     cells = [[shown(one_line(str(cell))) for cell in row] for row in rows]
     widths = [max(map(width, column)) for column in zip(*cells, strict=True)]
-    room = columns - len(indent) - _GAP * (len(widths) - 1)
-    while sum(widths) > room and max(widths) > _NARROWEST:
-        widths[widths.index(max(widths))] -= 1
+    least = [max(width(part) for cell in column for part in wrap(cell, 1)) for column in zip(*cells, strict=True)]
+    while sum(widths) + _GAP * (len(widths) - 1) + len(indent) > columns and widths != least:
+        widths[max((at for at in range(len(widths)) if widths[at] > least[at]), key=widths.__getitem__)] -= 1
     for row in cells:
-        wrapped_cells = [wrap(cell, most) for cell, most in zip(row, widths, strict=True)]
-        for parts in zip_longest(*wrapped_cells, fillvalue=""):
+        for parts in zip_longest(*map(wrap, row, widths), fillvalue=""):
             yield (indent + (" " * _GAP).join(map(padded, parts, widths))).rstrip()
 
 
