@@ -9,7 +9,7 @@ __all__ = ["COMMANDS", "main"]
 
 # In the order of --help. Each is the module of this name beside this one, and its `command`.
 COMMANDS: Final = (
-    *("lock", "explain", "diff", "check", "facts", "verify", "bundle", "export", "snapshot", "stacks", "cache"),
+    *("lock", "explain", "tree", "diff", "check", "facts", "verify", "bundle", "export", "snapshot", "stacks", "cache"),
 )
 
 
