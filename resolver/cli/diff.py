@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import click
 
-from resolver.cli.console import columns
+from resolver.cli.console import for_stream
 from resolver.cli.locks import NamedLock, named_locks
 from resolver.cli.options import Settings, settings
 from resolver.cli.outcome import print_json
@@ -18,8 +18,6 @@ from resolver.model.message import message
 from resolver.report.difference import difference_blocks, difference_json
 from resolver.report.document import Block, Heading, Paragraph, line
 from resolver.report.markup import markdown_text
-from resolver.report.sanitize import COLUMNS
-from resolver.report.terminal import terminal_text
 
 Format = Literal["text", "markdown"]
 Pair = tuple[NamedLock | None, NamedLock | None]
@@ -54,7 +52,7 @@ def command(run: Settings, before: str, after: str | None, form: Format) -> int:
     if form == "markdown":
         sys.stdout.write(markdown_text(blocks, run.language))
     else:
-        sys.stdout.write(terminal_text(blocks, run.language, columns(sys.stdout, COLUMNS)))
+        sys.stdout.write(for_stream(blocks, run.language, sys.stdout))
     return 0
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from resolver.cli.console import columns, complain
+from resolver.cli.console import columns, complain, for_stream, has_color
 from resolver.config.load import Inputs
 from resolver.errors import ResolverError, StaleLock
 from resolver.i18n import translate
@@ -24,7 +24,6 @@ from resolver.report.difference import difference_blocks
 from resolver.report.document import Block, Paragraph, line
 from resolver.report.sanitize import COLUMNS
 from resolver.report.summary import Row, closing_line, lock_json, summary, table
-from resolver.report.terminal import terminal_text
 
 if TYPE_CHECKING:  # a remembered lock needs no explaining
     from resolver.model.explanation import Explanation
@@ -128,13 +127,14 @@ def tell_outcomes(outcomes: Sequence[Outcome], language: Language, *, together: 
                         moved=outcome.moved,
                         shown=shown,
                         columns=columns(sys.stdout, COLUMNS),
+                        color=has_color(sys.stdout),
                     )
                 )
     if blocks:
-        sys.stdout.write(terminal_text(blocks, language, columns(sys.stdout, COLUMNS)) + "\n" * together)
+        sys.stdout.write(for_stream(blocks, language, sys.stdout) + "\n" * together)
     tell_failures(outcomes, language)
     rows = [_row(outcome, language) for outcome in outcomes]
-    lines = table(rows, language, columns(sys.stdout, _TABLE))
+    lines = table(rows, language, columns(sys.stdout, _TABLE), color=has_color(sys.stdout))
     if together:
         sys.stdout.write(lines + closing_line(rows, language))
     elif len(rows) > 1:

@@ -14,7 +14,7 @@ from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.text import Language
 from resolver.report.sanitize import COLUMNS, cut, one_line, wrapped
-from resolver.report.terminal import table_lines
+from resolver.report.terminal import styled, table_lines
 
 _CHANGES = 10
 _LINES = 2  # of a warning
@@ -49,6 +49,7 @@ def summary(
     moved: bool,
     shown: Sequence[Message],
     columns: int = COLUMNS,
+    color: bool = False,
 ) -> str:
     """The final summary on a terminal: what was locked, what changed, what to do next.
 
@@ -62,11 +63,11 @@ def summary(
     locked = message("cli.locked", stack=lock.stack, target=problem.target, size=size, sources=sources)
     asked = [ask.need.name for ask in problem.stack.asks if hasattr(ask.need, "name")]
     pins = ", ".join(f"{pin.name} {pin.version}" for pin in lock.pin if pin.name in asked)
-    lines = [translate(locked, language), *wrapped(pins, "  ", "  ", columns)]
+    lines = [styled(translate(locked, language), color, bold=True), *wrapped(pins, "  ", "  ", columns)]
     change = _changed(lock, folder, written=written, moved=moved)
     text = translate(change, language)
     lines += wrapped(text, "", "  ", columns) if change.code == "cli.moved" else [text]
-    lines += _warnings(lock, folder, language, shown=shown, columns=columns)
+    lines += _warnings(lock, folder, language, shown=shown, columns=columns, color=color)
     lines += [translate("cli.notes", language)] if lock.notes else []
     lines += [line for note in lock.notes for line in _item(note, language, columns)]
     lines += [translate(f"cli.{line}", language, folder=folder) for line in ("next", "read", "try", "install", "use")]
@@ -91,13 +92,16 @@ def _move(change: Change) -> Message:
     return message(code, name=change.name, old=change.old, new=change.new)
 
 
-def _warnings(lock: Lock, folder: Path, language: Language, *, shown: Sequence[Message], columns: int) -> Iterator[str]:
+def _warnings(
+    lock: Lock, folder: Path, language: Language, *, shown: Sequence[Message], columns: int, color: bool
+) -> Iterator[str]:
     """Those `shown`, each in two lines at most, and where the rest and their full texts are."""
     if not lock.all_warnings:
         return
     warnings = message("cli.warnings", count=len(lock.all_warnings))
     code = "all" if len(shown) == len(lock.all_warnings) else "some" if shown else "read"
-    yield translate(message(f"cli.warnings-{code}", warnings=warnings, folder=folder), language)
+    told = translate(message(f"cli.warnings-{code}", warnings=warnings, folder=folder), language)
+    yield styled(told, color, fg="yellow")
     for warning in shown:
         yield from _shortened(_item(warning, language, columns), columns)
 
@@ -127,11 +131,11 @@ class Row(NamedTuple):
     kind: str
 
 
-def table(rows: Sequence[Row], language: Language, columns: int) -> str:
+def table(rows: Sequence[Row], language: Language, columns: int, *, color: bool) -> str:
     """A line for each target, no wider than `columns`; the outcome comes last because it may be long."""
     cells = [[translate(f"cli.column-{name}", language) for name in Row._fields[:-1]]]
     cells += [[row.stack, row.target or "-", f"{row.seconds:.1f}", row.changes, row.outcome] for row in rows]
-    return "".join(f"{line}\n" for line in table_lines(cells, columns))
+    return "".join(f"{line}\n" for line in table_lines(cells, columns, color=color))
 
 
 def closing_line(rows: Sequence[Row], language: Language) -> str:

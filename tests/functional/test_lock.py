@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable
 
+import click
 import pytest
 
 from tests.functional.workspace import NOBODY_THERE, REPORTS, TWO_PYTHONS, Workspace, targets, tree
@@ -218,6 +220,24 @@ def test_a_failure_with_json_is_told_as_json_too(workspace: Workspace) -> None:
     (told,) = run.json["targets"]
     assert told.keys() == {"status", "stack", "target", "message", "where", "why", "hint"}
     assert (run.status, run.json, run.error) == (2, {**told, "targets": [told]}, told["message"])
+
+
+# --- color
+
+
+@pytest.mark.parametrize("lines", [["a", "b"], ["a>1", "b"], ["a<2", "a>1"]], ids=["current", "moved", "conflict"])
+def test_color_says_nothing_that_is_not_there_without_it(locked: Workspace, lines: list[str]) -> None:
+    locked.stack(*lines)
+    for arguments in (["--dry-run"], []):
+        before = locked.root / "before"
+        shutil.copytree(locked.locks, before)
+        plain = locked.lock(*arguments)
+        shutil.rmtree(locked.locks)
+        before.rename(locked.locks)
+        colored = locked.lock(*arguments, FORCE_COLOR="1")
+        assert (click.unstyle(colored.stdout), click.unstyle(colored.stderr)) == (plain.stdout, plain.stderr)
+        assert "\x1b" not in plain.stdout + plain.stderr
+    assert "\x1b[1m" in colored.stdout + colored.stderr
 
 
 # --- several stacks
