@@ -23,7 +23,7 @@ Format = Literal["text", "markdown"]
 Pair = tuple[NamedLock | None, NamedLock | None]
 
 
-@click.command("diff")
+@click.command("diff", short_help="Show what differs between two locks.")
 @click.argument("before", metavar="A")
 @click.argument("after", metavar="[B]", required=False)
 @click.option("--format", "form", type=click.Choice(get_args(Format)), default="text", help="Format (default: text).")
@@ -33,7 +33,7 @@ def command(run: Settings, before: str, after: str | None, form: Format) -> int:
 
     A and B are stacks, STACK/TARGET, or folders of locks, each as it is now or, with @REVISION, as a commit of git has
     it. Without B, A as it is now is compared with A@HEAD, or with the revision that A names. Targets are compared by
-    name; two locks alone are, whatever their names.
+    name; where A and B are one lock each, whatever its name.
     """
     if after is None:
         after = before.partition("@")[0]

@@ -33,8 +33,9 @@ def named_locks(name: str, run: Settings) -> list[NamedLock]:
         texts = files_at(revision, folder, lock_file.NAME)
         found = [lock_file.parse(text, path.parent) for path, text in sorted(texts.items())]
     else:
-        paths = [folder] if (folder / lock_file.NAME).exists() else sorted(folder.glob("*/"))
-        found = [lock for path in paths if (lock := lock_file.read(path)) is not None]
+        own = folder / lock_file.NAME
+        paths = [own] if own.exists() else folder.glob(f"[!.]*/{lock_file.NAME}")
+        found = [lock for path in sorted(paths) if (lock := lock_file.read(path.parent)) is not None]
     if not found:
         known = {path.parts[-3] for path in run.locks.glob(f"*/*/{lock_file.NAME}")}
         hint = did_you_mean(place, known, "name a stack that is locked, STACK/TARGET, or the folder of a lock")

@@ -142,9 +142,11 @@ def tell_outcomes(outcomes: Sequence[Outcome], language: Language, *, together: 
 
 
 def _worth_showing(lock: Lock, job: Job, written: Sequence[str]) -> list[Message]:
-    """The warnings to show of a lock that was written: the grave ones, and those that the lock before did not have."""
-    new = new_warnings(job.previous, lock) if written else []
-    return [one for one in lock.all_warnings if written and (one in new or is_grave(one, job.problem))]
+    """The warnings of a lock to show: if it was written, the grave ones and those that the lock before did not have."""
+    if not written:
+        return []
+    new = new_warnings(job.previous, lock)
+    return [one for one in lock.all_warnings if one in new or is_grave(one, job.problem)]
 
 
 def _difference(lock: Lock, job: Job, written: Sequence[str]) -> Iterator[Block]:
