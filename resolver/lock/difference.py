@@ -26,7 +26,7 @@ class Row(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """What is in two locks for one stack's reader, each part in the order in which people read it.
+    """What differs between two locks, part by part in the order in which people read them.
 
     `files` are those of pins that stayed, `details` what else changed of such pins. Facts and warnings that only moved
     to another line are the same. `others` names what else differs, as lock.toml does.

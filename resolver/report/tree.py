@@ -33,7 +33,7 @@ class Tree:
 
     def text(self, language: Language) -> str:
         """A row for each requirement. What is below a row is shown once; where that comes again, it ends in `(*)`."""
-        shown: set[str] = set()
+        shown: dict[str, int] = {}  # and at which level, since a depth cuts off more below a deeper one
         lines: list[str] = []
         for root in self._roots:
             lines += [self._label(root), *self._below(root, "", 0, shown, language)]
@@ -66,14 +66,14 @@ class Tree:
             ],
         }
 
-    def _below(self, node: str, indent: str, level: int, shown: set[str], language: Language) -> Iterator[str]:
+    def _below(self, node: str, indent: str, level: int, shown: dict[str, int], language: Language) -> Iterator[str]:
         if level == self._depth:
             return
-        shown.add(node)
+        shown[node] = level
         others = sorted(self._graph[node])
         for other in others:
             branch, further = ("└── ", "    ") if other == others[-1] else ("├── ", "│   ")
-            again = other in shown and len(self._graph[other]) > 0
+            again = bool(self._graph[other]) and other in shown and (not self._depth or shown[other] <= level + 1)
             yield f"{indent}{branch}{self._label(other)}{self._asked(node, other, language)}{_AGAIN if again else ''}"
             if not again:
                 yield from self._below(other, indent + further, level + 1, shown, language)

@@ -44,6 +44,9 @@ demo/there
 """
     )
     assert tree(locked, "--depth", "1") == "demo/there\n├── demo 1.0\n└── low 1.0\n"
+    deep = tree(locked, "--depth", "3")
+    assert deep.count("low 1.0 [required: <3]\n") == 1
+    assert deep.endswith("└── low 1.0\n    └── base 1.0\n"), "above, the depth cut off what is below it"
     assert tree(locked, "--depth", "1", "--package", "Mid", "--package", "base") == (
         "mid[fast] 2.0\n├── low 1.0 [required: <3]\n└── quick 1.0\nbase 1.0\n"
     )
