@@ -7,6 +7,7 @@ from typing import Any
 
 import networkx as nx
 
+from resolver.errors import shown
 from resolver.i18n import translate
 from resolver.lock.graph import STACK, requirement_graph
 from resolver.model.lock import Lock
@@ -33,13 +34,13 @@ class Tree:
 
     def text(self, language: Language) -> str:
         """A row for each requirement. What is below a row is shown once; where that comes again, it ends in `(*)`."""
-        shown: dict[str, int] = {}  # and at which level, since a depth cuts off more below a deeper one
+        above: dict[str, int] = {}  # and at which level, since a depth cuts off more below a deeper one
         lines: list[str] = []
         for root in self._roots:
-            lines += [self._label(root), *self._below(root, "", 0, shown, language)]
+            lines += [self._label(root), *self._below(root, "", 0, above, language)]
         if any(line.endswith(_AGAIN) for line in lines):
             lines.append(translate("tree.again", language))
-        return "\n".join(lines) + "\n"
+        return "\n".join(map(shown, lines)) + "\n"
 
     def mermaid(self) -> str:
         """A flowchart, which code forges draw; arrows lead from what requires to what is required."""
@@ -49,7 +50,7 @@ class Tree:
             told = ", ".join(asked).translate(_MERMAID)
             arrow = f'-->|"{told}"|' if told else "-->"
             lines.append(f"    {numbers[requiring]} {arrow} {numbers[required]}")
-        return "\n".join(lines) + "\n"
+        return "\n".join(map(shown, lines)) + "\n"
 
     def json(self) -> dict[str, Any]:
         """`packages` by name, each with the `lines` by which others of them require it; the stack is `""`."""
@@ -66,17 +67,17 @@ class Tree:
             ],
         }
 
-    def _below(self, node: str, indent: str, level: int, shown: dict[str, int], language: Language) -> Iterator[str]:
+    def _below(self, node: str, indent: str, level: int, above: dict[str, int], language: Language) -> Iterator[str]:
         if level == self._depth:
             return
-        shown[node] = level
+        above[node] = level
         others = sorted(self._graph[node])
         for other in others:
             branch, further = ("└── ", "    ") if other == others[-1] else ("├── ", "│   ")
-            again = bool(self._graph[other]) and other in shown and (not self._depth or shown[other] <= level + 1)
+            again = bool(self._graph[other]) and other in above and (not self._depth or above[other] <= level + 1)
             yield f"{indent}{branch}{self._label(other)}{self._asked(node, other, language)}{_AGAIN if again else ''}"
             if not again:
-                yield from self._below(other, indent + further, level + 1, shown, language)
+                yield from self._below(other, indent + further, level + 1, above, language)
 
     def _label(self, node: str) -> str:
         if node == STACK:

@@ -130,3 +130,11 @@ def test_several_targets_one_of_which_has_the_project(locked: Workspace) -> None
         "the lock has no project `lowe`",
         "hint: did you mean `low`?",
     )
+
+
+def test_what_a_lock_says_reaches_no_terminal_as_a_command(locked: Workspace) -> None:
+    path = locked.folder() / "lock.toml"
+    text = path.read_text().replace('"quick-low"', '"quick\\u001B[31m"').replace("quick-low =", '"quick\\u001B[31m" =')
+    path.write_text(text)
+    assert "fact quick\\x1b[31m)" in tree(locked)
+    assert "fact quick\\x1b[31m)" in tree(locked, "--format", "mermaid")
