@@ -149,7 +149,7 @@ def _state(lock: Lock | None, reported: str, problem: Problem, folder: Path) -> 
         return "state.missing"
     if lock.inputs != problem.digest:
         return "state.stale"
-    return "state.current" if lock_folder.current(render(lock), folder) else "state.altered"
+    return "state.altered" if lock_folder.outdated(render(lock), folder) else "state.current"
 
 
 def _with_upstream(

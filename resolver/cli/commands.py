@@ -21,7 +21,7 @@ import click
 
 from resolver import __version__
 from resolver.cli import COMMANDS
-from resolver.cli.console import as_called
+from resolver.cli.console import complain
 from resolver.errors import InputError, ResolverError, did_you_mean
 from resolver.files import advice, is_limit
 from resolver.json_text import json_text
@@ -111,7 +111,7 @@ def status() -> int:
             raise KeyboardInterrupt from None
         told = failure(error)
         with suppress(OSError):  # writing may be the very failure being reported
-            sys.stderr.write(as_called(f"error: {told}\n"))
+            complain(f"error: {told}")
         if "--json" in sys.argv[1:]:
             with suppress(OSError):
                 sys.stdout.write(json_text({"status": "error", **told.parts()}) + "\n")

@@ -23,8 +23,8 @@ from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.text import Language
 from resolver.report.document import Document
-from resolver.report.sanitize import cut
-from resolver.report.terminal import WIDTH, terminal_text
+from resolver.report.sanitize import COLUMNS, cut
+from resolver.report.terminal import WIDTH, styled, terminal_text
 
 if TYPE_CHECKING:  # loaded where there is something to download, or a conflict
     from resolver.index.net.downloads import Copied
@@ -53,9 +53,23 @@ def tell(text: str) -> None:
 
 
 def complain(text: str) -> None:
-    """The same on stderr."""
-    sys.stderr.write(as_called(text) + "\n")
+    """The same on stderr, where the word `error` before a message is red."""
+    before, error, message = text.partition("error:")
+    label = styled(error, has_color(sys.stderr), fg="red", bold=True)
+    sys.stderr.write(f"{before}{label}{as_called(message)}\n" if error else as_called(text) + "\n")
     sys.stderr.flush()
+
+
+def has_color(stream: TextIO) -> bool:
+    """Whether to color what is written there: on a terminal that can, or as NO_COLOR and FORCE_COLOR say."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (stream.isatty() and os.environ.get("TERM") != "dumb")
+
+
+def for_stream(blocks: Document, language: Language, stream: TextIO, widest: int = COLUMNS) -> str:
+    """A document as it is written to a stream: no wider than its terminal, and in color if it has it."""
+    return terminal_text(blocks, language, columns(stream, widest), color=has_color(stream))
 
 
 def columns(stream: TextIO, widest: int) -> int:
@@ -121,9 +135,9 @@ class Progress:
             return
         self._warned.add(text)
         self.clear()
-        sys.stderr.write(
-            translate("cli.warning", self.language, message="\n".join(map(shown, text.split("\n")))) + "\n"
-        )
+        told = translate("cli.warning", self.language, message="\n".join(map(shown, text.split("\n"))))
+        label = translate("cli.warning", self.language, message="").rstrip()
+        sys.stderr.write(f"{styled(label, has_color(sys.stderr), fg='yellow', bold=True)}{told.removeprefix(label)}\n")
         sys.stderr.flush()
 
     def clear(self) -> None:
@@ -189,8 +203,8 @@ class Page:
 
     def write_blocks(self, blocks: Document) -> None:
         """Write a part of the page, no wider than the terminal."""
-        room = WIDTH if self.out is None else columns(self.out, WIDTH)
-        self.write(terminal_text(blocks, self.progress.language, room))
+        if self.out is not None:
+            self.write(for_stream(blocks, self.progress.language, self.out, WIDTH))
 
     def _warn_of_other_indexes(self, contradictions: Iterable[Contradiction]) -> None:
         """If no index has a project: pip on this machine would have asked others as well."""

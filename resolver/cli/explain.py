@@ -19,8 +19,9 @@ from resolver.cli import options
 from resolver.cli.answers import explained
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import Page, complain, tell
-from resolver.cli.lock import CONFLICT, UNDECIDED, Job, Session, print_json
+from resolver.cli.lock import Session
 from resolver.cli.options import Settings, settings
+from resolver.cli.outcome import CONFLICT, UNDECIDED, Job, print_json
 from resolver.config.load import find_stack
 from resolver.errors import InputError
 from resolver.explain.trial import Clock

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -229,6 +231,24 @@ def _here(repository: Path, *arguments: str) -> bytes:
         return _git(f"--git-dir={repository}", *arguments)
     except _GitError as error:
         raise UnreadRepository(f"{error.why} (in {repository})") from None
+
+
+def files_at(revision: str, folder: Path, name: str) -> dict[Path, str]:
+    """Files of this name below a folder, as a commit of the repository around it has them: path -> text.
+
+    The folder need not be there any more. Raises InputError if there is no such commit or repository.
+    """
+    around = next(one for one in (folder, *folder.parents) if one.is_dir())
+    git = partial(_git, "-C", str(around))
+    try:
+        commit = git("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").decode().strip()
+        listed = git("ls-tree", "-r", "-z", "--name-only", commit, "--", f"{folder.relative_to(around)}/")
+        paths = [path for path in map(Path, listed.decode().split("\0")) if path.name == name]
+        return {around / path: git("cat-file", "blob", f"{commit}:./{path.as_posix()}").decode() for path in paths}
+    except (_GitError, UnicodeDecodeError) as error:
+        why = error.why if isinstance(error, _GitError) else str(error)
+        hint = f"see `git log -- {shlex.quote(str(folder))}`"
+        raise InputError(f"there is no `{revision}` of {folder}", why=why, hint=hint) from None
 
 
 class _GitError(Exception):

@@ -66,9 +66,20 @@ def read_own(folder: Path) -> Lock | None:
 
 def read(folder: Path) -> Lock | None:
     """The lock in a folder; None if there is none. Raises InputError if it cannot be read."""
-    content = ""
     try:
-        content = files.read_text(folder / NAME, _LARGEST)
+        return parse(files.read_text(folder / NAME, _LARGEST), folder)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        instead = "move what is there out of the way, or choose another folder with --locks DIR"
+        raise files.refusal(error, "the lock cannot be read", folder / NAME, instead) from None
+    except ValueError as error:  # not UTF-8
+        raise _unreadable(folder, str(error)) from None
+
+
+def parse(content: str, folder: Path) -> Lock:
+    """The lock whose lock.toml, in this folder, has this content. Raises InputError if it cannot be read."""
+    try:
         raw = tomli.loads(content)
         version = raw.get("format")
         if version == 1:
@@ -78,11 +89,6 @@ def read(folder: Path) -> Lock | None:
         lock = msgspec.convert(raw, Lock, strict=True)
         _require_sound(lock)
         return lock
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        instead = "move what is there out of the way, or choose another folder with --locks DIR"
-        raise files.refusal(error, "the lock cannot be read", folder / NAME, instead) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:  # also of TOML and msgspec
         if isinstance(error, tomli.TOMLDecodeError) and _MARKER.search(content):
             hint = f"git checkout --ours -- {shlex.quote(str(folder))}, then lock again: pins that still fit are kept"

@@ -80,17 +80,22 @@ def tidy(folder: Path) -> None:
             _recover(folder)
 
 
-def current(contents: Mapping[str, str], folder: Path) -> bool:
-    """Whether `folder` already has exactly these texts."""
-    try:
-        return all(files.read(folder / name, _LARGEST) == text.encode() for name, text in contents.items())
-    except OSError:
-        return False
+def outdated(contents: Mapping[str, str], folder: Path) -> tuple[str, ...]:
+    """The names of the files that do not have exactly these texts in `folder`."""
+
+    def has(name: str, text: str) -> bool:
+        try:
+            return files.read(folder / name, _LARGEST) == text.encode()
+        except OSError:
+            return False
+
+    return tuple(name for name, text in contents.items() if not has(name, text))
 
 
-def has_report(folder: Path) -> bool:
-    """Whether there is a conflict report beside the lock; the next successful lock removes it."""
-    return folder.is_dir() and any(_REPORT.fullmatch(path.name) for path in folder.iterdir())
+def reports(folder: Path) -> tuple[str, ...]:
+    """The names of the files of a conflict report beside the lock; the next successful lock removes them."""
+    names = (path.name for path in folder.iterdir()) if folder.is_dir() else ()
+    return tuple(sorted(filter(_REPORT.fullmatch, names)))
 
 
 def reported(folder: Path) -> tuple[str, str]:

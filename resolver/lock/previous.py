@@ -85,10 +85,10 @@ def with_changes(lock: Lock, previous: Lock | None) -> Lock:
         return replace(lock, first=True)
     if same_decisions(previous, lock):
         return replace(lock, first=previous.first, change=previous.change)
-    return replace(lock, change=tuple(_changes(previous.pin, lock.pin)))
+    return replace(lock, change=tuple(changes(previous.pin, lock.pin)))
 
 
-def _changes(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterator[Change]:
+def changes(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterator[Change]:
     """Projects added, removed or moved, by name. If a file changed but not the version, its hash is given."""
     old = {pin.name: pin for pin in before}
     new = {pin.name: pin for pin in after}

@@ -11,7 +11,7 @@ from resolver.index.protocol import Catalog
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.lock import LockedDriver, LockedPin
-from resolver.model.message import Message, message
+from resolver.model.message import Message, joined, message
 from resolver.model.message import text as text_of
 from resolver.model.problem import Indexes, Problem
 from resolver.model.release import QUARANTINED
@@ -77,6 +77,19 @@ def _by(fact: facts.Fact, resolution: Resolution) -> str:
     return f"{fact.package} {pin.version}" if pin is not None else str(fact.package)
 
 
+# Those after which a lock may be of no use, apart from grave facts.
+_GRAVE = frozenset(
+    f"lock.{code}"
+    for code in ("unknown", "fell-back", "fell-back-for", "quarantined", "quarantined-because", "unbuilt")
+)
+
+
+def is_grave(warning: Message, problem: Problem) -> bool:
+    """Whether a warning of a lock for this problem should be seen whenever the lock is made."""
+    facts_of_it = (fact for fact in problem.facts if fact.where == warning.values.get("where"))
+    return warning.code in _GRAVE or any(isinstance(fact, facts.Warns) and fact.grave for fact in facts_of_it)
+
+
 _SIMILAR = 0.8  # a letter wrong, missing or too many in a name of five or more
 
 
@@ -85,8 +98,8 @@ def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catal
 
     First what its stack did not ask for in so many words: a CANN that nobody knows, releases far behind, practices
     that it rests on. Then what the stack itself asks for and does not get: extras, and newer releases of projects that
-    it names. Then grave facts, then facts set aside, then other facts; of these, first the ones about projects that the
-    stack names.
+    it names. Then grave facts, what is asked of the driver, facts set aside, then other facts; of these, first the ones
+    about projects that the stack names.
     """
     named = {ask.need.name for ask in resolution.problem.stack.asks if isinstance(ask.need, Requirement)}
     if near := resolution.problem.unknown.get("cann"):
@@ -97,8 +110,10 @@ def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catal
     for pin in resolution.pins:
         if pin.name in named:
             yield from _passed_over(pin, resolution)
-    told = [fact for fact in about if isinstance(fact, facts.Warns)]
+    told = [one for one in about if isinstance(one, facts.Warns) and not _is_about_the_driver(one, resolution.problem)]
     yield from (_warning(fact) for fact in told if fact.grave)
+    if asked := list(drivers(resolution, about)):
+        yield _of_driver(asked, about)
     for row in resolution.problem.stack.relaxed:
         values = {"strength": message(f"strength.{row.fact.strength}"), "fact": row.fact.id, "where": row.where}
         if row.needs:
@@ -106,11 +121,13 @@ def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catal
         else:
             yield message("lock.relaxed", reason=row.reason, **values)
     for fact in sorted(about, key=lambda fact: fact.package not in named):
-        yield from _of_fact(fact, resolution)
+        if fact in told and not fact.grave:
+            yield _warning(fact)
+        for need in facts.needs_of(fact):
+            if _is_unchecked(need, resolution):
+                yield message("lock.unchecked-fact", package=fact.package, need=need, where=fact.where)
     for ask in resolution.problem.stack.asks:
-        if is_left_open(ask.need, resolution):
-            yield message("lock.left-to-the-machine-line", line=ask.origin.text)
-        elif isinstance(ask.need, ComponentRequirement) and ask.need.component not in resolution.problem.target.system:
+        if _is_unchecked(ask.need, resolution):
             yield message("lock.unchecked-line", line=ask.origin.text)
     used = {practice.id for practice in resolution.practices}
     for name in resolution.problem.stack.practices:
@@ -168,14 +185,22 @@ def _warning(fact: facts.Warns) -> Message:
     return message("lock.fact-warns", package=fact.package, text=text_of(fact.text, fact.text_zh), where=fact.where)
 
 
-def _of_fact(fact: facts.Fact, resolution: Resolution) -> Iterator[Message]:
-    if isinstance(fact, facts.Warns) and not fact.grave:
-        yield _warning(fact)
-    for need in facts.needs_of(fact):
-        if is_left_open(need, resolution):
-            yield message("lock.left-to-the-machine-fact", package=fact.package, need=need, where=fact.where)
-        elif isinstance(need, ComponentRequirement) and need.component not in resolution.problem.target.system:
-            yield message("lock.unchecked-fact", package=fact.package, need=need, where=fact.where)
+def _of_driver(asked: Sequence[LockedDriver], about: Sequence[facts.Fact]) -> Message:
+    """One warning of all that is asked of the driver: whoever reads it has one driver to look at."""
+    places = {fact.id: fact.where for fact in about}
+    told = [
+        message("lock.driver-told", text=text_of(row.text, row.text_zh), where=places.get(row.fact, row.fact))
+        for row in asked
+    ]
+    needs = [message("lock.driver-asks", by=row.by, needs=" | ".join(row.needs)) for row in asked]
+    return message("lock.driver", asked=needs, told=joined("report.space", told))
+
+
+def _is_unchecked(need: facts.Need, resolution: Resolution) -> bool:
+    """Whether this is about a component that the target does not state; the driver is left to the machine."""
+    if not isinstance(need, ComponentRequirement) or is_left_open(need, resolution):
+        return False
+    return need.component not in resolution.problem.target.system
 
 
 def _misspelt(resolution: Resolution) -> Iterator[Message]:

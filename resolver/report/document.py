@@ -77,7 +77,7 @@ class Code(msgspec.Struct, frozen=True):
 
 
 class Table(msgspec.Struct, frozen=True):
-    """Rows of cells below the names of the columns; only Markdown shows it."""
+    """Rows of cells below the names of the columns; a page of HTML does not show it."""
 
     head: tuple[Text, ...]
     rows: tuple[tuple[Text, ...], ...]

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from resolver.errors import shown
 from resolver.i18n import translate
 from resolver.model.lock import Change, Lock
 from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.text import Language
-from resolver.report.sanitize import COLUMNS, aligned, one_line, width, wrapped
+from resolver.report.sanitize import COLUMNS, cut, one_line, wrapped
+from resolver.report.terminal import styled, table_lines
 
 _CHANGES = 10
-KINDS: Final = ("locked", "without-a-solution", "undecided", "failed")
+_LINES = 2  # of a warning
+KINDS: Final = ("locked", "current", "stale", "without-a-solution", "undecided", "failed")
 
 
-def lock_json(lock: Lock, folder: Path, *, moved: bool) -> dict[str, Any]:
+def lock_json(lock: Lock, folder: Path, *, moved: bool, written: Sequence[str]) -> dict[str, Any]:
     """The result of a target for `--json`. `pins` is what scripts need; the rest is in lock.toml.
 
     `moved` tells whether a pin changed in this run; the lock itself keeps the changes of the last run that had any.
+    `written` are the files that this run changed.
     """
     return {
         "status": "locked",
@@ -32,6 +35,7 @@ def lock_json(lock: Lock, folder: Path, *, moved: bool) -> dict[str, Any]:
         "pins": {pin.name: pin.version for pin in lock.pin},
         "warnings": [translate(warning, "en") for warning in lock.all_warnings],
         "changes": [{"name": row.name, "old": row.old, "new": row.new} for row in lock.change if moved],
+        "written": list(written),
     }
 
 
@@ -43,13 +47,14 @@ def summary(
     *,
     written: bool,
     moved: bool,
-    told: Collection[Message] = (),
+    shown: Sequence[Message],
     columns: int = COLUMNS,
+    color: bool = False,
 ) -> str:
     """The final summary on a terminal: what was locked, what changed, what to do next.
 
-    `moved` tells whether a pin changed in this run; `told` are warnings already shown with another target; `columns` is
-    the longest line of prose.
+    `moved` tells whether a pin changed in this run; of the warnings those of `shown` are; `columns` is the longest line
+    of prose.
     """
     built = [pin.name for pin in lock.pin if pin.mode != "wheels"]
     stages = message("cli.stages", count=len(lock.stage))
@@ -58,17 +63,11 @@ def summary(
     locked = message("cli.locked", stack=lock.stack, target=problem.target, size=size, sources=sources)
     asked = [ask.need.name for ask in problem.stack.asks if hasattr(ask.need, "name")]
     pins = ", ".join(f"{pin.name} {pin.version}" for pin in lock.pin if pin.name in asked)
-    lines = [translate(locked, language), *wrapped(pins, "  ", "  ", columns)]
+    lines = [styled(translate(locked, language), color, bold=True), *wrapped(pins, "  ", "  ", columns)]
     change = _changed(lock, folder, written=written, moved=moved)
     text = translate(change, language)
     lines += wrapped(text, "", "  ", columns) if change.code == "cli.moved" else [text]
-    new = [warning for warning in lock.all_warnings if warning not in told]
-    known = len(lock.all_warnings) - len(new)
-    if lock.all_warnings:
-        code = "cli.warnings-told" if not new else "cli.warnings-some" if known else "cli.warnings-new"
-        warnings = message("cli.warnings", count=len(lock.all_warnings))
-        lines.append(translate(message(code, warnings=warnings, known=known), language))
-    lines += [line for warning in new for line in _item(warning, language, columns)]
+    lines += _warnings(lock, folder, language, shown=shown, columns=columns, color=color)
     lines += [translate("cli.notes", language)] if lock.notes else []
     lines += [line for note in lock.notes for line in _item(note, language, columns)]
     lines += [translate(f"cli.{line}", language, folder=folder) for line in ("next", "read", "try", "install", "use")]
@@ -93,6 +92,30 @@ def _move(change: Change) -> Message:
     return message(code, name=change.name, old=change.old, new=change.new)
 
 
+def _warnings(
+    lock: Lock, folder: Path, language: Language, *, shown: Sequence[Message], columns: int, color: bool
+) -> Iterator[str]:
+    """Those `shown`, each in two lines at most, and where the rest and their full texts are."""
+    if not lock.all_warnings:
+        return
+    warnings = message("cli.warnings", count=len(lock.all_warnings))
+    code = "all" if len(shown) == len(lock.all_warnings) else "some" if shown else "read"
+    told = translate(message(f"cli.warnings-{code}", warnings=warnings, folder=folder), language)
+    yield styled(told, color, fg="yellow")
+    for warning in shown:
+        yield from _shortened(_item(warning, language, columns), columns)
+
+
+def _shortened(lines: Sequence[str], columns: int) -> Sequence[str]:
+    """At most two lines, cut after a sentence, or else where there is no more room."""
+    if len(lines) <= _LINES:
+        return lines
+    *before, last = lines[:_LINES]
+    if sentence := re.match(r".*(?:\.(?= |$)|。)", last):
+        return [*before, sentence[0]]
+    return [*before, f"{cut(last, columns - 1)}…"]
+
+
 def _item(item: Message, language: Language, columns: int) -> list[str]:
     return wrapped(one_line(translate(item, language)), "  - ", "    ", columns)
 
@@ -108,15 +131,11 @@ class Row(NamedTuple):
     kind: str
 
 
-def table(rows: Sequence[Row], language: Language) -> str:
-    """A line for each target; the outcome comes last because it may be long."""
+def table(rows: Sequence[Row], language: Language, columns: int, *, color: bool) -> str:
+    """A line for each target, no wider than `columns`; the outcome comes last because it may be long."""
     cells = [[translate(f"cli.column-{name}", language) for name in Row._fields[:-1]]]
-    cells += [
-        [shown(row.stack), shown(row.target or "-"), f"{row.seconds:.1f}", row.changes, shown(row.outcome)]
-        for row in rows
-    ]
-    longest = max(width(row[2]) for row in cells)
-    return aligned([*row[:2], " " * (longest - width(row[2])) + row[2], *row[3:]] for row in cells)
+    cells += [[row.stack, row.target or "-", f"{row.seconds:.1f}", row.changes, row.outcome] for row in rows]
+    return "".join(f"{line}\n" for line in table_lines(cells, columns, color=color))
 
 
 def closing_line(rows: Sequence[Row], language: Language) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
+from typing import Any
+
+import click
 
 from resolver.errors import shown
 from resolver.model.text import Language
-from resolver.report.document import Document, Heading, Item, Items, Paragraph, plain, told
+from resolver.report.document import Document, Heading, Item, Items, Paragraph, Table, plain, told
 from resolver.report.sanitize import one_line, padded, width, wrapped
 
 WIDTH = 110
@@ -16,23 +19,34 @@ _LEAST = 36  # of the left column
 _STACKED = 80  # on a terminal narrower than this the origin is below the sentence
 
 
-def terminal_text(document: Document, language: Language, columns: int = WIDTH) -> str:
-    """The text for a terminal of so many columns: plain, and ending with a line break."""
+def styled(text: str, color: bool, **style: Any) -> str:
+    """The text with a style of `click.style`, if it is to be in `color`."""
+    return click.style(text, **style) if color and text else text
+
+
+def terminal_text(document: Document, language: Language, columns: int = WIDTH, *, color: bool = False) -> str:
+    """The text for a terminal of so many columns, which ends with a line break.
+
+    In `color`, headings and labels are bold; without it, the text is plain and says the same.
+    """
     lines: list[str] = []
     indent = "  "  # of a list, which may belong to the result above it
     for block in (told(one, language) for one in document):
         match block:
             case Heading():
-                lines += [""] * bool(lines) + paragraph(str(block.text), columns, "")
+                heading = paragraph(str(block.text), columns, "")
+                lines += [""] * bool(lines) + [styled(text, color, bold=True) for text in heading]
             case Paragraph():
                 first, rest = ("   => ", "      ") if block.result else ("", "")
                 lines += [""] * (bool(lines) and not block.result)
                 for spans in block.lines:
                     lines += paragraph(plain(spans), columns, first, rest)
             case Items():
-                lines += _items(block, columns, indent)
+                lines += _items(block, columns, indent, color)
+            case Table():
+                lines += table_lines([block.head, *block.rows], columns, "  ", color=color)
             case _:
-                pass  # code, tables and details are left out
+                pass  # code and details are left out
         indent = "      " if isinstance(block, Paragraph) and block.result else "  "
     return "\n".join(lines) + "\n"
 
@@ -47,26 +61,47 @@ def paragraph(text: str, columns: int, indent: str, hanging: str | None = None) 
     return wrapped(shown(one_line(text)), indent, indent if hanging is None else hanging, columns) or [indent]
 
 
-def _items(block: Items, columns: int, indent: str) -> Iterator[str]:
+def table_lines(
+    rows: Sequence[Sequence[object]], columns: int, indent: str = "", *, color: bool = False
+) -> Iterator[str]:
+    """Rows of cells below each other, the first of which has the names of the columns.
+
+    If they are too wide together, the widest ones are wrapped where they can be.
+    """
+    cells = [[shown(one_line(str(cell))) for cell in row] for row in rows]
+    widths = [max(map(width, column)) for column in zip(*cells, strict=True)]
+    least = [max(width(part) for cell in column for part in wrap(cell, 1)) for column in zip(*cells, strict=True)]
+    while sum(widths) + _GAP * (len(widths) - 1) + len(indent) > columns and widths != least:
+        widths[max((at for at in range(len(widths)) if widths[at] > least[at]), key=widths.__getitem__)] -= 1
+    for row in cells:
+        for parts in zip_longest(*map(wrap, row, widths), fillvalue=""):
+            line = (indent + (" " * _GAP).join(map(padded, parts, widths))).rstrip()
+            yield styled(line, color and row is cells[0], bold=True)
+
+
+def _items(block: Items, columns: int, indent: str, color: bool) -> Iterator[str]:
     items = block.items[: block.most]
     if any(item.origin or item.source for item in items):
         yield from _statements(items, columns)
     else:
         for item in items:
-            yield from _item(item, columns, indent, block.most)
+            yield from _item(item, columns, indent, block.most, color)
     if len(block.items) > len(items):
         yield f"     {block.more}"
 
 
-def _item(item: Item, columns: int, indent: str, most: int) -> Iterator[str]:
+def _item(item: Item, columns: int, indent: str, most: int, color: bool) -> Iterator[str]:
     first, *others = item.lines
     hanging = indent + (" " * (width(item.label) + 2) if item.label else "  ")
-    yield from paragraph(plain(first), columns, padded(f"{indent}{item.label or '-'}", width(hanging)), hanging)
+    head = f"{indent}{item.label or '-'}"
+    line, *further = paragraph(plain(first), columns, padded(head, width(hanging)), hanging)
+    yield indent + styled(item.label, color, bold=True) + line[len(indent) + len(item.label) :]
+    yield from further
     for spans in (*others, *item.details):
         result = plain(spans).startswith("=> ")
         yield from paragraph(plain(spans), columns, hanging, hanging + ("   " if result else "  "))
     for one in item.items[:most]:
-        yield from _item(one, columns, hanging, most)
+        yield from _item(one, columns, hanging, most, color)
 
 
 def _statements(items: Sequence[Item], columns: int) -> Iterator[str]:

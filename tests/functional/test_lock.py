@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable
 
+import click
 import pytest
 
 from tests.functional.workspace import NOBODY_THERE, REPORTS, TWO_PYTHONS, Workspace, targets, tree
@@ -125,7 +127,78 @@ def test_a_target_is_locked_although_another_one_conflicts(workspace: Workspace,
     assert run.status == 1
     assert run.stderr.startswith("No environment satisfies demo for linux-aarch64, Python 3.10.\n")
     assert "Locked demo for linux-aarch64, Python 3.11: 1 distribution in 1 stage\n" in run.stdout
-    assert rows(run.stdout) == ["demo old no solution, as before; report written", "demo new locked, 1 pin"]
+    assert rows(run.stdout) == ["demo old no solution, as before", "demo new locked, 1 pin"]
+
+
+# --- --check, --dry-run
+
+
+CURRENT = "Locking would change nothing in locks/demo/there.\n"
+UPGRADED = (
+    "Locking would change in locks/demo/there: lock.toml, requirements.txt, verify.py, report.md, report.zh.md and "
+    "stages/1.txt 1 pin project before now a 1.0 2.0"
+)
+
+
+def test_check_and_dry_run_write_nothing_and_say_what_locking_would_change(locked: Workspace) -> None:
+    before = tree(locked.locks)
+    for option in ("--check", "--dry-run"):
+        assert (locked.lock(option).status, locked.lock(option).stdout) == (0, CURRENT)
+    run = locked.lock("--upgrade-package", "a", "--dry-run")
+    assert (run.status, " ".join(run.stdout.split())) == (0, UPGRADED)
+    run = locked.lock("--upgrade-package", "a", "--check")
+    assert (run.status, " ".join(run.stdout.split())) == (
+        4,
+        f"{UPGRADED} hint: ascend-lock lock demo --upgrade-package a",
+    )
+    assert tree(locked.locks) == before
+    told = locked.lock("--upgrade", "--check", "--json")
+    assert (told.status, told.json["status"], tree(locked.locks)) == (4, "stale", before)
+    assert told.json["changes"] == [
+        {"name": "a", "old": "1.0", "new": "2.0"},
+        {"name": "b", "old": "1.0", "new": "2.0"},
+    ]
+    assert told.json["written"] == locked.locked("--upgrade", "--json").json["written"]
+    assert locked.lock("--upgrade", "--check").status == 0
+
+
+def test_check_sees_other_facts_a_missing_file_and_a_report_that_does_not_hold_any_more(locked: Workspace) -> None:
+    locked.locked()
+    (locked.folder() / "install.sh").unlink()
+    run = locked.lock("--check")
+    assert (run.status, run.stdout.partition("hint")[0]) == (
+        4,
+        "Locking would change in locks/demo/there: install.sh\n\nAll that lock.toml says is the same.\n",
+    )
+    locked.facts("a", '[[warns]]\ntext = "it is slow"\nreason = "somebody measured it"\n')
+    told = " ".join(locked.lock("--dry-run").stdout.split())
+    assert "Facts fact before now a-warns-1 (new) somebody measured it" in told
+    assert "Warnings + a: it is slow (matrices/facts/a.toml:6)" in told
+    locked.locked()
+    locked.stack("a<2", "b", "a>1")
+    before = tree(locked.locks)
+    run = locked.lock("--check")
+    assert (run.status, run.stdout, tree(locked.locks)) == (1, "", before)
+    assert locked.lock().status == 1
+    locked.stack("a", "b")
+    assert "there: conflict.html, conflict.json," in " ".join(locked.lock("--check").stdout.split())
+
+
+def test_check_of_several_stacks_is_a_table(four: Workspace) -> None:
+    assert four.run("lock", "first", "second").status == 0
+    four.serve("first 1.1: shared")
+    run = four.run("lock", "first", "second", "--check", "--upgrade")
+    assert (run.status, rows(run.stdout)) == (4, ["first there locking would change it", "second there current"])
+    assert run.stdout.splitlines()[-2] == "2 stacks, 2 targets: 1 current, 1 that locking would change"
+    assert "\n  first    1.0     1.1\n\nstack " in run.stdout
+
+
+def test_a_first_lock_can_be_tried(workspace: Workspace) -> None:
+    workspace.serve("demo 1.0")
+    workspace.stack("demo")
+    told = "Locking would write locks/demo/there, which has no lock.\n"
+    assert (workspace.lock("--dry-run").stdout, workspace.locks.exists()) == (told, False)
+    assert (workspace.lock("--check").status, workspace.locks.exists()) == (4, False)
 
 
 # --- --json
@@ -147,6 +220,24 @@ def test_a_failure_with_json_is_told_as_json_too(workspace: Workspace) -> None:
     (told,) = run.json["targets"]
     assert told.keys() == {"status", "stack", "target", "message", "where", "why", "hint"}
     assert (run.status, run.json, run.error) == (2, {**told, "targets": [told]}, told["message"])
+
+
+# --- color
+
+
+@pytest.mark.parametrize("lines", [["a", "b"], ["a>1", "b"], ["a<2", "a>1"]], ids=["current", "moved", "conflict"])
+def test_color_says_nothing_that_is_not_there_without_it(locked: Workspace, lines: list[str]) -> None:
+    locked.stack(*lines)
+    for arguments in (["--dry-run"], []):
+        before = locked.root / "before"
+        shutil.copytree(locked.locks, before)
+        plain = locked.lock(*arguments)
+        shutil.rmtree(locked.locks)
+        before.rename(locked.locks)
+        colored = locked.lock(*arguments, FORCE_COLOR="1")
+        assert (click.unstyle(colored.stdout), click.unstyle(colored.stderr)) == (plain.stdout, plain.stderr)
+        assert "\x1b" not in plain.stdout + plain.stderr
+    assert "\x1b[1m" in colored.stdout + colored.stderr
 
 
 # --- several stacks
@@ -174,7 +265,7 @@ def test_all_are_locked_and_what_cannot_be_is_told(four: Workspace, index: Loopb
     assert rows(run.stdout) == [
         "first there locked, 2 pins",
         "second there locked, 2 pins",
-        "third there no solution; report written",
+        "third there no solution",
         "wrong - failed: `not a requirement` is not a requirement",
     ]
     assert run.stdout.endswith("4 stacks, 3 targets: 2 locked, 1 without a solution, 1 failed\n")
@@ -187,7 +278,7 @@ def test_all_are_locked_and_what_cannot_be_is_told(four: Workspace, index: Loopb
     (four.matrices / "stacks" / "wrong.toml").unlink()
     run = four.lock(stack="all")
     assert run.status == 0, "a conflict that was known and still holds fails nobody's CI"
-    assert rows(run.stdout)[-1] == "third there no solution, as before; report written"
+    assert rows(run.stdout)[-1] == "third there no solution, as before"
     assert four.run("lock", "first", "third").status == 1, "by its name, it is asked for"
 
 
@@ -250,4 +341,4 @@ def test_a_warning_of_several_targets_is_told_once(workspace: Workspace) -> None
     workspace.stack("demo", target=MACHINES)
     told = workspace.locked().stdout
     assert told.count("demo: beware") == 1
-    assert "\n1 warning, all shown above.\n" in told
+    assert "\n1 warning: see locks/demo/x86_64/report.md\n" in told

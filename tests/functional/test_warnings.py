@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from tests.functional.workspace import COMMAND, REPOSITORY, Workspace, tree
+from tests.functional.workspace import ANYWHERE, COMMAND, REPOSITORY, Workspace, tree
 from tests.loopback import LoopbackIndex
 
 FACTS = """\
@@ -50,9 +50,58 @@ def test_the_end_of_a_run(workspace: Workspace) -> None:
     before = tree(workspace.locks)
     told = workspace.locked("--lang", "zh").stdout
     assert told.startswith("已锁定 demo，目标 linux-aarch64, Python 3.11：2 个软件包，1 个阶段\n  demo 1.0\n没有变化：")
-    given = "  - demo：它无法启动（matrices/facts/demo.toml:11）\n  - demo：它很慢（matrices/facts/demo.toml:6）\n"
-    assert f"\n3 条警告：\n{given}  - below：it is old（matrices/facts/below.toml:6）\n不适用于此目标：\n" in told
+    assert "\n3 条警告，见 locks/demo/there/report.zh.md\n不适用于此目标：\n" in told
     assert tree(workspace.locks) == before
+
+
+LONG = "It is slow and it takes much of the memory that the others want and more of it where there are many of them"
+
+
+def test_new_and_grave_warnings_are_told_in_two_lines_each_and_the_others_counted(workspace: Workspace) -> None:
+    """One that only moved to another line is not new."""
+    workspace.serve("demo 1.0", "other 1.0")
+    workspace.facts("demo", FACTS)
+    workspace.stack("demo")
+    workspace.locked()
+    workspace.facts("demo", f"# a comment\n{FACTS}")
+    workspace.facts("other", f'[[warns]]\ntext = "{LONG}. {LONG}."\nreason = "r"\n')
+    workspace.stack("demo", "other")
+    told = workspace.locked().stdout
+    assert (
+        "3 warnings in locks/demo/there/report.md; these are new or grave:\n"
+        "  - demo: it does not start (matrices/facts/demo.toml:12)\n"
+        "  - other: It is slow and it takes much of the memory that the others want and more of it where\n"
+        "    there are many of them.\n"
+        "Next:\n"
+    ) in told
+    workspace.facts("other", f'[[warns]]\ntext = "{LONG}, {LONG}."\nreason = "r"\n')
+    cut = workspace.locked().stdout.partition("  - other: ")[2].partition("\nNext:")[0]
+    assert (cut.count("\n"), cut[-1]) == (1, "…")
+    assert f"{LONG}, {LONG}.".startswith(" ".join(cut[:-1].split()))
+    assert workspace.warnings()[2] == f"other: {LONG}, {LONG}. (matrices/facts/other.toml:6)"
+
+
+def test_all_that_is_asked_of_the_driver_is_one_warning(workspace: Workspace) -> None:
+    workspace.serve("a 1.0", "b 1.0")
+    row = '[[warns]]\nid = "{0}-driver"\ntext = "{0} wants it."\nunless = ["hdk >= {1}"]\nreason = "r"\n'
+    workspace.facts("a", row.format("a", "25.5.0"))
+    workspace.facts("b", row.format("b", "25.3.rc1") + '[[requires]]\nneeds = ["hdk < 27.0.0"]\nreason = "It fails."\n')
+    workspace.stack("a", "b", "hdk >= 25.0.rc1")
+    workspace.locked()
+    assert workspace.warnings() == [
+        (
+            "the target does not promise hdk >= 25.0.rc1 (demo), hdk >= 25.5.0 (a 1.0), hdk < 27.0.0 (b 1.0) and "
+            "hdk >= 25.3.rc1 (b 1.0), so install.sh and verify.py check the machine's driver. "
+            "the stack asks for hdk >= 25.0.rc1 (matrices/stacks/demo.toml:4) a wants it. (matrices/facts/a.toml:6) "
+            "It fails. (matrices/facts/b.toml:11) b wants it. (matrices/facts/b.toml:6)"
+        )
+    ]
+    workspace.stack("a", "b", target=f'{ANYWHERE}[target.system]\nhdk = "25.5.0"\n')
+    workspace.locked()
+    (warning,) = workspace.warnings()
+    assert warning.startswith("the target does not promise hdk < 27.0.0 (b 1.0), so install.sh"), (
+        "no target promises that"
+    )
 
 
 def test_a_warning_about_two_projects_is_told_where_both_are(workspace: Workspace) -> None:
@@ -94,9 +143,14 @@ def test_an_extra_that_another_release_has_is_warned_of_first(workspace: Workspa
         "demo 1.0 has no extra `gpu`, `tpu`, which the stack asks for; nothing was added for it. `demo==2.0` has it, "
         "and was not taken; explain --package with that says why"
     )
+    before = False
     for arguments in ([], ["--anew"], ["--offline", "--anew"], ["--upgrade", "--anew"]):
         told = " ".join(workspace.locked(*arguments).stdout.split())
-        assert f"2 warnings: - {warning} - low 1.0 was yanked by its maintainers: of no use " in told
+        assert (
+            "2 warnings: see locks/" if before else "2 warnings: - demo 1.0 has no extra `gpu`, `tpu`, which "
+        ) in told
+        assert workspace.warnings() == [warning, "low 1.0 was yanked by its maintainers: of no use"]
+        before = True
     why = workspace.run("explain", "demo", "--package", "demo==2.0").stdout
     assert "demo 2.0 needs low==2" in why
 
@@ -141,7 +195,7 @@ def test_it_is_told_wherever_the_lock_is_and_first_of_what_the_stack_names(passe
     assert warning.startswith(WARNING)
     again = passed.locked("--json")
     assert (again.json["warnings"], again.stderr) == ([warning], "")
-    assert WARNING in " ".join(passed.locked().stdout.split())
+    assert "\n1 warning: see locks/demo/there/report.md\n" in passed.locked().stdout
     assert passed.run("check", "demo").status == 0
     passed.facts("demo", '[[warns]]\nid = "slow"\nversions = ">=0"\ntext = "it is slow"\nreason = "it is"\n')
     passed.locked()

@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import Literal
 
 from tests.unit.report import samples
-from tests.unit.report.page import explanation_markdown, explanation_text, why_text
+from tests.unit.report.page import (
+    difference_markdown,
+    difference_text,
+    explanation_markdown,
+    explanation_text,
+    why_text,
+)
 from tests.unit.report.sentences import all_sentences
 
 FOLDER = Path(__file__).parent / "expected"
@@ -26,6 +32,8 @@ TEXTS: dict[str, Callable[[Language], str]] = {
     "sentences.{}.txt": all_sentences,
     "why-bound.{}.txt": lambda language: why_text(samples.why(), language),
     "why-newest.{}.txt": lambda language: why_text(samples.newest(), language),
+    "difference.{}.txt": difference_text,
+    "difference.{}.md": difference_markdown,
     "why-moves.{}.txt": lambda language: why_text(samples.why(moves=True), language),
 }
 LANGUAGES: tuple[Language, ...] = ("en", "zh")

@@ -1,0 +1,77 @@
+"""`ascend-lock diff A [B]`: what differs between two locks."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Literal, get_args
+
+import click
+
+from resolver.cli.console import for_stream
+from resolver.cli.locks import NamedLock, named_locks
+from resolver.cli.options import Settings, settings
+from resolver.cli.outcome import print_json
+from resolver.errors import InputError
+from resolver.lock.difference import Difference, difference
+from resolver.model.message import message
+from resolver.report.difference import difference_blocks, difference_json
+from resolver.report.document import Block, Heading, Paragraph, line
+from resolver.report.markup import markdown_text
+
+Format = Literal["text", "markdown"]
+Pair = tuple[NamedLock | None, NamedLock | None]
+
+
+@click.command("diff", short_help="Show what differs between two locks.")
+@click.argument("before", metavar="A")
+@click.argument("after", metavar="[B]", required=False)
+@click.option("--format", "form", type=click.Choice(get_args(Format)), default="text", help="Format (default: text).")
+@settings("targets", "language", "own_matrices", "locks", "as_json")
+def command(run: Settings, before: str, after: str | None, form: Format) -> int:
+    """Show what differs between two locks: pins, files, facts, warnings.
+
+    A and B are stacks, STACK/TARGET, or folders of locks, each as it is now or, with @REVISION, as a commit of git has
+    it. Without B, A as it is now is compared with A@HEAD, or with the revision that A names. Targets are compared by
+    name; where A and B are one lock each, whatever its name.
+    """
+    if after is None:
+        after = before.partition("@")[0]
+        before = before if "@" in before else f"{before}@HEAD"
+    now = named_locks(after, run)
+    pairs = _pairs(named_locks(before, run), now)
+    found = [(pair, difference(pair[0].lock, pair[1].lock) if pair[0] and pair[1] else None) for pair in pairs]
+    if run.as_json:
+        told = [
+            {"before": old and old.name, "after": new and new.name, **({} if one is None else difference_json(one))}
+            for (old, new), one in found
+        ]
+        print_json("same" if all(one is not None and not one for _, one in found) else "different", told)
+        return 0
+    blocks = [block for pair, one in found for block in _blocks(pair, one)]
+    if form == "markdown":
+        sys.stdout.write(markdown_text(blocks, run.language))
+    else:
+        sys.stdout.write(for_stream(blocks, run.language, sys.stdout))
+    return 0
+
+
+def _pairs(before: Sequence[NamedLock], after: Sequence[NamedLock]) -> list[Pair]:
+    if len(before) == len(after) == 1:
+        return [(before[0], after[0])]
+    old, new = ({one.lock.target.name: one for one in locks} for locks in (before, after))
+    if not old.keys() & new.keys():
+        raise InputError(
+            "the two have no target in common",
+            hint=f"compare one of each, such as {before[0].name} and {after[0].name}",
+        )
+    return [(old.get(name), new.get(name)) for name in sorted({*old, *new})]
+
+
+def _blocks(pair: Pair, found: Difference | None) -> Iterator[Block]:
+    names = " -> ".join(one.name for one in pair if one is not None)
+    yield Heading(names)
+    if found is not None:
+        yield from difference_blocks(found)
+    else:
+        yield Paragraph((line(message("difference.no-target-after" if pair[0] else "difference.no-target-before")),))

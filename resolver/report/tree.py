@@ -1,0 +1,105 @@
+"""Who requires what in a lock: as a tree on a terminal, as a Mermaid flowchart, and for `--json`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import networkx as nx
+
+from resolver.errors import shown
+from resolver.i18n import translate
+from resolver.lock.graph import STACK, requirement_graph
+from resolver.model.lock import Lock
+from resolver.model.text import Language
+
+_AGAIN = " (*)"
+_MERMAID = str.maketrans({"<": "#lt;", ">": "#gt;", '"': "#quot;"})
+
+
+class Tree:
+    """What each of the `names` requires in a lock, to a `depth`; or, `inverted`, who requires it, up to the stack.
+
+    Without names that is the stack, and pins that nothing requires; inverted, pins that require nothing.
+    """
+
+    def __init__(self, lock: Lock, names: Sequence[str], depth: int | None, *, inverted: bool) -> None:
+        self._lock = lock
+        self._inverted = inverted
+        self._depth = depth
+        self._pins = {pin.name: pin for pin in lock.pin}
+        graph = requirement_graph(lock)
+        self._graph = graph.reverse() if inverted else graph
+        self._roots = names or sorted(node for node, count in self._graph.in_degree() if not count)
+
+    def text(self, language: Language) -> str:
+        """A row for each requirement. What is below a row is shown once; where that comes again, it ends in `(*)`."""
+        above: dict[str, int] = {}  # and at which level, since a depth cuts off more below a deeper one
+        lines: list[str] = []
+        for root in self._roots:
+            lines += [self._label(root), *self._below(root, "", 0, above, language)]
+        if any(line.endswith(_AGAIN) for line in lines):
+            lines.append(translate("tree.again", language))
+        return "\n".join(map(shown, lines)) + "\n"
+
+    def mermaid(self) -> str:
+        """A flowchart, which code forges draw; arrows lead from what requires to what is required."""
+        numbers = {node: f"n{number}" for number, node in enumerate(self._within())}
+        lines = ["flowchart LR", *(f'    {number}["{self._label(node)}"]' for node, number in numbers.items())]
+        for requiring, required, asked in self._edges():
+            told = ", ".join(asked).translate(_MERMAID)
+            arrow = f'-->|"{told}"|' if told else "-->"
+            lines.append(f"    {numbers[requiring]} {arrow} {numbers[required]}")
+        return "\n".join(map(shown, lines)) + "\n"
+
+    def json(self) -> dict[str, Any]:
+        """`packages` by name, each with the `lines` by which others of them require it; the stack is `""`."""
+        requires: dict[str, dict[str, list[str]]] = {node: {} for node in self._within()}
+        for requiring, required, asked in self._edges():
+            requires[requiring][required] = asked
+        return {
+            "stack": self._lock.stack,
+            "target": self._lock.target.name,
+            "roots": list(self._roots),
+            "packages": [
+                {"name": node, "version": self._pins[node].version if node else "", "requires": required}
+                for node, required in requires.items()
+            ],
+        }
+
+    def _below(self, node: str, indent: str, level: int, above: dict[str, int], language: Language) -> Iterator[str]:
+        if level == self._depth:
+            return
+        above[node] = level
+        others = sorted(self._graph[node])
+        for other in others:
+            branch, further = ("└── ", "    ") if other == others[-1] else ("├── ", "│   ")
+            again = bool(self._graph[other]) and other in above and (not self._depth or above[other] <= level + 1)
+            yield f"{indent}{branch}{self._label(other)}{self._asked(node, other, language)}{_AGAIN if again else ''}"
+            if not again:
+                yield from self._below(other, indent + further, level + 1, above, language)
+
+    def _label(self, node: str) -> str:
+        if node == STACK:
+            return f"{self._lock.stack}/{self._lock.target.name}"
+        pin = self._pins[node]
+        extras = f"[{','.join(pin.extras)}]" if pin.extras else ""
+        return f"{pin.name}{extras} {pin.version}"
+
+    def _asked(self, node: str, other: str, language: Language) -> str:
+        asked = ", ".join(self._graph.edges[node, other]["lines"])
+        if self._inverted:
+            return " " + translate("tree.requires", language, lines=f"{node} {asked}".rstrip())
+        return " " + translate("tree.required", language, lines=asked) if asked else ""
+
+    def _within(self) -> dict[str, int]:
+        """The nodes of the tree, each with how far it is from a root, sorted by name."""
+        levels = nx.multi_source_dijkstra_path_length(self._graph, set(self._roots), self._depth)
+        return dict(sorted(levels.items()))
+
+    def _edges(self) -> Iterator[tuple[str, str, list[str]]]:
+        """Who requires whom within the tree, and by which lines."""
+        levels = self._within()
+        for one, other, asked in sorted(self._graph.subgraph(levels).edges(data="lines")):
+            if levels[one] != self._depth:
+                yield (other, one, asked) if self._inverted else (one, other, asked)

@@ -1,0 +1,108 @@
+"""`ascend-lock diff`: two locks by name, by folder, of two targets and at commits of git."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.functional.workspace import Workspace, targets
+from tests.repositories import Repository
+
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+MOVED = "1 pin project before now a 1.0 2.0"
+
+
+@pytest.fixture
+def history(workspace: Workspace) -> Repository:
+    """A repository around the workspace: a 1.0 is locked and committed (`old`), then a 2.0, then b is asked for."""
+    repository = Repository(workspace.root, new=False)
+    repository.git("init", "--quiet", "--initial-branch=main")
+
+    def commit(tag: str) -> None:
+        repository.git("add", "locks", "matrices")
+        repository.git("commit", "--quiet", "--message", tag)
+        repository.git("tag", tag)
+
+    workspace.serve("a 1.0", "b 1.0")
+    workspace.stack("a")
+    workspace.locked()
+    commit("old")
+    workspace.serve("a 2.0")
+    workspace.locked("--upgrade")
+    commit("new")
+    workspace.stack("a", "b")
+    workspace.locked()
+    return repository
+
+
+def told(workspace: Workspace, *arguments: str) -> str:
+    run = workspace.run("diff", *arguments)
+    assert (run.status, run.stderr) == (0, "")
+    return " ".join(run.stdout.split())
+
+
+def test_a_lock_with_the_one_that_was_committed(workspace: Workspace, history: Repository) -> None:
+    head = told(workspace, "demo")
+    assert head.startswith(
+        "demo/there@HEAD -> demo/there Lines of the stack + b 1 pin project before now b (new) 1.0 In "
+    )
+    assert told(workspace, "demo@HEAD") == head
+    assert told(workspace, "demo@old", "demo@new").startswith(f"demo/there@old -> demo/there@new {MOVED}")
+    assert "2 pins project before now a 1.0 2.0 b (new) 1.0 " in told(workspace, "demo@HEAD~1")
+    old = workspace.run("diff", "demo@old", "demo@new", "--json").json
+    assert (old["status"], old["before"], old["after"]) == ("different", "demo/there@old", "demo/there@new")
+    assert old["pins"] == [{"name": "a", "old": "1.0", "new": "2.0"}]
+
+
+def test_locks_are_named_by_stack_target_folder_and_file(workspace: Workspace, history: Repository) -> None:
+    expected = told(workspace, "demo@old").removeprefix("demo/there@old ")
+    stack = "matrices/stacks/demo.toml"
+    for name in ("demo/there", "locks/demo", "locks/demo/there", "locks/demo/there/lock.toml", stack, "./locks/demo"):
+        assert told(workspace, f"{name}@old").removeprefix("demo/there@old ") == expected, name
+    (workspace.root / "elsewhere").symlink_to(workspace.locks)
+    assert told(workspace, "demo", "elsewhere/demo") == "demo/there -> demo/there All that lock.toml says is the same."
+
+
+def test_two_targets_and_stacks_of_several(workspace: Workspace) -> None:
+    workspace.serve("a 1.0", "b 1.0")
+    workspace.stack("a", "b; platform_machine == 'x86_64'", target=targets("aarch64", "x86_64"))
+    workspace.locked()
+    workspace.stack("a", name="other", target=targets("aarch64", "third"))
+    workspace.locked(stack="other")
+    both = told(workspace, "demo/aarch64", "demo/x86_64")
+    assert "Target what before now name aarch64 x86_64 platform linux-aarch64 linux-x86_64 " in both
+    assert "1 pin project before now b (new) 1.0 " in both
+    run = workspace.run("diff", "demo", "other", "--format", "markdown")
+    assert run.stdout == (
+        "## demo/aarch64 -> other/aarch64\n\nIn lock.toml these differ, too: stack, inputs, notes\n\n"
+        "## other/third\n\nThe first has no lock for this target.\n\n"
+        "## demo/x86_64\n\nThe second has no lock for this target.\n"
+    )
+    run = workspace.run("diff", "demo/x86_64", "other")
+    assert (run.status, run.error) == (2, "the two have no target in common")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "hint"),
+    [
+        (["demi"], "there is no lock of `demi`", "did you mean `demo`?"),
+        (["demo@nowhere"], "there is no `nowhere` of locks/demo", "see `git log -- locks/demo`"),
+        (["demo@--all"], "there is no `--all` of locks/demo", "see `git log -- locks/demo`"),
+        (["demo@empty"], "there is no lock of `demo@empty`", "see `git log -- locks/demo`"),
+        (["demo", "--target", "x"], "`demo` has no lock for x", "there are there"),
+    ],
+)
+def test_what_is_not_there(
+    workspace: Workspace, history: Repository, arguments: list[str], error: str, hint: str
+) -> None:
+    history.git("tag", "empty", history.git("commit-tree", "-m", "nothing", EMPTY_TREE))
+    run = workspace.run("diff", *arguments)
+    assert (run.status, run.error, run.stderr.splitlines()[-1]) == (2, error, f"hint: {hint}")
+
+
+def test_outside_of_a_repository(workspace: Workspace) -> None:
+    workspace.serve("a 1.0")
+    workspace.stack("a")
+    workspace.locked()
+    run = workspace.run("diff", "demo", GIT_CEILING_DIRECTORIES=str(workspace.root.parent))
+    assert (run.status, run.error) == (2, "there is no `HEAD` of locks/demo")
+    assert "not a git repository" in run.stderr
