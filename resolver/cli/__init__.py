@@ -8,8 +8,9 @@ from typing import Final
 __all__ = ["COMMANDS", "main"]
 
 # In the order of --help. Each is the module of this name beside this one, and its `command`.
-COMMANDS: Final = tuple(
-    "init lock explain tree diff pairs matrix check facts verify bundle export snapshot stacks cache".split()
+COMMANDS: Final = (
+    *("init", "lock", "explain", "tree", "diff", "pairs", "matrix", "check", "facts", "verify", "bundle", "export"),
+    *("snapshot", "stacks", "cache"),
 )
 
 

@@ -16,6 +16,7 @@ import click
 from resolver import files
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.cell_worker import STACK, Sweep, Worker
+from resolver.cli.console import columns
 from resolver.cli.options import Settings, settings
 from resolver.cli.sweep import Journal, Pool, answers, cluster, processes
 from resolver.config.grid import Grid, load_grid
@@ -28,6 +29,7 @@ from resolver.model.matrix import Answer, Cell, Matrix
 from resolver.report.matrix_file import matrix_json, read_matrix
 from resolver.report.matrix_page import matrix_page
 from resolver.report.matrix_summary import changed_cells, is_broken, matrix_difference, matrix_summary
+from resolver.report.terminal import WIDTH
 
 _path = click.Path(path_type=Path, dir_okay=False)
 
@@ -87,7 +89,7 @@ def command(
         _keep(recording, run)
     journal.end()
     run.progress.clear()
-    sys.stdout.write(matrix_summary(matrix, run.language))
+    sys.stdout.write(matrix_summary(matrix, run.language, columns(sys.stdout, WIDTH)))
     run.tell("matrix.written", page=page, data=data)
     if before is None:
         return 0

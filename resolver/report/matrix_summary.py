@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from resolver.i18n import translate
 from resolver.model.matrix import LOCKED, Answer, Matrix, Outcome
 from resolver.model.text import Language
-from resolver.report.sanitize import aligned
+from resolver.report.terminal import table_lines
 
 _COLUMNS = ("use", "cann", "soc", "platform", "python")
 
 
-def matrix_summary(matrix: Matrix, language: Language) -> str:
-    """How many cells came to what, the newest release for each machine and use, and what conflicts are about."""
+def matrix_summary(matrix: Matrix, language: Language, columns: int) -> str:
+    """How many cells came to what, the newest release for each machine and use, and what conflicts are about; no wider than so many columns."""
     counts = Counter(answer.outcome for answer in matrix.answers)
     causes = Counter(answer.cause for answer in matrix.answers if answer.outcome is Outcome.CONFLICT)
     order = {cann: at for at, cann in enumerate(matrix.canns)}
@@ -29,7 +29,11 @@ def matrix_summary(matrix: Matrix, language: Language) -> str:
         for outcome in Outcome
         if counts[outcome]
     ]
-    lines += ["", translate("matrix.newest", language, package=matrix.package), *aligned([head, *rows]).splitlines()]
+    lines += [
+        "",
+        translate("matrix.newest", language, package=matrix.package),
+        *table_lines([head, *rows], columns, "  "),
+    ]
     if causes:
         lines += ["", translate("matrix.causes", language)]
         lines += [f"  {count:>4}  {cause}" for cause, count in causes.most_common()]

@@ -13,10 +13,12 @@ from resolver.i18n import translate
 from resolver.model.message import joined, message, text
 from resolver.model.requirement import ComponentRequirement
 from resolver.model.text import Language
-from resolver.report.sanitize import COLUMNS, aligned, wrapped
+from resolver.report.sanitize import COLUMNS, wrapped
+from resolver.report.terminal import table_lines
 
 _PARTNERS: Final = tuple(map(NormalizedName, ("vllm", "torch", "torch-npu", "triton-ascend")))
 _NOTHING: Final = "-"  # where nobody says anything
+_WIDEST: Final = 1 << 16  # a release is a line, however long
 
 
 def pairs_table(rows: Sequence[Pairing], language: Language, *, sources: bool, columns: int = COLUMNS) -> str:
@@ -31,14 +33,14 @@ def pairs_table(rows: Sequence[Pairing], language: Language, *, sources: bool, c
         cann = [_told(row.paired_with("cann")), _told(row.needed("cann"))] if is_paired else [_told(row.needed("cann"))]
         cells.append([str(row.release), *pins, cann[0], *_machine(row), cann[1] if is_paired else _NOTHING])
     kept = [column for column in zip(*cells, strict=True) if set(column[1:]) != {_NOTHING}]
-    first, *lines = aligned(zip(*kept, strict=True)).splitlines(keepends=True)
+    first, *lines = table_lines(list(zip(*kept, strict=True)), _WIDEST)
     told = [first]
     for line, row in zip(lines, rows, strict=True):
         told += [line, *(_sources(row, language, columns) if sources else ())]
     heads = {column[0] for column in kept}
     codes = ["nothing", *(title.lower() for title in ("glibc", "SoC", "HDK") if title in heads)]
     legend = translate(joined("report.space", [message(f"pairs.legend-{code}") for code in codes]), language)
-    return "".join([*told, "\n", *(f"{line}\n" for line in wrapped(legend, "", "", columns))])
+    return "\n".join([*told, "", *wrapped(legend, "", "", columns)]) + "\n"
 
 
 def _machine(row: Pairing) -> Iterator[str]:
@@ -61,9 +63,9 @@ def _sources(row: Pairing, language: Language, columns: int) -> Iterator[str]:
         told = message(
             "pairs.source", **said, strength=message(f"strength.{fact.strength}"), checked=fact.checked.isoformat()
         )
-        yield from (f"{line}\n" for line in wrapped(translate(told, language), "    ", "      ", columns))
+        yield from wrapped(translate(told, language), "    ", "      ", columns)
     if row.file:
-        yield f"    {translate('pairs.file', language, file=row.file)}\n"
+        yield f"    {translate('pairs.file', language, file=row.file)}"
 
 
 def pairs_json(rows: Iterable[Pairing], language: Language) -> list[dict[str, Any]]:

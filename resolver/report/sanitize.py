@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
 from typing import Final
 
 # What has a meaning inside a line of CommonMark and GitHub's tables; `_` only at the edge of a word,
@@ -53,13 +52,6 @@ def cut(text: str, columns: int) -> str:
 def padded(text: str, columns: int) -> str:
     """The text padded with spaces to so many columns."""
     return text + " " * max(columns - width(text), 0)
-
-
-def aligned(rows: Iterable[Sequence[str]]) -> str:
-    """A line for each row, with its cells in columns."""
-    cells = list(rows)
-    widths = [max(map(width, column)) for column in zip(*cells, strict=True)]
-    return "".join("  ".join(map(padded, row, widths)).rstrip() + "\n" for row in cells)
 
 
 def wrapped(text: str, first: str, rest: str, columns: int = COLUMNS) -> list[str]:
