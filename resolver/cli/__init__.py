@@ -8,7 +8,10 @@ from typing import Final
 __all__ = ["COMMANDS", "main"]
 
 # In the order of --help. Each is the module of this name beside this one, and its `command`.
-COMMANDS: Final = ("lock", "explain", "check", "facts", "verify", "bundle", "export", "snapshot", "stacks", "cache")
+COMMANDS: Final = (
+    *("lock", "explain", "check", "facts", "verify", "bundle", "export", "snapshot"),
+    *("stacks", "import", "add", "remove", "cache"),
+)
 
 
 def main() -> None:
