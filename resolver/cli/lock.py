@@ -79,19 +79,17 @@ def command(run: Settings, stacks: tuple[str, ...], upgrade: bool, packages: tup
     status = max((outcome.exit_status for outcome in counted), default=0)
     if run.as_json:
         if len(outcomes) == 1 and isinstance(outcomes[0].found, ResolverError):
-            _tell_failures(outcomes, run.language)
+            tell_failures(outcomes, run.language)
         failed = any(isinstance(outcome.found, ResolverError) for outcome in outcomes)
         told = [_json(outcome, run.language) for outcome in outcomes]
         print_json("error" if failed else _TOLD_AS[status], told)
         return status
     if len(names) == 1:
-        _tell(outcomes, run.language)
-    _tell_failures(outcomes, run.language)
-    rows = [_row(outcome, run.language) for outcome in outcomes]
-    if len(names) > 1:
+        tell_stack(outcomes, run.language)
+    else:
+        tell_failures(outcomes, run.language)
+        rows = [_row(outcome, run.language) for outcome in outcomes]
         sys.stdout.write(table(rows, run.language) + closing_line(rows, run.language))
-    elif len(rows) > 1:
-        sys.stdout.write("\n" + table(rows, run.language))
     return status
 
 
@@ -123,7 +121,7 @@ class Job(msgspec.Struct, frozen=True):
 class _Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The result for a target, its `job`; or for a whole stack, if its files could not be read.
 
-    `moved` tells whether any decision changed, `written` whether the folder of the lock did.
+    `moved` tells whether any decision changed, `written` whether the folder of the lock did, or has a new report.
     """
 
     stack: str
@@ -174,13 +172,17 @@ def _attempt(work: Callable[[], _Result]) -> _Result | ResolverError:
 
 @dataclass(frozen=True)
 class Session:
-    """What a run works with. Conflicts are told on the `page`; `anew` solves even if the result is remembered."""
+    """What a run works with. Conflicts are told on the `page`; `anew` solves even if the result is remembered.
+
+    With `all_or_none` nothing is written unless every target has a lock.
+    """
 
     settings: Settings
     catalogs: Catalogs
     page: Page
     policy: UpgradePolicy = KEEP_ALL
     anew: bool = False
+    all_or_none: bool = False
 
     def jobs(self, stack: str) -> list[Job]:
         """The targets of a stack, each with its existing lock. Raises ResolverError."""
@@ -271,9 +273,12 @@ class Session:
             remembered.keep(catalog, answer, preferences)
         return answer
 
-    def _write(self, outcomes: Sequence[_Outcome]) -> list[_Outcome]:
+    def _write(self, outcomes: list[_Outcome]) -> list[_Outcome]:
+        if self.all_or_none and not all(isinstance(outcome.found, Lock) for outcome in outcomes):
+            return outcomes
         before = {outcome.folder: outcome.job.previous for outcome in outcomes if outcome.job}
         changed: dict[Path, dict[str, str]] = {}
+        reported: set[Path] = set()
         store = self.catalogs.pool.cache
         for outcome in outcomes:
             folder, found = outcome.folder, outcome.found
@@ -289,6 +294,7 @@ class Session:
                 from resolver.report.explanation.conflict import report_files
 
                 lock_folder.add(folder, report_files(found))
+                reported.add(folder)
 
         def require_the_same(folder: Path) -> None:
             if self._previous(folder) != before[folder] and not lock_folder.current(changed[folder], folder):
@@ -298,7 +304,7 @@ class Session:
         for outcome in outcomes:
             if isinstance(outcome.found, Lock):
                 keep_rendered(store, outcome.folder)
-        return [replace(outcome, written=outcome.folder in changed) for outcome in outcomes]
+        return [replace(outcome, written=outcome.folder in changed.keys() | reported) for outcome in outcomes]
 
 
 def print_json(status: str, targets: Sequence[dict[str, Any]]) -> None:
@@ -319,8 +325,8 @@ def _json(outcome: _Outcome, language: Language) -> dict[str, Any]:
             return explanation_json(explanation, language)
 
 
-def _tell(outcomes: Sequence[_Outcome], language: Language) -> None:
-    """Print everything about the locks of one stack, each warning once."""
+def tell_stack(outcomes: Sequence[_Outcome], language: Language) -> None:
+    """Print everything about the locks of one stack, each warning once, and what failed; a table of several targets."""
     warned: set[Message] = set()
     for outcome in outcomes:
         if isinstance(lock := outcome.found, Lock) and outcome.job is not None:
@@ -337,9 +343,12 @@ def _tell(outcomes: Sequence[_Outcome], language: Language) -> None:
                 )
             )
             warned.update(lock.all_warnings)
+    tell_failures(outcomes, language)
+    if len(outcomes) > 1:
+        sys.stdout.write("\n" + table([_row(outcome, language) for outcome in outcomes], language))
 
 
-def _tell_failures(outcomes: Sequence[_Outcome], language: Language) -> None:
+def tell_failures(outcomes: Sequence[_Outcome], language: Language) -> None:
     """Print what failed, and where the reports of conflicts are."""
     for outcome in outcomes:
         match outcome.found:
@@ -351,7 +360,8 @@ def _tell_failures(outcomes: Sequence[_Outcome], language: Language) -> None:
             case Lock():
                 pass
             case _:
-                complain(translate("conflict.report-in", language, folder=outcome.folder))
+                if outcome.written:
+                    complain(translate("conflict.report-in", language, folder=outcome.folder))
 
 
 def _row(outcome: _Outcome, language: Language) -> Row:

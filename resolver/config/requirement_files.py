@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qs
@@ -263,7 +264,7 @@ def _read_pylock(
         raise InputError("the file is no pylock.toml", where=document.name, why=str(error)) from None
     found.admit(str(lock.requires_python or ""))
     _require_known("extra", extras, lock.extras or (), document.name)
-    _require_known("dependency group", groups, lock.dependency_groups or (), document.name)
+    _require_known("dependency group", groups, [*map(texts.name, lock.dependency_groups or ())], document.name)
     target = Target(name="", python=found.python or _PYTHONS[0], platform=platform, glibc=(2, 17))
     wanted: Mapping[str, Any] = {
         **target.markers,
@@ -276,7 +277,7 @@ def _read_pylock(
             found.leave_out(line, "import.folder")
         elif marker is None or not re.search(r"\b(?:extras|dependency_groups)\b", str(marker)):
             found.lines.append(Line(f"{line.text} ; {marker}", line.where) if marker else line)
-        elif marker.evaluate(wanted, context="lock_file"):
+        elif document.parse(partial(marker.evaluate, context="lock_file"), wanted, "packages", number, "marker"):
             found.lines.append(line)
         else:
             found.leave_out(line, "import.unwanted")

@@ -20,12 +20,14 @@ from resolver.errors import InputError, shown, without_secrets
 from resolver.model.fact import Need
 from resolver.model.message import Message, message, text
 from resolver.model.requirement import Requirement
+from resolver.model.target import Target
 
 # How NVIDIA and others name what is for CUDA alone: nvidia-cublas-cu12, cuda-python, cupy-cuda12x.
 _CUDA: Final = re.compile(r"(^|-)(nvidia|cuda\d*x?|cu\d+)(-|$)")
 _LABEL: Final = re.compile(r"(?<=[0-9a-z])\+[a-z0-9]+([._-][a-z0-9]+)*", re.IGNORECASE)
 _ADDRESS: Final = re.compile(r"[./~]|[^;]*(?<!\bgit\+https)(?<!\bgit\+ssh)(?<!\bgit\+file)://")
 _PLUGINS: Final = {"torch": "torch-npu", "vllm": "vllm-ascend"}
+_MARKERS: Final = Target(name="", python="3.11", platform="linux-aarch64", glibc=(2, 28)).markers  # any target's
 _LONGEST: Final = 200  # characters of a line that are told
 _ALL: Final = SpecifierSet(">=0")
 _HEAD: Final = """\
@@ -83,6 +85,8 @@ def _usable(
         plain = line.text if "://" in head else "".join((_LABEL.sub("", head), *marker))
         try:
             need = parse_need(plain, direct=True)
+            if isinstance(need, Requirement) and need.marker:
+                need.marker.evaluate(_MARKERS)
         except (InputError, ValueError) as error:
             told.append(_left_out(line, text(error.why if isinstance(error, InputError) else str(error))))
             continue

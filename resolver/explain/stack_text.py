@@ -19,9 +19,11 @@ import tomli_w
 import tomlkit
 from packaging.requirements import InvalidRequirement
 
+from resolver.config.decode import parse_need
 from resolver.explain.trial import CUTOFF
 from resolver.model import text as texts
 from resolver.model.explanation import Change, ChangeKind
+from resolver.model.fact import Need
 from resolver.model.requirement import Requirement, parse_value
 from resolver.model.target import default_name
 
@@ -35,6 +37,11 @@ Path = Sequence[str | int]
 def with_suffix(name: str, suffix: str) -> str:
     """A stack's name with a suffix, no longer than names may be."""
     return name[: _LONGEST_NAME - len(suffix)].rstrip("._-") + suffix
+
+
+def subject(need: Need) -> str:
+    """The project or the component that a line is about."""
+    return need.name if isinstance(need, Requirement) else need.component
 
 
 def table_text(key: str, row: Mapping[str, object]) -> str:
@@ -70,6 +77,14 @@ class StackText:
         for line in self._raw["stack"]["requires"]:
             with suppress(InvalidRequirement):  # a component
                 yield texts.requirement(line)
+
+    def needs(self) -> dict[int, Need]:
+        """What each of its lines asks for, by number. Raises InputError."""
+        return {number: parse_need(line, direct=True) for number, line in enumerate(self._raw["stack"]["requires"])}
+
+    def with_new_line(self, line: str) -> StackText:
+        """With one more requirement, the last."""
+        return self._edited(lambda document: document["stack"]["requires"].append(line))
 
     def with_line(self, number: int, after: str) -> StackText:
         """With one of its requirements replaced."""
