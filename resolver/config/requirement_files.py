@@ -25,6 +25,7 @@ from resolver.model.target import Platform, Target
 
 _PYTHONS: Final = ("3.11", "3.12", "3.10", "3.13", "3.14", "3.9")  # the first that a file admits is assumed
 _LAST_PATCH: Final = 99
+_NOT_READ: Final = (".lock", ".py", ".cfg")
 
 _OPTION = re.compile(r"(-r|--requirement|-c|--constraint|-e|--editable)[ =]*(.*)")
 _INDEX_OPTION = re.compile(r"-[if]\b|--((extra-)?index-url|find-links|no-index|trusted-host)\b")
@@ -33,7 +34,8 @@ _HASH = re.compile(r"--hash[= ]\S+")
 _GIT = re.compile(r"(?:(?P<name>[^@;]+?)\s*@\s*)?(?P<address>git\+[^#\s]+)#(?P<fragment>\S+)(?P<rest>.*)")
 
 _KEY = re.compile(r"([\w-]+)\s*:\s*([^#]*)")
-_ITEM = re.compile(r"""(\s*)-\s+(?:"([^"]*)"|'([^']*)'|(.*?))(?:\s+#.*|\s*)""")
+_ITEM = re.compile(r"""(\s*)-\s+(["']?)(.*)""")
+_COMMENT = re.compile(r"(^|\s)#.*")
 _CONDA_PYTHON = re.compile(r"python(?:\s*=+\s*|\s+)(3\.\d+)")
 
 
@@ -76,15 +78,17 @@ def reading(
     installed with them, for which Python and platform count. Raises InputError.
     """
     found, name = Reading(python), str(path)
-    text = file_text(path, name)
     if path.suffix == ".toml":
         read = _read_pylock if is_valid_pylock_path(path) else _read_pyproject
-        read(TomlText(name, text), found, platform, extras, groups)
+        read(TomlText(name, file_text(path, name)), found, platform, extras, groups)
+    elif path.suffix in _NOT_READ:
+        hint = "export it as requirements, by `uv export`, `poetry export` or `pip freeze`, and import those"
+        raise InputError(f"a file such as `{path.name}` cannot be imported", where=name, hint=hint)
     else:
         for kind, wanted in (("extra", extras), ("dependency group", groups)):
             _require_known(kind, wanted, (), name)
         if path.suffix in (".yml", ".yaml"):
-            _read_environment(text, path, found)
+            _read_environment(path, found)
         else:
             _RequirementsFiles(found).read(path, found.lines)
     found.python = found.python or _PYTHONS[0]
@@ -113,16 +117,17 @@ class _RequirementsFiles:
         """Add the lines of a file. Raises InputError, also where files include each other."""
         self._including.append(path.resolve())
         for number, text in texts.file_lines(file_text(path, str(path))):
-            self.take(Line(text, f"{path}:{number}"), path.parent, into)
+            self.take(text, f"{path}:{number}", path.parent, into)
         self._including.pop()
 
-    def take(self, line: Line, folder: Path, into: list[Line]) -> None:
+    def take(self, text: str, where: str, folder: Path, into: list[Line]) -> None:
         """Add a line of a file in this folder, and what it includes."""
+        line = Line(" ".join(text.split()), where)
         option = _OPTION.fullmatch(line.text)
         if option is not None and option[1] in ("-e", "--editable"):
             named = _named(option[2])
             if "git+" in named:
-                into.append(Line(named, line.where))
+                into.append(Line(named, where))
             else:
                 self._found.leave_out(line, "import.folder")
         elif option is not None and "://" in option[2]:
@@ -130,7 +135,7 @@ class _RequirementsFiles:
         elif option is not None:
             nested = folder / option[2]
             if nested.resolve() in self._including:
-                raise InputError(f"`{nested}` includes itself", where=line.where, hint="remove this line")
+                raise InputError(f"`{nested}` includes itself", where=where, hint="remove this line")
             inner = self._found.constraints if option[1] in ("-c", "--constraint") else into
             if (key := (nested.resolve(), inner is self._found.constraints)) not in self._seen:
                 self._seen.add(key)
@@ -139,10 +144,10 @@ class _RequirementsFiles:
             index = _INDEX_OPTION.match(line.text)
             self._found.leave_out(line, "import.index" if index else "import.option")
         else:
-            text, *options = _OPTIONS_AFTER.split(line.text, maxsplit=1)
-            into.append(Line(_named(" ".join(text.split())), line.where))
+            need, *options = _OPTIONS_AFTER.split(line.text, maxsplit=1)
+            into.append(Line(_named(need), where))
             if options and (other := _HASH.sub("", options[0]).strip()):
-                self._found.leave_out(Line(other, line.where), "import.option")
+                self._found.leave_out(Line(other, where), "import.option")
 
 
 def _named(text: str) -> str:
@@ -159,20 +164,20 @@ def _named(text: str) -> str:
 # --- environment.yml
 
 
-def _read_environment(text: str, path: Path, found: Reading) -> None:
+def _read_environment(path: Path, found: Reading) -> None:
     """Add what pip installs into a conda environment: `- pip:` with one item a line, as conda itself writes it."""
     requirements, pip, section = _RequirementsFiles(found), -1, ""
-    for number, row in enumerate(text.splitlines(), 1):
+    for number, row in enumerate(file_text(path, str(path)).splitlines(), 1):
         line = Line(row.strip(), f"{path}:{number}")
         if key := _KEY.match(row):
             section, pip = key[1], -1
             is_read = not key[2].strip()
-        elif item := _ITEM.fullmatch(row):
-            value = next(filter(None, item.groups()[1:]), "")
+        elif item := _ITEM.match(row):
+            value = item[3].partition(item[2])[0] if item[2] else _COMMENT.sub("", item[3]).strip()
             pip = pip if len(item[1]) > pip else -1
             is_read = pip >= 0 or value in ("pip", "python", "pip:")
             if pip >= 0:
-                requirements.take(Line(value, line.where), path.parent, found.lines)
+                requirements.take(value, line.where, path.parent, found.lines)
             elif value == "pip:":
                 pip = len(item[1])
             elif python := _CONDA_PYTHON.match(value):
