@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 import tomli_w
 from msgspec.structs import replace
+from packaging.markers import UndefinedEnvironmentName
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
@@ -78,8 +79,9 @@ def _usable(
 ) -> Iterator[tuple[Line, Need]]:
     """The lines that a stack can have, as it has them."""
     for line in lines:
-        if _ADDRESS.match(line.text):
-            told.append(_left_out(line, message("import.folder")))
+        if _ADDRESS.match(line.text) or line.text.startswith("git+"):
+            code = "import.unnamed" if line.text.startswith("git+") else "import.folder"
+            told.append(_left_out(line, message(code)))
             continue
         head, *marker = line.text.partition(";")
         plain = line.text if "://" in head else "".join((_LABEL.sub("", head), *marker))
@@ -87,7 +89,7 @@ def _usable(
             need = parse_need(plain, direct=True)
             if isinstance(need, Requirement) and need.marker:
                 need.marker.evaluate(_MARKERS)
-        except (InputError, ValueError) as error:
+        except (InputError, ValueError, UndefinedEnvironmentName) as error:
             told.append(_left_out(line, text(error.why if isinstance(error, InputError) else str(error))))
             continue
         if isinstance(need, Requirement) and not need.url:
