@@ -8,6 +8,7 @@ from resolver.cli import options
 from resolver.cli.edits import edited
 from resolver.cli.options import Settings, settings
 from resolver.config.decode import parse_need
+from resolver.errors import InputError, without_secrets
 from resolver.explain.stack_text import StackText, subject
 from resolver.model.fact import Need
 from resolver.model.requirement import Requirement
@@ -23,7 +24,7 @@ def command(run: Settings, stack: str, lines: tuple[str, ...]) -> int:
     A line takes the place of those about the same project; one with a marker, of one with the same marker. If it cannot
     be locked, the file stays as it was.
     """
-    needs = {line: parse_need(line, direct=True) for line in lines}
+    needs = {line: _need(line) for line in lines}
 
     def edit(text: StackText) -> StackText:
         for line, need in needs.items():
@@ -31,6 +32,13 @@ def command(run: Settings, stack: str, lines: tuple[str, ...]) -> int:
         return text
 
     return edited(run, stack, edit)
+
+
+def _need(line: str) -> Need:
+    try:
+        return parse_need(line, direct=True)
+    except ValueError as error:
+        raise InputError(without_secrets(f"`{line}` cannot be used"), why=str(error)) from None
 
 
 def _with(text: StackText, line: str, need: Need, run: Settings) -> StackText:

@@ -20,6 +20,7 @@ import tomlkit
 from packaging.requirements import InvalidRequirement
 
 from resolver.config.decode import parse_need
+from resolver.errors import InputError
 from resolver.explain.trial import CUTOFF
 from resolver.model import text as texts
 from resolver.model.explanation import Change, ChangeKind
@@ -79,8 +80,12 @@ class StackText:
                 yield texts.requirement(line)
 
     def needs(self) -> dict[int, Need]:
-        """What each of its lines asks for, by number. Raises InputError."""
-        return {number: parse_need(line, direct=True) for number, line in enumerate(self._raw["stack"]["requires"])}
+        """What each of its lines asks for, by number; a wrong one is left to whoever compiles the stack."""
+        found: dict[int, Need] = {}
+        for number, line in enumerate(self._raw["stack"]["requires"]):
+            with suppress(InputError, ValueError):
+                found[number] = parse_need(line, direct=True)
+        return found
 
     def with_new_line(self, line: str) -> StackText:
         """With one more requirement, the last."""
