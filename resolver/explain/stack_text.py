@@ -6,7 +6,7 @@ A comment beside a changed value gets the previous value added, as the comment w
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from functools import cached_property, reduce
@@ -17,12 +17,10 @@ from typing import Any
 import tomli
 import tomli_w
 import tomlkit
-from packaging.requirements import InvalidRequirement
 
 from resolver.config.decode import parse_need
 from resolver.errors import InputError
 from resolver.explain.trial import CUTOFF
-from resolver.model import text as texts
 from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Need
 from resolver.model.requirement import Requirement, parse_value
@@ -72,12 +70,6 @@ class StackText:
         if cutoff:
             stack = stack.with_key(("policy", CUTOFF), tomlkit.value(cutoff))
         return StackText(f"# Way out {letter} of `{of}`: what follows was written for that stack.\n{stack.text}")
-
-    def requirements(self) -> Iterator[Requirement]:
-        """The lines about projects, whatever their markers."""
-        for line in self._raw["stack"]["requires"]:
-            with suppress(InvalidRequirement):  # a component
-                yield texts.requirement(line)
 
     def needs(self) -> dict[int, Need]:
         """What each of its lines asks for, by number; a wrong one is left to whoever compiles the stack."""
