@@ -13,7 +13,7 @@ from resolver import files
 from resolver.cli.options import Settings, settings
 from resolver.config.load import read_text
 from resolver.config.requirement_files import reading
-from resolver.config.schema import StackFile
+from resolver.config.schema import PYTHON, StackFile
 from resolver.config.stack_draft import draft
 from resolver.errors import InputError
 from resolver.model.target import PLATFORMS, Platform
@@ -29,7 +29,13 @@ from resolver.model.target import PLATFORMS, Platform
     help="Stack file to write (default: stdout).",
 )
 @click.option("--name", help="Name of the stack (default: that of the file written, or read).")
-@click.option("--python", default="", metavar="X.Y", help="Python of the target (default: one that FILE admits).")
+@click.option(
+    "--python",
+    default="",
+    callback=lambda _context, _option, value: value and PYTHON(value),
+    metavar="X.Y",
+    help="Python of the target (default: one that FILE admits).",
+)
 @click.option("--platform", type=click.Choice(PLATFORMS), default=PLATFORMS[0], show_default=True)
 @click.option("--glibc", default="2.35", show_default=True, help="Oldest glibc of the target.")
 @click.option("--cann", default="8.5.1", show_default=True, help="CANN of the target.")

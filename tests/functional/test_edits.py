@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from unittest import mock
 
@@ -9,8 +10,8 @@ import pytest
 import tomli
 
 import resolver
-from tests.functional.workspace import TWO_PYTHONS, Tree, Workspace, tree
-from tests.loopback import status
+from tests.functional.workspace import TWO_PYTHONS, Tree, Workspace, tree, wait_until
+from tests.loopback import delayed, status
 
 STACK = """\
 # what we train with
@@ -166,3 +167,15 @@ def test_a_stack_of_an_installation_is_not_edited(workspace: Workspace, stack: P
         assert everything(workspace) == before
         (workspace.root / "pyproject.toml").touch()  # a checkout
         assert workspace.run("add", "demo", "new").status == 0
+
+
+def test_an_interrupt_undoes_the_edit(workspace: Workspace, stack: Path) -> None:
+    before = everything(workspace)
+    workspace.index.fault("/simple/*/new/", delayed(60))
+    process = workspace.start("add", "demo", "new")
+    wait_until(lambda: any("/new/" in request.path for request in workspace.index.requests), process)
+    assert '"new"' in stack.read_text()
+    process.send_signal(signal.SIGINT)
+    run = workspace.finish(process)
+    assert (run.status, everything(workspace)) == (130, before)
+    assert run.stderr.startswith("Nothing was changed: matrices/stacks/demo.toml is as it was.\n")

@@ -348,6 +348,12 @@ def test_a_wrong_option(workspace: Workspace, arguments: tuple[str, ...], error:
     assert (run.status, run.error, run.stdout) == (2, error, "")
 
 
+def test_a_wrong_python_for_a_pylock(workspace: Workspace) -> None:
+    write(workspace, pylock_toml=LOCK)
+    run = workspace.run("import", "pylock.toml", "--python", "three")
+    assert (run.status, run.error) == (2, "`three` is not one version of Python")
+
+
 def test_files_that_include_each_other(workspace: Workspace) -> None:
     write(workspace, a_txt="-r b.txt\n", b_txt="six\n-c a.txt\n")
     run = workspace.run("import", "a.txt")
