@@ -168,12 +168,14 @@ class Progress:
 class Page:
     """Pages on `out`, or nowhere without it. Each target's begins with an empty line, the first one apart.
 
-    `options` are those of this run that the suggested commands have to repeat, as no file records them.
+    `options` are those of this run that the suggested commands have to repeat, as no file records them. No command is
+    suggested for a stack that is `undone`: its file will not say what has no solution.
     """
 
     out: TextIO | None
     progress: Progress
     options: tuple[str, ...] = ()
+    undone: bool = False
     _begun: bool = field(default=False, init=False)
     _written: int = field(default=0, init=False)  # contradictions of the last page
 
@@ -199,7 +201,7 @@ class Page:
             self.write("\n")
         told = replace(explanation, options=(*explanation.options, *self.options))
         in_checkout = Path("Makefile").is_file() and Path("matrices").is_dir()
-        self.write_blocks(ways_out_blocks(told, in_checkout=in_checkout))
+        self.write_blocks(ways_out_blocks(told, in_checkout=in_checkout, undone=self.undone))
 
     def write_blocks(self, blocks: Document) -> None:
         """Write a part of the page, no wider than the terminal."""

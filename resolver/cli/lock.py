@@ -128,7 +128,8 @@ def _attempt(work: Callable[[], _Result]) -> _Result | ResolverError:
 class Session:
     """What a run works with. Conflicts are told on the `page`; `anew` solves even if the result is remembered.
 
-    A `dry` one leaves the folders of locks as they are.
+    A `dry` one leaves the folders of locks as they are. With `all_or_none` nothing is written unless every target has a
+    lock.
     """
 
     settings: Settings
@@ -137,6 +138,7 @@ class Session:
     policy: UpgradePolicy = KEEP_ALL
     anew: bool = False
     dry: bool = False
+    all_or_none: bool = False
 
     def jobs(self, stack: str) -> list[Job]:
         """The targets of a stack, each with its existing lock. Raises ResolverError."""
@@ -228,7 +230,9 @@ class Session:
             remembered.keep(catalog, answer, preferences)
         return answer
 
-    def _write(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
+    def _write(self, outcomes: list[Outcome]) -> list[Outcome]:
+        if self.all_or_none and not all(isinstance(outcome.found, Lock) for outcome in outcomes):
+            return outcomes
         before = {outcome.folder: outcome.job.previous for outcome in outcomes if outcome.job}
         changed: dict[Path, dict[str, str]] = {}
         names: dict[Path, tuple[str, ...]] = {}
@@ -246,7 +250,9 @@ class Session:
             elif not isinstance(found, ResolverError) and not self.dry:
                 from resolver.report.explanation.conflict import report_files
 
-                lock_folder.add(folder, report_files(found))
+                report = report_files(found)
+                lock_folder.add(folder, report)
+                names[folder] = tuple(report)
 
         def require_the_same(folder: Path) -> None:
             if self._previous(folder) != before[folder] and lock_folder.outdated(changed[folder], folder):

@@ -169,7 +169,7 @@ def tell_failures(outcomes: Sequence[Outcome], language: Language) -> None:
             case Lock():
                 pass
             case _:
-                if not outcome.dry:
+                if outcome.written:
                     complain(translate("conflict.report-in", language, folder=outcome.folder))
 
 

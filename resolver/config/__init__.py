@@ -1,1 +1,4 @@
-"""The TOML that people write: schema, loading, meaning. No other package reads TOML written by people."""
+"""The TOML that people write: schema, loading, meaning; and what they have in files of other tools.
+
+No other package reads either.
+"""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -43,27 +44,36 @@ class Document(TomlText, Generic[Shape], frozen=True, dict=True):
 
 def read(path: Path, shape: type[Shape], name: str) -> Document[Shape]:
     """Read a TOML file into its schema type. Raises InputError with file:line:key if it does not fit."""
+    return read_text(file_text(path, name), shape, name)
+
+
+def file_text(path: Path, name: str) -> str:
+    """The text of a file, with the line ends that Python writes. Raises InputError that calls it by this name."""
     try:
         content = files.read(path, _LARGEST)
-        text = content.decode("utf-8-sig").replace("\r\n", "\n")  # editors on Windows write a byte order mark
+        return content.decode("utf-8-sig").replace("\r\n", "\n")  # editors on Windows write a byte order mark
     except OSError as error:
         raise files.refusal(error, f"`{name}` cannot be read", name) from None
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise InputError(f"`{name}` is not UTF-8", where=f"{name}:{line}", why=error.reason, hint=_UTF_8) from None
-    return read_text(text, shape, name)
 
 
-def read_text(text: str, shape: type[Shape], name: str) -> Document[Shape]:
-    """Like `read`, for a text in memory."""
+def toml_tables(text: str, name: str) -> dict[str, Any]:
+    """The tables of a TOML text. Raises InputError with file:line."""
     try:
-        raw = tomli.loads(text)
+        return tomli.loads(text)
     except tomli.TOMLDecodeError as error:
         why = f"{error.msg}; column {error.colno}"
         raise InputError("the file is not valid TOML", where=f"{name}:{error.lineno}", why=why) from None
     except (ValueError, RecursionError):
         why = "it is nested too deeply, or has a number with thousands of digits"
         raise InputError("the file cannot be read", where=name, why=why) from None
+
+
+def read_text(text: str, shape: type[Shape], name: str) -> Document[Shape]:
+    """Like `read`, for a text in memory."""
+    raw = toml_tables(text, name)
     if shape is FactFile:
         raw = _with_defaults(raw, package=texts.name(PurePosixPath(name).stem))
     elif shape is ImagesFile:
@@ -225,6 +235,12 @@ def find_stack(stack: str, matrices: Path) -> Path:
     if Path(f"{stack}.toml").is_file():
         hint = f"did you mean `{stack}.toml`?"
     raise InputError(f"there is no stack `{stack}`", where=_display(matrices / "stacks", matrices), hint=hint)
+
+
+def read_facts(matrices: Path) -> Iterator[FactFile]:
+    """All facts of `matrices`. Raises InputError."""
+    for path in _listed(matrices / "facts"):
+        yield _read(path, FactFile, matrices).content
 
 
 def _fact_paths(stack: Document[StackFile], matrices: Path) -> tuple[list[Path], list[Path]]:

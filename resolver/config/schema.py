@@ -28,7 +28,7 @@ _NAME = form(
     r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}",
     "a name of at most 80 letters, digits, `.`, `_` and `-`, beginning with a letter or digit",
 )
-_PYTHON = form(r"3\.\d{1,2}(\.\d{1,3})?", "one version of Python", '"3.11"', '"3.11.4"')
+PYTHON = form(r"3\.\d{1,2}(\.\d{1,3})?", "one version of Python", '"3.11"', '"3.11.4"')
 
 
 class _Table(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
@@ -135,7 +135,7 @@ class TargetTable(_Table, kw_only=True, frozen=True):
     """`system` has the other components."""
 
     name: Annotated[str, _NAME] | None = None
-    python: Annotated[str, _PYTHON]
+    python: Annotated[str, PYTHON]
     platform: Platform
     glibc: Glibc = "2.28"
     system: SystemTable = SystemTable()

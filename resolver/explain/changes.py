@@ -193,8 +193,10 @@ class Changes:
         need, markers = texts.requirement(ground.text), self._problem.target.markers
         asked = [
             line.specifier
-            for line in stack.requirements()
-            if line.name == ground.package.name and (line.marker is None or line.marker.evaluate(markers))
+            for line in stack.needs().values()
+            if isinstance(line, Requirement)
+            and line.name == ground.package.name
+            and (line.marker is None or line.marker.evaluate(markers))
         ]
         asking: dict[Version, set[str]] = {}
         for other in self.same(ground):

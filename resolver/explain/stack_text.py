@@ -6,7 +6,7 @@ A comment beside a changed value gets the previous value added, as the comment w
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from functools import cached_property, reduce
@@ -17,11 +17,12 @@ from typing import Any
 import tomli
 import tomli_w
 import tomlkit
-from packaging.requirements import InvalidRequirement
 
+from resolver.config.decode import parse_need
+from resolver.errors import InputError
 from resolver.explain.trial import CUTOFF
-from resolver.model import text as texts
 from resolver.model.explanation import Change, ChangeKind
+from resolver.model.fact import Need
 from resolver.model.requirement import Requirement, parse_value
 from resolver.model.target import default_name
 
@@ -35,6 +36,11 @@ Path = Sequence[str | int]
 def with_suffix(name: str, suffix: str) -> str:
     """A stack's name with a suffix, no longer than names may be."""
     return name[: _LONGEST_NAME - len(suffix)].rstrip("._-") + suffix
+
+
+def subject(need: Need) -> str:
+    """The project or the component that a line is about."""
+    return need.name if isinstance(need, Requirement) else need.component
 
 
 def table_text(key: str, row: Mapping[str, object]) -> str:
@@ -65,11 +71,17 @@ class StackText:
             stack = stack.with_key(("policy", CUTOFF), tomlkit.value(cutoff))
         return StackText(f"# Way out {letter} of `{of}`: what follows was written for that stack.\n{stack.text}")
 
-    def requirements(self) -> Iterator[Requirement]:
-        """The lines about projects, whatever their markers."""
-        for line in self._raw["stack"]["requires"]:
-            with suppress(InvalidRequirement):  # a component
-                yield texts.requirement(line)
+    def needs(self) -> dict[int, Need]:
+        """What each of its lines asks for, by number; a wrong one is left to whoever compiles the stack."""
+        found: dict[int, Need] = {}
+        for number, line in enumerate(self._raw["stack"]["requires"]):
+            with suppress(InputError, ValueError):
+                found[number] = parse_need(line, direct=True)
+        return found
+
+    def with_new_line(self, line: str) -> StackText:
+        """With one more requirement, the last."""
+        return self._edited(lambda document: document["stack"]["requires"].append(line))
 
     def with_line(self, number: int, after: str) -> StackText:
         """With one of its requirements replaced."""

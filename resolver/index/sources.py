@@ -28,7 +28,6 @@ from resolver.model.requirement import Requirement
 
 _FILE = "pyproject.toml"
 _FEW = 3  # commits named in a hint
-_COMMENT = re.compile(r"(^|\s)#.*$")
 
 
 def settled(problems: Sequence[Problem], repositories: Repositories) -> tuple[Problem, ...]:
@@ -328,14 +327,13 @@ def _patched(fact: Sources, path: str, repositories: Repositories) -> str:
 
 def _listed(fact: Sources, path: str, content: str) -> Iterator[str]:
     """The lines of a requirements file. Files that it includes must be named as well; their origin does not matter."""
-    for raw in content.replace("\\\n", " ").splitlines():
-        line = _COMMENT.sub("", raw).strip()
+    for _, line in text.file_lines(content):
         option = re.match(r"(-r|--requirement|-c|--constraint|-e|--editable)[ =]*(.*)", line)
         if option is not None:
             folder = path.rpartition("/")[0]
             if f"{folder}/{option[2]}".lstrip("/") not in fact.requires_from:
                 raise UnusableFile(f"it has the line `{line}`, but `requires-from` does not include that")
-        elif line and not line.startswith("-"):
+        elif not line.startswith("-"):
             yield line
 
 

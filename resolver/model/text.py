@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import accumulate
 from typing import Final
@@ -29,6 +29,9 @@ LONG: Final = 1_000
 
 # A wildcard after an order: `>=3.6.*`. packaging took it before version 22, and metadata of that time has it.
 _ORDERED_LINE: Final = re.compile(r"([<>]=?\s*[0-9]+(?:\.[0-9]+)*)\.\*")
+
+# A comment in a requirements file.
+_COMMENT: Final = re.compile(r"(^|\s)#.*$")
 
 # What a marker asks of the extra.
 _EXTRA: Final = re.compile(r"\bextra\b")
@@ -90,6 +93,21 @@ def _parsed(text: str) -> Requirement:
 
 
 _kept = lru_cache(_MEMO)(_parsed)
+
+
+def file_lines(content: str) -> Iterator[tuple[int, str]]:
+    """The lines of a requirements file as pip reads them: joined where a backslash ends one, and without comments.
+
+    Each comes with the number of the first that it is made of; empty ones do not.
+    """
+    begun: list[str] = []
+    for number, line in enumerate((*content.splitlines(), ""), 1):
+        if line.endswith("\\") and not line.lstrip().startswith("#"):
+            begun.append(line[:-1])
+            continue
+        if whole := _COMMENT.sub("", " ".join((*begun, line))).strip():
+            yield number - len(begun), whole
+        begun = []
 
 
 def extras_named(line: str) -> frozenset[str] | None:

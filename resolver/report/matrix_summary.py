@@ -14,7 +14,10 @@ _COLUMNS = ("use", "cann", "soc", "platform", "python")
 
 
 def matrix_summary(matrix: Matrix, language: Language, columns: int) -> str:
-    """How many cells came to what, the newest release for each machine and use, and what conflicts are about; no wider than so many columns."""
+    """How many cells came to what, the newest release for each machine and use, and what conflicts are about.
+
+    The table is no wider than so many columns.
+    """
     counts = Counter(answer.outcome for answer in matrix.answers)
     causes = Counter(answer.cause for answer in matrix.answers if answer.outcome is Outcome.CONFLICT)
     order = {cann: at for at, cann in enumerate(matrix.canns)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -18,8 +17,6 @@ from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.release import Archive, Metadata, Release
 from resolver.model.requirement import Requirement
-
-_COMMENT = re.compile(r"(^|\s)#.*$")
 
 DYNAMIC = "it is a source archive without static metadata, and locking never runs a package's code"
 
@@ -98,11 +95,11 @@ def build_lines(archive: Archive, builds: facts.Builds | None) -> tuple[str, ...
 
 def requirements_file(content: str) -> tuple[str, ...]:
     """The requirement lines of a requirements file. Options in it are refused, never followed."""
-    lines = [_COMMENT.sub("", line).strip() for line in content.replace("\\\n", " ").splitlines()]
+    lines = tuple(line for _, line in text.file_lines(content))
     for line in lines:
         if line.startswith("-"):
             raise UnusableFile(f"the requirements file has the option `{line}`, which is not supported")
-    return tuple(filter(None, lines))
+    return lines
 
 
 class Relevance:

@@ -144,8 +144,13 @@ def _warning(warning: Warns, label: str = "") -> Item:
     return Item(label=label, lines=(line(sentences.warning_text(warning)),), evidence=(evidence,))
 
 
-def ways_out_blocks(explanation: Explanation, *, whole: bool = False, in_checkout: bool = True) -> Iterator[Block]:
-    """The ways out, or what was tried; `whole` with the files of each, for a report."""
+def ways_out_blocks(
+    explanation: Explanation, *, whole: bool = False, in_checkout: bool = True, undone: bool = False
+) -> Iterator[Block]:
+    """The ways out, or what was tried; `whole` with the files of each, for a report.
+
+    If the stack's file is not what was solved, as its edit is `undone`, no command can write a way out.
+    """
     if explanation.missing:
         most = None if whole else _MISSING
         yield _paragraph(sentences.missing_sentence(explanation.missing, most))
@@ -158,7 +163,7 @@ def ways_out_blocks(explanation: Explanation, *, whole: bool = False, in_checkou
     if whole or not explanation.fixes:
         yield from _tried(explanation)
     last: list[Message] = []
-    if explanation.fixes:
+    if explanation.fixes and not undone:
         last.append(fixes.apply_hint(explanation, in_checkout=in_checkout))
     if explanation.limited:
         last += [message("conflict.limited"), message("conflict.more-time")]

@@ -1,0 +1,58 @@
+"""A stack whose file a command edits: it is locked as edited, or stays as it was."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import resolver
+from resolver import files
+from resolver.cli.catalogs import Catalogs
+from resolver.cli.console import Page, complain
+from resolver.cli.lock import Session
+from resolver.cli.options import Settings
+from resolver.cli.outcome import tell_failures, tell_outcomes
+from resolver.config.load import find_stack, read_stack
+from resolver.errors import InputError
+from resolver.explain.stack_text import StackText
+from resolver.i18n import translate
+from resolver.model.lock import Lock
+
+
+def edited(run: Settings, stack: str, edit: Callable[[StackText], StackText]) -> int:
+    """Edit a stack and lock it, for all of its targets. Returns the exit status of `lock`.
+
+    If one of them cannot be locked, no lock is written, and the file has its bytes again. Raises ResolverError.
+    """
+    path = find_stack(stack, run.matrices)
+    _require_own(path)
+    after = edit(StackText(read_stack(stack, run.matrices).text)).text
+    place = path.resolve()  # where a link leads
+    before, locked = place.read_bytes(), False
+    files.write(place, after.encode())
+    try:
+        with closing(Catalogs(run)) as catalogs:
+            page = Page(sys.stderr, run.progress, run.again, undone=True)
+            session = Session(run, catalogs, page, all_or_none=True)
+            outcomes = session.lock(session.jobs(stack))
+        locked = all(isinstance(outcome.found, Lock) for outcome in outcomes)
+    finally:
+        run.progress.clear()
+        if not locked:
+            files.write(place, before)
+            complain(translate("edit.undone", run.language, path=path))
+    if locked:
+        tell_outcomes(outcomes, run.language, together=False)
+    else:
+        tell_failures(outcomes, run.language)
+    return max(outcome.exit_status for outcome in outcomes)
+
+
+def _require_own(path: Path) -> None:
+    """Raise InputError for a stack of an installation, which the next one replaces; a checkout's are its user's."""
+    root = Path(resolver.__file__).resolve().parents[1]
+    if root in path.resolve().parents and not (root / "pyproject.toml").is_file():
+        message = f"`{path.stem}` ships with ascend-lock, so its file is not edited"
+        raise InputError(message, where=str(path), hint=f"copy it, rename the stack in it and edit that: cp {path} .")

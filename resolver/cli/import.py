@@ -1,0 +1,87 @@
+"""`ascend-lock import FILE`: what other tools have of requirements, as a stack."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+
+import click
+
+from resolver import files
+from resolver.cli.options import Settings, settings
+from resolver.config.load import read_text
+from resolver.config.requirement_files import reading
+from resolver.config.schema import PYTHON, StackFile
+from resolver.config.stack_draft import draft
+from resolver.errors import InputError
+from resolver.model.target import PLATFORMS, Platform
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Stack file to write (default: stdout).",
+)
+@click.option("--name", help="Name of the stack (default: that of the file written, or read).")
+@click.option(
+    "--python",
+    default="",
+    callback=lambda _context, _option, value: value and PYTHON(value),
+    metavar="X.Y",
+    help="Python of the target (default: one that FILE admits).",
+)
+@click.option("--platform", type=click.Choice(PLATFORMS), default=PLATFORMS[0], show_default=True)
+@click.option("--glibc", default="2.35", show_default=True, help="Oldest glibc of the target.")
+@click.option("--cann", default="8.5.1", show_default=True, help="CANN of the target.")
+@click.option("--soc", default="A2", show_default=True, help="SoC family of the target.")
+@click.option(
+    "--extra", "extras", multiple=True, metavar="NAME", help="Also what this extra asks for; may be repeated."
+)
+@click.option("--group", "groups", multiple=True, metavar="NAME", help="Also this dependency group; may be repeated.")
+@settings("language", "own_matrices")
+def command(
+    run: Settings,
+    file: Path,
+    output: Path | None,
+    name: str | None,
+    python: str,
+    platform: Platform,
+    glibc: str,
+    cann: str,
+    soc: str,
+    extras: tuple[str, ...],
+    groups: tuple[str, ...],
+) -> int:
+    """Make a stack of what FILE asks for.
+
+    FILE is a requirements file, as `pip freeze` and `uv export` write it too, a pyproject.toml, a pylock.toml or the
+    environment.yml of conda. What a stack cannot have is told line by line.
+    """
+    if output is not None and os.path.lexists(output):
+        hint = "move it out of the way, or name another file"
+        raise InputError(f"`{output}` already exists; nothing was written", where=str(output), hint=hint)
+    found = reading(file, python=python, platform=platform, extras=extras, groups=groups)
+    made = draft(found, run.matrices)
+    for told in made.told:
+        run.progress.warn(told)
+    if not made.requires:
+        hint = "in a pyproject.toml, only [project] and [dependency-groups] are read"
+        raise InputError(f"`{file}` has nothing that a stack could ask for", where=str(file), hint=hint)
+    target = {"python": found.python, "platform": platform, "glibc": glibc}
+    text = made.text(name or (output or file).stem, file.name, target, {"cann": cann, "soc": soc})
+    read_text(text, StackFile, str(output or "the stack"))  # options may be wrong
+    if output is None:
+        sys.stdout.write(text)
+        return 0
+    files.write(output, text.encode())
+    stack = shlex.quote(str(output))
+    if made.lacking:
+        run.tell("import.besides", names=made.lacking, stack=stack, arguments=shlex.join(made.lacking))
+    run.tell("import.written", path=output, count=len(made.requires), stack=stack)
+    return 0

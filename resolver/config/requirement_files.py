@@ -1,0 +1,304 @@
+"""What files of other tools ask for: requirements.txt, pyproject.toml, environment.yml, pylock.toml.
+
+They are read, and nothing in them is judged: `config/stack_draft` says what of it a stack can have.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import parse_qs
+
+import msgspec
+from packaging.pylock import Package, Pylock, PylockValidationError, is_valid_pylock_path
+from packaging.requirements import InvalidRequirement
+
+from resolver.config.lines import TomlText
+from resolver.config.load import file_text, toml_tables
+from resolver.errors import InputError, did_you_mean
+from resolver.model import text as texts
+from resolver.model.message import Message, message
+from resolver.model.target import Platform, Target
+
+_PYTHONS: Final = ("3.11", "3.12", "3.10", "3.13", "3.14", "3.9")  # the first that a file admits is assumed
+_LAST_PATCH: Final = 99
+_NOT_READ: Final = (".lock", ".py", ".cfg")
+
+_OPTION = re.compile(r"(-r|--requirement|-c|--constraint|-e|--editable)[ =]*(.*)")
+_INDEX_OPTION = re.compile(r"-[if]\b|--((extra-)?index-url|find-links|no-index|trusted-host)\b")
+_OPTIONS_AFTER = re.compile(r"\s(--?[A-Za-z].*)")
+_HASH = re.compile(r"--hash[= ]\S+")
+_GIT = re.compile(r"(?:(?P<name>[^@;]+?)\s*@\s*)?(?P<address>git\+[^#\s]+)#(?P<fragment>\S+)(?P<rest>.*)")
+
+_KEY = re.compile(r"([\w-]+)\s*:\s*([^#]*)")
+_ITEM = re.compile(r"""(\s*)-\s+(["']?)(.*)""")
+_COMMENT = re.compile(r"(^|\s)#.*")
+_CONDA_PYTHON = re.compile(r"python(?:\s*=+\s*|\s+)(3\.\d+)")
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A line of a file, at `where` (file:line)."""
+
+    text: str
+    where: str
+
+
+class Reading(msgspec.Struct):
+    """What a file asks for. Constraints count only for projects that a line asks for.
+
+    `left_out` are lines that name nothing a stack could ask for, and why. `python` is as given, or what the file says.
+    """
+
+    python: str
+    lines: list[Line] = []
+    constraints: list[Line] = []
+    left_out: list[tuple[Line, Message]] = []
+
+    def leave_out(self, line: Line, code: str) -> None:
+        """Note a line that is not taken over; the code is that of the reason."""
+        self.left_out.append((line, message(code)))
+
+    def admit(self, requires_python: str) -> None:
+        """Take the nearest Python that a Requires-Python admits, unless one was given."""
+        admitted = texts.pythons(requires_python)
+        if admitted is not None and not self.python:
+            fitting = (line for line in _PYTHONS if any(f"{line}.{patch}" in admitted for patch in (0, _LAST_PATCH)))
+            self.python = next(fitting, "")
+
+
+def reading(
+    path: Path, *, python: str = "", platform: Platform, extras: Sequence[str] = (), groups: Sequence[str] = ()
+) -> Reading:
+    """Read a file, by its name one of those above; any other name is that of a requirements file.
+
+    Of a pyproject.toml, that is what the project itself and these extras and groups ask for; of a pylock.toml, what is
+    installed with them, for which Python and platform count. Raises InputError.
+    """
+    found, name = Reading(python), str(path)
+    if path.suffix == ".toml":
+        read = _read_pylock if is_valid_pylock_path(path) else _read_pyproject
+        read(TomlText(name, file_text(path, name)), found, platform, extras, groups)
+    elif path.suffix in _NOT_READ:
+        hint = "export it as requirements, by `uv export`, `poetry export` or `pip freeze`, and import those"
+        raise InputError(f"a file such as `{path.name}` cannot be imported", where=name, hint=hint)
+    else:
+        for kind, wanted in (("extra", extras), ("dependency group", groups)):
+            _require_known(kind, wanted, (), name)
+        if path.suffix in (".yml", ".yaml"):
+            _read_environment(path, found)
+        else:
+            _RequirementsFiles(found).read(path, found.lines)
+    found.python = found.python or _PYTHONS[0]
+    return found
+
+
+def _require_known(kind: str, wanted: Iterable[str], known: Sequence[str], where: str) -> None:
+    for name in wanted:
+        if texts.name(name) not in known:
+            hint = did_you_mean(name, known, f"known are {', '.join(known) or 'none'}")
+            raise InputError(f"there is no {kind} `{name}`", where=where, hint=hint)
+
+
+def _text(path: Path) -> str:
+    text = file_text(path, str(path))
+    if "\0" in text:
+        raise InputError(f"`{path}` is no text file", where=str(path), hint="save it as UTF-8")
+    return text
+
+
+# --- requirements files
+
+
+class _RequirementsFiles:
+    """A requirements file and those that it includes, each of which is read once."""
+
+    def __init__(self, found: Reading) -> None:
+        self._found = found
+        self._including: list[str] = []
+        self._seen: set[tuple[str, bool]] = set()
+
+    def read(self, path: Path, into: list[Line]) -> None:
+        """Add the lines of a file. Raises InputError, also where files include each other."""
+        self._including.append(os.path.realpath(path))
+        for number, text in texts.file_lines(_text(path)):
+            self.take(text, f"{path}:{number}", path.parent, into)
+        self._including.pop()
+
+    def take(self, text: str, where: str, folder: Path, into: list[Line]) -> None:
+        """Add a line of a file in this folder, and what it includes."""
+        line = Line(" ".join(text.split()), where)
+        option = _OPTION.fullmatch(line.text)
+        if option is not None and option[1] in ("-e", "--editable"):
+            named = _named(option[2])
+            if "git+" in named:
+                into.append(Line(named, where))
+            else:
+                self._found.leave_out(line, "import.folder")
+        elif option is not None and "://" in option[2]:
+            self._found.leave_out(line, "import.elsewhere")
+        elif option is not None:
+            nested = folder / option[2]
+            place = os.path.realpath(nested)
+            if place in self._including:
+                raise InputError(f"`{nested}` includes itself", where=where, hint="remove this line")
+            inner = self._found.constraints if option[1] in ("-c", "--constraint") else into
+            if (key := (place, inner is self._found.constraints)) not in self._seen:
+                self._seen.add(key)
+                self.read(nested, inner)
+        elif line.text.startswith("-"):
+            index = _INDEX_OPTION.match(line.text)
+            self._found.leave_out(line, "import.index" if index else "import.option")
+        else:
+            need, *options = _OPTIONS_AFTER.split(line.text, maxsplit=1)
+            into.append(Line(_named(need), where))
+            if options and (other := _HASH.sub("", options[0]).strip()):
+                self._found.leave_out(Line(other, where), "import.option")
+
+
+def _named(text: str) -> str:
+    """A requirement on a git repository in the form of PEP 508: `git+URL#egg=NAME` as `NAME @ git+URL`."""
+    match = _GIT.fullmatch(text)
+    if match is None:
+        return text
+    options = parse_qs(match["fragment"])
+    name = match["name"] or next(iter(options.get("egg", ())), "")
+    folder = f"#subdirectory={options['subdirectory'][0]}" if "subdirectory" in options else ""
+    return f"{name} @ {match['address']}{folder}{match['rest']}" if name else text
+
+
+# --- environment.yml
+
+
+def _read_environment(path: Path, found: Reading) -> None:
+    """Add what pip installs into a conda environment: `- pip:` with one item a line, as conda itself writes it."""
+    requirements, pip, section = _RequirementsFiles(found), -1, ""
+    for number, row in enumerate(_text(path).splitlines(), 1):
+        line = Line(row.strip(), f"{path}:{number}")
+        if key := _KEY.match(row):
+            section, pip = key[1], -1
+            is_read = not key[2].strip()
+        elif item := _ITEM.match(row):
+            value = item[3].partition(item[2])[0] if item[2] else _COMMENT.sub("", item[3]).strip()
+            pip = pip if len(item[1]) > pip else -1
+            is_read = pip >= 0 or value in ("pip", "python", "pip:")
+            if pip >= 0:
+                requirements.take(value, line.where, path.parent, found.lines)
+            elif value == "pip:":
+                pip = len(item[1])
+            elif python := _CONDA_PYTHON.match(value):
+                found.python, is_read = found.python or python[1], True
+        else:
+            is_read = not line.text or line.text.startswith("#")
+        if section == "dependencies" and not is_read:
+            found.leave_out(line, "import.conda")
+
+
+# --- pyproject.toml (PEP 621, PEP 735)
+
+
+_Rows = Sequence[str | dict[str, str]]
+
+
+class _Project(msgspec.Struct, rename="kebab"):
+    name: str = ""
+    requires_python: str = ""
+    dependencies: tuple[str, ...] = ()
+    optional_dependencies: dict[str, tuple[str, ...]] = {}
+    dynamic: tuple[str, ...] = ()
+
+
+class _Pyproject(msgspec.Struct, rename="kebab"):
+    project: _Project = msgspec.field(default_factory=_Project)
+    dependency_groups: dict[str, tuple[str | dict[str, str], ...]] = {}
+
+
+def _read_pyproject(
+    document: TomlText, found: Reading, _platform: Platform, extras: Sequence[str], groups: Sequence[str]
+) -> None:
+    try:
+        content = msgspec.convert(toml_tables(document.text, document.name), _Pyproject)
+    except msgspec.ValidationError as error:
+        raise InputError("the file is no pyproject.toml", where=document.name, why=str(error)) from None
+    project = content.project
+    found.admit(project.requires_python)
+    tables: Mapping[str, tuple[tuple[str, ...], Mapping[str, _Rows]]] = {
+        "extra": (("project", "optional-dependencies"), project.optional_dependencies),
+        "dependency group": (("dependency-groups",), content.dependency_groups),
+    }
+    seen: set[tuple[str, str]] = set()
+
+    def take(path: tuple[str, ...], rows: _Rows) -> None:
+        for number, row in enumerate(rows):
+            line = Line(str(row), document.line(*path, number))
+            if isinstance(row, dict):
+                include("dependency group", [row.get("include-group", str(row))], line.where)
+            elif inner := _own_extras(row, project.name):
+                include("extra", inner, line.where)
+            else:
+                found.lines.append(line)
+
+    def include(kind: str, names: Sequence[str], where: str) -> None:
+        path, table = tables[kind]
+        keys = {texts.name(key): key for key in table}
+        _require_known(kind, names, [*keys], where)
+        for name in map(texts.name, names):
+            if (kind, name) not in seen:
+                seen.add((kind, name))
+                take((*path, keys[name]), table[keys[name]])
+
+    take(("project", "dependencies"), project.dependencies)
+    include("extra", extras, document.name)
+    include("dependency group", groups, document.name)
+    if "dependencies" in project.dynamic:
+        found.leave_out(Line("dynamic", document.line("project", "dynamic")), "import.dynamic")
+
+
+def _own_extras(line: str, project: str) -> Sequence[str]:
+    """The extras of the project itself that a line names, as one extra includes others."""
+    try:
+        need = texts.requirement(line)
+    except InvalidRequirement:
+        return ()
+    return need.extras if need.name == texts.name(project) else ()
+
+
+# --- pylock.toml (PEP 751)
+
+
+def _read_pylock(
+    document: TomlText, found: Reading, platform: Platform, extras: Sequence[str], groups: Sequence[str]
+) -> None:
+    try:
+        lock = Pylock.from_dict(toml_tables(document.text, document.name))
+    except PylockValidationError as error:
+        raise InputError("the file is no pylock.toml", where=document.name, why=str(error)) from None
+    found.admit(str(lock.requires_python or ""))
+    _require_known("extra", extras, lock.extras or (), document.name)
+    _require_known("dependency group", groups, [*map(texts.name, lock.dependency_groups or ())], document.name)
+    target = Target(name="", python=found.python or _PYTHONS[0], platform=platform, glibc=(2, 17))
+    wanted: Mapping[str, Any] = {
+        **target.markers,
+        "extras": set(extras),
+        "dependency_groups": {*(lock.default_groups or ()), *groups},
+    }
+    for number, package in enumerate(lock.packages):
+        line, marker = Line(_pinned(package), document.line("packages", number)), package.marker
+        if package.directory or package.archive:
+            found.leave_out(line, "import.folder")
+        elif marker is None or not re.search(r"\b(?:extras|dependency_groups)\b", str(marker)):
+            found.lines.append(Line(f"{line.text} ; {marker}", line.where) if marker else line)
+        elif document.parse(partial(marker.evaluate, context="lock_file"), wanted, "packages", number, "marker"):
+            found.lines.append(line)
+        else:
+            found.leave_out(line, "import.unwanted")
+
+
+def _pinned(package: Package) -> str:
+    if vcs := package.vcs:
+        folder = f"#subdirectory={vcs.subdirectory}" if vcs.subdirectory else ""
+        return f"{package.name} @ {vcs.type}+{vcs.url or vcs.path}@{vcs.commit_id}{folder}"
+    return f"{package.name}=={package.version}" if package.version else package.name

@@ -1,0 +1,124 @@
+"""A stack made of what a file of another tool asks for: what of it a stack for NPUs can have, and its text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import tomli_w
+from msgspec.structs import replace
+from packaging.markers import UndefinedEnvironmentName
+from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName
+
+from resolver.config.decode import parse_need
+from resolver.config.load import read_facts
+from resolver.config.requirement_files import Line, Reading
+from resolver.errors import InputError, shown, without_secrets
+from resolver.model.fact import Need
+from resolver.model.message import Message, message, text
+from resolver.model.requirement import Requirement
+from resolver.model.target import Target
+
+# How NVIDIA and others name what is for CUDA alone: nvidia-cublas-cu12, cuda-python, cupy-cuda12x.
+_CUDA: Final = re.compile(r"(^|-)(nvidia|cuda\d*x?|cu\d+)(-|$)")
+_LABEL: Final = re.compile(r"(?<=[0-9a-z])\+[a-z0-9]+([._-][a-z0-9]+)*", re.IGNORECASE)
+_ADDRESS: Final = re.compile(r"[./~]|[^;]*(?<!\bgit\+https)(?<!\bgit\+ssh)(?<!\bgit\+file)://")
+_PLUGINS: Final = {"torch": "torch-npu", "vllm": "vllm-ascend"}
+_MARKERS: Final = Target(name="", python="3.11", platform="linux-aarch64", glibc=(2, 28)).markers  # any target's
+_LONGEST: Final = 200  # characters of a line that are told
+_ALL: Final = SpecifierSet(">=0")
+_HEAD: Final = """\
+# What {file} asks for, as `ascend-lock import` took it over.
+# The target is an assumption where no option named it: check it.
+
+"""
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """The lines of a stack, and what to tell of those that are not as in the file."""
+
+    requires: tuple[str, ...]
+    told: tuple[Message, ...]
+    lacking: tuple[str, ...]  # plugins without which what it asks for does not run on NPUs
+
+    def text(self, name: str, file: str, target: Mapping[str, str], system: Mapping[str, str]) -> str:
+        """The text of the stack file."""
+        summary = f"What {shown(file)} asks for, on Ascend {system['soc']}"
+        stack = {"name": name, "summary": summary, "requires": self.requires}
+        tables = {"stack": stack, "target": {**target, "system": system}}
+        return _HEAD.format(file=shown(file)) + tomli_w.dumps(tables)
+
+
+def draft(found: Reading, matrices: Path) -> Draft:
+    """What a stack can have of a file, in its order and each line once, without CUDA's projects and labels of builds.
+
+    Raises InputError if that is nothing, or the facts cannot be read.
+    """
+    told = [_left_out(line, why) for line, why in found.left_out]
+    kept_out = _kept_out(matrices)
+    lines = [*_usable(found.lines, kept_out, told)]
+    bounds = {need.name: SpecifierSet() for _, need in lines if isinstance(need, Requirement) and not need.url}
+    for line, need in _usable(found.constraints, kept_out, told):
+        if not isinstance(need, Requirement) or need.name not in bounds:
+            told.append(_left_out(line, message("import.constraint")))
+        elif need.marker is not None:
+            lines.append((line, need))
+        else:
+            bounds[need.name] &= need.specifier
+    names = {need.name for _, need in lines if isinstance(need, Requirement)}
+    lacking = tuple(plugin for project, plugin in _PLUGINS.items() if project in names and plugin not in names)
+    return Draft(tuple(dict.fromkeys(_bounded(line, need, bounds) for line, need in lines)), tuple(told), lacking)
+
+
+def _usable(
+    lines: Iterable[Line], kept_out: Mapping[NormalizedName, Message], told: list[Message]
+) -> Iterator[tuple[Line, Need]]:
+    """The lines that a stack can have, as it has them."""
+    for line in lines:
+        if _ADDRESS.match(line.text) or line.text.startswith("git+"):
+            code = "import.unnamed" if line.text.startswith("git+") else "import.folder"
+            told.append(_left_out(line, message(code)))
+            continue
+        head, *marker = line.text.partition(";")
+        plain = line.text if "://" in head else "".join((_LABEL.sub("", head), *marker))
+        try:
+            need = parse_need(plain, direct=True)
+            if isinstance(need, Requirement) and need.marker:
+                need.marker.evaluate(_MARKERS)
+        except (InputError, ValueError, UndefinedEnvironmentName) as error:
+            told.append(_left_out(line, text(error.why if isinstance(error, InputError) else str(error))))
+            continue
+        if isinstance(need, Requirement) and not need.url:
+            why = kept_out.get(need.name) or (_CUDA.search(need.name) and message("import.cuda"))
+            if why:
+                told.append(_left_out(line, why))
+                continue
+        if plain != line.text:
+            told.append(message("import.label", where=line.where, line=plain))
+        yield Line(plain if "'" in plain else plain.replace('"', "'"), line.where), need
+
+
+def _bounded(line: Line, need: Need, bounds: Mapping[NormalizedName, SpecifierSet]) -> str:
+    if not isinstance(need, Requirement) or need.url or not str(bounds[need.name]):
+        return line.text
+    return str(replace(need, specifier=need.specifier & bounds[need.name])).replace('"', "'")
+
+
+def _kept_out(matrices: Path) -> dict[NormalizedName, Message]:
+    """The projects of which the facts admit no release, or that another project takes the place of; and why."""
+    found = {}
+    for file in read_facts(matrices):
+        for fact in (*file.excludes, *file.names):
+            if _ALL in fact.versions:
+                found[fact.package] = text(fact.reason, fact.reason_zh)
+        for fact in file.absent:
+            found[fact.other] = text(fact.reason, fact.reason_zh)
+    return found
+
+
+def _left_out(line: Line, why: Message) -> Message:
+    return message("import.left-out", where=line.where, why=why, line=without_secrets(line.text)[:_LONGEST])

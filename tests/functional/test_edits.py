@@ -1,0 +1,181 @@
+"""`ascend-lock add` and `remove`: lines of a stack's file, edited and locked, or everything as it was."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from unittest import mock
+
+import pytest
+import tomli
+
+import resolver
+from tests.functional.workspace import TWO_PYTHONS, Tree, Workspace, tree, wait_until
+from tests.loopback import delayed, status
+
+STACK = """\
+# what we train with
+[stack]
+name = "demo"
+summary = "a stack of tests"
+requires = [
+    "a==1.0",   # the plug-in's
+    "b", # b
+
+    # about c
+    'c<2 ; python_version < "3.11"',
+    "c ; python_version >= '3.11'",
+]
+
+"""
+
+
+@pytest.fixture
+def stack(workspace: Workspace) -> Path:
+    """Locked for two Pythons."""
+    workspace.serve("a 1.0 2.0", "b 1.0", "c 1.0 2.0", "d 1.0: e", "e 1.0", "needy 1.0: a<2", "new 1.0")
+    workspace.index.add_wheel("newer", "1.0", requires_python=">=3.11")
+    path = workspace.stack("a")
+    path.write_text(STACK + TWO_PYTHONS)
+    workspace.locked_before()
+    return path
+
+
+def everything(workspace: Workspace) -> tuple[Tree, Tree]:
+    return tree(workspace.matrices), tree(workspace.locks)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told", "old", "new"),
+    [
+        (("add", "d"), ["Adding d"], "3.11'\",\n", '3.11\'",\n    "d",\n'),
+        (
+            ("add", "A>=2"),
+            ["Replacing a==1.0 by A>=2"],
+            '"a==1.0",   # the',
+            '"A>=2",   # instead of a==1.0: the',
+        ),
+        (
+            ("add", "c==1.0 ; python_version >= '3.11'", "b[x]"),
+            [
+                "Replacing c ; python_version >= \"3.11\" by c==1.0 ; python_version >= '3.11'",
+                "Replacing b by b[x]",
+            ],
+            '"b", # b\n\n    # about c\n    \'c<2 ; python_version < "3.11"\',\n    "c ;',
+            '"b[x]", # instead of b: b\n\n    # about c\n    \'c<2 ; python_version < "3.11"\',\n    "c==1.0 ;',
+        ),
+        (
+            ("add", "c"),
+            ['Replacing c<2 ; python_version < "3.11" and c ; python_version >= "3.11" by c'],
+            "    'c<2 ; python_version < \"3.11\"',\n    \"c ; python_version >= '3.11'\",\n",
+            '    "c",\n',
+        ),
+        (("add", "hdk >= 25.5.0"), ["Adding hdk >= 25.5.0"], "3.11'\",\n", '3.11\'",\n    "hdk >= 25.5.0",\n'),
+        (("remove", "B"), ["Removing b"], '    "b", # b\n', ""),
+        (
+            ("remove", "c"),
+            ['Removing c<2 ; python_version < "3.11" and c ; python_version >= "3.11"'],
+            "    'c<2 ; python_version < \"3.11\"',\n    \"c ; python_version >= '3.11'\",\n",
+            "",
+        ),
+    ],
+)
+def test_only_the_lines_change_and_the_stack_is_locked(
+    workspace: Workspace, stack: Path, arguments: tuple[str, ...], told: list[str], old: str, new: str
+) -> None:
+    command, *lines = arguments
+    run = workspace.run(command, "demo", *lines)
+    assert (run.status, run.stderr) == (0, ""), run
+    assert run.stdout.splitlines()[: len(told)] == told
+    assert stack.read_text() == (STACK + TWO_PYTHONS).replace(old, new, 1)
+    assert tomli.loads(stack.read_text())
+    assert workspace.run("check", "demo").status == 0, "the locks are of the edited stack"
+
+
+def test_the_pins_that_change_are_told(workspace: Workspace, stack: Path) -> None:
+    run = workspace.run("add", str(stack), "d", "a==2.0")
+    assert "Written to locks/demo/new; 3 pins changed: a 1.0 -> 2.0, d 1.0 (new), e 1.0 (new)\n" in run.stdout
+    run = workspace.run("remove", str(stack), "d")
+    assert "Written to locks/demo/old; 2 pins changed: d 1.0 (removed), e 1.0 (removed)\n" in run.stdout
+    assert "\ndemo   new " in run.stdout, "a table of the targets"
+
+
+def test_a_conflict_is_explained_and_nothing_changed(workspace: Workspace, stack: Path) -> None:
+    stack.write_bytes(stack.read_bytes().replace(b"\n", b"\r\n"))
+    before = everything(workspace)
+    run = workspace.run("add", "demo", "needy", "a==2.0")
+    assert run.status == 1
+    assert run.stderr.startswith("No environment satisfies demo for linux-aarch64, Python 3.10.\n")
+    assert "  A  ask for a==1.0 instead of a==2.0" in run.stderr
+    assert "explain" not in run.stderr, "the file has nothing to explain any more"
+    assert run.stderr.endswith("\nNothing was changed: matrices/stacks/demo.toml is as it was.\n")
+    assert everything(workspace) == before
+
+
+def test_one_target_without_a_solution_keeps_all_locks_as_they_were(workspace: Workspace, stack: Path) -> None:
+    before = everything(workspace)
+    run = workspace.run("add", "demo", "newer")
+    assert (run.status, "Locked demo" in run.stdout) == (1, False)
+    assert everything(workspace) == before
+    assert workspace.run("add", "demo", "newer ; python_version >= '3.11'").status == 0
+
+
+def test_an_index_that_fails(workspace: Workspace, stack: Path) -> None:
+    workspace.index.fault("/simple/*/new/", status(403))
+    before = everything(workspace)
+    run = workspace.run("add", "demo", "new")
+    assert (run.status, everything(workspace)) == (3, before)
+    assert run.stderr.startswith("Nothing was changed: matrices/stacks/demo.toml is as it was.\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "hint"),
+    [
+        (("add", "demo", "new=>1"), "`new=>1` is not a requirement", ""),
+        (
+            ("add", "demo", "new @ https://example.org/new.zip"),
+            "`new @ https://example.org/new.zip` cannot be used",
+            "",
+        ),
+        (("add", "dem", "new"), "there is no stack `dem`", "did you mean `demo`?"),
+        (("remove", "demo", "d"), "no line of demo is about `d`", "its lines are about a, b, c"),
+        (("remove", "demo", "a", "a"), "no line of demo is about `a`", "its lines are about b, c"),
+        (("remove", "demo", "a", "b", "c"), "`requires` cannot be used", ""),
+    ],
+)
+def test_what_cannot_be_done(
+    workspace: Workspace, stack: Path, arguments: tuple[str, ...], error: str, hint: str
+) -> None:
+    before = everything(workspace)
+    run = workspace.run(*arguments)
+    assert (run.status, run.error, everything(workspace)) == (2, error, before)
+    assert run.stderr.endswith(f"hint: {hint}\n" if hint else "\n")
+
+
+def test_a_link_to_a_stack_stays_one(workspace: Workspace, stack: Path) -> None:
+    link = workspace.root / "mine.toml"
+    link.symlink_to(stack)
+    assert workspace.run("add", "mine.toml", "new").status == 0
+    assert (link.is_symlink(), '"new"' in stack.read_text()) == (True, True)
+
+
+def test_a_stack_of_an_installation_is_not_edited(workspace: Workspace, stack: Path) -> None:
+    before = everything(workspace)
+    with mock.patch.object(resolver, "__file__", str(workspace.root / "resolver/__init__.py")):
+        run = workspace.run("add", "demo", "new")
+        assert (run.status, run.error) == (2, "`demo` ships with ascend-lock, so its file is not edited")
+        assert everything(workspace) == before
+        (workspace.root / "pyproject.toml").touch()  # a checkout
+        assert workspace.run("add", "demo", "new").status == 0
+
+
+def test_an_interrupt_undoes_the_edit(workspace: Workspace, stack: Path) -> None:
+    before = everything(workspace)
+    workspace.index.fault("/simple/*/new/", delayed(60))
+    process = workspace.start("add", "demo", "new")
+    wait_until(lambda: any("/new/" in request.path for request in workspace.index.requests), process)
+    assert '"new"' in stack.read_text()
+    process.send_signal(signal.SIGINT)
+    run = workspace.finish(process)
+    assert (run.status, everything(workspace)) == (130, before)
+    assert run.stderr.startswith("Nothing was changed: matrices/stacks/demo.toml is as it was.\n")

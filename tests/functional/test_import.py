@@ -1,0 +1,362 @@
+"""`ascend-lock import`: what files of other tools ask for, as a stack that locks; what a stack cannot have is told."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomli
+
+from tests.functional.workspace import REPOSITORY, Run, Workspace
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def write(workspace: Workspace, **files: str) -> None:
+    """Files of the workspace; `__` in a name is a folder's end, `_` the dot of the ending."""
+    for name, text in files.items():
+        path = workspace.root / name.replace("__", "/").replace("_", ".")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def imported(workspace: Workspace, *arguments: str) -> tuple[dict[str, Any], list[str]]:
+    """The stack on stdout, and what was told, without the reasons."""
+    run = workspace.run("import", *arguments)
+    assert run.status == 0, run
+    return tomli.loads(run.stdout), told(run)
+
+
+def told(run: Run) -> list[str]:
+    return [re.sub(r" is left out: .*|, as .*", "", line.removeprefix("warning: ")) for line in run.stderr.splitlines()]
+
+
+# --- requirements files
+
+
+def test_every_form_of_line(workspace: Workspace) -> None:
+    write(
+        workspace,
+        requirements_txt=f"""\
+# a comment
+--index-url https://user:secret@example.org/simple
+--extra-index-url=https://example.org/whl/cu128
+-c constraints.txt
+-r base/common.txt      # whose own paths are relative to it
+--pre
+
+transformers[torch]>=4.50, \\
+    !=4.52.* ; python_version < "3.13"
+numpy==1.26.4 \\
+    --hash=sha256:{"a" * 64} \\
+    --hash=sha256:{"b" * 64}
+Jinja2==3.1.6 --config-settings x=y
+git+https://github.com/huggingface/trl@v0.28.0#egg=trl[vllm]&subdirectory=python
+verl @ git+ssh://git@github.com/volcengine/verl.git@{COMMIT} ; python_version > '3.9'
+git+https://github.com/huggingface/peft@main
+branchless @ git+https://github.com/huggingface/peft
+token @ git+https://secret@github.com/huggingface/peft@{COMMIT}
+torch @ https://example.org/torch-2.9.0-cp311-cp311-linux_x86_64.whl
+./wheels/mine.whl
+-e .
+--editable=git+https://github.com/volcengine/recipes.git@{COMMIT}#egg=recipes
+hdk >= 25.5.0
+odd ; 'x' in extras
+not a requirement
+""",
+        constraints_txt='numpy<2\ndatasets>=2 ; python_version > "3.9"\nurllib3<2\n',
+        base__common_txt="-r more.txt\n-r more.txt\ndatasets\n",
+        base__more_txt="tqdm\n",
+    )
+    stack, left_out = imported(workspace, "requirements.txt", "--name", "mine")
+    assert stack["stack"]["requires"] == [
+        "tqdm",
+        "datasets",
+        "transformers[torch]>=4.50, !=4.52.* ; python_version < '3.13'",
+        "numpy<2,==1.26.4",
+        "Jinja2==3.1.6",
+        "trl[vllm] @ git+https://github.com/huggingface/trl@v0.28.0#subdirectory=python",
+        f"verl @ git+ssh://git@github.com/volcengine/verl.git@{COMMIT} ; python_version > '3.9'",
+        f"recipes @ git+https://github.com/volcengine/recipes.git@{COMMIT}",
+        "hdk >= 25.5.0",
+        "datasets>=2 ; python_version > '3.9'",
+    ]
+    assert sorted(left_out) == [
+        "constraints.txt:3: `urllib3<2`",
+        "requirements.txt:13: `--config-settings x=y`",
+        "requirements.txt:16: `git+https://github.com/huggingface/peft@main`",
+        "requirements.txt:17: `branchless @ git+https://github.com/huggingface/peft`",
+        f"requirements.txt:18: `token @ git+https://github.com/huggingface/peft@{COMMIT}`",
+        "requirements.txt:19: `torch @ https://example.org/torch-2.9.0-cp311-cp311-linux_x86_64.whl`",
+        "requirements.txt:20: `./wheels/mine.whl`",
+        "requirements.txt:21: `-e .`",
+        "requirements.txt:24: `odd ; 'x' in extras`",
+        "requirements.txt:25: `not a requirement`",
+        "requirements.txt:2: `--index-url https://example.org/simple`",
+        "requirements.txt:3: `--extra-index-url=https://example.org/whl/cu128`",
+        "requirements.txt:6: `--pre`",
+    ]
+
+
+NUMPY = "numpy @ file:///croot/numpy_1708638617955/work/dist/numpy-1.26.4-cp311-cp311-linux_x86_64.whl#sha256=d8ad512c"
+FREEZE = f"""\
+# Editable install with no version control (mine==0.1)
+-e /home/me/mine
+accelerate==1.10.0
+-e git+https://github.com/volcengine/verl.git@{COMMIT}#egg=verl
+flash_attn==2.8.3
+{NUMPY}
+nvidia-cublas-cu12==12.8.4.1
+cupy-cuda12x==13.6.0
+peft @ git+https://github.com/huggingface/peft.git@{COMMIT}
+torch==2.9.0+cu128
+triton==3.5.0
+"""
+
+FACTS = """\
+[[excludes]]
+reason = "It is compiled for CUDA."
+"""
+
+
+def test_a_freeze_of_a_cuda_machine_is_left_without_cuda(workspace: Workspace) -> None:
+    workspace.facts("flash-attn", FACTS)
+    workspace.facts("triton-ascend", '[[absent]]\nwithout = "triton"\nreason = "triton-ascend is in its place."\n')
+    workspace.facts("torch", '[[excludes]]\nversions = "==1.0"\nreason = "This release alone is broken."\n')
+    write(workspace, freeze_txt=FREEZE)
+    run = workspace.run("import", "freeze.txt")
+    assert tomli.loads(run.stdout)["stack"]["requires"] == [
+        "accelerate==1.10.0",
+        f"verl @ git+https://github.com/volcengine/verl.git@{COMMIT}",
+        f"peft @ git+https://github.com/huggingface/peft.git@{COMMIT}",
+        "torch==2.9.0",
+    ]
+    assert told(run) == [
+        "freeze.txt:2: `-e /home/me/mine`",
+        "freeze.txt:5: `flash_attn==2.8.3`",
+        f"freeze.txt:6: `{NUMPY}`",
+        "freeze.txt:7: `nvidia-cublas-cu12==12.8.4.1`",
+        "freeze.txt:8: `cupy-cuda12x==13.6.0`",
+        "freeze.txt:10: taken as `torch==2.9.0`",
+        "freeze.txt:11: `triton==3.5.0`",
+    ]
+    assert "`flash_attn==2.8.3` is left out: It is compiled for CUDA.\n" in run.stderr
+    assert "`triton==3.5.0` is left out: triton-ascend is in its place.\n" in run.stderr
+
+
+def test_the_shipped_facts_say_what_is_for_cuda_alone(workspace: Workspace) -> None:
+    write(workspace, freeze_txt="flash-attn==2.8.3\ntorch-memory-saver==0.0.9\ntriton==3.5.0\ntensordict==0.9.0\n")
+    stack, left_out = imported(workspace, "freeze.txt", "--matrices", str(REPOSITORY / "matrices"))
+    assert (stack["stack"]["requires"], len(left_out)) == (["tensordict==0.9.0"], 3)
+
+
+def test_what_is_written_locks(workspace: Workspace) -> None:
+    workspace.serve("torch 2.9.0", "torch-npu 2.9.0: torch==2.9.0", "six 1.16 1.17")
+    write(workspace, reqs_txt="torch==2.9.0+cu128\nsix<1.17\n")
+    run = workspace.run("import", "reqs.txt", "-o", "my.toml", "--soc", "A3", "--platform", "linux-x86_64")
+    assert run.stdout == (
+        "For NPUs it has to ask for torch-npu as well: ascend-lock add my.toml torch-npu\n"
+        "Written to my.toml: 2 lines. Next: ascend-lock lock my.toml\n"
+    )
+    written = workspace.root / "my.toml"
+    assert written.read_text() == (
+        "# What reqs.txt asks for, as `ascend-lock import` took it over.\n"
+        "# The target is an assumption where no option named it: check it.\n\n"
+        '[stack]\nname = "my"\nsummary = "What reqs.txt asks for, on Ascend A3"\n'
+        'requires = [\n    "torch==2.9.0",\n    "six<1.17",\n]\n\n'
+        '[target]\npython = "3.11"\nplatform = "linux-x86_64"\nglibc = "2.35"\n\n'
+        '[target.system]\ncann = "8.5.1"\nsoc = "A3"\n'
+    )
+    workspace.facts("torch-npu", "")
+    assert workspace.run("add", "my.toml", "torch-npu").status == 0
+    assert workspace.pins("my") == {"torch": "2.9.0", "torch-npu": "2.9.0", "six": "1.16"}
+    before = written.read_bytes()
+    run = workspace.run("import", "reqs.txt", "-o", "my.toml")
+    assert (run.status, run.error) == (2, "`my.toml` already exists; nothing was written")
+    assert written.read_bytes() == before
+
+
+# --- pyproject.toml
+
+PROJECT = """\
+[project]
+name = "My_App"
+requires-python = ">=3.12,<3.14"
+dependencies = ["torch>=2.7"]
+
+[project.optional-dependencies]
+io = ["pyarrow>=15"]
+train = [
+    "my-app[io]",
+    "deepspeed",
+    "x @ https://example.org/x.zip",
+]
+
+[dependency-groups]
+test = ["pytest>=8", { include-group = "Lint" }]
+lint = ["ruff", { include-group = "test" }]
+"""
+
+
+def test_a_project_with_its_extras_and_groups(workspace: Workspace) -> None:
+    write(workspace, pyproject_toml=PROJECT)
+    stack, left_out = imported(workspace, "pyproject.toml")
+    assert (stack["stack"]["requires"], stack["target"]["python"], left_out) == (["torch>=2.7"], "3.12", [])
+    stack, left_out = imported(workspace, "pyproject.toml", "--extra", "Train", "--group", "test", "--python", "3.13.1")
+    assert stack["stack"]["requires"] == ["torch>=2.7", "pyarrow>=15", "deepspeed", "pytest>=8", "ruff"]
+    assert stack["target"]["python"] == "3.13.1"
+    assert left_out == ["pyproject.toml:11: `x @ https://example.org/x.zip`"]
+
+
+def test_dependencies_that_a_build_finds_are_told(workspace: Workspace) -> None:
+    write(workspace, pyproject_toml='[project]\nname = "a"\ndynamic = ["dependencies"]\n')
+    run = workspace.run("import", "pyproject.toml")
+    assert (run.status, told(run)[0]) == (2, "pyproject.toml:3: `dynamic`")
+    assert run.error == "`pyproject.toml` has nothing that a stack could ask for"
+
+
+# --- environment.yml
+
+
+def test_what_pip_installs_into_an_environment_of_conda(workspace: Workspace) -> None:
+    write(
+        workspace,
+        environment_yml="""\
+name: rl
+channels:
+  - conda-forge
+dependencies:
+  - python=3.10.14=h955ad1f_1
+  - numpy=1.26
+
+  # of PyPI
+  - pip
+  - pip:
+    - torch==2.9.0   # the newest
+    - "transformers>=4.5"
+    - 'six ; python_version < "3.12"'
+    - -r more.txt
+    -nothing
+  - cudatoolkit=12
+prefix: /opt/conda
+""",
+        more_txt="datasets\n",
+        flow_yaml="dependencies: [python=3.10, pip]\n",
+    )
+    stack, left_out = imported(workspace, "environment.yml")
+    assert stack["stack"]["requires"] == [
+        "torch==2.9.0",
+        "transformers>=4.5",
+        "six ; python_version < '3.12'",
+        "datasets",
+    ]
+    assert stack["target"]["python"] == "3.10"
+    assert left_out == [
+        "environment.yml:6: `- numpy=1.26`",
+        "environment.yml:15: `-nothing`",
+        "environment.yml:16: `- cudatoolkit=12`",
+    ]
+    run = workspace.run("import", "flow.yaml")
+    assert (run.status, told(run)[0]) == (2, "flow.yaml:1: `dependencies: [python=3.10, pip]`")
+
+
+# --- pylock.toml
+
+
+def package(name: str, marker: str = "") -> str:
+    marked = f'marker = "{marker}"\n' if marker else ""
+    wheel = f"{name}-1.0-py3-none-any.whl"
+    hashes = '{ sha256 = "aa" }'
+    files = f'wheels = [{{ name = "{wheel}", url = "https://example.org/{wheel}", hashes = {hashes} }}]\n'
+    return f'\n[[packages]]\nname = "{name}"\nversion = "1.0"\n{marked}{files}'
+
+
+LOCK = (
+    'lock-version = "1.0"\nrequires-python = ">=3.12"\nextras = ["gpu"]\ncreated-by = "a test"\n'
+    'dependency-groups = ["default", "dev"]\ndefault-groups = ["default"]\n'
+    + package("plain")
+    + package("marked", "python_version < '3.13'")
+    + package("usual", "'default' in dependency_groups and python_version >= '3.12'")
+    + package("developed", "'dev' in dependency_groups")
+    + package("extra", "'gpu' in extras")
+    + '\n[[packages]]\nname = "verl"\n[packages.vcs]\ntype = "git"\nurl = "https://github.com/volcengine/verl"\n'
+    + f'commit-id = "{COMMIT}"\nsubdirectory = "python"\n'
+    + '\n[[packages]]\nname = "mine"\n[packages.directory]\npath = "."\n'
+)
+
+
+def test_a_pylock(workspace: Workspace) -> None:
+    write(workspace, pylock_toml=LOCK)
+    always = ["plain==1.0", "marked==1.0 ; python_version < '3.13'", "usual==1.0"]
+    verl = f"verl @ git+https://github.com/volcengine/verl@{COMMIT}#subdirectory=python"
+    stack, left_out = imported(workspace, "pylock.toml")
+    assert (stack["stack"]["requires"], stack["target"]["python"]) == ([*always, verl], "3.12")
+    told = {"developed": "developed==1.0", "extra": "extra==1.0", "mine": "mine"}
+    lines = [LOCK.partition(f'name = "{name}"')[0].count("\n") for name in told]
+    assert left_out == [f"pylock.toml:{line}: `{text}`" for line, text in zip(lines, told.values(), strict=True)]
+    stack, left_out = imported(workspace, "pylock.toml", "--extra", "gpu", "--group", "dev")
+    assert stack["stack"]["requires"] == [*always, "developed==1.0", "extra==1.0", verl]
+    assert len(left_out) == 1
+
+
+# --- what is no such file
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "error", "where"),
+    [
+        ("gone.txt", None, "`gone.txt` cannot be read", "gone.txt"),
+        ("binary.txt", b"\x7fELF\x02\x01\xff\xfe", "`binary.txt` is not UTF-8", "binary.txt:1"),
+        ("wide.txt", "six\n".encode("utf-16-le"), "`wide.txt` is no text file", "wide.txt"),
+        ("itself.txt", b"six\n-r ./itself.txt\n", "`itself.txt` includes itself", "itself.txt:2"),
+        ("part.txt", b"-r gone.txt\n", "`gone.txt` cannot be read", "gone.txt"),
+        ("long.txt", b"x" * 100_000, "`long.txt` has nothing that a stack could ask for", "long.txt"),
+        ("empty.txt", b"", "`empty.txt` has nothing that a stack could ask for", "empty.txt"),
+        ("pyproject.toml", b"[project\n", "the file is not valid TOML", "pyproject.toml:1"),
+        ("pyproject.toml", b"[project]\ndependencies = 1\n", "the file is no pyproject.toml", "pyproject.toml"),
+        ("pylock.toml", b'lock-version = "1.0"\n', "the file is no pylock.toml", "pylock.toml"),
+        ("uv.lock", b"version = 1\n", "a file such as `uv.lock` cannot be imported", "uv.lock"),
+    ],
+)
+def test_a_file_that_cannot_be_imported(
+    workspace: Workspace, name: str, content: bytes | None, error: str, where: str
+) -> None:
+    if content is not None:
+        (workspace.root / name).write_bytes(content)
+    run = workspace.run("import", name, "-o", "my.toml")
+    assert (run.status, run.error, f"\n  at {where}\n" in run.stderr) == (2, error, True), run
+    assert not (workspace.root / "my.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("--extra", "tain"), "there is no extra `tain`"),
+        (("--group", "docs"), "there is no dependency group `docs`"),
+        (("--python", "3"), "`3` is not one version of Python"),
+        (("--cann", "new"), "`cann` cannot be used"),
+        (
+            ("--name", "a b"),
+            "`a b` is not a name of at most 80 letters, digits, `.`, `_` and `-`, beginning with a letter or digit",
+        ),
+    ],
+)
+def test_a_wrong_option(workspace: Workspace, arguments: tuple[str, ...], error: str) -> None:
+    write(workspace, pyproject_toml=PROJECT)
+    run = workspace.run("import", "pyproject.toml", *arguments)
+    assert (run.status, run.error, run.stdout) == (2, error, "")
+
+
+def test_a_wrong_python_for_a_pylock(workspace: Workspace) -> None:
+    write(workspace, pylock_toml=LOCK)
+    run = workspace.run("import", "pylock.toml", "--python", "three")
+    assert (run.status, run.error) == (2, "`three` is not one version of Python")
+
+
+def test_files_that_include_each_other(workspace: Workspace) -> None:
+    write(workspace, a_txt="-r b.txt\n", b_txt="six\n-c a.txt\n")
+    run = workspace.run("import", "a.txt")
+    assert (run.status, run.error) == (2, "`a.txt` includes itself")
+    assert Path("b.txt:2").name in run.stderr
