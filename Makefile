@@ -140,7 +140,7 @@ clean: ## remove .venv and the caches of tools
 # Marks a complete environment: one whose setup was interrupted is set up anew.
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
-		{ echo "error: $(PYTHON) is too old: Python 3.10 or newer is needed"; echo "hint: make PYTHON=python3.11 …"; exit 2; }
+		{ echo "error: $(PYTHON) does not run or is too old: Python 3.10 or newer is needed"; echo "hint: make PYTHON=python3.11 …"; exit 2; }
 	@echo "setting up $(VENV) (once)" >&2 # stdout is for the command's output, one object with --json
 	@rm -rf $(VENV)
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "hint: on Debian, apt install python3-venv"; exit 2; }
