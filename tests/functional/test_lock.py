@@ -128,6 +128,18 @@ def test_a_target_is_locked_although_another_one_conflicts(workspace: Workspace,
     assert rows(run.stdout) == ["demo old no solution, as before; report written", "demo new locked, 1 pin"]
 
 
+def test_without_a_summary_nothing_stands_in_its_place(locked: Workspace) -> None:
+    locked.edit("stacks/demo.toml", 'summary = "a stack of tests"\n', "")
+    locked.locked()
+    assert "summary" not in locked.content()
+    assert locked.read("report.md").startswith("# demo\n")
+    assert locked.read("install.sh").splitlines()[1] == "# Install demo for there"
+    assert locked.read("requirements.txt").startswith("# demo for there\n")
+    assert "match the lock: demo for there\n" in locked.read("verify.py")
+    assert locked.run("stacks").stdout == "  demo\n"
+    assert "description" not in locked.run("export", "demo", "--format", "sbom").json["metadata"]["component"]
+
+
 # --- --json
 
 
