@@ -83,7 +83,7 @@ endif
 check-locks: $(VENV)/.run ## say which locks no longer match their stack and facts: [STACK=name (or several) [TARGET=…]] [UPSTREAM=1: ask their indexes, too]
 	@$(LOCK) check $(STACK) $(if $(TARGET),--target $(TARGET)) $(if $(UPSTREAM),--upstream) $(ARGS)
 
-facts: $(VENV)/.run ## compare facts with what the indexes say today: [STACK=name] [ARGS="names of projects or facts, --all"]
+facts: $(VENV)/.run ## compare facts with what the indexes say today: [STACK=name: those about its projects] [ARGS="names of projects or facts, --all"]
 	@$(LOCK) facts check $(STACK) $(ARGS)
 
 snapshot: $(VENV)/.run ## record what the indexes answer when a stack is locked, for use offline: STACK=name (or several, or all)
