@@ -88,7 +88,7 @@ endif
 check-locks: $(VENV)/.run ## say which locks no longer match their stack and facts: [STACK=name (or several) [TARGET=…]] [UPSTREAM=1: ask their indexes, too]
 	@$(LOCK) check $(STACK) $(if $(TARGET),--target $(TARGET)) $(if $(UPSTREAM),--upstream) $(ARGS)
 
-facts: $(VENV)/.run ## compare facts with what the indexes say today: [STACK=name] [ARGS="names of projects or facts, --all"]
+facts: $(VENV)/.run ## compare facts with what the indexes say today: [STACK=name: those about its projects] [ARGS="names of projects or facts, --all"]
 	@$(LOCK) facts check $(STACK) $(ARGS)
 
 snapshot: $(VENV)/.run ## record what the indexes answer when a stack is locked, for use offline: STACK=name (or several, or all)
@@ -148,7 +148,7 @@ clean: ## remove .venv and the caches of tools
 # Marks a complete environment: one whose setup was interrupted is set up anew.
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
-		{ echo "error: $(PYTHON) is too old: Python 3.10 or newer is needed"; echo "hint: make PYTHON=python3.11 …"; exit 2; }
+		{ echo "error: $(PYTHON) does not run or is too old: Python 3.10 or newer is needed"; echo "hint: make PYTHON=python3.11 …"; exit 2; }
 	@echo "setting up $(VENV) (once)" >&2 # stdout is for the command's output, one object with --json
 	@rm -rf $(VENV)
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "hint: on Debian, apt install python3-venv"; exit 2; }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from packaging.utils import NormalizedName
 
-from resolver.cli.options import Settings
+from resolver.cli.options import Settings, folder_beside
 from resolver.config.load import readings_folder
 from resolver.errors import IndexFailure, without_secrets
 from resolver.i18n import translate
@@ -74,8 +74,8 @@ class Catalogs:
         return self._of_snapshot(path, problem)
 
     def snapshot_path(self, stack: str) -> Path:
-        """The path of a stack's snapshot, beside `matrices`, whether it exists or not."""
-        return self._settings.matrices.parent / "snapshots" / f"{stack}.snapshot"
+        """The path of a stack's snapshot, beside `matrices` or, if they ship, here, whether it exists or not."""
+        return folder_beside(self._settings.matrices) / "snapshots" / f"{stack}.snapshot"
 
     def with_sources(self, problems: Sequence[Problem]) -> tuple[Problem, ...]:
         """The problems with their direct references resolved. Asks git only if a stack has such lines."""

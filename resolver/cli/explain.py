@@ -20,7 +20,7 @@ from resolver.cli.answers import explained
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import Page, complain, tell
 from resolver.cli.lock import Session
-from resolver.cli.options import Settings, settings
+from resolver.cli.options import Settings, folder_beside, settings
 from resolver.cli.outcome import CONFLICT, UNDECIDED, Job, print_json
 from resolver.config.load import find_stack
 from resolver.errors import InputError
@@ -152,8 +152,8 @@ def _named_fix(letter: str, found: Sequence[Explanation]) -> Fix:
 
 
 def _write_fix(fix: Fix, stack: Path) -> list[Path]:
-    """Write the changed stacks beside the original; never over a file with other content."""
-    stacks = {stack.with_name(f"{name}.toml"): content.encode() for name, content in fix.files}
+    """Write the changed stacks beside the original, or here if it ships; never over a file with other content."""
+    stacks = {folder_beside(stack) / f"{name}.toml": content.encode() for name, content in fix.files}
     for path, content in stacks.items():
         if os.path.lexists(path) and not (path.is_file() and path.read_bytes() == content):
             raise InputError(

@@ -29,9 +29,11 @@ from resolver.index.store.cache import default_folder
 from resolver.index.store.file_cache import read_readings, write_readings
 from resolver.index.store.wheel_readings import read_wheels, write_wheels
 from resolver.json_text import json_text
+from resolver.lock import file as lock_file
 from resolver.model import text
-from resolver.model.fact import Fact, Sources
+from resolver.model.fact import Fact, Sources, needs_of
 from resolver.model.problem import Problem
+from resolver.model.requirement import Requirement
 from resolver.report.upstream import fact_json, fact_line, facts_summary
 
 _STATUS = {0: "held", IndexFailure.exit_status: "out-of-reach", CHANGED_UPSTREAM: "contradicted"}
@@ -48,14 +50,14 @@ def command(context: click.Context) -> int:
 @click.argument("names", metavar="[NAME...]", nargs=-1)
 @click.option("--all", "every_line", is_flag=True, help="Print a line for every fact.")
 @options.facts_days
-@settings("own_matrices", "language", "as_json")
+@settings("own_matrices", "locks", "language", "as_json")
 def check(run: Settings, names: tuple[str, ...], every_line: bool, facts_days: int | None) -> int:
     """Compare facts with what the indexes say today.
 
-    NAME is a stack (for its facts), a project (for the facts about it) or the id of a fact; without one, or with `all`,
-    all facts are compared. Prints a line for each fact that somebody should look at, or for each one if NAME is a
-    project or a fact, and how many hold. Each fact is compared for the first target of the first stack that
-    uses it. Changes nothing.
+    NAME is a stack (for the facts about projects in its locks or, without a lock, about those that its lines and such
+    facts require), a project (for the facts about it) or the id of a fact; without one, or with `all`, all facts are
+    compared. Prints a line for each fact that somebody should look at, or for each one if NAME is a project or a fact,
+    and how many hold. Each fact is compared for the first target of the first stack that uses it. Changes nothing.
     """
     names = () if ALL in names else names
     days = DAYS if facts_days is None else facts_days
@@ -67,7 +69,7 @@ def check(run: Settings, names: tuple[str, ...], every_line: bool, facts_days: i
     failures: set[str] = set()
     every_line |= bool(_others(names, run.matrices))
     with closing(Catalogs(run, readings=False)) as catalogs:
-        for problem, facts in _wanted(names, run.matrices):
+        for problem, facts in _wanted(names, run):
             found = []
             with closing(catalogs.live(problem)) as catalog:
                 offers = Offers(problem, catalog)
@@ -108,12 +110,12 @@ def read(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
     wheels require, which `ascend-lock pairs` shows.
     """
     folder, beside = readings_folder(run.matrices), wheels_folder(run.matrices)
-    every = (fact for _, facts in _wanted((), run.matrices) for fact in facts if not isinstance(fact, Sources))
+    every = (fact for _, facts in _wanted((), run) for fact in facts if not isinstance(fact, Sources))
     names = map(text.name, projects) if projects else sorted({fact.package for fact in every})
     with closing(Catalogs(run, readings=False)) as catalogs:
         for name in names:
             run.progress.label("cli.looking-at", fact=name)
-            for problem, facts in list(_wanted([name], run.matrices))[:1]:
+            for problem, facts in list(_wanted([name], run))[:1]:
                 with closing(catalogs.live(problem)) as catalog:
                     offers = Offers(problem, catalog)
                     found = list(archives_of(name, facts, offers))
@@ -154,30 +156,43 @@ def _others(names: Sequence[str], matrices: Path) -> list[str]:
     return [name for name in names if not name.endswith(".toml") and name not in known]
 
 
-def _wanted(names: Sequence[str], matrices: Path) -> Iterator[tuple[Problem, list[Fact]]]:
+def _wanted(names: Sequence[str], run: Settings) -> Iterator[tuple[Problem, list[Fact]]]:
     """Facts, each once, with the problem for which they are compared."""
+    matrices = run.matrices
     known, others = stack_names(matrices), _others(names, matrices)
     stacks = [name for name in names if name not in others]
     if others or not names:
         stacks += [name for name in known if name not in stacks]
-    problems = [(name, compile_problems(load(name, matrices))[0]) for name in stacks]
-    every = [fact for _, problem in problems for fact in _facts(problem)]
+    problems = {name: compile_problems(load(name, matrices)) for name in stacks}
+    every = [fact for problem, *_ in problems.values() for fact in _facts(problem)]
     names_of_facts = {name for fact in every for name in (fact.id, fact.package)}
     for name in others:
         if names_of_facts.isdisjoint((name, text.name(name))):
             hint = did_you_mean(name, {*names_of_facts, *known}, "facts are named by their `id`, see matrices/facts")
             raise InputError(f"there is no stack, no project with facts and no fact `{name}`", hint=hint)
-    projects = {text.name(name) for name in others}
+    projects: set[str] = {text.name(name) for name in others}
     seen: set[str] = set()
-    for name, problem in problems:
-        facts = [
-            fact
-            for fact in _facts(problem)
-            if fact.id not in seen and (not names or name in names or fact.id in others or fact.package in projects)
-        ]
+    for name, targets in problems.items():
+        facts = [fact for fact in _facts(targets[0]) if fact.id not in seen]
+        if names:
+            wanted = projects | _projects(targets, run.locks) if name in names else projects
+            facts = [fact for fact in facts if fact.id in others or fact.package in wanted]
         seen |= {fact.id for fact in facts}
         if facts:
-            yield problem, facts
+            yield targets[0], facts
+
+
+def _projects(targets: Sequence[Problem], locks: Path) -> set[str]:
+    """The projects in the locks of a stack; without one, those that its lines and such facts require."""
+    stack = targets[0].stack
+    found = [lock_file.read(locks / stack.name / problem.target.name) for problem in targets]
+    if reached := {pin.name for lock in found if lock for pin in (*lock.pin, *lock.build_pin)}:
+        return reached
+    needs = {ask.need for ask in stack.asks}
+    while more := {need.name for need in needs if isinstance(need, Requirement)} - reached:
+        reached |= more
+        needs = {need for fact in _facts(targets[0]) if fact.package in more for need in needs_of(fact)}
+    return reached
 
 
 def _facts(problem: Problem) -> list[Fact]:

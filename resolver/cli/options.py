@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 ALL: Final = "all"  # every stack
 _LOCKS: Final = Path("locks")
+_PACKAGE: Final = Path(__file__).resolve().parents[1]
 
 Command = Callable[..., int]
 
@@ -88,13 +89,20 @@ def settings(*names: str) -> Callable[[Command], Command]:
     return decorate
 
 
+def folder_beside(path: Path) -> Path:
+    """The folder for what is made from a stack or the facts: the one that they are in, or if it ships, the current one.
+
+    A checkout's own files do not count as shipped: they are outside the package.
+    """
+    return Path() if path.resolve().is_relative_to(_PACKAGE) else path.parent
+
+
 def _default_matrices() -> Path:
-    """`./matrices`, otherwise the folder beside the installed package."""
+    """`./matrices`, otherwise the folder that ships: the package's own, which in a checkout is a link."""
     if named := os.environ.get("ASCEND_LOCK_MATRICES"):
         return Path(named)
     here = Path("matrices")
-    beside = Path(__file__).resolve().parents[2] / "matrices"
-    return here if here.is_dir() or not beside.is_dir() else beside
+    return here if here.is_dir() else (_PACKAGE / "matrices").resolve()
 
 
 def _language(wanted: str | None) -> Language:

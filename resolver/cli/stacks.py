@@ -28,7 +28,7 @@ def command(run: Settings) -> int:
     for name in names:
         stack = read_stack(name, run.matrices).content.stack
         summary = translate(text(stack.summary, stack.summary_zh), run.language)
-        tell(f"  {shown(name):<{width}}  {shown(summary)}")
+        tell(f"  {shown(name):<{width}}  {shown(summary)}".rstrip())
     return 0
 
 

@@ -227,7 +227,7 @@ def find_stack(stack: str, matrices: Path) -> Path:
     if not matrices.is_dir():
         raise InputError(
             f"there is no folder `{matrices}`",
-            hint="run inside the project's folder, or give the folder of facts and stacks with --matrices DIR",
+            hint="give the folder of facts and stacks with --matrices DIR",
         )
     known = stack_names(matrices)
     hint = f"known stacks are {', '.join(known)}" if known else "it has none: give another folder with --matrices DIR"

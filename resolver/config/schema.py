@@ -115,7 +115,7 @@ class StackTable(_Table, kw_only=True, frozen=True):
     """`requires` are lines about projects and components; `facts` names files, all where it is missing."""
 
     name: Annotated[str, _NAME]
-    summary: Text
+    summary: Text = ""
     summary_zh: Text = ""
     source: str = ""
     requires: Annotated[tuple[Text, ...], NOT_EMPTY]

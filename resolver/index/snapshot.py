@@ -83,7 +83,7 @@ def key_of(file: File) -> str:
 
 def read(path: Path) -> Snapshot:
     """Read a snapshot's file. Raises InputError if it is missing, damaged or of another format."""
-    again = f"make it {{}}on a machine with network access: make snapshot STACK={path.stem}"
+    again = f"make it {{}}on a machine with network access: ascend-lock snapshot {path.stem}"
     try:
         return _unpacked(files.read(path, _LARGEST))
     except OSError as error:
@@ -177,7 +177,7 @@ class SnapshotCatalog(Catalog):
             f"The snapshot of {self._snapshot.date} does not contain {what}.",
             why="It contains only what was requested while it was made.",
             hint="run online, or make it again on a machine with network access: "
-            f"make snapshot STACK={self._snapshot.stack}",
+            f"ascend-lock snapshot {self._snapshot.stack}",
         )
 
 

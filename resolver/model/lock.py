@@ -258,7 +258,7 @@ class Lock(_Row, kw_only=True, frozen=True):
 
     format: int
     stack: FolderName
-    summary: str
+    summary: str = ""
     summary_zh: str = ""
     source: str = ""
     inputs: _Sha256
@@ -282,6 +282,11 @@ class Lock(_Row, kw_only=True, frozen=True):
     import_env: dict[_Variable, str] = {}
     change: tuple[Change, ...] = ()
     first: bool = False
+
+    @property
+    def title(self) -> str:
+        """What the lock is for, for the first lines of other files; a summary may have several lines."""
+        return ": ".join(filter(None, (f"{self.stack} for {self.target.name}", self.summary)))
 
     def environments(self) -> tuple[tuple[LockedPin, ...], ...]:
         """The tools of each environment apart, in the order in which they stand here."""

@@ -192,7 +192,7 @@ class Stack(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    summary: str
+    summary: str = ""
     summary_zh: str = ""
     source: str
     where: str

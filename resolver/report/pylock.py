@@ -19,7 +19,7 @@ from resolver.report.requirements import by_hash, by_script
 from resolver.report.sanitize import one_line
 
 _HEADER = """\
-# {stack} for {target}: {summary}
+# {title}
 # Made from its lock by ascend-lock. The addresses are current as of today and follow this machine's
 # settings: keep the lock and make this file again when needed.
 #   pip install --no-deps -r pylock.toml     (pip 26.1 or newer)
@@ -50,9 +50,7 @@ def pylock(lock: Lock, files: Mapping[str, File]) -> str:
         "tool": {"ascend-lock": tool},
     }
     header = _HEADER.format(
-        stack=lock.stack,
-        target=lock.target.name,
-        summary=one_line(lock.summary),
+        title=one_line(lock.title),
         left_out=f"# Not included, because the format cannot say how they are built (install.sh builds them): "
         f"{', '.join(pin.name for pin in left_out)}\n" * bool(left_out),
     )

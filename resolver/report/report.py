@@ -28,7 +28,8 @@ def _name(language: Language) -> str:
 
 def report(lock: Lock, language: Language = "en") -> str:
     """The text of the report in a language; texts without Chinese stay English."""
-    title = message("report.title", stack=lock.stack, summary=text(lock.summary, lock.summary_zh))
+    summary = text(lock.summary, lock.summary_zh)
+    title = message("report.title", stack=lock.stack, summary=summary) if lock.summary else text(lock.stack)
     others = tuple((Span(translate("language", one), _name(one)),) for one in LANGUAGES if one != language)
     head = [Paragraph(others), *(Paragraph((line(one),)) for one in _head(lock))]
     inputs = Paragraph((line(message("report.inputs", digest=lock.inputs)),))

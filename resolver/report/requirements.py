@@ -194,6 +194,6 @@ def stage_title(lock: Lock, stage: LockedStage) -> Message:
 
 def _title(lock: Lock) -> list[str]:
     return [
-        f"# {lock.stack} for {lock.target.name}: {one_line(lock.summary)}",
+        f"# {one_line(lock.title)}",
         "# Made from lock.toml by ascend-lock; do not edit.",
     ]

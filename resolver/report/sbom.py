@@ -81,7 +81,7 @@ def _root(lock: Lock) -> Component:
         version=lock.inputs[:12],
         type=ComponentType.APPLICATION,
         bom_ref=f"stack:{lock.stack}",
-        description=lock.summary,
+        description=lock.summary or None,
         properties=_properties(told),
     )
 

@@ -35,7 +35,7 @@ MODULES = (
 
 _HEAD = '''\
 #!/usr/bin/env python3
-"""Check whether this machine and environment match the lock: {stack} for {target}: {summary}
+"""Check whether this machine and environment match the lock: {title}
 
 Made from lock.toml by ascend-lock; do not edit. Run it with the Python of the environment:
 
@@ -72,9 +72,7 @@ def verify(lock: Lock) -> str:
     """The text of verify.py."""
     imports, body = _program()
     head = _HEAD.format(
-        stack=_quiet(lock.stack),
-        target=_quiet(lock.target.name),
-        summary=_quiet(lock.summary),
+        title=_quiet(lock.title),
         python=lock.target.python_line,
         imports=imports,
     )

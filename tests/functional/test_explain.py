@@ -420,7 +420,7 @@ def test_what_a_stack_cannot_say_of_facts(clash: Workspace, old: str, new: str, 
 def test_a_stack_given_by_path_is_applied_beside_it_and_can_be_locked_as_told(clash: Workspace) -> None:
     (clash.matrices / "stacks" / "demo.toml").rename(clash.root / "my stack.toml")
     run = clash.run("explain", "./my stack.toml")
-    hint = "hint: ascend-lock explain 'my stack.toml' --apply A writes the changed stack next to the old one"
+    hint = "hint: ascend-lock explain 'my stack.toml' --apply A writes the changed stack"
     assert hint in run.stdout.splitlines()
     assert hint in clash.read("conflict.md").replace("\\", "")
     _, _, told = clash.run("explain", "./my stack.toml", "--apply", "A").stdout.rpartition("Next: ascend-lock ")

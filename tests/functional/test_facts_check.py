@@ -104,6 +104,20 @@ def test_all_facts_and_those_of_a_stack_are_told_where_somebody_should_look(work
     assert len(workspace.run("facts", "check", "demo", "--facts-days", "0").stdout.splitlines()) == len(APP) + 1
 
 
+def test_facts_of_a_stack_are_about_what_its_lock_has_or_without_one_what_its_lines_and_facts_require(
+    workspace: Workspace,
+) -> None:
+    workspace.serve("app 1.0: lib", "lib 1.0", "base 1.0", "other 1.0")
+    workspace.stack("app")
+    needs = 'needs = ["base"]'
+    for project, rest in (("app", needs), ("base", 'needs = ["python >= 3.9"]'), ("lib", needs), ("other", needs)):
+        workspace.facts(project, written([("requires", f"of-{project}", "==1.0", rest)]))
+    assert judged(workspace, "demo").keys() == {"of-app", "of-base"}
+    workspace.locked()
+    assert judged(workspace, "demo").keys() == {"of-app", "of-base", "of-lib"}
+    assert judged(workspace, "demo", "other").keys() == {"of-app", "of-base", "of-lib", "of-other"}
+
+
 FROM = 'requires-from = "requirements/{}.txt"'
 COMMIT = (
     'git = "file:///nowhere/at/all.git"\ncommit = "0123456789012345678901234567890123456789"\nversion = "1.0"\n'

@@ -201,6 +201,18 @@ def test_a_first_lock_can_be_tried(workspace: Workspace) -> None:
     assert (workspace.lock("--check").status, workspace.locks.exists()) == (4, False)
 
 
+def test_without_a_summary_nothing_stands_in_its_place(locked: Workspace) -> None:
+    locked.edit("stacks/demo.toml", 'summary = "a stack of tests"\n', "")
+    locked.locked()
+    assert "summary" not in locked.content()
+    assert locked.read("report.md").startswith("# demo\n")
+    assert locked.read("install.sh").splitlines()[1] == "# Install demo for there"
+    assert locked.read("requirements.txt").startswith("# demo for there\n")
+    assert "match the lock: demo for there\n" in locked.read("verify.py")
+    assert locked.run("stacks").stdout == "  demo\n"
+    assert "description" not in locked.run("export", "demo", "--format", "sbom").json["metadata"]["component"]
+
+
 # --- --json
 
 

@@ -21,6 +21,11 @@ from tests.loopback import LoopbackIndex
 
 SESSION = [
     ("lock demo", 0),
+    ("tree demo", 0),
+    ("diff demo demo", 0),
+    ("import nosuch.txt", 2),
+    ("add demo demo==1.0", 0),
+    ("remove demo nosuch", 2),
     ("lock conflict --json", 1),
     ("check demo", 0),
     ("explain conflict --lang zh --json", 1),

@@ -377,7 +377,7 @@ def tar(**members: bytes | str) -> bytes:
     """An archive of a PKG-INFO and these members: bytes, or what a link leads to."""
     made = io.BytesIO()
     info = core_metadata("demo", "2.1", metadata_version="2.2")
-    with tarfile.open(fileobj=made, mode="w:gz") as archive:
+    with tarfile.open(fileobj=made, mode="w:gz", compresslevel=1) as archive:
         for name, content in {"demo-2.1/PKG-INFO": info, **members}.items():
             member = tarfile.TarInfo(name)
             if isinstance(content, str):

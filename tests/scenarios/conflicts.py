@@ -43,9 +43,12 @@ class Scenario:
     """A conflict that somebody met."""
 
     name: str
-    inputs: Inputs
     core: list[str]
     fixes: list[dict[str, Any]]
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        return load(str(FOLDER / self.name / "stack.toml"), REPOSITORY / "matrices")
 
     @cached_property
     def problem(self) -> Problem:
@@ -79,8 +82,7 @@ def scenarios() -> Iterator[Scenario]:
     """All of them, by name."""
     for folder in sorted(path for path in FOLDER.iterdir() if path.is_dir()):
         raw = tomli.loads((folder / "scenario.toml").read_text(encoding="utf-8"))
-        inputs = load(str(folder / "stack.toml"), REPOSITORY / "matrices")
-        yield Scenario(folder.name, inputs, raw["core"], raw["fixes"])
+        yield Scenario(folder.name, raw["core"], raw["fixes"])
 
 
 def contradictions(problem: Problem, catalog: Catalog) -> list[Contradiction]:

@@ -430,11 +430,11 @@ print(hashlib.sha256(snapshot_file.to_bytes(extra)).hexdigest())
 def test_a_damaged_file_is_an_input_error(tmp_path: Path, change: Callable[[bytes], bytes], why: str) -> None:
     path = tmp_path / "demo.snapshot"
     path.write_bytes(change(snapshot_file.to_bytes(taken(demo()[0]))))
-    with pytest.raises(InputError, match="make snapshot STACK=demo") as caught:
+    with pytest.raises(InputError, match="ascend-lock snapshot demo") as caught:
         snapshot_file.read(path)
     assert caught.value.why == (why or caught.value.why)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"No such file or directory\nhint: .* make snapshot STACK=none"):
+    with pytest.raises(InputError, match=r"No such file or directory\nhint: .* ascend-lock snapshot none"):
         snapshot_file.read(tmp_path / "none.snapshot")

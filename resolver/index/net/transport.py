@@ -12,6 +12,7 @@ import ssl
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -97,20 +98,25 @@ _KEPT: Final = 60.0  # seconds
 
 
 class Transport(httpx.AsyncBaseTransport):
-    """At most `most` connections at once. Lives on an event loop. Raises InputError for unusable settings."""
+    """At most `most` connections at once. Lives on an event loop. Raises InputError for unusable settings.
+
+    Certificates are read for the first https request: that takes as long as a small run without one.
+    """
 
     def __init__(self, pip: PipConfig, most: int) -> None:
-        self._context = ssl_context(pip)
+        self._pip = pip
         self._proxies = Proxies(pip)
         self._most = most
-        self._ways: dict[str, httpx.AsyncBaseTransport] = {}  # by proxy
+        self._ways: dict[tuple[str, bool], httpx.AsyncBaseTransport] = {}  # by proxy, and whether there is TLS
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send it. Raises httpx.TransportError and aiohttp.ClientError."""
+        """Send it. Raises httpx.TransportError, aiohttp.ClientError and InputError."""
         proxy = self._proxies.of(str(request.url))
-        if proxy not in self._ways:
-            self._ways[proxy] = self._through(proxy) if proxy else self._direct()
-        return await self._ways[proxy].handle_async_request(request)
+        secure = "https" in (request.url.scheme, urlsplit(proxy).scheme)
+        if (proxy, secure) not in self._ways:
+            context = self._context if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # which trusts nobody
+            self._ways[proxy, secure] = self._through(proxy, context) if proxy else self._direct(context)
+        return await self._ways[proxy, secure].handle_async_request(request)
 
     def proxy(self, url: str) -> str:
         """The proxy for an address, to show to people: without credentials, "" for none."""
@@ -121,16 +127,20 @@ class Transport(httpx.AsyncBaseTransport):
         for way in self._ways.values():
             await way.aclose()
 
-    def _direct(self) -> httpx.AsyncBaseTransport:
-        connector = aiohttp.TCPConnector(limit=self._most, keepalive_timeout=_KEPT, ssl=self._context)
-        session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
-        return AiohttpTransport(verify=self._context, client=session)
+    @cached_property
+    def _context(self) -> ssl.SSLContext:
+        return ssl_context(self._pip)
 
-    def _through(self, proxy: str) -> httpx.AsyncBaseTransport:
+    def _direct(self, context: ssl.SSLContext) -> httpx.AsyncBaseTransport:
+        connector = aiohttp.TCPConnector(limit=self._most, keepalive_timeout=_KEPT, ssl=context)
+        session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
+        return AiohttpTransport(verify=context, client=session)
+
+    def _through(self, proxy: str, context: ssl.SSLContext) -> httpx.AsyncBaseTransport:
         limits = httpx.Limits(max_connections=self._most, keepalive_expiry=_KEPT)
-        secure = self._context if httpx.URL(proxy).scheme == "https" else None
+        secure = context if httpx.URL(proxy).scheme == "https" else None
         return httpx.AsyncHTTPTransport(
-            verify=self._context, limits=limits, trust_env=False, proxy=httpx.Proxy(proxy, ssl_context=secure)
+            verify=context, limits=limits, trust_env=False, proxy=httpx.Proxy(proxy, ssl_context=secure)
         )
 
 

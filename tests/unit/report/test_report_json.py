@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from resolver.json_text import json_text
 from resolver.model.dependency import NeedSource
@@ -33,6 +32,8 @@ def strict(schema: Any) -> Any:
 
 def faults(value: Any, kind: str) -> list[str]:
     """Where a value is not what the schema says."""
+    from jsonschema import Draft202012Validator  # a second, which only those who need it take
+
     validator = Draft202012Validator({**strict(SCHEMA), "anyOf": [{"$ref": f"#/$defs/{kind}"}]})
     return [error.message for error in validator.iter_errors(json.loads(json_text(value)))]
 

@@ -1,0 +1,87 @@
+"""The program as a tool: a wheel made from an sdist, installed where there is no checkout."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+import pytest
+
+from tests.functional.workspace import NOBODY, REPOSITORY, Workspace, tree
+
+STACK = "trl-train"
+CONFLICT = "trl-vllm-train"
+
+
+def call(*words: str | Path) -> None:
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment with the wheel, as pip, pipx and uv install it; its dependencies are those of the tests."""
+    root = tmp_path_factory.mktemp("wheel")
+    source, environment = root / "source", root / "environment"
+    source.mkdir()
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(REPOSITORY / name, source)
+    for name in ("resolver", "matrices"):
+        shutil.copytree(REPOSITORY / name, source / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    call(sys.executable, "-m", "build", "--no-isolation", "--outdir", root, source)
+    (wheel,) = root.glob("*.whl")
+    venv.create(environment)
+    call(sys.executable, "-m", "pip", "--python", environment, "install", "--no-deps", "--no-index", wheel)
+    (packages,) = environment.glob("lib/python3*/site-packages")
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    return environment
+
+
+def run(installed: Path, workspace: Workspace, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [installed / "bin" / "ascend-lock", *arguments],
+        cwd=workspace.root,
+        env=workspace.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def anywhere(tmp_path: Path) -> Workspace:
+    """A folder without facts and stacks."""
+    workspace = Workspace(tmp_path, NOBODY)
+    shutil.rmtree(workspace.matrices)
+    return workspace
+
+
+def test_a_wheel_has_the_facts_and_stacks_and_its_licence(installed: Path, anywhere: Workspace) -> None:
+    (packages,) = installed.glob("lib/python3*/site-packages")
+    assert tree(packages / "resolver" / "matrices") == tree(REPOSITORY / "matrices")
+    assert list(packages.glob("ascend_lock-*.dist-info/licenses/LICENSE"))
+    listed = run(installed, anywhere, "stacks")
+    stacks = {path.stem for path in REPOSITORY.glob("matrices/stacks/*.toml")}
+    assert {line.split()[0] for line in listed.stdout.splitlines()} == stacks
+
+
+def test_it_locks_what_a_checkout_locks(installed: Path, anywhere: Workspace) -> None:
+    """Snapshots do not ship; one in the current folder is used."""
+    (anywhere.root / "snapshots").mkdir()
+    shutil.copy(REPOSITORY / "snapshots" / f"{STACK}.snapshot", anywhere.root / "snapshots")
+    locked = run(installed, anywhere, "lock", STACK, "--offline")
+    assert locked.returncode == 0, locked.stderr
+    assert tree(anywhere.locks / STACK) == tree(REPOSITORY / "locks" / STACK)
+
+
+def test_a_way_out_is_written_into_the_current_folder(installed: Path, anywhere: Workspace) -> None:
+    (anywhere.root / "snapshots").mkdir()
+    shutil.copy(REPOSITORY / "snapshots" / f"{CONFLICT}.snapshot", anywhere.root / "snapshots")
+    told = run(installed, anywhere, "explain", CONFLICT, "--offline", "--apply", "A")
+    assert told.returncode == 0, told.stderr
+    assert "hint: make" not in told.stdout
+    assert (anywhere.root / f"{CONFLICT}-a.toml").is_file()
