@@ -32,12 +32,13 @@ from resolver.json_text import json_text
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
 from resolver.lock.previous import KEEP_ALL, UpgradePolicy, replaced_files, same_decisions, with_changes
-from resolver.lock.remembered import RememberedLock, is_rendered, keep_rendered
+from resolver.lock.remembered import RememberedLock, rendered
 from resolver.model.lock import Lock
 from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.text import Language
+from resolver.report.rendering import render
 from resolver.report.sanitize import COLUMNS
 from resolver.report.summary import Row, closing_line, lock_json, summary, table
 
@@ -274,15 +275,10 @@ class Session:
     def _write(self, outcomes: Sequence[_Outcome]) -> list[_Outcome]:
         before = {outcome.folder: outcome.job.previous for outcome in outcomes if outcome.job}
         changed: dict[Path, dict[str, str]] = {}
-        store = self.catalogs.pool.cache
         for outcome in outcomes:
             folder, found = outcome.folder, outcome.found
             if isinstance(found, Lock):
-                if outcome.job and found == outcome.job.previous and is_rendered(store, folder):
-                    continue
-                from resolver.report.rendering import render
-
-                texts = render(found)
+                texts = rendered(found, self.catalogs.pool.cache, render)
                 if not lock_folder.current(texts, folder) or lock_folder.has_report(folder):
                     changed[folder] = texts
             elif not isinstance(found, ResolverError):
@@ -295,9 +291,6 @@ class Session:
                 raise _OvertakenError
 
         lock_folder.replace(changed, require_the_same)
-        for outcome in outcomes:
-            if isinstance(outcome.found, Lock):
-                keep_rendered(store, outcome.folder)
         return [replace(outcome, written=outcome.folder in changed) for outcome in outcomes]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
-from functools import cached_property
+from functools import lru_cache
 from typing import TypeVar
 
 import msgspec
@@ -106,19 +106,18 @@ class Lines:
             self._lines[path[:end]] = line
 
 
+_lines = lru_cache(Lines)
+
+
 class TomlText(msgspec.Struct, frozen=True, dict=True):
     """The text of a TOML file, which can tell where a key is. `name` is the path to show to people."""
 
     name: str
     text: str
 
-    @cached_property
-    def _lines(self) -> Lines:
-        return Lines(self.text)
-
     def line(self, *path: str | int) -> str:
         """file:line of a key."""
-        return f"{self.name}:{self._lines.line(path)}"
+        return f"{self.name}:{_lines(self.text).line(path)}"
 
     def place(self, *path: str | int) -> str:
         """file:line: key, for errors."""
