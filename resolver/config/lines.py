@@ -99,11 +99,9 @@ class Lines:
         return match.end() if match else position
 
     def _mark(self, path: Path, position: int) -> None:
-        line = bisect_left(self._breaks, position) + 1
-        for end in range(len(path), 0, -1):  # a table is where its first content is
-            if path[:end] in self._lines:
-                break
-            self._lines[path[:end]] = line
+        while path and path not in self._lines:  # a table is where its first content is
+            self._lines[path] = bisect_left(self._breaks, position) + 1
+            path = path[:-1]
 
 
 _lines = lru_cache(Lines)

@@ -24,7 +24,7 @@ else:
     from backports import zstd
 
 _PARSER: Final = "10"  # part of every key: with another number, all pages are read anew
-_TOGETHER: Final = 8  # releases: fewer compress worse, of more most is read for nothing
+_TOGETHER: Final = 4  # releases: fewer compress worse, of more most is read for nothing
 _LEVEL: Final = 1
 
 
