@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from gettext import GNUTranslations
-from importlib.resources import files
 from io import BytesIO
+from pathlib import Path
 from typing import Final
 
 import polib
@@ -19,10 +19,10 @@ import polib
 from resolver.model.message import JOINED, TEXT, Message, Value
 from resolver.model.text import Language
 
-_LOCALE: Final = files("resolver") / "locale"
+_LOCALE: Final = Path(__file__).with_name("locale")
 LANGUAGES: Final[tuple[Language, ...]] = (
     "en",
-    *sorted(name[:-3] for one in _LOCALE.iterdir() if (name := one.name).endswith(".po") and name != "en.po"),
+    *sorted(path.stem for path in _LOCALE.glob("*.po") if path.stem != "en"),
 )
 
 # Chinese has no space after full-width punctuation or between two characters, whatever values begin and end with.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from typing import Final
 
@@ -18,6 +19,7 @@ def main() -> None:
     """Run the command line of this process and exit."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # an interrupt during the imports ends silently
+    gc.disable()  # a short run creates many objects that live to its end, and hardly any garbage
     from resolver.cli.commands import main as run
 
     run()

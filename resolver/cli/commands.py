@@ -5,7 +5,6 @@ With several stacks in one run, the highest counts (`lock`, `check`).
 
 from __future__ import annotations
 
-import gc
 import io
 import os
 import re
@@ -79,7 +78,6 @@ def list_commands(context: click.Context) -> int:
 
 def main() -> None:
     """Run the command line of this process and exit."""
-    gc.disable()  # a short run creates many objects that live to its end, and hardly any garbage
     listen()
     _open_streams()
     try:

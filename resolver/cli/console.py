@@ -90,8 +90,8 @@ class Progress:
         self._drawn = False
         self._label = ""
         self._place = ""
-        self._counters = ""
-        self._transfers = ""
+        self._counters: Message | None = None
+        self._transfers: Message | None = None
         self._first: tuple[float, int] | None = None  # report of a transfer, with its time
         self._warned: set[str] = set()
 
@@ -106,13 +106,13 @@ class Progress:
 
     def solving(self, rounds: int, packages: int) -> None:
         """Called by the solver, once per round and before each further release tried in it."""
-        told = joined("cli.also", [message("cli.packages", count=packages), message("cli.steps", count=rounds)])
-        self._counters = translate(told, self.language)
+        told = [message("cli.packages", count=packages), message("cli.steps", count=rounds)]
+        self._counters = joined("cli.also", told)
         self._draw()
 
     def fetching(self, traffic: Traffic) -> None:
         """Called by the catalog, from its thread."""
-        self._transfers = translate("cli.requests", self.language, traffic.requests, size=f"{traffic.bytes / 1e6:.0f}")
+        self._transfers = message("cli.requests", count=traffic.requests, size=f"{traffic.bytes / 1e6:.0f}")
         self._draw()
 
     def copying(self, copied: Copied) -> None:
@@ -123,9 +123,8 @@ class Progress:
         size: str | Message = f"{copied.bytes / 1e6:.0f}"
         if copied.total is not None:
             size = message("cli.of", part=size, whole=f"{copied.total / 1e6:.0f}")
-        files = message("cli.of", part=copied.files, whole=message("cli.files", count=copied.of_files))
-        transfer = message("cli.transfer", size=size, rate=f"{max(rate, 0) / 1e6:.1f}")
-        self._counters, self._transfers = translate(files, self.language), translate(transfer, self.language)
+        self._counters = message("cli.of", part=copied.files, whole=message("cli.files", count=copied.of_files))
+        self._transfers = message("cli.transfer", size=size, rate=f"{max(rate, 0) / 1e6:.1f}")
         self._draw()
 
     def warn(self, warning: Message) -> None:
@@ -158,7 +157,8 @@ class Progress:
 
     def _line(self) -> str:
         """The label and the figures."""
-        figures = translate("semicolon", self.language).join(filter(None, (self._counters, self._transfers)))
+        known = [translate(one, self.language) for one in (self._counters, self._transfers) if one is not None]
+        figures = translate("semicolon", self.language).join(known)
         if not (self._label and figures):
             return self._label + figures
         return translate("cli.going-on", self.language, label=self._label, done=figures)

@@ -32,10 +32,11 @@ from resolver.index.protocol import Catalog
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
 from resolver.lock.previous import KEEP_ALL, UpgradePolicy, replaced_files, same_decisions, with_changes
-from resolver.lock.remembered import RememberedLock, is_rendered, keep_rendered
+from resolver.lock.remembered import RememberedLock, rendered
 from resolver.model.lock import Lock
 from resolver.model.message import message
 from resolver.model.requirement import Requirement
+from resolver.report.rendering import render
 
 if TYPE_CHECKING:  # a remembered lock needs no explaining
     from resolver.model.explanation import Explanation
@@ -236,15 +237,10 @@ class Session:
         before = {outcome.folder: outcome.job.previous for outcome in outcomes if outcome.job}
         changed: dict[Path, dict[str, str]] = {}
         names: dict[Path, tuple[str, ...]] = {}
-        store = self.catalogs.pool.cache
         for outcome in outcomes:
             folder, found = outcome.folder, outcome.found
             if isinstance(found, Lock):
-                if outcome.job and found == outcome.job.previous and is_rendered(store, folder):
-                    continue
-                from resolver.report.rendering import render
-
-                texts = render(found)
+                texts = rendered(found, self.catalogs.pool.cache, render)
                 if old := (*lock_folder.outdated(texts, folder), *lock_folder.reports(folder)):
                     changed[folder], names[folder] = texts, old
             elif not isinstance(found, ResolverError) and not self.dry:
@@ -260,7 +256,4 @@ class Session:
 
         if not self.dry:
             lock_folder.replace(changed, require_the_same)
-            for outcome in outcomes:
-                if isinstance(outcome.found, Lock):
-                    keep_rendered(store, outcome.folder)
         return [replace(outcome, written=names.get(outcome.folder, ())) for outcome in outcomes]

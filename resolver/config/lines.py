@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
-from functools import cached_property
+from functools import lru_cache
 from typing import TypeVar
 
 import msgspec
@@ -99,11 +99,12 @@ class Lines:
         return match.end() if match else position
 
     def _mark(self, path: Path, position: int) -> None:
-        line = bisect_left(self._breaks, position) + 1
-        for end in range(len(path), 0, -1):  # a table is where its first content is
-            if path[:end] in self._lines:
-                break
-            self._lines[path[:end]] = line
+        while path and path not in self._lines:  # a table is where its first content is
+            self._lines[path] = bisect_left(self._breaks, position) + 1
+            path = path[:-1]
+
+
+_lines = lru_cache(Lines)
 
 
 class TomlText(msgspec.Struct, frozen=True, dict=True):
@@ -112,13 +113,9 @@ class TomlText(msgspec.Struct, frozen=True, dict=True):
     name: str
     text: str
 
-    @cached_property
-    def _lines(self) -> Lines:
-        return Lines(self.text)
-
     def line(self, *path: str | int) -> str:
         """file:line of a key."""
-        return f"{self.name}:{self._lines.line(path)}"
+        return f"{self.name}:{_lines(self.text).line(path)}"
 
     def place(self, *path: str | int) -> str:
         """file:line: key, for errors."""

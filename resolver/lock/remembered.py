@@ -9,6 +9,7 @@ no marks, as a hash vouches for them. A lock that rests on anything else is not 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -18,7 +19,6 @@ import msgspec
 import packaging
 from packaging.utils import NormalizedName
 
-from resolver import files
 from resolver.errors import IndexFailure
 from resolver.index.protocol import Catalog
 from resolver.index.store.cache import Cache
@@ -27,8 +27,7 @@ from resolver.model.lock import Lock
 from resolver.model.problem import Problem
 
 _KIND: Final = "lock"
-_FOLDER: Final = "rendered"
-_LARGEST: Final = 64 * files.MIB
+_TEXTS: Final = "rendered"
 
 
 class _Entry(msgspec.Struct, array_like=True, gc=False):
@@ -80,28 +79,15 @@ class RememberedLock(msgspec.Struct, frozen=True):
         return blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
 
 
-def is_rendered(store: Cache, folder: Path) -> bool:
-    """Whether it is remembered that a lock's folder has just the files that this program makes of its lock."""
-    key = _content(folder)
-    return bool(key) and store.load(_FOLDER, key, msgspec.msgpack.Decoder(bool)) is not None
-
-
-def keep_rendered(store: Cache, folder: Path) -> None:
-    """Remember that the files of a folder are what this program makes of its lock."""
-    if key := _content(folder):
-        store.save(_FOLDER, key, True)
-
-
-def _content(folder: Path) -> str:
-    """A digest of the program and of what is in a folder; empty if that cannot be read, or is more than a lock's."""
-    digest = blake2b(_program().encode("utf-8", "surrogatepass"), digest_size=20)
-    try:
-        for path in sorted(folder.rglob("*")):
-            content = files.read(path, _LARGEST) if path.is_file() else b""
-            digest.update(f"{path} {len(content)}\n".encode("utf-8", "surrogatepass") + content)
-    except OSError:
-        return ""
-    return digest.hexdigest()
+def rendered(lock: Lock, store: Cache, render: Callable[[Lock], dict[str, str]]) -> dict[str, str]:
+    """What `render`, a part of this program, makes of a lock, now or in an earlier run."""
+    program = _program().encode("utf-8", "surrogatepass")
+    key = blake2b(program + msgspec.msgpack.encode(lock), digest_size=20).hexdigest()
+    texts = store.load(_TEXTS, key, msgspec.msgpack.Decoder(dict[str, str]))
+    if texts is None:
+        texts = render(lock)
+        store.save(_TEXTS, key, texts)
+    return texts
 
 
 @cache

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from resolver.lock import file
 from resolver.model.lock import Lock
-from resolver.report import report, requirements, script, verify
 
 
 def render(lock: Lock) -> dict[str, str]:
     """Relative path -> text, in the order in which people read them."""
+    from resolver.report import report, requirements, script, verify  # not needed for remembered files
+
     files = {
         file.NAME: file.dump(lock),
         requirements.FILE: requirements.requirements(lock),

@@ -31,9 +31,8 @@ def loaded(workspace: Workspace, *arguments: str) -> set[str]:
     assert run.status == 0, run
     return {line.rpartition("|")[2].strip() for line in run.stderr.splitlines()} & {
         "httpx",
-        "networkx",
         "resolver.explain.explain",
-        "resolver.report.rendering",
+        "resolver.report.script",
         "resolver.resolve.solver",
     }
 
@@ -46,7 +45,7 @@ def solves(workspace: Workspace, *arguments: str) -> bool:
 def test_a_lock_that_is_known_loads_nothing_that_makes_one(solved: Workspace) -> None:
     assert loaded(solved, "lock", "demo") == {"httpx"}
     assert not loaded(solved, "lock", "demo", "--offline")
-    assert loaded(solved, "check", "demo") == {"resolver.report.rendering"}
+    assert loaded(solved, "check", "demo") == {"resolver.report.script"}
 
 
 def test_a_lock_that_is_made_loads_nothing_that_explains(solved: Workspace) -> None:

@@ -177,6 +177,8 @@ def resolve(base: str, href: str) -> str:
     plain = _PLAIN.fullmatch(href)  # most are, and thousands are looked at; joining would leave it as it is
     if plain is not None and not is_local(plain[1]):
         return href
+    if not href.isprintable():
+        raise ValueError("it does not print")  # as a line break, which urllib takes out
     url = urljoin(base, href)
     if is_local(urlsplit(url).hostname or "") and not is_local(urlsplit(base).hostname or ""):
         raise ValueError("it points to this machine")

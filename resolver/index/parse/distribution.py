@@ -119,6 +119,7 @@ class Compatibility:
         self._target = target
         self._cutoff = exclude_newer
         self._pythons: dict[str, tuple[Reason, str] | None] = {}
+        self._rank = lru_cache(1 << 14)(self._rank_of)  # the wheels of a project have few different tags
 
     def is_for(self, target: Target, exclude_newer: dt.datetime | None) -> bool:
         """Whether its results are those of another target and cut-off."""
@@ -144,7 +145,7 @@ class Compatibility:
             reason, detail = self._refuse(file)
             if reason is None and file.is_wheel:
                 parts = wheel_parts(file.filename)
-                rank = None if parts is None else self._rank(parts)
+                rank = None if parts is None else self._rank(*parts[3:])
                 if parts is None or rank is None:
                     reason, detail = Reason.TAGS, "-".join(parts[3:]) if parts is not None else ""
                 elif _is_valid(file.filename):
@@ -193,10 +194,10 @@ class Compatibility:
                 return Reason.NEWER, file.uploaded
         return None, ""
 
-    def _rank(self, parts: WheelParts) -> int | None:
-        """The rank of the best of a wheel's tags; None if the target accepts none."""
+    def _rank_of(self, *written: str) -> int | None:
+        """The rank of the best of a wheel's tags, for Python, ABI and platform; None if the target accepts none."""
         tags = self._target.tags
-        sets = parts.python.split("."), parts.abi.split("."), parts.platform.split(".")
+        sets = [tag.split(".") for tag in written]
         few = len(sets[0]) * len(sets[1]) * len(sets[2]) <= _MOST_TAGS
         ranks = [tags[tag] for one in product(*sets) if (tag := "-".join(one).lower()) in tags] if few else []
         return min(ranks, default=None)

@@ -9,7 +9,6 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import tomli
 from packaging.markers import Marker
-from packaging.metadata import parse_email
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import NormalizedName
 
@@ -55,6 +54,8 @@ def read(content: bytes, release: Release, where: str) -> Header:
     header = content if end is None else content[: end.start() + 1]
     if header.count(b"\n") > _MOST_LINES:
         raise UnusableFile(f"the metadata of {release.filename} has a header of more than {_MOST_LINES} lines")
+    from packaging.metadata import parse_email  # which takes long to import, and is not needed for what is cached
+
     try:
         raw, unparsed = parse_email(header)
     except Exception as error:  # an e-mail parser fails in many ways on other input

@@ -214,12 +214,9 @@ def _file(row: Row, base: str) -> File:
 def _followed(address: str | None, base: str) -> str:
     """Where a link leads, without credentials; NOWHERE if it must not be followed."""
     try:
-        # Line breaks are looked for here, as urllib takes them out.
-        if address is not None and address.isprintable():
-            return resolve(base, address.partition("#")[0])
+        return NOWHERE if address is None else resolve(base, address.partition("#")[0])
     except ValueError:
-        pass
-    return NOWHERE
+        return NOWHERE
 
 
 def _sha256(hashes: Hashes) -> str:

@@ -24,7 +24,7 @@ else:
     from backports import zstd
 
 _PARSER: Final = "10"  # part of every key: with another number, all pages are read anew
-_TOGETHER: Final = 8  # releases: fewer compress worse, of more most is read for nothing
+_TOGETHER: Final = 4  # releases: fewer compress worse, of more most is read for nothing
 _LEVEL: Final = 1
 
 
@@ -58,22 +58,23 @@ class StoredPage(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
 
 class _Releases(Mapping[str, tuple[File, ...]]):
-    """Files by version; a piece is decoded when one of its releases is needed."""
+    """Files by version; a piece is decoded when one of its releases is needed, and only the last one is kept."""
 
     def __init__(self, pieces: Iterable[tuple[tuple[str, ...], bytes]]) -> None:
         self._pieces = {version: piece for versions, piece in pieces for version in versions}
         self._files: dict[str, tuple[File, ...]] = {}
 
     def __getitem__(self, version: str) -> tuple[File, ...]:
-        if version not in self._files:
+        files = self._files
+        if version not in files:
             piece = self._pieces[version]
             try:
-                self._files |= {version: (), **_RELEASES.decode(zstd.decompress(piece))}
+                files = self._files = {version: (), **_RELEASES.decode(zstd.decompress(piece))}
             except (*ODD, zstd.ZstdError) as error:
                 raise IndexFailure(
                     f"A page cannot be read: {error}.", hint="empty the cache: ascend-lock cache clear"
                 ) from None
-        return self._files[version]
+        return files[version]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._pieces)
