@@ -10,10 +10,12 @@ of the environment: what the machine lacks for them shows in the first minutes.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from graphlib import CycleError, TopologicalSorter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain, groupby
 from typing import get_args
+
+import networkx as nx
 
 from resolver.errors import InputError
 from resolver.model import fact as facts
@@ -40,13 +42,14 @@ def stages(
     """
     by_name = {pin.name: pin for pin in pins}
     environments = environments or {}
-    before = defaultdict[str, set[str]](set, {_REST: set()})  # what comes before each node
+    graph = nx.DiGraph()  # from each node to what comes after it
+    graph.add_node(_REST)
     because = defaultdict[str, list[Message]](list)
 
     def put_after(package: str, others: Iterable[str], code: str, **values: object) -> bool:
         locked = [other for other in others if package in by_name and other in by_name and other != package]
+        graph.add_edges_from((other, package) for other in locked)
         if locked:
-            before[package].update(locked)
             because[package].append(message(code, package=package, others=locked, **values))
         return bool(locked)
 
@@ -55,31 +58,27 @@ def stages(
     rewriting = [
         one.name for one in sources if put_after(one.name, one.recipe.rewrites, "order.rewrites", where=one.where)
     ]
-    try:
-        in_order = tuple(TopologicalSorter(before).static_order())
-    except CycleError as error:
-        cycle = error.args[1][1:]
+    with suppress(nx.NetworkXNoCycle):
+        cycle = [name for name, _ in nx.find_cycle(graph)]
         orders = [*afters, *(source.fact for source in sources if source.fact is not None)]
         raise InputError(
             f"the facts order {', '.join(cycle)} in a cycle",
             where=", ".join(sorted({fact.where for fact in orders if fact.package in cycle})),
             hint="remove or correct one of these facts",
-        ) from None
+        )
     here = {pin.name for pin in pins if pin.mode == "built-here" or pin.name in rewriting}
-    later = set(here)
-    for name in in_order:
-        later |= {name} if before[name] & later else set()
-    before[_REST] |= set(in_order) - later - {_REST}
-    for name in here:
-        before[name].add(_REST)
-    free = sorted(by_name.keys() - before.keys())
+    graph.add_nodes_from(here)
+    later = here.union(*(nx.descendants(graph, name) for name in here))
+    graph.add_edges_from([(name, _REST) for name in graph if name and name not in later])
+    graph.add_edges_from([(_REST, name) for name in here])
+    free = sorted(name for name in by_name if name not in graph)
     pip = by_name.get("pip")
     installer = [name for name in free if name in _INSTALLER and pip and by_name[name].mode == pip.mode == "wheels"]
     alone = [name for name in free if name in environments]
     because |= {name: [message("order.pip-first")] for name in installer}
     because |= {name: [message("order.alone-first")] for name in alone}
     rest = [name for name in free if name not in installer and name not in alone]
-    generations = ((rest if node == _REST else [node] for node in nodes) for nodes in _generations(before))
+    generations = ((rest if node == _REST else [node] for node in nodes) for nodes in nx.topological_generations(graph))
 
     def together(pin: LockedPin) -> tuple[object, ...]:
         """What is equal for pins that are installed together: all that indexes serve and one environment builds."""
@@ -94,12 +93,3 @@ def stages(
             pins_of_stage = tuple(pin.name for pin in members)
             found.append(LockedStage(mode=members[0].mode, pins=pins_of_stage, because=tuple(reasons)))
     return tuple(found)
-
-
-def _generations(before: Mapping[str, Iterable[str]]) -> Iterator[tuple[str, ...]]:
-    """The nodes of a graph, each as soon as what comes before it is done."""
-    sorter = TopologicalSorter(before)
-    sorter.prepare()
-    while nodes := sorter.get_ready():
-        yield nodes
-        sorter.done(*nodes)

@@ -15,10 +15,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from functools import reduce
 from itertools import takewhile
-from operator import or_
 
+import networkx as nx
 from msgspec.structs import replace
 from packaging.utils import NormalizedName
 
@@ -107,16 +106,8 @@ def settled(universe: Universe, choices: Choices) -> Choices:
 
 def _circular(reached: Reached) -> set[Package]:
     """The projects that need themselves by way of others."""
-    bits = {package: 1 << at for at, package in enumerate(reached.needs)}
-    met = dict.fromkeys(bits, 0)  # what each needs, directly and by way of others
-    moved = True
-    while moved:
-        moved = False
-        for package in reversed(bits):  # first what was reached last, which needs the least
-            wider = reduce(or_, (met.get(need, 0) | bits.get(need, 0) for need in reached.needs[package]))
-            moved |= wider != met[package]
-            met[package] = wider
-    return {package for package, bit in bits.items() if met[package] & bit}
+    graph = nx.DiGraph((package, need) for package, needs in reached.needs.items() for need in needs)
+    return {package for circle in nx.strongly_connected_components(graph) if len(circle) > 1 for package in circle}
 
 
 def _beside_all(universe: Universe, choices: Choices, newer: Candidate) -> Reached | None:

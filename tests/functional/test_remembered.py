@@ -31,6 +31,7 @@ def loaded(workspace: Workspace, *arguments: str) -> set[str]:
     assert run.status == 0, run
     return {line.rpartition("|")[2].strip() for line in run.stderr.splitlines()} & {
         "httpx",
+        "networkx",
         "resolver.explain.explain",
         "resolver.report.script",
         "resolver.resolve.solver",
