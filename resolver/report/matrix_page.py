@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from resolver.i18n import LANGUAGES, templates, translate
 from resolver.json_text import json_text
-from resolver.model.matrix import Matrix
+from resolver.model.matrix import Matrix, Outcome
 from resolver.report.matrix_file import matrix_json
 from resolver.report.template import environment
 
 
 def matrix_page(matrix: Matrix) -> str:
     """The text of the page, with the grid and the page's own texts in every language."""
-    texts = {language: templates("matrix.page-", language) for language in LANGUAGES}
+    texts = {
+        language: templates("matrix.page-", language)
+        | {one.value: translate(f"matrix.{one.value}", language) for one in Outcome}
+        for language in LANGUAGES
+    }
     return (
         environment()
         .overlay(autoescape=True, finalize=None)
