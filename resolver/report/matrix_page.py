@@ -1,8 +1,34 @@
-"""The page of a solved grid."""
+"""matrix.html: a solved grid as one page that needs no network. What it shows is made of matrix.json by its script."""
 
-from resolver.model.matrix import Matrix
+from __future__ import annotations
+
+from resolver.i18n import LANGUAGES, templates, translate
+from resolver.json_text import json_text
+from resolver.model.matrix import Matrix, Outcome
+from resolver.report.matrix_file import matrix_json
+from resolver.report.template import environment
 
 
 def matrix_page(matrix: Matrix) -> str:
-    """Soon."""
-    return matrix.date
+    """The text of the page, with the grid and the page's own texts in every language."""
+    texts = {
+        language: templates("matrix.page-", language)
+        | {one.value: translate(f"matrix.{one.value}", language) for one in Outcome}
+        for language in LANGUAGES
+    }
+    return (
+        environment()
+        .overlay(autoescape=True, finalize=None)
+        .get_template("matrix.html.j2")
+        .render(
+            title=translate("matrix.page-title", LANGUAGES[0], package=matrix.package),
+            scriptless={language: translate("matrix.page-scriptless", language) for language in LANGUAGES},
+            matrix=_data(matrix_json(matrix)),
+            texts=_data(json_text(texts, indent=None)),
+        )
+    )
+
+
+def _data(written: str) -> str:
+    """JSON as the content of a script element, which nothing in it can end: `<` is only in its texts."""
+    return written.replace("<", r"\u003c")
