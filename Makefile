@@ -33,7 +33,7 @@ unexport PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLA
 	PIP_ONLY_BINARY PIP_PRE PIP_REQUIRE_HASHES PIP_DRY_RUN PIP_REPORT PIP_IGNORE_INSTALLED
 
 .DEFAULT_GOAL := help
-.PHONY: help lock explain pairs matrix verify bundle export check-locks facts snapshot test test-live fuzz faults check format bench scaling requirements clean
+.PHONY: help lock explain pairs matrix verify bundle export check-locks facts snapshot smoke test test-live fuzz faults check format bench scaling requirements clean
 
 help:
 	@echo "Locks software stacks for Ascend NPUs."
@@ -103,10 +103,24 @@ matrix: $(VENV)/.run ## solve every cell of matrices/grid.toml for docs/matrix.h
 
 ## This checkout:
 
+# What breaks first: stacks and facts, solving held against brute force, the independent check; a lock, a conflict and
+# whether the locks match, as committed; install.sh in a fresh environment.
+SHIPPED := tests/functional/test_shipped.py::test
+SMOKE   := tests/unit/config tests/unit/resolve tests/unit/test_i18n.py tests/property/test_resolve_laws.py \
+	tests/property/test_check_laws.py tests/functional/test_lock.py \
+	'$(SHIPPED)_a_committed_lock_is_what_its_snapshot_gives[trl-train]' \
+	'$(SHIPPED)_the_report_of_a_conflict[trl-vllm-train-zh]' $(SHIPPED)_check_knows_stacks_that_have_no_lock_but_a_report \
+	tests/functional/test_install.py::test_every_kind_of_stage_is_installed_from_pinned_files_alone_and_only_once
 # A test's asserts are rewritten as it is imported, by each worker and in each run where Python may not write bytecode.
+PYTEST  := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 3 --dist worksteal -m "not live"
+
+smoke: $(VENV)/.dev ## does this checkout work? the tests that tell first, in less than a minute
+	@$(COMPILE)
+	@$(PYTEST) $(SMOKE)
+
 test: $(VENV)/.dev ## run the tests (without network, except loopback)
 	@$(COMPILE)
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 3 --dist worksteal -m "not live" $(ARGS)
+	@$(PYTEST) $(ARGS)
 
 test-live: $(VENV)/.dev ## run the few tests that use the index that pip is configured with
 	@$(BIN)/python -m pytest -q -m live $(ARGS)

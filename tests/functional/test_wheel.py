@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.functional.test_shipped import PATIENCE, REPORTS
 from tests.functional.workspace import NOBODY, REPOSITORY, Workspace, tree
 
 STACK = "trl-train"
 CONFLICT = "trl-vllm-train"
+COMMAND = Path("bin", "ascend-lock")
 
 
 def call(*words: str | Path) -> None:
@@ -43,7 +45,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(installed: Path, workspace: Workspace, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [installed / "bin" / "ascend-lock", *arguments],
+        [installed / COMMAND, *arguments],
         cwd=workspace.root,
         env=workspace.environment(),
         capture_output=True,
@@ -69,19 +71,31 @@ def test_a_wheel_has_the_facts_and_stacks_and_its_licence(installed: Path, anywh
     assert {line.split()[0] for line in listed.stdout.splitlines()} == stacks
 
 
-def test_it_locks_what_a_checkout_locks(installed: Path, anywhere: Workspace) -> None:
+def with_snapshot(workspace: Workspace, stack: str) -> None:
     """Snapshots do not ship; one in the current folder is used."""
-    (anywhere.root / "snapshots").mkdir()
-    shutil.copy(REPOSITORY / "snapshots" / f"{STACK}.snapshot", anywhere.root / "snapshots")
+    (workspace.root / "snapshots").mkdir()
+    shutil.copy(REPOSITORY / "snapshots" / f"{stack}.snapshot", workspace.root / "snapshots")
+
+
+def test_it_locks_what_a_checkout_locks(installed: Path, anywhere: Workspace) -> None:
+    with_snapshot(anywhere, STACK)
     locked = run(installed, anywhere, "lock", STACK, "--offline")
     assert locked.returncode == 0, locked.stderr
     assert tree(anywhere.locks / STACK) == tree(REPOSITORY / "locks" / STACK)
 
 
-def test_a_way_out_is_written_into_the_current_folder(installed: Path, anywhere: Workspace) -> None:
-    (anywhere.root / "snapshots").mkdir()
-    shutil.copy(REPOSITORY / "snapshots" / f"{CONFLICT}.snapshot", anywhere.root / "snapshots")
-    told = run(installed, anywhere, "explain", CONFLICT, "--offline", "--apply", "A")
-    assert told.returncode == 0, told.stderr
-    assert "hint: make" not in told.stdout
-    assert (anywhere.root / f"{CONFLICT}-a.toml").is_file()
+def test_a_way_out_of_a_conflict_goes_to_the_current_folder_to_be_locked_with_network_access(
+    installed: Path, anywhere: Workspace
+) -> None:
+    with_snapshot(anywhere, CONFLICT)
+    told = run(installed, anywhere, "explain", CONFLICT, "--offline", "--apply", "A", *PATIENCE).stdout
+    expected = (REPORTS / f"{CONFLICT}.en.txt").read_text(encoding="utf-8")
+    report, command, _ = expected.replace("ascend-lock", str(installed / COMMAND)).partition("hint: make")
+    assert command
+    assert told.startswith(report)
+    assert tree(anywhere.locks / CONFLICT) == tree(REPOSITORY / "locks" / CONFLICT)
+    assert told.endswith(
+        f"Written: {CONFLICT}-a.toml. Next, with network access (the snapshot lacks some data): "
+        f"{installed / COMMAND} lock {CONFLICT}-a.toml\n"
+    )
+    assert run(installed, anywhere, "lock", f"{CONFLICT}-a.toml", "--offline").returncode == 3
