@@ -4,6 +4,8 @@ The key covers what a lock follows from: the input files, what is kept of the lo
 entry holds what indexes answered, as the mark of each look-up. It counts only if every page is byte for byte what it
 was, for which the indexes (or offline, the cache) are asked each time. Metadata and archives of files with a hash need
 no marks, as a hash vouches for them. A lock that rests on anything else is not remembered.
+
+The files of a lock follow from it and the program alone, and are remembered by these.
 """
 
 from __future__ import annotations
