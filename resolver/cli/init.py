@@ -33,9 +33,9 @@ _FIELDS: Final = {"cann": "--cann", "soc": "--soc", "platform": "--platform", "p
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="The file (default: USE.toml).")
 @settings("language", "own_matrices")
 def command(run: Settings, use: str | None, pre: bool, output: Path | None, **given: str | None) -> int:
-    """Write a stack with the newest versions that are known to lock for a machine and a purpose.
+    """Write a stack for a machine and a purpose.
 
-    On a machine with an NPU, what is not given is read from it; elsewhere it is asked for on a terminal.
+    It has the newest release that the matrix knows to lock there. On a machine with an NPU, what is not given is read from it; elsewhere it is asked for on a terminal.
     """
     matrix = read_matrix(run.matrices / "matrix.json")
     seen = this_machine()._asdict()
