@@ -35,7 +35,8 @@ _FIELDS: Final = {"cann": "--cann", "soc": "--soc", "platform": "--platform", "p
 def command(run: Settings, use: str | None, pre: bool, output: Path | None, **given: str | None) -> int:
     """Write a stack for a machine and a purpose.
 
-    It has the newest release that the matrix knows to lock there. On a machine with an NPU, what is not given is read from it; elsewhere it is asked for on a terminal.
+    It has the newest release that the matrix knows to lock there. On a machine with an NPU, what is not given is read
+    from it; elsewhere it is asked for on a terminal.
     """
     matrix = read_matrix(run.matrices / "matrix.json")
     seen = this_machine()._asdict()

@@ -57,7 +57,8 @@ def command(
 ) -> int:
     """Solve what goes together on which machine.
 
-    Each release of vllm-ascend that the vendor's tables pair with a CANN is locked, or refuted, for each machine and use.
+    Each release of vllm-ascend that the vendor's tables pair with a CANN is locked, or refuted, for each machine and
+    use.
     Writes a page for people (one file, which needs no network) and its data. A run that was interrupted goes on where
     it stopped. With --diff the exit status is 5 if a cell that locked no longer does.
     """
