@@ -20,7 +20,7 @@ from resolver.cli.console import columns
 from resolver.cli.options import Settings, settings
 from resolver.cli.sweep import Journal, Pool, answers, cluster, processes
 from resolver.config.grid import Grid, load_grid
-from resolver.errors import CHANGED_UPSTREAM, IndexFailure
+from resolver.errors import CHANGED_UPSTREAM, IndexFailure, InputError
 from resolver.index import snapshot
 from resolver.index.snapshot import Recording
 from resolver.json_text import digest
@@ -68,6 +68,12 @@ def command(
     releases = _releases(known, run)
     sweep = Sweep(path, run.matrices.resolve(), known.digest, offline=run.offline, cutoff=run.cutoff)
     cells = list(known.cells(releases))
+    if not cells:
+        raise InputError(
+            "the grid has no cell",
+            where=str(path),
+            why=f"No fact pairs a release of {known.package} with a CANN that one of its machines can have.",
+        )
     journal = Journal(data.with_name(f"{data.name}.part"), digest([sweep.digest, run.offline, str(run.cutoff)]))
     recording = Recording(()) if record else None
     if recording is not None or (jobs == 1 and address is None):
