@@ -12,6 +12,7 @@ import termios
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 
 from resolver.cli import COMMANDS
@@ -24,6 +25,9 @@ SESSION = [
     ("tree demo", 0),
     ("diff demo demo", 0),
     ("lock conflict --json", 1),
+    ("lock demo --check", 0),
+    ("tree demo", 0),
+    ("diff demo demo", 0),
     ("check demo", 0),
     ("explain conflict --lang zh --json", 1),
     ("facts check demo", 0),
@@ -143,7 +147,7 @@ def window(terminal: int, width: int) -> None:
 
 
 def on_a_terminal(workspace: Workspace, width: int, *arguments: str) -> list[str]:
-    """The lines of a run whose stdout and stderr are a terminal of that width; what is drawn over is left out."""
+    """The lines of a run whose stdout and stderr are a terminal of that width, without what is drawn over and color."""
     ours, theirs = pty.openpty()
     window(theirs, width)
     done = subprocess.Popen(
@@ -159,7 +163,8 @@ def on_a_terminal(workspace: Workspace, width: int, *arguments: str) -> list[str
     finally:
         os.close(ours)
         done.wait(60)
-    return [line.rpartition("\x1b[K")[2] for line in told.decode().replace("\r\n", "\n").split("\n")]
+    lines = told.decode().replace("\r\n", "\n").split("\n")
+    return [click.unstyle(line.rpartition("\x1b[K")[2]) for line in lines]
 
 
 def test_pages_and_warnings_fit_into_a_narrow_window(workspace: Workspace) -> None:
@@ -168,7 +173,7 @@ def test_pages_and_warnings_fit_into_a_narrow_window(workspace: Workspace) -> No
     workspace.facts("demo", WARNING)
     narrow = on_a_terminal(workspace, 60, "lock", "demo")
     assert max(len(line) for line in narrow if "word" in line) <= 60
-    assert " ".join(" ".join(narrow).split()).count("a word and another one,") == 9
+    assert [line[:6] for line in narrow if "word" in line] == ["  - de", "    wo"], "two lines of a warning"
     workspace.stack("demo>1")
     page = on_a_terminal(workspace, 60, "explain", "demo")
     commands_and_paths = ("hint: ", "The report is in ")  # which are copied
