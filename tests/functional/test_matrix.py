@@ -315,4 +315,6 @@ def _children(process: subprocess.Popen[str], least: int) -> list[int]:
 
 
 def _is_running(pid: int) -> bool:
-    return Path(f"/proc/{pid}").exists()
+    """Whether a process goes on; one that nobody has waited for has ended."""
+    status = Path(f"/proc/{pid}/status")
+    return status.exists() and "\nState:\tZ" not in status.read_text()
