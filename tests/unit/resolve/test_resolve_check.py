@@ -15,7 +15,21 @@ from resolver.model.release import File
 from resolver.resolve.check import check
 from resolver.resolve.solver import solve_builds
 from tests.datacatalog import DataCatalog
-from tests.problems import absent, collides, pins, problem, replaces, requires, solved, without
+from tests.problems import (
+    absent,
+    builds,
+    collides,
+    excludes,
+    names,
+    pins,
+    problem,
+    replaces,
+    requires,
+    solved,
+    taken,
+    with_sources,
+    without,
+)
 
 _BEST = "cp311-cp311-manylinux_2_28_aarch64"
 _MANY = ".".join(f"manylinux_2_{number}_aarch64" for number in range(5, 40))
@@ -93,7 +107,7 @@ _EARLY, _LATE = "2025-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
 
 
 def index() -> DataCatalog:
-    """Of `older`, `archive`, `half` and `gone`, the file that pip takes was uploaded after _THEN."""
+    """Of `older`, `archive`, `half`, `gone` and `last`, the file that pip takes was uploaded after _THEN."""
     catalog = DataCatalog(
         {
             "app": {"1": ["b<2"], "2": ["gone==1"]},
@@ -111,8 +125,12 @@ def index() -> DataCatalog:
     catalog.add_wheel("half", "1", uploaded=_LATE)
     catalog.add_wheel("gone", "1", yanked="", uploaded=_EARLY)
     catalog.add_wheel("gone", "1", tags=_BEST, yanked="", uploaded=_LATE)
-    catalog.add_wheel("source", "1", tags=_BEST, yanked="")
+    catalog.add_archive("last", "1", yanked="", uploaded=_EARLY)
+    catalog.add_wheel("last", "1", yanked="", uploaded=_LATE)
+    catalog.add_wheel("source", "1", yanked="")
     catalog.add_archive("source", "1")
+    catalog.add_archive("built", "1", members={"requirements.txt": "gone==1"})
+    catalog.add_archive("early", "1.1", yanked="")
     return catalog
 
 
@@ -130,6 +148,9 @@ _REPLACED = problem("app==1", facts=[_FACT, _PRACTICE])
 _KEPT = ["app 1 needs b==1, and 2 is pinned"]
 _ABSENT = [_TOGETHER.format("app", "b", "b or app"), "b is pinned, and must be absent", "nothing asks for b"]
 
+_LINE, _COMMIT = taken("src", "1", "b")
+_WHEELS, _BUILT = replace(problem("source==1"), wheels_only=True), problem("built", facts=[builds("built", "==1")])
+
 
 @pytest.mark.parametrize(
     ("then", "now", "faults"),
@@ -139,14 +160,20 @@ _ABSENT = [_TOGETHER.format("app", "b", "b or app"), "b is pinned, and must be a
         (problem("archive", exclude_newer=_THEN), problem("archive"), ["archive-1.tar.gz is not what pip takes"]),
         (problem("half==1", exclude_newer=_THEN), problem("half==1"), [f"half-1-{_BEST}.whl is not what pip takes"]),
         (problem("gone==1", exclude_newer=_THEN), _GONE, ["gone-1-py3-none-any.whl is not what pip takes"]),
+        (problem("last==1", exclude_newer=_THEN), problem("last==1"), ["last-1.tar.gz is not what pip takes"]),
         (problem("half==1"), problem("half"), []),
         (problem("source==1"), problem("source"), []),
+        (_WHEELS, _WHEELS, []),
+        # facts about releases
+        (_BOTH, problem("b==1", "c", facts=[excludes("b", "==1")]), ["b 1 is excluded at facts/b.toml:7"]),
+        (_BOTH, problem("b==1", "c", facts=[names("b", "", PYPI)]), ["b 1 from `pypi` is refused at facts/b.toml:7"]),
         # yanked releases
         (_GONE, problem("gone"), [_YANKED]),
         (_GONE, problem("gone==1.*"), [_YANKED]),
         (_GONE, problem("gone===1"), []),
         (_USED, problem("app==2"), [_YANKED]),
         (_USED, problem("app==2", facts=[requires("app", "", "gone==1")]), []),
+        (_BUILT, _BUILT, []),
         # pre-releases
         (_LATEST, problem("early"), [_NEEDLESS]),
         (_LATEST, problem("early!=2rc1"), [_NEEDLESS]),
@@ -182,6 +209,12 @@ _ABSENT = [_TOGETHER.format("app", "b", "b or app"), "b is pinned, and must be a
         (_APP, problem("app==1", facts=[absent("app", "==1", "b")]), _ABSENT),
         (_APP, problem("app<=2", facts=[absent("app", "==1", "b")]), _ABSENT[:1]),
         (_APP, problem("app==1", "b", facts=[absent("app", "==1", "b")]), _ABSENT[:1]),
+        (_APP, problem("app==1", "b ; python_version < '3'", facts=[absent("app", "==1", "b")]), _ABSENT),
+        (
+            with_sources(problem(_LINE), _COMMIT),
+            with_sources(problem(_LINE, facts=[absent("src", "==1", "b")]), _COMMIT),
+            [_TOGETHER.format("b", "src", "b or src"), *_ABSENT[1:]],
+        ),
         (problem("user"), problem("user", facts=[absent("app", "", "b")]), _ABSENT[:1]),
     ],
 )
