@@ -70,6 +70,7 @@ class _Check:
 
     def violations(self) -> Iterator[str]:
         yield from self._requirements()
+        yield from self._collisions()
         for pin in self._pins.values():
             if pin.release.source is not None:
                 yield from self._source(pin)
@@ -260,9 +261,10 @@ class _Check:
         if pin.release.file.is_wheel:
             with contextlib.suppress(UnusableFile):  # reported with its requirements
                 yield from self._python(pin.release.file, self._catalog.metadata(pin.release.file).requires_python)
-            taken = self._rank(pin.release.file)
-            if any(self._rank(file) < taken and not any(self._refusals(file)) for file in _told_apart(offered)):
-                yield f"{pin.release.file.filename} is not the wheel that pip would take"
+        if not self._about(pin, facts.Builds):
+            taken, wheels = self._rank(pin.release.file), filter(lambda file: file.is_wheel, _told_apart(offered))
+            if any(self._rank(file) < taken and not any(self._refusals(file)) for file in wheels):
+                yield f"{pin.release.file.filename} is not what pip takes"
 
     def _python(self, file: File, requires_python: str) -> Iterator[str]:
         if not _admits_python(requires_python, self._problem.target.pythons(requires_python)):
@@ -276,15 +278,16 @@ class _Check:
             yield f"{file.filename} was not uploaded before {cutoff.isoformat()}"
 
     def _rank(self, file: File) -> int:
-        """The rank of the best of a wheel's tags among those that the target accepts."""
+        """The order in which pip takes files: wheels by their best tag, archives, and again, what was yanked."""
         accepted = self._problem.target.tags
-        if not file.is_wheel or file.yanked is not None:
-            return len(accepted)
+        behind, unfit = 0 if file.yanked is None else len(accepted), 2 * len(accepted)
+        if not file.is_wheel:
+            return behind + len(accepted)
         # the last three parts of the name (PEP 427): thousands of wheels have a few dozen
         _, *last = file.filename[:-4].rsplit("-", 3)
         tags = _parsed_tags("-".join(last)) if len(last) == 3 else ()
-        best = min((accepted[tag] for tag in tags if tag in accepted), default=len(accepted))
-        return best if best == len(accepted) or _wheel(file.filename) is not None else len(accepted)
+        best = min((behind + accepted[tag] for tag in tags if tag in accepted), default=unfit)
+        return best if best == unfit or _wheel(file.filename) is not None else unfit
 
     # --- policy and facts
 
@@ -322,6 +325,17 @@ class _Check:
     def _about(self, pin: Pin, kind: type[facts.FactKind]) -> list[facts.FactKind]:
         return [fact for fact in self._facts_about[pin.name] if isinstance(fact, kind)]
 
+    def _collisions(self) -> Iterator[str]:
+        """At most one pin owns a module, even if one fact says so of one and another of the other."""
+        owners: defaultdict[str, set[str]] = defaultdict(set)
+        for fact in self._problem.facts:
+            if isinstance(fact, (facts.Absent, facts.Collides)):
+                speaks = fact in self._facts_about.get(fact.package, ())
+                owners[fact.module] |= self._pins.keys() & ({fact.package, fact.other} if speaks else {fact.other})
+        for module, names in owners.items():
+            if len(names) > 1:
+                yield f"{' and '.join(sorted(names))} must not be together, as each owns `{module}`"
+
     def _facts(self, pin: Pin) -> Iterator[str]:
         for fact in self._facts_about[pin.name]:
             match fact:
@@ -329,13 +343,13 @@ class _Check:
                     yield f"{pin.name} {pin.version} is excluded at {fact.where}"
                 case facts.Names() if fact.index == pin.release.index:
                     yield f"{pin.name} {pin.version} from `{fact.index}` is refused at {fact.where}"
-                case facts.Absent() | facts.Collides() if fact.other in self._pins:
-                    yield f"{pin.name} and {fact.other} must not be together, {fact.where}"
                 case facts.Builds() if pin.release.file.is_wheel:
                     yield f"{pin.name} {pin.version} is a wheel, and a fact builds it from source"
                 case facts.Requires() | facts.Replaces() | facts.Metadata() | facts.Sources():
                     pass  # they say what a pin needs: see `_requirements` and `_source`
-                case facts.Names() | facts.Absent() | facts.Collides() | facts.Builds():
+                case facts.Absent() | facts.Collides():
+                    pass  # see `_kept_out` and `_collisions`
+                case facts.Names() | facts.Builds():
                     pass
                 case facts.After() | facts.Warns() | facts.Exports() | facts.External():
                     pass  # they rule nothing out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -103,13 +102,14 @@ def test_it_never_complains_of_what_holds(start: tuple[World, Resolution]) -> No
 
 
 OTHER_FILES = (
-    {"sha256": "0" * 64},
-    {"sha256": "tampered"},
-    {"filename": "{name}-99-py3-none-any.whl"},
-    {"filename": "{name}-{version}-cp27-none-any.whl"},
-    {"filename": "{name}-{version}.tar.gz"},
-    {"filename": "nonsense.whl"},
-    {"requires_python": ">=3.12"},
+    ({"sha256": "0" * 64}, "is not on the page of `pypi` with this hash"),
+    ({"sha256": "tampered"}, "has no sha256"),
+    ({"filename": "{name}-99-py3-none-any.whl"}, "is not {name} {version}"),
+    ({"filename": "other-{version}-py3-none-any.whl"}, "is not {name} {version}"),
+    ({"filename": "{name}-{version}-cp27-none-any.whl"}, "is not for the target"),
+    ({"filename": "{name}-{version}.tar.gz"}, "is not on the page of `pypi` with this hash"),
+    ({"filename": "nonsense.whl"}, "is not {name} {version}"),
+    ({"requires_python": ">=3.12"}, "needs Python >=3.12"),
 )
 
 
@@ -120,10 +120,10 @@ def test_another_file_is_found(start: tuple[World, Resolution], data: st.DataObj
     assume(resolution.pins)
     at = data.draw(st.integers(0, len(resolution.pins) - 1))
     one = resolution.pins[at]
-    changes = data.draw(st.sampled_from(OTHER_FILES))
-    file = msgspec.structs.replace(
-        one.release.file, **{key: text.format(name=one.name, version=one.version) for key, text in changes.items()}
-    )
+    changes, fault = data.draw(st.sampled_from(OTHER_FILES))
+    known = {"name": one.name, "version": str(one.version)}
+    file = replace(one.release.file, **{key: text.format(**known) for key, text in changes.items()})
     changed = replace(one, release=replace(one.release, file=file))
     pins = (*resolution.pins[:at], changed, *resolution.pins[at + 1 :])
-    assert check(world.problem(), replace(resolution, pins=pins), world.catalog()) != []
+    complaints = check(world.problem(), replace(resolution, pins=pins), world.catalog())
+    assert f"{file.filename} {fault.format(**known)}" in complaints

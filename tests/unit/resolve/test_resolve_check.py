@@ -1,4 +1,5 @@
-"""The check counts what could be taken, and nothing else: odd files beside good ones are no reason to doubt a lock."""
+"""The check finds a fault by the rule that is broken. It counts what could be taken, and nothing else: odd files beside
+good ones are no reason to doubt a lock."""
 
 from __future__ import annotations
 
@@ -8,12 +9,27 @@ import pytest
 from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 
-from resolver.model.problem import PYPI
+from resolver.model.fact import Fact, Strength
+from resolver.model.problem import PYPI, Problem
 from resolver.model.release import File
 from resolver.resolve.check import check
 from resolver.resolve.solver import solve_builds
 from tests.datacatalog import DataCatalog
-from tests.problems import pins, problem, solved
+from tests.problems import (
+    absent,
+    builds,
+    collides,
+    excludes,
+    names,
+    pins,
+    problem,
+    replaces,
+    requires,
+    solved,
+    taken,
+    with_sources,
+    without,
+)
 
 _BEST = "cp311-cp311-manylinux_2_28_aarch64"
 _MANY = ".".join(f"manylinux_2_{number}_aarch64" for number in range(5, 40))
@@ -82,3 +98,125 @@ def test_a_build_tool_of_which_a_pre_release_alone_has_a_wheel() -> None:
     catalog.add_archive("made", "1", build_requires=["tool"])
     (build,) = solve_builds(solved(problem("made"), catalog), catalog)
     assert [(pin.name, str(pin.version)) for pin in getattr(build.answer, "pins", ())] == [("tool", "2rc1")]
+
+
+# --- a resolution that is right for one problem, and what the check says of it for another
+
+_THEN = dt.datetime(2026, 1, 1, tzinfo=dt.timezone.utc)
+_EARLY, _LATE = "2025-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
+
+
+def index() -> DataCatalog:
+    """Of `older`, `archive`, `half`, `gone` and `last`, the file that pip takes was uploaded after _THEN."""
+    catalog = DataCatalog(
+        {
+            "app": {"1": ["b<2"], "2": ["gone==1"]},
+            "user": {"1": ["app==1"]},
+            "b": {"1": [], "2": []},
+            "c": {"1": []},
+            "early": {"1": [], "2rc1": [], "2rc2": []},
+        }
+    )
+    catalog.add_wheel("older", "1", uploaded=_EARLY)
+    catalog.add_wheel("older", "1", tags=_BEST, uploaded=_LATE)
+    catalog.add_archive("archive", "1", uploaded=_EARLY)
+    catalog.add_wheel("archive", "1", uploaded=_LATE)
+    catalog.add_wheel("half", "1", tags=_BEST, yanked="", uploaded=_EARLY)
+    catalog.add_wheel("half", "1", uploaded=_LATE)
+    catalog.add_wheel("gone", "1", yanked="", uploaded=_EARLY)
+    catalog.add_wheel("gone", "1", tags=_BEST, yanked="", uploaded=_LATE)
+    catalog.add_archive("last", "1", yanked="", uploaded=_EARLY)
+    catalog.add_wheel("last", "1", yanked="", uploaded=_LATE)
+    catalog.add_wheel("source", "1", yanked="")
+    catalog.add_archive("source", "1")
+    catalog.add_archive("built", "1", members={"requirements.txt": "gone==1"})
+    catalog.add_archive("early", "1.1", yanked="")
+    return catalog
+
+
+def of(strength: Strength, fact: Fact) -> Fact:
+    return replace(fact, strength=strength)
+
+
+_YANKED = "gone 1 was yanked, and neither the stack nor a fact pins it"
+_TOGETHER = "{} and {} must not be together, as each owns `{}`"
+_NEEDLESS = "early 2rc2 is a pre-release, and 1 fits"
+_GONE, _USED = problem("gone==1"), problem("app==2", "gone==1")
+_LATEST, _BOTH, _APP = problem("early", prereleases="allow"), problem("b==1", "c"), problem("app==1")
+_FACT, _PRACTICE = requires("app", "", "b==1"), of(Strength.PRACTICE, replaces("app", "", ["b"], "b>=2"))
+_REPLACED = problem("app==1", facts=[_FACT, _PRACTICE])
+_KEPT = ["app 1 needs b==1, and 2 is pinned"]
+_ABSENT = [_TOGETHER.format("app", "b", "b or app"), "b is pinned, and must be absent", "nothing asks for b"]
+
+_LINE, _COMMIT = taken("src", "1", "b")
+_WHEELS, _BUILT = replace(problem("source==1"), wheels_only=True), problem("built", facts=[builds("built", "==1")])
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "faults"),
+    [
+        # files
+        (problem("older", exclude_newer=_THEN), problem("older"), ["older-1-py3-none-any.whl is not what pip takes"]),
+        (problem("archive", exclude_newer=_THEN), problem("archive"), ["archive-1.tar.gz is not what pip takes"]),
+        (problem("half==1", exclude_newer=_THEN), problem("half==1"), [f"half-1-{_BEST}.whl is not what pip takes"]),
+        (problem("gone==1", exclude_newer=_THEN), _GONE, ["gone-1-py3-none-any.whl is not what pip takes"]),
+        (problem("last==1", exclude_newer=_THEN), problem("last==1"), ["last-1.tar.gz is not what pip takes"]),
+        (problem("half==1"), problem("half"), []),
+        (problem("source==1"), problem("source"), []),
+        (_WHEELS, _WHEELS, []),
+        # facts about releases
+        (_BOTH, problem("b==1", "c", facts=[excludes("b", "==1")]), ["b 1 is excluded at facts/b.toml:7"]),
+        (_BOTH, problem("b==1", "c", facts=[names("b", "", PYPI)]), ["b 1 from `pypi` is refused at facts/b.toml:7"]),
+        # yanked releases
+        (_GONE, problem("gone"), [_YANKED]),
+        (_GONE, problem("gone==1.*"), [_YANKED]),
+        (_GONE, problem("gone===1"), []),
+        (_USED, problem("app==2"), [_YANKED]),
+        (_USED, problem("app==2", facts=[requires("app", "", "gone==1")]), []),
+        (_BUILT, _BUILT, []),
+        # pre-releases
+        (_LATEST, problem("early"), [_NEEDLESS]),
+        (_LATEST, problem("early!=2rc1"), [_NEEDLESS]),
+        (_LATEST, problem("early!=2rc1", "early>1rc1"), []),
+        (_LATEST, problem("early>1rc1", prereleases="never"), ["early 2rc2 is a pre-release"]),
+        # practices: those in force are facts of the problem, others are not
+        (
+            _REPLACED,
+            problem("app==1", facts=[_FACT]),
+            ["app 1 needs b<2, and 2 is pinned", *_KEPT, "nothing asks for b"],
+        ),
+        (_REPLACED, problem("app==1", facts=[_FACT, of(Strength.VENDOR, _PRACTICE)]), _KEPT),
+        (_REPLACED, problem("app==1", facts=[of(Strength.ENFORCED, _FACT), _PRACTICE]), _KEPT),
+        (_REPLACED, problem("app==1", facts=[of(Strength.PRACTICE, _FACT), _PRACTICE]), _KEPT),
+        (
+            _REPLACED,
+            problem("app==1", facts=[requires("app", "", "b==1", "cann >= 9.0.0"), _PRACTICE]),
+            ["app 1: cann >= 9.0.0 does not hold, the target has cann 8.5.0"],
+        ),
+        (_APP, problem("app==1", facts=[_PRACTICE]), ["app 1 needs b>=2, and 1 is pinned", "nothing asks for b"]),
+        # owners of a module
+        (_BOTH, problem("b==1", "c", facts=[collides("b", "==1", "c", "m")]), [_TOGETHER.format("b", "c", "m")]),
+        (_BOTH, problem("b==1", "c", facts=[collides("b", "==2", "c", "m")]), []),
+        (
+            _BOTH,
+            problem("b==1", "c", facts=[collides("b", "", "x", "m"), collides("x", "", "c", "m")]),
+            [_TOGETHER.format("b", "c", "m")],
+        ),
+        (_BOTH, problem("b==1", "c", facts=[collides("b", "", "x", "m"), collides("x", "", "c", "n")]), []),
+        # what must be absent
+        (_APP, without(_APP, "b"), _ABSENT[1:]),
+        (without(_APP, "b"), _APP, ["app 1 needs b<2, which is not pinned"]),
+        (_APP, problem("app==1", facts=[absent("app", "==1", "b")]), _ABSENT),
+        (_APP, problem("app<=2", facts=[absent("app", "==1", "b")]), _ABSENT[:1]),
+        (_APP, problem("app==1", "b", facts=[absent("app", "==1", "b")]), _ABSENT[:1]),
+        (_APP, problem("app==1", "b ; python_version < '3'", facts=[absent("app", "==1", "b")]), _ABSENT),
+        (
+            with_sources(problem(_LINE), _COMMIT),
+            with_sources(problem(_LINE, facts=[absent("src", "==1", "b")]), _COMMIT),
+            [_TOGETHER.format("b", "src", "b or src"), *_ABSENT[1:]],
+        ),
+        (problem("user"), problem("user", facts=[absent("app", "", "b")]), _ABSENT[:1]),
+    ],
+)
+def test_the_fault_that_another_problem_makes(then: Problem, now: Problem, faults: list[str]) -> None:
+    assert check(now, solved(then, index()), index()) == faults
