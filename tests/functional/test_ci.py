@@ -12,7 +12,7 @@ from tests.functional.workspace import ANYWHERE, REPOSITORY, Workspace
 HOOK = (REPOSITORY / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
 PAGES = ("docs/ci.md", "docs/ci.zh-CN.md")
 YAML = re.compile(r"(?ms)^```yaml\n(.*?)^```")
-STEP = re.compile(r"(?m)^ *(?:entry|- run|-):? (ascend-lock check.*)$")
+STEP = re.compile(r"(?m)^ *(?:entry|- run|-):? (ascend-lock (?:check|lock).*)$")
 
 
 def shown(page: str) -> list[str]:
@@ -36,7 +36,7 @@ def test_a_step_passes_until_a_stack_is_changed_and_not_locked_again(workspace: 
     workspace.serve("a 1.0 2.0")
     stack = workspace.stack("a<2", target=ANYWHERE).rename(Path(workspace.root, "demo.toml"))
     workspace.locked(stack="demo.toml")
-    arguments = step.split()[1:]
+    arguments = step.replace("my-stack.toml", "demo.toml").split()[1:]
     assert workspace.run(*arguments).status == 0
     stack.write_text(stack.read_text(encoding="utf-8").replace("a<2", "a"), encoding="utf-8")
     assert workspace.run(*arguments).status == 4
