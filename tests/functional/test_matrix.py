@@ -14,8 +14,11 @@ from typing import Any
 
 import pytest
 
+from resolver.config.grid import load_grid
 from resolver.json_text import json_text
-from tests.functional.workspace import COMMAND, NOBODY, NOBODY_THERE, Workspace
+from resolver.report.matrix_file import read_matrix
+from tests import matrix_page
+from tests.functional.workspace import COMMAND, NOBODY, NOBODY_THERE, Content, Workspace
 
 GRID = """\
 package = "plugin"
@@ -230,6 +233,19 @@ def test_a_cluster_gives_the_same_bytes(gridded: Workspace) -> None:
         cluster.communicate()
     assert run.status == 0, run
     assert (gridded.root / "matrix.json").read_bytes() == (gridded.root / "here.json").read_bytes()
+
+
+# --- the matrix that ships
+
+
+def test_the_committed_matrix_rests_on_the_facts_of_today() -> None:
+    """It is made by `make matrix`, which a change of a fact calls for."""
+    matrices = matrix_page.DATA.parent
+    assert read_matrix(matrix_page.DATA).inputs == load_grid(matrices / "grid.toml", matrices).digest
+
+
+def test_the_committed_page_shows_the_committed_matrix() -> None:
+    assert Content(matrix_page.PAGE.read_bytes()) == Content(matrix_page.made().encode())
 
 
 # --- ascend-lock init
