@@ -36,9 +36,8 @@ def answers(sweep: Sweep, pool: Pool, cells: Sequence[Cell]) -> Iterator[Answer]
     tries = 0
     while left:
         with pool() as executor:
-            futures = [executor.submit(solve, sweep, cell) for cell in left.values()]
             try:
-                for future in as_completed(futures):
+                for future in as_completed([executor.submit(solve, sweep, cell) for cell in left.values()]):
                     answer = future.result()
                     del left[answer.cell.name]
                     tries = 0
