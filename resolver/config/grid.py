@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import product
 from pathlib import Path
@@ -17,7 +17,7 @@ from resolver.config.schema import GridFile, StackFile
 from resolver.errors import InputError
 from resolver.json_text import digest
 from resolver.model.fact import Requires
-from resolver.model.matrix import Cell, Practices, Use, stack_text
+from resolver.model.matrix import Cell, Practices, stack_text
 from resolver.model.problem import Problem
 from resolver.model.requirement import ComponentRequirement, Value, parse_value
 
@@ -35,20 +35,16 @@ class Grid(msgspec.Struct, frozen=True):
         return self.file.content.package
 
     @property
-    def uses(self) -> Mapping[str, Use]:
-        """What machines are for, by name."""
-        return {use.name: use for use in self.file.content.use}
-
-    @property
     def digest(self) -> str:
         """What the answers of the grid follow from, apart from the indexes' content."""
         return digest([self.file.digest, self.problem.digest, self.problem.readings])
 
-    def stack(self, cell: Cell, practices: Practices = ()) -> str:
+    def stack(self, cell: Cell, practices: Practices) -> str:
         """The TOML of a cell's stack."""
-        return stack_text(cell, self.uses[cell.use], self.package, practices)
+        use = next(one for one in self.file.content.use if one.name == cell.use)
+        return stack_text(cell, use, self.package, practices)
 
-    def problem_of(self, stack: str, cutoff: datetime | None = None) -> Problem:
+    def problem_of(self, stack: str, cutoff: datetime | None) -> Problem:
         """The problem of such a stack."""
         inputs = with_stack(self.inputs, read_text(stack, StackFile, "grid.toml"))
         return compile_problems(inputs, exclude_newer=cutoff)[0]
@@ -70,7 +66,8 @@ class Grid(msgspec.Struct, frozen=True):
         file = self.file.content
         for at, release in enumerate(releases):
             needs = self._needs(Version(release))
-            for row, cann in product(file.machine, self.canns() if _names_cann(needs) else ()):
+            canns = self.canns() if any(need.component == "cann" for need in needs) else ()
+            for row, cann in product(file.machine, canns):
                 for soc, platform, python in product(row.soc, row.platform, row.python):
                     system: dict[str, Value] = {"cann": parse_value("cann", cann), "python": Version(python)}
                     if not all(need.is_promised_by(system) for need in needs):
@@ -96,10 +93,6 @@ class Grid(msgspec.Struct, frozen=True):
             for need in fact.needs
             if isinstance(need, ComponentRequirement) and need.component in ("cann", "python")
         ]
-
-
-def _names_cann(needs: Iterable[ComponentRequirement]) -> bool:
-    return any(need.component == "cann" for need in needs)
 
 
 def load_grid(path: Path, matrices: Path) -> Grid:

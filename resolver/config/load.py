@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -235,12 +234,6 @@ def find_stack(stack: str, matrices: Path) -> Path:
     if Path(f"{stack}.toml").is_file():
         hint = f"did you mean `{stack}.toml`?"
     raise InputError(f"there is no stack `{stack}`", where=_display(matrices / "stacks", matrices), hint=hint)
-
-
-def read_facts(matrices: Path) -> Iterator[FactFile]:
-    """All facts of `matrices`. Raises InputError."""
-    for path in _listed(matrices / "facts"):
-        yield _read(path, FactFile, matrices).content
 
 
 def _fact_paths(stack: Document[StackFile], matrices: Path) -> tuple[list[Path], list[Path]]:

@@ -15,7 +15,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.config.decode import parse_need
-from resolver.config.load import read_facts
+from resolver.config.load import load_facts
 from resolver.config.requirement_files import Line, Reading
 from resolver.errors import InputError, shown, without_secrets
 from resolver.model.fact import Need
@@ -111,11 +111,11 @@ def _bounded(line: Line, need: Need, bounds: Mapping[NormalizedName, SpecifierSe
 def _kept_out(matrices: Path) -> dict[NormalizedName, Message]:
     """The projects of which the facts admit no release, or that another project takes the place of; and why."""
     found = {}
-    for file in read_facts(matrices):
-        for fact in (*file.excludes, *file.names):
+    for file in load_facts(matrices):
+        for fact in (*file.content.excludes, *file.content.names):
             if _ALL in fact.versions:
                 found[fact.package] = text(fact.reason, fact.reason_zh)
-        for fact in file.absent:
+        for fact in file.content.absent:
             found[fact.other] = text(fact.reason, fact.reason_zh)
     return found
 

@@ -143,11 +143,9 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
 
     def frontier(self) -> Iterator[Answer]:
         """For each machine and use, the newest release that locks."""
-        order = {release: at for at, release in enumerate(self.releases)}
         newest: dict[tuple[str, ...], Answer] = {}
-        for answer in sorted(self.answers, key=lambda one: (order[one.cell.release], one.cell.name)):
-            if answer.outcome in LOCKED:
-                newest.setdefault(answer.cell.machine, answer)
+        for answer in self._fitting({}, LOCKED):
+            newest.setdefault(answer.cell.machine, answer)
         return iter(newest.values())
 
     def newest(self, wanted: Mapping[str, str], outcomes: Collection[Outcome], *, pre: bool = False) -> Answer | None:
@@ -155,33 +153,33 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
 
         Like pip, a pre-release only if there is no other, or with `pre`.
         """
-        order = {release: at for at, release in enumerate(self.releases)}
-        fitting = [
-            one
-            for one in self.answers
-            if one.outcome in outcomes and all(getattr(one.cell, key) == value for key, value in wanted.items())
-        ]
+        fitting = self._fitting(wanted, outcomes)
         final = [one for one in fitting if pre or not Version(one.cell.release).is_prerelease]
-        return min(final or fitting, key=lambda one: (order[one.cell.release], one.cell.name), default=None)
+        return next(iter(final or fitting), None)
 
     def ways_out(self, answer: Answer) -> Sequence[Answer]:
         """The answers nearest to one that does not lock which do: the next newer and older release of its use there.
 
         On the same SoC, processor and Python; with the same CANN first.
         """
-        order = {release: at for at, release in enumerate(self.releases)}
         cell = answer.cell
-        near = [
-            other
-            for other in self.answers
-            if other.outcome in LOCKED
-            and (other.cell.use, other.cell.soc, other.cell.platform, other.cell.python)
-            == (cell.use, cell.soc, cell.platform, cell.python)
-        ]
-        own = order[cell.release]
+        near = self._fitting({key: getattr(cell, key) for key in ("use", "soc", "platform", "python")}, LOCKED)
         found: list[Answer] = []
-        for side in (-1, 1):  # newer ones have lower positions
-            beyond = [one for one in near if (order[one.cell.release] - own) * side >= 0]
-            beyond.sort(key=lambda one: (one.cell.cann != cell.cann, abs(order[one.cell.release] - own), one.cell.name))
+
+        def older_by(one: Answer) -> int:
+            return self.releases.index(one.cell.release) - self.releases.index(cell.release)
+
+        for side in (-1, 1):
+            beyond = [one for one in near if older_by(one) * side >= 0]
+            beyond.sort(key=lambda one: (one.cell.cann != cell.cann, abs(older_by(one))))
             found += [one for one in beyond[:1] if one not in found]
         return found
+
+    def _fitting(self, wanted: Mapping[str, str], outcomes: Collection[Outcome]) -> list[Answer]:
+        """The answers that came to one of these outcomes in cells with these fields, of newer releases first."""
+        found = [
+            one
+            for one in self.answers
+            if one.outcome in outcomes and all(getattr(one.cell, key) == value for key, value in wanted.items())
+        ]
+        return sorted(found, key=lambda one: (self.releases.index(one.cell.release), one.cell.name))

@@ -28,7 +28,7 @@ from resolver.report.document import (
     told,
 )
 from resolver.report.sanitize import markdown, one_line, piece
-from resolver.report.template import environment
+from resolver.report.template import render_page
 
 _LANGUAGES = {"zh": "zh-Hans"}
 
@@ -94,16 +94,12 @@ def _fenced(lines: Sequence[str], syntax: str) -> str:
 def html_text(document: Document, language: Language) -> str:
     """The page; the first block is its heading."""
     title, *blocks = (_view(told(block, language)) for block in document)
-    return (
-        environment()
-        .overlay(autoescape=True, finalize=None)
-        .get_template("document.html.j2")
-        .render(
-            title=title,
-            blocks=blocks,
-            translate=lambda code: translate(code, language),
-            lang=_LANGUAGES.get(language, language),
-        )
+    return render_page(
+        "document.html.j2",
+        title=title,
+        blocks=blocks,
+        translate=lambda code: translate(code, language),
+        lang=_LANGUAGES.get(language, language),
     )
 
 

@@ -6,7 +6,7 @@ from resolver.i18n import LANGUAGES, templates, translate
 from resolver.json_text import json_text
 from resolver.model.matrix import Matrix, Outcome
 from resolver.report.matrix_file import matrix_json
-from resolver.report.template import environment
+from resolver.report.template import render_page
 
 
 def matrix_page(matrix: Matrix) -> str:
@@ -16,16 +16,12 @@ def matrix_page(matrix: Matrix) -> str:
         | {one.value: translate(f"matrix.{one.value}", language) for one in Outcome}
         for language in LANGUAGES
     }
-    return (
-        environment()
-        .overlay(autoescape=True, finalize=None)
-        .get_template("matrix.html.j2")
-        .render(
-            title=translate("matrix.page-title", LANGUAGES[0], package=matrix.package),
-            scriptless={language: translate("matrix.page-scriptless", language) for language in LANGUAGES},
-            matrix=_data(matrix_json(matrix)),
-            texts=_data(json_text(texts, indent=None)),
-        )
+    return render_page(
+        "matrix.html.j2",
+        title=translate("matrix.page-title", LANGUAGES[0], package=matrix.package),
+        scriptless={language: translate("matrix.page-scriptless", language) for language in LANGUAGES},
+        matrix=_data(matrix_json(matrix)),
+        texts=_data(json_text(texts, indent=None)),
     )
 
 

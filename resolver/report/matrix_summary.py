@@ -20,8 +20,8 @@ def matrix_summary(matrix: Matrix, language: Language, columns: int) -> str:
     """
     counts = Counter(answer.outcome for answer in matrix.answers)
     causes = Counter(answer.cause for answer in matrix.answers if answer.outcome is Outcome.CONFLICT)
-    order = {cann: at for at, cann in enumerate(matrix.canns)}
-    newest = sorted(matrix.frontier(), key=lambda one: (one.cell.use, -order[one.cell.cann], one.cell.machine))
+    age = matrix.canns.index
+    newest = sorted(matrix.frontier(), key=lambda one: (one.cell.use, -age(one.cell.cann), one.cell.machine))
     head = [translate(f"matrix.column-{name}", language) for name in (*_COLUMNS, "release", "practices")]
     rows = [
         [*(getattr(one.cell, name) for name in _COLUMNS), one.cell.release, ", ".join(one.practices)] for one in newest

@@ -1,6 +1,6 @@
 """The templates of shell scripts and of the Containerfile. What they are given is one word unless a filter marks it.
 
-(The page of a conflict has its own way to be safe: see `report/markup`.)
+(Pages of HTML have their own way to be safe: see `render_page`.)
 
 A word (`finalize`) does nothing between double quotes, in a comment or in a here-document either, so a template without
 a filter is safe, if not always beautiful. Only between single quotes no value may be; a test looks for that.
@@ -57,6 +57,11 @@ def environment() -> Environment:
 def render(name: str, **values: object) -> str:
     """The text that a template makes of what it is given."""
     return environment().get_template(name).render(values)
+
+
+def render_page(name: str, **values: object) -> str:
+    """The same of a page of HTML, in which values are text."""
+    return environment().overlay(autoescape=True, finalize=None).get_template(name).render(values)
 
 
 def _choose_language() -> Raw:

@@ -34,7 +34,7 @@ def terminal_text(document: Document, language: Language, columns: int = WIDTH, 
     for block in (told(one, language) for one in document):
         match block:
             case Heading():
-                heading = paragraph(str(block.text), columns, "")
+                heading = paragraph(str(block.text), columns)
                 lines += [""] * bool(lines) + [styled(text, color, bold=True) for text in heading]
             case Paragraph():
                 first, rest = ("   => ", "      ") if block.result else ("", "")
@@ -51,13 +51,11 @@ def terminal_text(document: Document, language: Language, columns: int = WIDTH, 
     return "\n".join(lines) + "\n"
 
 
-def wrap(text: str, columns: int) -> list[str]:
-    """The text on lines of at most so many columns; what cannot be broken overflows."""
-    return wrapped(shown(one_line(text)), "", "", columns) or [""]
+def paragraph(text: str, columns: int, indent: str = "", hanging: str | None = None) -> list[str]:
+    """The text on lines of at most so many columns; what cannot be broken overflows.
 
-
-def paragraph(text: str, columns: int, indent: str, hanging: str | None = None) -> list[str]:
-    """The text wrapped, the first line indented by `indent` and the others by `hanging` (None: the same)."""
+    The first line is indented by `indent` and the others by `hanging` (None: the same).
+    """
     return wrapped(shown(one_line(text)), indent, indent if hanging is None else hanging, columns) or [indent]
 
 
@@ -70,11 +68,11 @@ def table_lines(
     """
     cells = [[shown(one_line(str(cell))) for cell in row] for row in rows]
     widths = [max(map(width, column)) for column in zip(*cells, strict=True)]
-    least = [max(width(part) for cell in column for part in wrap(cell, 1)) for column in zip(*cells, strict=True)]
+    least = [max(width(part) for cell in column for part in paragraph(cell, 1)) for column in zip(*cells, strict=True)]
     while sum(widths) + _GAP * (len(widths) - 1) + len(indent) > columns and widths != least:
         widths[max((at for at in range(len(widths)) if widths[at] > least[at]), key=widths.__getitem__)] -= 1
     for row in cells:
-        for parts in zip_longest(*map(wrap, row, widths), fillvalue=""):
+        for parts in zip_longest(*map(paragraph, row, widths), fillvalue=""):
             line = (indent + (" " * _GAP).join(map(padded, parts, widths))).rstrip()
             yield styled(line, color and row is cells[0], bold=True)
 
@@ -135,8 +133,8 @@ def two_columns(rows: Sequence[Row], columns: int) -> list[list[str]]:
 
 def _beside(row: Row, columns: int, label: int, left: int) -> Iterator[str]:
     head, text, right = row
-    lefts = wrap(text, left)
-    rights = [line for one in right for line in wrap(one, columns - label - left - _GAP)]
+    lefts = paragraph(text, left)
+    rights = [line for one in right for line in paragraph(one, columns - label - left - _GAP)]
     for lead, one, other in zip_longest([head], lefts, rights, fillvalue=""):
         yield f"{padded(lead, label)}{padded(one, left + _GAP)}{other}".rstrip()
 
@@ -154,8 +152,8 @@ def _left_width(rows: Sequence[Row], room: int) -> int:
     def cost(left: int) -> tuple[int, int, int]:
         overflow = lines = 0
         for _, text, right in rows:
-            lefts = wrap(text, left)
-            rights = [line for one in right for line in wrap(one, room - left)]
+            lefts = paragraph(text, left)
+            rights = [line for one in right for line in paragraph(one, room - left)]
             overflow += sum(max(0, width(line) - left) for line in lefts)
             overflow += sum(max(0, width(line) - room + left) for line in rights)
             lines += max(len(lefts), len(rights))

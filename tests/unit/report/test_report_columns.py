@@ -9,19 +9,19 @@ import pytest
 
 from resolver.report.sanitize import width as display_width
 from resolver.report.sanitize import wrapped
-from resolver.report.terminal import wrap
+from resolver.report.terminal import paragraph
 from tests.unit.report import samples
 from tests.unit.report.page import explanation_text
 
 
 def test_chinese_wraps_between_characters_and_keeps_marks_with_them() -> None:
     lines = ["这 4 条不能同时", "成立，去掉其中任", "意一条（vllm）。"]
-    assert wrap("这 4 条不能同时成立，去掉其中任意一条（vllm）。", 16) == lines
-    assert wrap("一二三，四", 6) == ["一二", "三，四"]
+    assert paragraph("这 4 条不能同时成立，去掉其中任意一条（vllm）。", 16) == lines
+    assert paragraph("一二三，四", 6) == ["一二", "三，四"]
 
 
 def test_a_long_word_overflows_whole() -> None:
-    assert wrap("a matrices/facts/vllm-ascend.toml:113 b", 10) == ["a", "matrices/facts/vllm-ascend.toml:113", "b"]
+    assert paragraph("a matrices/facts/vllm-ascend.toml:113 b", 10) == ["a", "matrices/facts/vllm-ascend.toml:113", "b"]
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
