@@ -18,7 +18,7 @@ from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import failure
 from resolver.cli.console import complain, tell
-from resolver.cli.options import ALL, Settings, settings
+from resolver.cli.options import ALL, Settings, settings, today
 from resolver.cli.stacks import chosen, locked, unknown
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs, load
@@ -156,8 +156,7 @@ def _with_upstream(
     found: _Found, problem: Problem, lock: Lock, days: int, catalogs: Catalogs | None, run: Settings
 ) -> _Found:
     """The same with facts that were checked more than so many days ago, and what the indexes say of the lock."""
-    today = dt.datetime.now(tz=dt.timezone.utc).date()
-    old = older(lock, today, days)
+    old = older(lock, today(), days)
     row = {**found.row, "old_facts": [{"id": one.id, "checked": one.checked} for one in old]}
     if catalogs is None:
         lines = [translate(old_facts(old, days), run.language)] if old else []

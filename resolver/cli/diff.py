@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Literal, get_args
 
 import click
 
@@ -19,16 +18,16 @@ from resolver.report.difference import difference_blocks, difference_json
 from resolver.report.document import Block, Heading, Paragraph, line
 from resolver.report.markup import markdown_text
 
-Format = Literal["text", "markdown"]
 Pair = tuple[NamedLock | None, NamedLock | None]
+_formats = click.Choice(["text", "markdown"])
 
 
 @click.command("diff", short_help="Show what differs between two locks.")
 @click.argument("before", metavar="A")
 @click.argument("after", metavar="[B]", required=False)
-@click.option("--format", "form", type=click.Choice(get_args(Format)), default="text", help="Format (default: text).")
+@click.option("--format", "form", type=_formats, default="text", help="Format (default: text).")
 @settings("targets", "language", "own_matrices", "locks", "as_json")
-def command(run: Settings, before: str, after: str | None, form: Format) -> int:
+def command(run: Settings, before: str, after: str | None, form: str) -> int:
     """Show what differs between two locks: pins, files, facts, warnings.
 
     A and B are stacks, STACK/TARGET, or folders of locks, each as it is now or, with @REVISION, as a commit of git has

@@ -5,14 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 
-import resolver
 from resolver import files
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import Page, complain
 from resolver.cli.lock import Session
-from resolver.cli.options import Settings
+from resolver.cli.options import Settings, ships
 from resolver.cli.outcome import tell_failures, tell_outcomes
 from resolver.config.load import find_stack, read_stack
 from resolver.errors import InputError
@@ -27,7 +25,9 @@ def edited(run: Settings, stack: str, edit: Callable[[StackText], StackText]) ->
     If one of them cannot be locked, no lock is written, and the file has its bytes again. Raises ResolverError.
     """
     path = find_stack(stack, run.matrices)
-    _require_own(path)
+    if ships(path):
+        message = f"`{path.stem}` ships with ascend-lock, so its file is not edited"
+        raise InputError(message, where=str(path), hint=f"copy it, rename the stack in it and edit that: cp {path} .")
     after = edit(StackText(read_stack(stack, run.matrices).text)).text
     place = path.resolve()  # where a link leads
     before, locked = place.read_bytes(), False
@@ -48,11 +48,3 @@ def edited(run: Settings, stack: str, edit: Callable[[StackText], StackText]) ->
     else:
         tell_failures(outcomes, run.language)
     return max(outcome.exit_status for outcome in outcomes)
-
-
-def _require_own(path: Path) -> None:
-    """Raise InputError for a stack of an installation, which the next one replaces; a checkout's are its user's."""
-    root = Path(resolver.__file__).resolve().parents[1]
-    if root in path.resolve().parents and not (root / "pyproject.toml").is_file():
-        message = f"`{path.stem}` ships with ascend-lock, so its file is not edited"
-        raise InputError(message, where=str(path), hint=f"copy it, rename the stack in it and edit that: cp {path} .")

@@ -34,18 +34,14 @@ Format = Literal["pylock", "sbom", "containerfile"]
 @click.command("export")
 @options.stack
 @click.option("--format", "form", type=click.Choice(get_args(Format)), required=True, help="Format to write.")
-@click.option("--target", metavar="NAME", help="Which target, if the stack has several.")
-@click.option(
-    "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="File to write (default: stdout)."
-)
+@options.output("stdout")
 @click.option("--base-image", metavar="NAME", help="containerfile: base image, instead of the one for the target.")
 @click.option("--wheelhouse", metavar="DIR", help="containerfile: install from this folder of the build context.")
-@settings("offline", "language", "own_matrices", "locks")
+@settings("offline", "targets", "language", "own_matrices", "locks")
 def command(
     run: Settings,
     stack: str,
     form: Format,
-    target: str | None,
     output: Path | None,
     base_image: str | None,
     wheelhouse: str | None,
@@ -54,7 +50,7 @@ def command(
 
     That is pylock.toml (PEP 751), a CycloneDX SBOM, or a Containerfile that installs the lock.
     """
-    problems = chosen(compile_problems(load(stack, run.matrices)), () if target is None else (target,))
+    problems = chosen(compile_problems(load(stack, run.matrices)), run.targets)
     if len(problems) > 1:
         names = ", ".join(problem.target.name for problem in problems)
         raise InputError(f"{stack} has several targets", hint=f"choose one with --target: {names}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -20,7 +19,7 @@ from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import list_commands
 from resolver.cli.console import tell
-from resolver.cli.options import ALL, Settings, settings
+from resolver.cli.options import ALL, Settings, settings, today
 from resolver.config.compile import compile_problems
 from resolver.config.load import load, readings_folder, stack_names, wheels_folder
 from resolver.errors import CHANGED_UPSTREAM, IndexFailure, InputError, did_you_mean
@@ -61,7 +60,6 @@ def check(run: Settings, names: tuple[str, ...], every_line: bool, facts_days: i
     """
     names = () if ALL in names else names
     days = DAYS if facts_days is None else facts_days
-    today = dt.datetime.now(tz=dt.timezone.utc).date()
     language, progress = run.language, run.progress
     repositories = Repositories(default_folder(), warn=progress.warn)
     every: list[Judged] = []
@@ -79,7 +77,7 @@ def check(run: Settings, names: tuple[str, ...], every_line: bool, facts_days: i
                     progress.label("cli.looking-at", fact=fact.id)
                     judged = judge(fact, offers, repositories)
                     found.append(judged)
-                    old = (today - fact.checked).days > days
+                    old = (today() - fact.checked).days > days
                     rows.append(fact_json(judged, old=old, language=language))
                     asks_for_a_look = _asks_for_a_look(judged, failures)
                     if not run.as_json and (every_line or old or asks_for_a_look):

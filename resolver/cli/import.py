@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import click
 
 from resolver import files
+from resolver.cli import options
 from resolver.cli.options import Settings, settings
 from resolver.config.load import read_text
 from resolver.config.requirement_files import reading
@@ -21,13 +21,7 @@ from resolver.model.target import PLATFORMS, Platform
 
 @click.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Stack file to write (default: stdout).",
-)
+@options.output("stdout")
 @click.option("--name", help="Name of the stack (default: that of the file written, or read).")
 @click.option(
     "--python",
@@ -63,9 +57,8 @@ def command(
     FILE is a requirements file, as `pip freeze` and `uv export` write it too, a pyproject.toml, a pylock.toml or the
     environment.yml of conda. What a stack cannot have is told line by line.
     """
-    if output is not None and os.path.lexists(output):
-        hint = "move it out of the way, or name another file"
-        raise InputError(f"`{output}` already exists; nothing was written", where=str(output), hint=hint)
+    if output is not None:
+        options.require_absent(output)
     found = reading(file, python=python, platform=platform, extras=extras, groups=groups)
     made = draft(found, run.matrices)
     for told in made.told:

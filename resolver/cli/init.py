@@ -10,6 +10,7 @@ from typing import Final
 import click
 
 from resolver import files
+from resolver.cli import options
 from resolver.cli.options import Settings, settings
 from resolver.errors import InputError, NothingToLock
 from resolver.i18n import translate
@@ -30,7 +31,7 @@ _FIELDS: Final = {"cann": "--cann", "soc": "--soc", "platform": "--platform", "p
 @click.option("--platform", type=click.Choice(PLATFORMS), help="Its platform.")
 @click.option("--python", metavar="X.Y", help="Its Python, such as 3.11.")
 @click.option("--pre", is_flag=True, help="Take a pre-release if it is newer.")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="The file (default: USE.toml).")
+@options.output("USE.toml")
 @settings("language", "own_matrices")
 def command(run: Settings, use: str | None, pre: bool, output: Path | None, **given: str | None) -> int:
     """Write a stack for a machine and a purpose.
@@ -54,8 +55,7 @@ def command(run: Settings, use: str | None, pre: bool, output: Path | None, **gi
     if answer is None:
         raise _refusal(matrix, chosen, run)
     path = output or Path(f"{chosen['use']}.toml")
-    if path.exists():
-        raise InputError(f"`{path}` exists already", hint="choose another name: -o NAME.toml")
+    options.require_absent(path)
     purpose = next(one for one in matrix.uses if one.name == chosen["use"])
     practices: Practices = answer.practices if answer.outcome in LOCKED else "all"
     text = stack_text(answer.cell, purpose, matrix.package, practices)

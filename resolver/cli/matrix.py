@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import os
 import sys
 import time
@@ -17,7 +16,7 @@ from resolver import files
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.cell_worker import STACK, Sweep, Worker
 from resolver.cli.console import columns
-from resolver.cli.options import Settings, settings
+from resolver.cli.options import Settings, settings, today
 from resolver.cli.sweep import Journal, Pool, answers, cluster, processes
 from resolver.config.grid import Grid, load_grid
 from resolver.errors import CHANGED_UPSTREAM, IndexFailure, InputError
@@ -84,7 +83,7 @@ def command(
         found = _solved(cells, partial(answers, sweep, pool), journal, run)
     matrix = Matrix(
         package=known.package,
-        date=_today().isoformat(),
+        date=today().isoformat(),
         inputs=known.digest,
         releases=tuple(releases),
         canns=tuple(known.canns()),
@@ -103,10 +102,6 @@ def command(
         return 0
     sys.stdout.write("\n" + matrix_difference(before, matrix, run.language))
     return CHANGED_UPSTREAM if any(is_broken(was, now) for _, was, now in changed_cells(before, matrix)) else 0
-
-
-def _today() -> dt.date:
-    return dt.datetime.now(tz=dt.timezone.utc).date()
 
 
 def _releases(grid: Grid, run: Settings) -> list[str]:
@@ -147,4 +142,4 @@ def _keep(recording: Recording, run: Settings) -> None:
     with closing(Catalogs(run)) as catalogs:
         path = catalogs.snapshot_path(STACK)
     path.parent.mkdir(parents=True, exist_ok=True)
-    snapshot.write(recording.snapshot(STACK, _today()), path)
+    snapshot.write(recording.snapshot(STACK, today()), path)

@@ -16,6 +16,7 @@ import msgspec
 
 from resolver.cli.console import Progress, tell
 from resolver.config.load import stack_names
+from resolver.errors import InputError
 from resolver.i18n import LANGUAGES, translate
 from resolver.model.message import message
 from resolver.model.text import Language
@@ -89,12 +90,19 @@ def settings(*names: str) -> Callable[[Command], Command]:
     return decorate
 
 
-def folder_beside(path: Path) -> Path:
-    """The folder for what is made from a stack or the facts: the one that they are in, or if it ships, the current one.
+def ships(path: Path) -> bool:
+    """Whether it is part of an installation, which the next one replaces; a checkout's own files are its user's."""
+    return path.resolve().is_relative_to(_PACKAGE)
 
-    A checkout's own files do not count as shipped: they are outside the package.
-    """
-    return Path() if path.resolve().is_relative_to(_PACKAGE) else path.parent
+
+def folder_beside(path: Path) -> Path:
+    """The folder for what is made from a stack or the facts: the one that has it or, if that ships, the current one."""
+    return Path() if ships(path) else path.parent
+
+
+def today() -> dt.date:
+    """The day in UTC."""
+    return dt.datetime.now(tz=dt.timezone.utc).date()
 
 
 def _default_matrices() -> Path:
@@ -137,6 +145,24 @@ def _read_moment(_context: click.Context, _parameter: click.Parameter, value: dt
 def stacks(name: str, metavar: str, *, required: bool = True) -> Callable[[Command], Command]:
     """An argument of any number of stacks."""
     return click.argument(name, metavar=metavar, nargs=-1, required=required, shell_complete=_completed)
+
+
+def output(default: str) -> Callable[[Command], Command]:
+    """The file that a command writes."""
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help=f"File to write (default: {default}).",
+    )
+
+
+def require_absent(path: Path) -> None:
+    """Raise InputError where something is already."""
+    if os.path.lexists(path):
+        hint = "move it out of the way, or name another file with --output"
+        raise InputError(f"`{path}` already exists; nothing was written", where=str(path), hint=hint)
 
 
 stack = click.argument("stack", shell_complete=_completed)

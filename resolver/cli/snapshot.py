@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from contextlib import closing
 
 import click
@@ -12,7 +11,7 @@ from resolver.cli.answers import explained, solved
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import Page, tell
 from resolver.cli.lock import Session
-from resolver.cli.options import Settings, settings
+from resolver.cli.options import Settings, settings, today
 from resolver.cli.stacks import named
 from resolver.config.load import find_stack, load
 from resolver.errors import InputError
@@ -38,7 +37,6 @@ def command(run: Settings, stacks: tuple[str, ...]) -> int:
 
 
 def _record(stack: str, run: Settings) -> None:
-    today = dt.datetime.now(tz=dt.timezone.utc).date()
     name = load(stack, run.matrices).stack.content.stack.name
     theirs = run.matrices / "stacks" / f"{name}.toml"
     if theirs.is_file() and not theirs.samefile(find_stack(stack, run.matrices)):
@@ -67,6 +65,6 @@ def _record(stack: str, run: Settings) -> None:
         path = catalogs.snapshot_path(name)
     progress.clear()
     path.parent.mkdir(parents=True, exist_ok=True)
-    whole = recording.snapshot(name, today)
+    whole = recording.snapshot(name, today())
     snapshot.write(whole, path)
     tell(f"Written to {path}: {path.stat().st_size / 1e6:.1f} MB, {len(whole.projects)} projects")

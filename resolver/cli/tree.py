@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import Literal, get_args
 
 import click
 from packaging.utils import canonicalize_name
@@ -15,7 +14,7 @@ from resolver.errors import InputError, did_you_mean
 from resolver.json_text import json_text
 from resolver.report.tree import Tree
 
-Format = Literal["text", "mermaid"]
+_formats = click.Choice(["text", "mermaid"])
 
 
 @click.command("tree")
@@ -23,9 +22,9 @@ Format = Literal["text", "mermaid"]
 @click.option("--package", "packages", multiple=True, metavar="NAME", help="Only below this project; may be repeated.")
 @click.option("--invert", is_flag=True, help="Who requires the projects, up to the lines of the stack.")
 @click.option("--depth", type=click.IntRange(min=0), metavar="N", help="No more than N levels below the first.")
-@click.option("--format", "form", type=click.Choice(get_args(Format)), default="text", help="Format (default: text).")
+@click.option("--format", "form", type=_formats, default="text", help="Format (default: text).")
 @settings("targets", "language", "own_matrices", "locks", "as_json")
-def command(run: Settings, stack: str, packages: tuple[str, ...], invert: bool, depth: int | None, form: Format) -> int:
+def command(run: Settings, stack: str, packages: tuple[str, ...], invert: bool, depth: int | None, form: str) -> int:
     """Show who requires what in STACK's lock.
 
     STACK may be STACK/TARGET, and STACK@REVISION, as for `diff`. What is below a project is shown once; `(*)` marks

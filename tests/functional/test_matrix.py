@@ -273,7 +273,7 @@ def test_init_writes_the_newest_that_locks(known: Workspace) -> None:
     lock = known.run("lock", "serve.toml", "--json")
     assert (lock.status, lock.json["pins"]["plugin"]) == (0, "2.0")
     again = known.run("init", *options())
-    assert (again.status, again.error) == (2, "`serve.toml` exists already")
+    assert (again.status, again.error) == (2, "`serve.toml` already exists; nothing was written")
 
 
 def test_init_says_what_it_does_not_know_and_what_does_not_lock(known: Workspace) -> None:
