@@ -27,7 +27,7 @@ from resolver.model.requirement import ComponentRequirement, parse_value
 from resolver.model.resolution import Conflict, Resolution, fact_of
 from resolver.model.target import Target
 from resolver.report import document
-from resolver.report.explanation.sentences import explanation_sentence, statement_details
+from resolver.report.explanation.sentences import sentence, statement_details
 from resolver.report.explanation.statements import place_of
 from resolver.resolve.check import check
 from resolver.resolve.solver import solve
@@ -63,7 +63,7 @@ def solved(problem: Problem, catalog: Catalog, preferred: Mapping[str, str] | No
     """The resolution of a solvable problem, which has passed the independent check."""
     wanted = {canonicalize_name(name): Version(version) for name, version in (preferred or {}).items()}
     answer = solve(problem, catalog, preferred=wanted)
-    assert isinstance(answer, Resolution), [explanation_sentence(one, "en") for one in answer.statements]
+    assert isinstance(answer, Resolution), [translate(sentence(one), "en") for one in answer.statements]
     assert check(problem, answer, catalog) == []
     return answer
 
@@ -86,7 +86,7 @@ def told(problem: Problem, catalog: Catalog) -> list[str]:
     for statement in refused(problem, catalog).statements:
         place, fact = document.told(place_of(statement).text, "en"), fact_of(statement)
         evidence = f" ({fact.source}, {fact.strength})" if fact is not None else ""
-        rows.append(f"{explanation_sentence(statement, 'en')} @ {place}{evidence}")
+        rows.append(f"{translate(sentence(statement), 'en')} @ {place}{evidence}")
         rows += [f"  {translate(detail, 'en')}" for detail in statement_details(statement)]
     return rows
 

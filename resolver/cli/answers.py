@@ -18,7 +18,7 @@ from resolver.model.lock import Lock
 from resolver.model.message import TEXT, Message, message
 from resolver.model.problem import Problem
 from resolver.model.resolution import Conflict, Statement
-from resolver.report.explanation.sentences import explanation_sentence
+from resolver.report.explanation.sentences import sentence
 from resolver.report.explanation.statements import grouped
 from resolver.resolve.provider import Tick
 from resolver.resolve.shortfalls import fallen_back, lost_extras, passed_over
@@ -53,7 +53,7 @@ def sentences(statements: Sequence[Statement]) -> Message:
     """Statements in one line, those with one cause together."""
     together = grouped(Contradiction(statements=tuple(statements), closing=None)).statements
     told = {
-        language: translate("semicolon", language).join(explanation_sentence(one, language) for one in together)
+        language: translate("semicolon", language).join(translate(sentence(one), language) for one in together)
         for language in LANGUAGES
     }
     return message(TEXT, **told)

@@ -26,6 +26,7 @@ from resolver.model.matrix import Answer, Cell, Outcome, Practices
 from resolver.model.message import joined, message, text
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
+from resolver.report.explanation.sentences import indexes_of
 from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
 
@@ -122,8 +123,7 @@ class Worker:
         why, awaited = reason_of(refutation, Clock(_SECONDS))
         if awaited:
             needs = joined("comma", [need for one in awaited for need in one.needs])
-            indexes = list(dict.fromkeys(f"`{name}`" for one in awaited for name in one.indexes))
-            reason = message("matrix.awaited", indexes=indexes, needs=needs)
+            reason = message("matrix.awaited", indexes=indexes_of(awaited), needs=needs)
             cause = ", ".join(one.project for one in awaited)
             return self._told(cell, practices, outcome=Outcome.UNDECIDED, reason=reason, cause=cause)
         cause = why.closing.subject if why.closing is not None else why.branches[0].subject

@@ -11,126 +11,68 @@ from resolver import files
 from resolver.errors import InputError
 from resolver.i18n import LANGUAGES, translate
 from resolver.json_text import json_text
-from resolver.model.matrix import Answer, Cell, Matrix, Outcome, Use
-from resolver.model.message import TEXT, Message
+from resolver.model.matrix import Matrix
+from resolver.model.message import TEXT
 
 FORMAT: Final = 1
 _LARGEST: Final = 64 * files.MIB
 
 
-class _Row(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer. `pins`, `warnings` and `reason` are positions in the file's lists; `ways` are names of cells."""
-
-    name: str
-    cell: Cell
-    outcome: Outcome
-    stack: str
-    practices: tuple[str, ...]
-    pins: tuple[int, ...]
-    warnings: tuple[int, ...]
-    reason: int | None
-    cause: str
-    ways: tuple[str, ...]
-
-
-class _File(msgspec.Struct, frozen=True, kw_only=True):
-    """The file. `frontier` has the names of cells; `pins` are `name==version`, and texts are by language."""
-
-    format: int
-    package: str
-    date: str
-    inputs: str
-    releases: tuple[str, ...]
-    canns: tuple[str, ...]
-    uses: tuple[Use, ...]
-    frontier: tuple[str, ...]
-    pins: tuple[str, ...]
-    texts: tuple[dict[str, str], ...]
-    cells: tuple[_Row, ...]
-
-
 def matrix_json(matrix: Matrix) -> str:
-    """The text of the file, the same for the same answers in any order."""
+    """The text of the file, the same for the same answers in any order.
+
+    What cells share is in lists of its own, and in the cells by its position there: `pins`, which are `name==version`,
+    and `texts` of warnings and reasons, by language. `frontier` and `ways` are names of cells.
+    """
     answers = sorted(matrix.answers, key=lambda one: one.cell.name)
     pins = sorted({f"{name}=={version}" for one in answers for name, version in one.pins.items()})
     messages = {text: None for one in answers for text in (*one.warnings, *filter(None, (one.reason,)))}
-    texts = {text: {language: translate(text, language) for language in LANGUAGES} for text in messages}
     at_pin = {pin: at for at, pin in enumerate(pins)}
-    at_text = {text: at for at, text in enumerate(texts)}
-    rows = tuple(
-        _Row(
-            name=one.cell.name,
-            cell=one.cell,
-            outcome=one.outcome,
-            stack=one.stack,
-            practices=one.practices,
-            pins=tuple(at_pin[f"{name}=={version}"] for name, version in one.pins.items()),
-            warnings=tuple(at_text[text] for text in one.warnings),
-            reason=None if one.reason is None else at_text[one.reason],
-            cause=one.cause,
-            ways=tuple(way.cell.name for way in matrix.ways_out(one)) if one.reason is not None else (),
-        )
-        for one in answers
-    )
-    file = _File(
-        format=FORMAT,
-        package=matrix.package,
-        date=matrix.date,
-        inputs=matrix.inputs,
-        releases=matrix.releases,
-        canns=matrix.canns,
-        uses=matrix.uses,
-        frontier=tuple(one.cell.name for one in matrix.frontier()),
-        pins=tuple(pins),
-        texts=tuple(texts.values()),
-        cells=rows,
-    )
-    lines: dict[str, Any] = msgspec.to_builtins(file)
-    # a cell a line, so that a difference of two files is about cells
-    parts = [f"  {json_text(key, indent=None)}: {_lines(value)}" for key, value in lines.items()]
+    at_text = {text: at for at, text in enumerate(messages)}
+    head: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(matrix, answers=()))
+    del head["answers"]
+    lines = {
+        "format": FORMAT,
+        **head,
+        "frontier": [one.cell.name for one in matrix.frontier()],
+        "pins": pins,
+        "texts": [{language: translate(text, language) for language in LANGUAGES} for text in messages],
+        "cells": [
+            {
+                "name": one.cell.name,
+                **msgspec.to_builtins(one),
+                "pins": [at_pin[f"{name}=={version}"] for name, version in one.pins.items()],
+                "warnings": [at_text[text] for text in one.warnings],
+                "reason": None if one.reason is None else at_text[one.reason],
+                "ways": [way.cell.name for way in matrix.ways_out(one)] if one.reason is not None else [],
+            }
+            for one in answers
+        ],
+    }
+    parts = [f'  "{key}": {json_text(value, indent=None)}' for key, value in lines.items()]
     return "{\n" + ",\n".join(parts) + "\n}\n"
-
-
-def _lines(value: Any) -> str:
-    if not isinstance(value, list):
-        return json_text(value, indent=None)
-    return "[\n" + ",\n".join(f"    {json_text(one, indent=None, sort_keys=False)}" for one in value) + "\n  ]"
 
 
 def read_matrix(path: Path) -> Matrix:
     """Read such a file. Raises InputError."""
     try:
-        file = msgspec.json.decode(files.read(path, _LARGEST), type=_File)
-        if file.format != FORMAT:
-            raise ValueError(f"it has format {file.format}, but this program reads {FORMAT}")
-        return Matrix(
-            package=file.package,
-            date=file.date,
-            inputs=file.inputs,
-            releases=file.releases,
-            canns=file.canns,
-            uses=file.uses,
-            answers=tuple(_answer(row, file) for row in file.cells),
-        )
+        raw = msgspec.json.decode(files.read(path, _LARGEST), type=dict[str, Any])
+        if raw.get("format") != FORMAT:
+            raise ValueError(f"it has format {raw.get('format')}, but this program reads {FORMAT}")
+        texts = [{"code": TEXT, "values": one} for one in raw["texts"]]
+        answers = [
+            {
+                **row,
+                "pins": dict(raw["pins"][at].split("==", 1) for at in row["pins"]),
+                "warnings": [texts[at] for at in row["warnings"]],
+                "reason": None if row["reason"] is None else texts[row["reason"]],
+            }
+            for row in raw["cells"]
+        ]
+        return msgspec.convert({**raw, "answers": answers}, Matrix)
     except OSError as error:
         raise files.refusal(error, "the file cannot be read", path) from None
-    except (ValueError, IndexError, RecursionError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(
             "the file is not a matrix", where=str(path), why=str(error), hint="write one: ascend-lock matrix"
         ) from None
-
-
-def _answer(row: _Row, file: _File) -> Answer:
-    def told(at: int) -> Message:
-        return Message(TEXT, {**file.texts[at]})
-
-    return Answer(
-        cell=row.cell,
-        outcome=row.outcome,
-        stack=row.stack,
-        practices=row.practices,
-        pins=dict(file.pins[at].split("==", 1) for at in row.pins),
-        warnings=tuple(map(told, row.warnings)),
-        reason=None if row.reason is None else told(row.reason),
-        cause=row.cause,
-    )

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from resolver.i18n import translate
 from resolver.index.snapshot import Snapshot
 from resolver.model.resolution import Resolution
-from resolver.report.explanation.sentences import explanation_sentence
+from resolver.report.explanation.sentences import sentence
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 from tests.scenarios.conflicts import Scenario, contradictions, replayed, scenarios
@@ -25,7 +26,7 @@ def recorded() -> dict[Path, Snapshot]:
 def test_the_core_is_found(scenario: Scenario, recorded: dict[Path, Snapshot]) -> None:
     problem = scenario.problem
     found = contradictions(problem, replayed(scenario, problem, recorded))
-    told = [sorted(explanation_sentence(statement, "en") for statement in one.statements) for one in found]
+    told = [sorted(translate(sentence(statement), "en") for statement in one.statements) for one in found]
     assert sorted(scenario.core) in told
 
 

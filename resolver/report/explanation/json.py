@@ -75,7 +75,7 @@ def _statement(number: int, statement: Statement, language: Language) -> dict[st
         "number": number,
         "kind": type(statement).__name__.lower(),
         "sort": sort_of(statement),
-        "text": sentences.explanation_sentence(statement, language),
+        "text": translate(sentences.sentence(statement), language),
         "details": [translate(one, language) for one in sentences.statement_details(statement)],
         "where": statement.where,
         "origin": told(place.text, language),

@@ -8,7 +8,6 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from resolver.i18n import translate
 from resolver.model.dependency import NeedSource
 from resolver.model.explanation import Awaited, Branch, Closing, Contradiction
 from resolver.model.fact import Absent, Fact, Names, Warns
@@ -30,7 +29,6 @@ from resolver.model.resolution import (
     Unread,
 )
 from resolver.model.target import lacking, newer_glibc
-from resolver.model.text import Language
 from resolver.report.explanation.statements import grouped
 
 _PLAIN = (Reason.DYNAMIC, Reason.UNOPENED)  # said of one file as of another
@@ -40,11 +38,6 @@ _SPANS = 8  # runs of releases that are named
 _POLICY = {Lack.PRERELEASE: "conflict.prerelease", Lack.NEEDLESS: "conflict.needless", Lack.YANKED: "conflict.yanked"}
 _COMPONENTS = {"cann": "CANN", "hdk": "HDK", "soc": "SoC", "python": "Python"}
 _PARTS = {"python": "Python ", "glibc": "glibc "}  # of what a wheel needs
-
-
-def explanation_sentence(statement: Statement, language: Language) -> str:
-    """The statement as one sentence in a language."""
-    return translate(sentence(statement), language)
 
 
 def sentence(statement: Statement) -> Message:
@@ -127,7 +120,7 @@ def verdict(problem: Problem, awaited: Sequence[Awaited]) -> Iterator[Message]:
     """
     told = {"stack": problem.stack.name, "target": target_line(problem)}
     if awaited:
-        names = _indexes(awaited)
+        names = indexes_of(awaited)
         yield message("conflict.depends", count=len(names), names=names, **told)
         wanted = []
         for one in awaited:
@@ -143,11 +136,12 @@ def verdict(problem: Problem, awaited: Sequence[Awaited]) -> Iterator[Message]:
 
 def way_zero(awaited: Sequence[Awaited]) -> Message:
     """What to do first if the answer depends on indexes that could not be reached."""
-    names = _indexes(awaited)
+    names = indexes_of(awaited)
     return message("conflict.way-zero", count=len(names), names=names)
 
 
-def _indexes(awaited: Sequence[Awaited]) -> list[str]:
+def indexes_of(awaited: Sequence[Awaited]) -> list[str]:
+    """The indexes that could not be reached."""
     return list(dict.fromkeys(f"`{name}`" for one in awaited for name in one.indexes))
 
 

@@ -16,7 +16,7 @@ from resolver.model.resolution import Needs
 from resolver.report.explanation.sentences import (
     branch_sentence,
     closing_sentence,
-    explanation_sentence,
+    sentence,
 )
 from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
@@ -33,7 +33,7 @@ def contradictions(catalog: DataCatalog, *asks: str, known: Iterable[facts.Fact]
 
 def told(one: Contradiction) -> list[str]:
     """The sentences of a contradiction, then where they meet, or each case."""
-    rows = [explanation_sentence(statement, "en") for statement in one.statements]
+    rows = [translate(sentence(statement), "en") for statement in one.statements]
     if one.closing is not None:
         rows.append("=> " + translate(closing_sentence(one.closing), "en"))
     return rows + list(cases(one.branches))

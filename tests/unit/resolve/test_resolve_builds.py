@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from packaging.version import Version
 
+from resolver.i18n import translate
 from resolver.model.resolution import Conflict, Resolution
-from resolver.report.explanation.sentences import explanation_sentence
+from resolver.report.explanation.sentences import sentence
 from resolver.resolve.solver import EVERY, solve_builds
 from tests.datacatalog import DataCatalog
 from tests.problems import metadata, problem, solved
@@ -53,7 +54,7 @@ def test_a_build_tool_without_a_wheel_is_refused() -> None:
     resolution = solved(problem("b"), catalog)
     ((_, answer),) = solve_builds(resolution, catalog)
     assert isinstance(answer, Conflict)
-    assert [explanation_sentence(statement, "en") for statement in answer.statements] == [
+    assert [translate(sentence(statement), "en") for statement in answer.statements] == [
         "building b 1 needs tool",
         (
             "tool 1 has no file for the target: tool-1.tar.gz is a source archive, and build tools are not built "

@@ -6,9 +6,10 @@ import datetime as dt
 
 from msgspec.structs import replace
 
+from resolver.i18n import translate
 from resolver.model.problem import Policy
 from resolver.model.resolution import Resolution
-from resolver.report.explanation.sentences import explanation_sentence
+from resolver.report.explanation.sentences import sentence
 from resolver.resolve.shortfalls import fallen_back
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
@@ -22,7 +23,7 @@ def fallen(catalog: DataCatalog, *lines: str, policy: Policy | None = None) -> l
     found = decide(universe)
     assert isinstance(found, Resolution)
     return [
-        (f"{row.project} {row.version}", row.newest, [explanation_sentence(one, "en") for one in row.because])
+        (f"{row.project} {row.version}", row.newest, [translate(sentence(one), "en") for one in row.because])
         for row in fallen_back(universe, found)
     ]
 
