@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from packaging.utils import NormalizedName
 
-from resolver.cli.options import Settings, folder_beside
+from resolver.cli.options import Settings
 from resolver.config.load import readings_folder
 from resolver.errors import IndexFailure, without_secrets
 from resolver.i18n import translate
@@ -56,7 +56,7 @@ class Catalogs:
 
     def ask(self, problem: Problem, ask: Callable[[Catalog], _Answer]) -> _Answer:
         """Call `ask` with a catalog. Offline, that is the cache, or if it lacks something, once more the snapshot."""
-        path = self.snapshot_path(problem.stack.name)
+        path = self._settings.snapshot_path(problem.stack.name)
         with closing(self.asking(problem)) as catalog:
             try:
                 return ask(catalog)
@@ -68,14 +68,10 @@ class Catalogs:
 
     def beside(self, problem: Problem) -> Catalog:
         """A catalog for another target of the stack that is answered: of its indexes, or of the same snapshot."""
-        path = self.snapshot_path(problem.stack.name)
+        path = self._settings.snapshot_path(problem.stack.name)
         if self._last is None or self._last[0] != path:
             return self.asking(problem)
         return self._of_snapshot(path, problem)
-
-    def snapshot_path(self, stack: str) -> Path:
-        """The path of a stack's snapshot, beside `matrices` or, if they ship, here, whether it exists or not."""
-        return folder_beside(self._settings.matrices) / "snapshots" / f"{stack}.snapshot"
 
     def with_sources(self, problems: Sequence[Problem]) -> tuple[Problem, ...]:
         """The problems with their direct references resolved. Asks git only if a stack has such lines."""

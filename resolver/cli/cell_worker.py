@@ -57,10 +57,10 @@ class Worker:
         self.grid = load_grid(sweep.grid, sweep.matrices)
         if self.grid.digest != sweep.digest:
             raise InputError("the grid or its facts are not those of the run", where=str(sweep.matrices))
-        settings = Settings(
+        self._settings = Settings(
             progress=Progress(enabled=False), language="en", own_matrices=sweep.matrices, offline=sweep.offline
         )
-        self._catalogs = Catalogs(settings)
+        self._catalogs = Catalogs(self._settings)
         self._sweep = sweep
         self._recording = recording
         self._recorded: snapshot.Snapshot | None = None  # once the cache lacks something
@@ -75,7 +75,7 @@ class Worker:
         try:
             return self._answer(cell)
         except IndexFailure as error:
-            path = self._catalogs.snapshot_path(STACK)
+            path = self._settings.snapshot_path(STACK)
             if self._sweep.offline and self._recorded is None and path.exists():
                 self._recorded = snapshot.read(path)
                 self._last.clear()

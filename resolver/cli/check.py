@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import sys
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -17,14 +16,13 @@ from resolver.audit.compare import DAYS, as_locked, compare, is_grave, older
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import failure
-from resolver.cli.console import complain, tell
+from resolver.cli.console import complain, print_json, tell
 from resolver.cli.options import ALL, Settings, settings, today
 from resolver.cli.stacks import chosen, locked, unknown
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs, load
 from resolver.errors import CHANGED_UPSTREAM, IndexFailure, InputError, StaleLock, shown
 from resolver.i18n import translate
-from resolver.json_text import json_text
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
 from resolver.model.lock import Lock
@@ -91,8 +89,7 @@ def command(run: Settings, stacks: tuple[str, ...], upstream: bool, facts_days: 
             found += seen
     status = max((one.status for one in found), default=0)
     if run.as_json:
-        outcome = {"status": _STATUS.get(status, "error"), "locks": [one.row for one in found]}
-        sys.stdout.write(json_text(outcome) + "\n")
+        print_json({"status": _STATUS.get(status, "error"), "locks": [one.row for one in found]})
         return status
     _tell_hints(found, run)
     for name in elsewhere if not stacks or ALL in stacks else ():

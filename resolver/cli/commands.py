@@ -20,10 +20,9 @@ import click
 
 from resolver import __version__
 from resolver.cli import COMMANDS
-from resolver.cli.console import complain
+from resolver.cli.console import complain, print_json
 from resolver.errors import InputError, ResolverError, did_you_mean
 from resolver.files import advice, is_limit
-from resolver.json_text import json_text
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
@@ -112,7 +111,7 @@ def status() -> int:
             complain(f"error: {told}")
         if "--json" in sys.argv[1:]:
             with suppress(OSError):
-                sys.stdout.write(json_text({"status": "error", **told.parts()}) + "\n")
+                print_json({"status": "error", **told.parts()})
         return told.exit_status
 
 

@@ -19,6 +19,7 @@ from resolver.cli import COMMANDS
 from resolver.errors import shown
 from resolver.i18n import translate
 from resolver.index.protocol import Traffic
+from resolver.json_text import json_text
 from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.text import Language
@@ -50,6 +51,11 @@ def as_called(text: str) -> str:
 def tell(text: str) -> None:
     """Print a line on stdout, with commands as called."""
     sys.stdout.write(as_called(text) + "\n")
+
+
+def print_json(value: object) -> None:
+    """Print one JSON object on stdout."""
+    sys.stdout.write(json_text(value) + "\n")
 
 
 def complain(text: str) -> None:
@@ -107,7 +113,7 @@ class Progress:
     def solving(self, rounds: int, packages: int) -> None:
         """Called by the solver, once per round and before each further release tried in it."""
         told = [message("cli.packages", count=packages), message("cli.steps", count=rounds)]
-        self._counters = joined("cli.also", told)
+        self._counters = joined("conflict.clause", told)
         self._draw()
 
     def fetching(self, traffic: Traffic) -> None:

@@ -10,7 +10,7 @@ import click
 from resolver.cli.console import for_stream
 from resolver.cli.locks import NamedLock, named_locks
 from resolver.cli.options import Settings, settings
-from resolver.cli.outcome import print_json
+from resolver.cli.outcome import print_targets
 from resolver.errors import InputError
 from resolver.lock.difference import Difference, difference
 from resolver.model.message import message
@@ -45,7 +45,7 @@ def command(run: Settings, before: str, after: str | None, form: str) -> int:
             {"before": old and old.name, "after": new and new.name, **({} if one is None else difference_json(one))}
             for (old, new), one in found
         ]
-        print_json("same" if all(one is not None and not one for _, one in found) else "different", told)
+        print_targets("same" if all(one is not None and not one for _, one in found) else "different", told)
         return 0
     blocks = [block for pair, one in found for block in _blocks(pair, one)]
     if form == "markdown":

@@ -21,7 +21,7 @@ from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import Page, complain, tell
 from resolver.cli.lock import Session
 from resolver.cli.options import Settings, folder_beside, settings
-from resolver.cli.outcome import CONFLICT, UNDECIDED, Job, print_json
+from resolver.cli.outcome import CONFLICT, UNDECIDED, Job, print_targets
 from resolver.config.load import find_stack
 from resolver.errors import InputError
 from resolver.explain.trial import Clock
@@ -69,7 +69,7 @@ def command(run: Settings, stack: str, package: str | None, letter: str | None) 
     if run.as_json:
         told = [_json(job.problem, answer, run.language) for job, answer in answers]
         statuses = [one["status"] for one in told]
-        print_json(next((one for one in ("undecided", "conflict") if one in statuses), statuses[0]), told)
+        print_targets(next((one for one in ("undecided", "conflict") if one in statuses), statuses[0]), told)
     else:
         solvable = [job.problem.target.name for job, answer in answers if answer is None]
         if conflicts and solvable and fix is None:

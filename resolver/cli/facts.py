@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -18,7 +17,7 @@ from resolver.audit.pairs import pairings
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import list_commands
-from resolver.cli.console import tell
+from resolver.cli.console import print_json, tell
 from resolver.cli.options import ALL, Settings, settings, today
 from resolver.config.compile import compile_problems
 from resolver.config.load import load, readings_folder, stack_names, wheels_folder
@@ -27,7 +26,6 @@ from resolver.index.git import Repositories
 from resolver.index.store.cache import default_folder
 from resolver.index.store.file_cache import read_readings, write_readings
 from resolver.index.store.wheel_readings import read_wheels, write_wheels
-from resolver.json_text import json_text
 from resolver.lock import file as lock_file
 from resolver.model import text
 from resolver.model.fact import Fact, Sources, needs_of
@@ -89,7 +87,7 @@ def check(run: Settings, names: tuple[str, ...], every_line: bool, facts_days: i
                 tell(facts_summary(found, str(problem.target), language))
     status = max(map(_status, every), default=0)
     if run.as_json:
-        sys.stdout.write(json_text({"status": _STATUS[status], "facts": rows}) + "\n")
+        print_json({"status": _STATUS[status], "facts": rows})
         return status
     if not every:
         tell(facts_summary(every, "", language))

@@ -14,8 +14,7 @@ from resolver.cli import options
 from resolver.cli.options import Settings, settings
 from resolver.errors import InputError, NothingToLock
 from resolver.i18n import translate
-from resolver.model.matrix import LOCKED, Answer, Matrix, Outcome, Practices, stack_text
-from resolver.model.requirement import parse_value
+from resolver.model.matrix import LOCKED, Matrix, Outcome, Practices, stack_text
 from resolver.model.target import PLATFORMS
 from resolver.report.matrix_file import read_matrix
 from resolver.verify.machine import this_machine
@@ -49,9 +48,7 @@ def command(run: Settings, use: str | None, pre: bool, output: Path | None, **gi
         told = " ".join(f"{option} {'|'.join(_values(key, matrix, found))}" for key, option in _FIELDS.items())
         raise InputError(f"not known of this machine: {', '.join(unknown)}", hint=f"ascend-lock init {told}")
     chosen = {key: _chosen(key, matrix, found, run) for key in _FIELDS}
-    answer = matrix.newest(chosen, LOCKED, pre=pre)
-    if answer is None:
-        answer = matrix.newest(chosen, (Outcome.UNDECIDED,), pre=pre)
+    answer = matrix.newest(chosen, LOCKED, pre=pre) or matrix.newest(chosen, (Outcome.UNDECIDED,), pre=pre)
     if answer is None:
         raise _refusal(matrix, chosen, run)
     path = output or Path(f"{chosen['use']}.toml")
@@ -74,19 +71,14 @@ def command(run: Settings, use: str | None, pre: bool, output: Path | None, **gi
 
 def _spelt(key: str, value: str) -> str:
     """A value as the matrix spells it: CANN `8.3.rc2` is 8.3.RC2, a SoC is in capitals. Raises InputError."""
-    if key not in ("cann", "soc"):
-        return value
-    try:
-        return str(parse_value(key, value))
-    except ValueError as error:
-        raise InputError(str(error), where=_FIELDS[key]) from None
+    return str(options.component(key, value)) if key in ("cann", "soc") else value
 
 
 def _chosen(key: str, matrix: Matrix, found: dict[str, str], run: Settings) -> str:
     """A value that the matrix has, asked for if it is not `found`, where it then is."""
     known = _values(key, matrix, {other: value for other, value in found.items() if other != key})
     if key not in found:
-        asked = translate(f"init.ask-{key}", run.language)
+        asked = translate(f"matrix.page-{key}", run.language)
         found[key] = str(click.prompt(asked, type=click.Choice(known), default=known[-1]))
     elif found[key] not in _values(key, matrix, {}):
         what = f"the matrix has no cell for `{found[key]}`"
@@ -109,7 +101,7 @@ def _refusal(matrix: Matrix, chosen: Mapping[str, str], run: Settings) -> Nothin
     what = ", ".join(chosen.values())
     if refused is None or refused.reason is None:
         return NothingToLock(f"the vendor's tables have nothing for {what}", hint=run.command("pairs"))
-    near: list[Answer] = list(matrix.ways_out(refused))
+    near = matrix.ways_out(refused)
     return NothingToLock(
         f"nothing locks for {what}",
         why=f"{matrix.package} {refused.cell.release}: {translate(refused.reason, run.language)}",

@@ -22,7 +22,7 @@ from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import failure
 from resolver.cli.console import Page
 from resolver.cli.options import ALL, Settings, settings
-from resolver.cli.outcome import TOLD_AS, Job, Outcome, outcome_json, print_json, tell_failures, tell_outcomes
+from resolver.cli.outcome import TOLD_AS, Job, Outcome, outcome_json, print_targets, tell_failures, tell_outcomes
 from resolver.cli.stacks import chosen, named
 from resolver.config.compile import compile_problems
 from resolver.config.load import load
@@ -89,7 +89,7 @@ def command(
             tell_failures(outcomes, run.language)
         failed = any(isinstance(outcome.found, ResolverError) for outcome in outcomes)
         told = [outcome_json(outcome, run.language) for outcome in outcomes]
-        print_json("error" if failed else TOLD_AS[status], told)
+        print_targets("error" if failed else TOLD_AS[status], told)
         return status
     tell_outcomes(outcomes, run.language, together=len(names) > 1)
     if stale:

@@ -15,9 +15,10 @@ from resolver.model.lock import Lock
 
 
 class NamedLock(msgspec.Struct, frozen=True):
-    """A lock, and what people may call it: `STACK/TARGET`, with `@REVISION` if it is not that of now."""
+    """A lock, its folder, and what people may call it: `STACK/TARGET`, with `@REVISION` if it is not that of now."""
 
     lock: Lock
+    folder: Path
     name: str
 
 
@@ -31,21 +32,22 @@ def named_locks(name: str, run: Settings) -> list[NamedLock]:
     folder = _folder(place, run)
     if revision:
         texts = files_at(revision, folder, lock_file.NAME)
-        found = [lock_file.parse(text, path.parent) for path, text in sorted(texts.items())]
+        found = [(lock_file.parse(text, path.parent), path.parent) for path, text in sorted(texts.items())]
     else:
         own = folder / lock_file.NAME
         paths = [own] if own.exists() else folder.glob(f"[!.]*/{lock_file.NAME}")
-        found = [lock for path in sorted(paths) if (lock := lock_file.read(path.parent)) is not None]
+        found = [(lock, path.parent) for path in sorted(paths) if (lock := lock_file.read(path.parent)) is not None]
     if not found:
         known = {path.parts[-3] for path in run.locks.glob(f"*/*/{lock_file.NAME}")}
-        hint = did_you_mean(place, known, "name a stack that is locked, STACK/TARGET, or the folder of a lock")
+        otherwise = f"{run.command('lock', place)}; or name STACK/TARGET, or the folder of a lock"
+        hint = did_you_mean(place, known, otherwise)
         hint = f"see `git log -- {folder}`" if revision and place in known else hint
         raise InputError(f"there is no lock of `{name}`", where=str(folder), hint=hint)
-    locks = [lock for lock in found if not run.targets or lock.target.name in run.targets]
+    locks = [(lock, path) for lock, path in found if not run.targets or lock.target.name in run.targets]
     if not locks:
-        hint = f"there are {', '.join(lock.target.name for lock in found)}"
+        hint = f"there are {', '.join(lock.target.name for lock, _ in found)}"
         raise InputError(f"`{name}` has no lock for {', '.join(run.targets)}", where="--target", hint=hint)
-    return [NamedLock(lock, f"{lock.stack}/{lock.target.name}{at}{revision}") for lock in locks]
+    return [NamedLock(lock, path, f"{lock.stack}/{lock.target.name}{at}{revision}") for lock, path in locks]
 
 
 def _folder(place: str, run: Settings) -> Path:

@@ -93,7 +93,9 @@ def command(
     files.write(data, matrix_json(matrix).encode())
     files.write(page, matrix_page(matrix).encode())
     if recording is not None:
-        _keep(recording, run)
+        path = run.snapshot_path(STACK)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        snapshot.write(recording.snapshot(STACK, today()), path)
     journal.end()
     run.progress.clear()
     sys.stdout.write(matrix_summary(matrix, run.language, columns(sys.stdout, WIDTH)))
@@ -107,7 +109,7 @@ def command(
 def _releases(grid: Grid, run: Settings) -> list[str]:
     """The newest releases of the grid's package that indexes have, newest first."""
     with closing(Catalogs(run)) as catalogs:
-        path = catalogs.snapshot_path(STACK)
+        path = run.snapshot_path(STACK)
         try:
             lookup = catalogs.asking(grid.problem).lookup(grid.package)
         except IndexFailure:
@@ -135,11 +137,3 @@ def _solved(
         minutes = (time.monotonic() - began) / number * (len(left) - number) / 60
         run.progress.label("matrix.progress", done=number, of=len(left), minutes=f"{minutes:.0f}")
     return found
-
-
-def _keep(recording: Recording, run: Settings) -> None:
-    """Write what the indexes were asked as the grid's snapshot."""
-    with closing(Catalogs(run)) as catalogs:
-        path = catalogs.snapshot_path(STACK)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    snapshot.write(recording.snapshot(STACK, today()), path)

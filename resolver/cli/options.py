@@ -19,6 +19,7 @@ from resolver.config.load import stack_names
 from resolver.errors import InputError
 from resolver.i18n import LANGUAGES, translate
 from resolver.model.message import message
+from resolver.model.requirement import Value, parse_value
 from resolver.model.text import Language
 
 if TYPE_CHECKING:
@@ -62,6 +63,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def again(self) -> tuple[str, ...]:
         """The options for a similar command to have the same result."""
         return ("--offline", *self.folders) if self.offline else self.folders
+
+    def snapshot_path(self, stack: str) -> Path:
+        """The path of a stack's snapshot, beside `matrices` or, if they ship, here, whether it exists or not."""
+        return folder_beside(self.matrices) / "snapshots" / f"{stack}.snapshot"
 
     def command(self, *words: str) -> str:
         """A command about the same folders as it is written in a message, quoted for a shell."""
@@ -145,6 +150,14 @@ def _read_moment(_context: click.Context, _parameter: click.Parameter, value: dt
 def stacks(name: str, metavar: str, *, required: bool = True) -> Callable[[Command], Command]:
     """An argument of any number of stacks."""
     return click.argument(name, metavar=metavar, nargs=-1, required=required, shell_complete=_completed)
+
+
+def component(name: str, text: str) -> Value:
+    """The value of the option that is named after a component of a machine. Raises InputError."""
+    try:
+        return parse_value(name, text)
+    except ValueError as error:
+        raise InputError(str(error), where=f"--{name}") from None
 
 
 def output(default: str) -> Callable[[Command], Command]:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from resolver.cli.console import columns, complain, for_stream, has_color
+from resolver.cli.console import columns, complain, for_stream, has_color, print_json
 from resolver.config.load import Inputs
 from resolver.errors import ResolverError, StaleLock
 from resolver.i18n import translate
-from resolver.json_text import json_text
 from resolver.lock.difference import difference, new_warnings
 from resolver.lock.warnings import is_grave
 from resolver.model.lock import Lock
@@ -87,14 +86,14 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         return not isinstance(self.found, (Lock, ResolverError)) and self.job is not None and self.job.known
 
 
-def print_json(status: str, targets: Sequence[dict[str, Any]]) -> None:
+def print_targets(status: str, targets: Sequence[dict[str, Any]]) -> None:
     """Print one shape, described in docs/lock.md; the keys of an only target are also at the top."""
     only = targets[0] if len(targets) == 1 else {}
-    sys.stdout.write(json_text({**only, "status": status, "targets": targets}) + "\n")
+    print_json({**only, "status": status, "targets": targets})
 
 
 def outcome_json(outcome: Outcome, language: Language) -> dict[str, Any]:
-    """The object of a target in `print_json`."""
+    """The object of a target in `print_targets`."""
     match outcome.found:
         case Lock() as lock:
             return lock_json(lock, outcome.folder, moved=outcome.moved, written=outcome.written)

@@ -9,15 +9,14 @@ import click
 from packaging.utils import canonicalize_name
 
 from resolver.audit.pairs import pairings, projects_with_pairs, read_declared
-from resolver.cli.console import columns
+from resolver.cli import options
+from resolver.cli.console import columns, print_json
 from resolver.cli.options import Settings, settings
 from resolver.config.compile import known_values
 from resolver.config.decode import require_family
 from resolver.config.fact_rules import compile_facts
 from resolver.config.load import load_facts, load_systems, readings_folder, wheels_folder
 from resolver.errors import InputError, did_you_mean
-from resolver.json_text import json_text
-from resolver.model.requirement import Value, parse_value
 from resolver.report.pairs import pairs_json, pairs_table
 from resolver.report.terminal import WIDTH
 
@@ -42,7 +41,7 @@ def command(run: Settings, package: str, cann: str | None, soc: str | None, sour
     if name not in names:
         hint = did_you_mean(name, names, f"they pair those of {', '.join(names)}" if names else "see --matrices")
         raise InputError(f"no fact pairs releases of `{package}`", where=str(run.matrices / "facts"), hint=hint)
-    asked = {part: _value(part, text) for part, text in (("cann", cann), ("soc", soc)) if text is not None}
+    asked = {part: options.component(part, text) for part, text in (("cann", cann), ("soc", soc)) if text is not None}
     if "soc" in asked:
         require_family(asked["soc"], known, "--soc")
     declared = read_declared(name, facts, readings_folder(run.matrices), wheels_folder(run.matrices))
@@ -51,7 +50,7 @@ def command(run: Settings, package: str, cann: str | None, soc: str | None, sour
     rows = [row for row in usable if "cann" not in asked or row.goes_with(asked["cann"])]
     if run.as_json:
         told = {"package": name, "cann": cann, "soc": soc, "releases": pairs_json(rows, run.language)}
-        sys.stdout.write(json_text(told) + "\n")
+        print_json(told)
     elif rows:
         room = columns(sys.stdout, WIDTH)
         sys.stdout.write(pairs_table(rows, run.language, sources=sources, columns=room))
@@ -60,10 +59,3 @@ def command(run: Settings, package: str, cann: str | None, soc: str | None, sour
         wanted = ", ".join(f"{_TITLES[part]} {value}" for part, value in asked.items())
         run.tell("pairs.none", project=name, asked=wanted, canns=tuple(canns) or "-")
     return 0
-
-
-def _value(component: str, text: str) -> Value:
-    try:
-        return parse_value(component, text)
-    except ValueError as error:
-        raise InputError(str(error), where=f"--{component}") from None

@@ -62,8 +62,8 @@ def _record(stack: str, run: Settings) -> None:
                     if isinstance(answer, Refutation):
                         explained(answer, job.inputs, session)
                         break
-        path = catalogs.snapshot_path(name)
     progress.clear()
+    path = run.snapshot_path(name)
     path.parent.mkdir(parents=True, exist_ok=True)
     whole = recording.snapshot(name, today())
     snapshot.write(whole, path)

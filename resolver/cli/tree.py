@@ -8,10 +8,10 @@ import click
 from packaging.utils import canonicalize_name
 
 from resolver.cli import options
+from resolver.cli.console import print_json
 from resolver.cli.locks import named_locks
 from resolver.cli.options import Settings, settings
 from resolver.errors import InputError, did_you_mean
-from resolver.json_text import json_text
 from resolver.report.tree import Tree
 
 _formats = click.Choice(["text", "mermaid"])
@@ -42,7 +42,7 @@ def command(run: Settings, stack: str, packages: tuple[str, ...], invert: bool, 
         if not names or not pins[name].isdisjoint(names)
     }
     if run.as_json:
-        sys.stdout.write(json_text({"targets": [tree.json() for tree in trees.values()]}) + "\n")
+        print_json({"targets": [tree.json() for tree in trees.values()]})
     elif form == "mermaid":
         if len(trees) > 1:
             raise InputError(f"{stack} has several targets", hint=f"choose one: {', '.join(trees)}")

@@ -12,10 +12,9 @@ from pathlib import Path
 import click
 
 from resolver.cli import options
+from resolver.cli.locks import named_locks
 from resolver.cli.options import Settings, settings
-from resolver.config.load import find_stack, read_stack
 from resolver.errors import InputError
-from resolver.lock import file as lock_file
 from resolver.report.verify import FILE
 
 
@@ -25,20 +24,19 @@ from resolver.report.verify import FILE
     "--python", metavar="PATH", help="The environment's Python (default: the active environment's, else python3)."
 )
 @click.option("--full", is_flag=True, help="Compare the contents of every file, not just of a sample.")
-@click.option("--target", metavar="NAME", help="Which of the stack's targets this machine is.")
 @click.option(
     "--skip-system-checks",
     is_flag=True,
     help="Only warn if the machine itself differs from the lock's.",
 )
 @click.option("--ascend", metavar="DIR", help="Where driver and CANN are installed (default: /usr/local/Ascend).")
-@settings("language", "own_matrices", "locks", "as_json")
-def command(run: Settings, stack: str, python: str | None, target: str | None, **passed_on: str | bool | None) -> int:
+@settings("targets", "language", "own_matrices", "locks", "as_json")
+def command(run: Settings, stack: str, python: str | None, **passed_on: str | bool | None) -> int:
     """Check whether this machine and environment match STACK's lock.
 
     The exit status is 0 if they do, 1 if not, and 2 if the command is wrong.
     """
-    program = _program(stack, target, run)
+    program = _program(stack, run)
     # the same choice as in install.sh: the active environment's Python, otherwise the one on PATH
     active = next(filter(None, map(os.environ.get, ("VIRTUAL_ENV", "CONDA_PREFIX"))), None)
     passed_on["python"] = python or (f"{active}/bin/python" if active else shutil.which("python3") or "python3")
@@ -51,28 +49,11 @@ def command(run: Settings, stack: str, python: str | None, target: str | None, *
     return subprocess.run([sys.executable, "-I", str(program), *words], check=False).returncode  # noqa: S603
 
 
-def _program(asked: str, target: str | None, run: Settings) -> Path:
-    """The verify.py of the only target, of the named one, or of the only one for this machine's processor."""
-    stack = read_stack(asked, run.matrices).content.stack.name if asked.endswith(".toml") else asked
-    folder = run.locks / stack
-    found = {path.parent.name: path for path in sorted(folder.glob(f"*/{FILE}")) if path.parent.name[0] != "."}
-    names = ", ".join(found)
-    if not found or (target is not None and target not in found):
-        what = "lock" if target is None else f"lock for `{target}`"
-        if not found:
-            find_stack(asked, run.matrices)  # raises with the name that was probably meant
-        hint = f"the targets are: {names}" if found else run.command("lock", asked)
-        raise InputError(f"{stack} has no {what} with a {FILE}", where=str(folder), hint=hint)
-    fitting = [target] if target is not None else [name for name in found if len(found) == 1 or _fits(folder / name)]
+def _program(stack: str, run: Settings) -> Path:
+    """The verify.py of the only lock, or of the only one for this machine's processor."""
+    locks = named_locks(stack, run)
+    fitting = [one for one in locks if len(locks) == 1 or one.lock.target.platform == f"linux-{platform.machine()}"]
     if len(fitting) != 1:
-        raise InputError(
-            f"{stack} is locked for several targets", where="--target", hint=f"choose this machine's target: {names}"
-        )
-    lock_file.read_own(folder / fitting[0])  # the program must belong to it
-    return found[fitting[0]]
-
-
-def _fits(folder: Path) -> bool:
-    """Whether a lock may be for this machine's processor."""
-    lock = lock_file.read_own(folder)
-    return lock is None or lock.target.platform == f"linux-{platform.machine()}"
+        hint = f"choose this machine's target: {', '.join(one.lock.target.name for one in locks)}"
+        raise InputError(f"{stack} is locked for several targets", where="--target", hint=hint)
+    return fitting[0].folder / FILE

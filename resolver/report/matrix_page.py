@@ -12,7 +12,8 @@ from resolver.report.template import render_page
 def matrix_page(matrix: Matrix) -> str:
     """The text of the page, with the grid and the page's own texts in every language."""
     texts = {
-        language: templates("matrix.page-", language)
+        language: {"language": translate("language", language)}
+        | templates("matrix.page-", language)
         | {one.value: translate(f"matrix.{one.value}", language) for one in Outcome}
         for language in LANGUAGES
     }

@@ -70,7 +70,8 @@ def summary(
     lines += _warnings(lock, folder, language, shown=shown, columns=columns, color=color)
     lines += [translate("cli.notes", language)] if lock.notes else []
     lines += [line for note in lock.notes for line in _item(note, language, columns)]
-    lines += [translate(f"cli.{line}", language, folder=folder) for line in ("next", "read", "try", "install", "use")]
+    then = ("cli.next", "cli.read", "cli.try", "cli.install", "cli.use")
+    lines += [translate(code, language, folder=folder) for code in then]
     return "\n".join(lines) + "\n"
 
 

@@ -324,18 +324,18 @@ def test_wrong_commands_have_status_2(machine: Machine) -> None:
     machine.workspace.stack("demo", name="other")
     for arguments, error, hint in (
         ("demo --python /bin/true", "/bin/true cannot be run: it does not run as Python", ""),
-        ("demo --target there", "demo has no lock for `there` with a verify.py", "the targets are: here"),
-        ("other", "other has no lock with a verify.py", "ascend-lock lock other"),
-        ("dmo", "there is no stack `dmo`", "did you mean `demo`?"),
-        ("zzz", "there is no stack `zzz`", "known stacks are demo"),
+        ("demo --target there", "`demo` has no lock for there", "there are here"),
+        ("other", "there is no lock of `other`", "ascend-lock lock other; or name"),
+        ("dmo", "there is no lock of `dmo`", "did you mean `demo`?"),
     ):
         run = machine.workspace.run("verify", *arguments.split())
         assert (run.status, run.stdout, run.error) == (2, "", error)
         assert f"\nhint: {hint}" in run.stderr
     (machine.workspace.matrices / "stacks" / "other.toml").unlink()
     there = machine.workspace.locks / "demo" / "there"
-    there.mkdir()
-    (there / "verify.py").write_text("")
+    shutil.copytree(there.with_name("here"), there)
+    lock = (there / "lock.toml").read_text()
+    (there / "lock.toml").write_text(lock.replace('name = "here"', 'name = "there"'))
     try:
         run = machine.workspace.run("verify", "demo")
     finally:

@@ -178,7 +178,7 @@ def _fixes(explanation: Explanation, *, whole: bool) -> Iterator[Block]:
     if explanation.fixes:
         yield _items([_fix(fix, labels) for fix in explanation.fixes])
     if warnings:
-        yield Heading(message("conflict.heading-warnings"), level=3)
+        yield Heading(message("report.warnings"), level=3)
         yield _items([_warning(warning, labels[text]) for text, warning in warnings.items()])
     if whole:
         yield from (_details(fix) for fix in explanation.fixes)
