@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from resolver.cli import options
-from resolver.cli.edits import edited
+from resolver.cli.edits import edited, frozen
 from resolver.cli.options import Settings, settings
 from resolver.config.decode import parse_need
 from resolver.errors import InputError, without_secrets
@@ -17,8 +17,9 @@ from resolver.model.requirement import Requirement
 @click.command("add")
 @options.stack
 @click.argument("lines", metavar="REQUIREMENT...", nargs=-1, required=True)
+@frozen
 @settings("offline", "seconds", "language", "own_matrices", "locks")
-def command(run: Settings, stack: str, lines: tuple[str, ...]) -> int:
+def command(run: Settings, stack: str, lines: tuple[str, ...], frozen: bool) -> int:
     """Add lines to STACK's file, such as 'ms-swift>=4', and lock it.
 
     A line takes the place of those about the same project; one with a marker, of one with the same marker. If it cannot
@@ -31,7 +32,7 @@ def command(run: Settings, stack: str, lines: tuple[str, ...]) -> int:
             text = _with(text, line, need, run)
         return text
 
-    return edited(run, stack, edit)
+    return edited(run, stack, edit, frozen=frozen)
 
 
 def _need(line: str) -> Need:

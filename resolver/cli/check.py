@@ -70,13 +70,15 @@ def command(run: Settings, stacks: tuple[str, ...], upstream: bool, facts_days: 
         )
     days = facts_days if facts_days is not None or not upstream else DAYS
     found: list[_Found] = []
+    stray: list[Path] = []
     with closing(Catalogs(run)) as catalogs:
         asked = catalogs if upstream else None
         for name in names:
             try:
                 inputs = load(name, run.matrices)
-                problems = chosen(compile_problems(inputs), run.targets)
-                seen = [_found(name, inputs, problem, days, asked, run) for problem in problems]
+                every = compile_problems(inputs)
+                seen = [_found(name, inputs, problem, days, asked, run) for problem in chosen(every, run.targets)]
+                stray += _stray(every, run.locks)
             except Exception as error:
                 if len(names) == 1:
                     raise
@@ -92,6 +94,8 @@ def command(run: Settings, stacks: tuple[str, ...], upstream: bool, facts_days: 
         print_json({"status": _STATUS.get(status, "error"), "locks": [one.row for one in found]})
         return status
     _tell_hints(found, run)
+    for folder in stray:
+        complain(f"hint: {folder} belongs to no target of its stack any more; remove it if it is not needed")
     for name in elsewhere if not stacks or ALL in stacks else ():
         belongs = f"{run.locks / name} belongs to a stack that is not in {run.matrices}"
         again = run.command("check", f"path/to/{name}.toml")
@@ -136,6 +140,13 @@ def _found(
     row = {"stack": problem.stack.name, "target": target, "stale": told if status else "", "state": told}
     found = _Found(stack, row, state, status, hint=hint)
     return found if lock is None or days is None else _with_upstream(found, problem, lock, days, catalogs, run)
+
+
+def _stray(problems: Sequence[Problem], locks: Path) -> list[Path]:
+    """The folders of locks of targets that their stack does not have."""
+    targets = {problem.target.name for problem in problems}
+    found = sorted(path.parent for path in (locks / problems[0].stack.name).glob(f"[!.]*/{lock_file.NAME}"))
+    return [folder for folder in found if folder.name not in targets]
 
 
 def _state(lock: Lock | None, reported: str, problem: Problem, folder: Path) -> str:

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 
+import click
+
 from resolver import files
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import Page, complain
@@ -18,9 +20,11 @@ from resolver.explain.stack_text import StackText
 from resolver.i18n import translate
 from resolver.model.lock import Lock
 
+frozen = click.option("--frozen", is_flag=True, help="Edit the file without locking.")
 
-def edited(run: Settings, stack: str, edit: Callable[[StackText], StackText]) -> int:
-    """Edit a stack and lock it, for all of its targets. Returns the exit status of `lock`.
+
+def edited(run: Settings, stack: str, edit: Callable[[StackText], StackText], *, frozen: bool) -> int:
+    """Edit a stack and, unless it is `frozen`, lock it for all of its targets. Returns the exit status of `lock`.
 
     If one of them cannot be locked, no lock is written, and the file has its bytes again. Raises ResolverError.
     """
@@ -32,6 +36,8 @@ def edited(run: Settings, stack: str, edit: Callable[[StackText], StackText]) ->
     place = path.resolve()  # where a link leads
     before, locked = place.read_bytes(), False
     files.write(place, after.encode())
+    if frozen:
+        return 0
     try:
         with closing(Catalogs(run)) as catalogs:
             page = Page(sys.stderr, run.progress, run.again, undone=True)

@@ -11,7 +11,8 @@ import click
 from resolver import files
 from resolver.cli import options
 from resolver.cli.options import Settings, settings
-from resolver.config.load import read_text
+from resolver.config.compile import compile_problems
+from resolver.config.load import load_with, read_text
 from resolver.config.requirement_files import reading
 from resolver.config.schema import PYTHON, StackFile
 from resolver.config.stack_draft import draft
@@ -68,7 +69,7 @@ def command(
         raise InputError(f"`{file}` has nothing that a stack could ask for", where=str(file), hint=hint)
     target = {"python": found.python, "platform": platform, "glibc": glibc}
     text = made.text(name or (output or file).stem, file.name, target, {"cann": cann, "soc": soc})
-    read_text(text, StackFile, str(output or "the stack"))  # options may be wrong
+    compile_problems(load_with(read_text(text, StackFile, str(output or "the stack")), run.matrices))  # as `lock` does
     if output is None:
         sys.stdout.write(text)
         return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from resolver.cli import options
-from resolver.cli.edits import edited
+from resolver.cli.edits import edited, frozen
 from resolver.cli.options import Settings, settings
 from resolver.errors import InputError, did_you_mean
 from resolver.explain.stack_text import StackText, subject
@@ -15,8 +15,9 @@ from resolver.model import text as texts
 @click.command("remove")
 @options.stack
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@frozen
 @settings("offline", "seconds", "language", "own_matrices", "locks")
-def command(run: Settings, stack: str, names: tuple[str, ...]) -> int:
+def command(run: Settings, stack: str, names: tuple[str, ...], frozen: bool) -> int:
     """Remove the lines about each NAME from STACK's file, and lock it.
 
     If it cannot be locked, the file stays as it was.
@@ -34,4 +35,4 @@ def command(run: Settings, stack: str, names: tuple[str, ...]) -> int:
             text = text.without_lines(gone)
         return text
 
-    return edited(run, stack, edit)
+    return edited(run, stack, edit, frozen=frozen)

@@ -213,16 +213,19 @@ def read_stack(name: str, matrices: Path) -> Document[StackFile]:
 
 
 def find_stack(stack: str, matrices: Path) -> Path:
-    """The file of a stack given by name, or by a path that ends in .toml."""
+    """The file of a stack given by a path that ends in .toml, or by name: of `matrices` or of the current folder."""
     if stack.endswith(".toml") or os.sep in stack:
         path = Path(stack)
         if not path.is_file():
-            hint = did_you_mean(path.stem, stack_names(matrices), "give a path to a .toml file")
+            known = [*(one.name for one in _listed(path.parent)), *stack_names(matrices)]
+            hint = did_you_mean(path.name, known, "give a path to a .toml file")
             raise InputError(f"there is no stack file `{stack}`", where=stack, hint=hint)
         return path
-    path = matrices / "stacks" / f"{stack}.toml"
+    path, here = matrices / "stacks" / f"{stack}.toml", Path(f"{stack}.toml")
     if os.path.lexists(path):  # whoever reads it reports what is wrong with it
         return path
+    if here.is_file():
+        return here
     if not matrices.is_dir():
         raise InputError(
             f"there is no folder `{matrices}`",
@@ -231,8 +234,6 @@ def find_stack(stack: str, matrices: Path) -> Path:
     known = stack_names(matrices)
     hint = f"known stacks are {', '.join(known)}" if known else "it has none: give another folder with --matrices DIR"
     hint = did_you_mean(stack, known, hint, cutoff=0.5)
-    if Path(f"{stack}.toml").is_file():
-        hint = f"did you mean `{stack}.toml`?"
     raise InputError(f"there is no stack `{stack}`", where=_display(matrices / "stacks", matrices), hint=hint)
 
 

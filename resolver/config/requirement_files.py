@@ -51,12 +51,14 @@ class Reading(msgspec.Struct):
     """What a file asks for. Constraints count only for projects that a line asks for.
 
     `left_out` are lines that name nothing a stack could ask for, and why. `python` is as given, or what the file says.
+    `hashes` counts those of its lines, which a lock has anew.
     """
 
     python: str
     lines: list[Line] = []
     constraints: list[Line] = []
     left_out: list[tuple[Line, Message]] = []
+    hashes: int = 0
 
     def leave_out(self, line: Line, code: str) -> None:
         """Note a line that is not taken over; the code is that of the reason."""
@@ -155,8 +157,10 @@ class _RequirementsFiles:
         else:
             need, *options = _OPTIONS_AFTER.split(line.text, maxsplit=1)
             into.append(Line(_named(need), where))
-            if options and (other := _HASH.sub("", options[0]).strip()):
-                self._found.leave_out(Line(other, where), "import.option")
+            other, hashes = _HASH.subn("", "".join(options))
+            self._found.hashes += hashes
+            if other.strip():
+                self._found.leave_out(Line(other.strip(), where), "import.option")
 
 
 def _named(text: str) -> str:

@@ -64,12 +64,14 @@ def draft(found: Reading, matrices: Path) -> Draft:
     bounds = {need.name: SpecifierSet() for _, need in lines if isinstance(need, Requirement) and not need.url}
     for line, need in _usable(found.constraints, kept_out, told):
         if not isinstance(need, Requirement) or need.name not in bounds:
-            told.append(_left_out(line, message("import.constraint")))
+            told.append(_left_out(line, message("import.constraint", line=need)))
         elif need.marker is not None:
             lines.append((line, need))
         else:
             bounds[need.name] &= need.specifier
     names = {need.name for _, need in lines if isinstance(need, Requirement)}
+    if found.hashes:
+        told.append(message("import.hashes", count=found.hashes))
     lacking = tuple(plugin for project, plugin in _PLUGINS.items() if project in names and plugin not in names)
     return Draft(tuple(dict.fromkeys(_bounded(line, need, bounds) for line, need in lines)), tuple(told), lacking)
 

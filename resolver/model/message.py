@@ -26,7 +26,7 @@ class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     values: dict[str, Value] = {}
 
     def __hash__(self) -> int:
-        return hash((self.code, *self.values.items()))
+        return hash((self.code, frozenset(self.values.items())))
 
 
 def message(code: str, /, **values: object) -> Message:

@@ -38,7 +38,7 @@ def pairs_table(rows: Sequence[Pairing], language: Language, *, sources: bool, c
     for line, row in zip(lines, rows, strict=True):
         told += [line, *(_sources(row, language, columns) if sources else ())]
     heads = {column[0] for column in kept}
-    codes = ["nothing", *(title.lower() for title in ("glibc", "SoC", "HDK") if title in heads)]
+    codes = ["nothing", *(title.lower() for title in ("glibc", "SoC", "HDK") if title in heads), "locks"]
     legend = translate(joined("report.space", [message(f"pairs.legend-{code}") for code in codes]), language)
     return "\n".join([*told, "", *wrapped(legend, "", "", columns)]) + "\n"
 

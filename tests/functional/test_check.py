@@ -247,9 +247,21 @@ def test_a_bundle_of_all_takes_what_has_a_lock(workspace: Workspace, own: Path) 
     assert (run.status, run.error) == (2, "there are no locks to bundle")
 
 
-def test_a_path_without_its_ending_is_hinted_at(workspace: Workspace) -> None:
-    (workspace.root / "dem.toml").touch()
-    assert workspace.run("bundle", "dem", "out").stderr.endswith("\nhint: did you mean `dem.toml`?\n")
+def test_a_stack_of_the_current_folder_has_its_name(workspace: Workspace) -> None:
+    workspace.serve("a 1.0")
+    workspace.stack("a", name="mine").rename(workspace.root / "mine.toml")
+    workspace.locked(stack="mine")
+    assert workspace.run("check", "mine").stdout == "mine for there: current\n"
+    assert workspace.run("lock", "mina.toml").stderr.endswith("\nhint: did you mean `mine.toml`?\n")
+
+
+def test_a_lock_of_a_target_that_the_stack_no_longer_has_is_told(workspace: Workspace) -> None:
+    workspace.serve("a 1.0")
+    workspace.stack("a", target=targets("old", "new"))
+    workspace.locked()
+    workspace.stack("a", target=targets("new"))
+    run = workspace.run("check", "demo")
+    assert run.stderr.startswith("hint: locks/demo/old belongs to no target of its stack any more")
 
 
 def test_a_name_in_chinese_is_the_same_in_every_locale(workspace: Workspace, own: Path) -> None:

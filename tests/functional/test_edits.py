@@ -152,6 +152,13 @@ def test_what_cannot_be_done(
     assert run.stderr.endswith(f"hint: {hint}\n" if hint else "\n")
 
 
+def test_a_frozen_edit_locks_nothing(workspace: Workspace, stack: Path) -> None:
+    locks = tree(workspace.locks)
+    run = workspace.run("add", "demo", "nosuch", "--frozen")
+    assert (run.status, '"nosuch",' in stack.read_text(), tree(workspace.locks)) == (0, True, locks)
+    assert workspace.run("remove", "demo", "nosuch", "--frozen").status == 0
+
+
 def test_a_link_to_a_stack_stays_one(workspace: Workspace, stack: Path) -> None:
     link = workspace.root / "mine.toml"
     link.symlink_to(stack)

@@ -70,6 +70,7 @@ not a requirement
         base__common_txt="-r more.txt\n-r more.txt\ndatasets\n",
         base__more_txt="tqdm\n",
     )
+    assert "ascend-lock add STACK 'urllib3<2'" in workspace.run("import", "requirements.txt").stderr
     stack, left_out = imported(workspace, "requirements.txt", "--name", "mine")
     assert stack["stack"]["requires"] == [
         "tqdm",
@@ -84,6 +85,7 @@ not a requirement
         "datasets>=2 ; python_version > '3.9'",
     ]
     assert sorted(left_out) == [
+        "2 hashes of the file are not taken over; the lock has those that the indexes say",
         "constraints.txt:3: `urllib3<2`",
         "requirements.txt:13: `--config-settings x=y`",
         "requirements.txt:16: `git+https://github.com/huggingface/peft@main`",
