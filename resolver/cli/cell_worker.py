@@ -74,14 +74,13 @@ class Worker:
         """Solve a cell. Offline, from the cache, and from the first thing on that it lacks from the grid's snapshot."""
         try:
             return self._answer(cell)
-        except IndexFailure as error:
+        except ResolverError as error:
             path = self._settings.snapshot_path(STACK)
-            if self._sweep.offline and self._recorded is None and path.exists():
+            may_be_there = self._sweep.offline and self._recorded is None and isinstance(error, IndexFailure)
+            if may_be_there and path.exists():
                 self._recorded = snapshot.read(path)
                 self._last.clear()
                 return self.answer(cell)
-            return self._told(cell, (), outcome=Outcome.UNDECIDED, reason=text(error.message))
-        except ResolverError as error:
             return self._told(cell, (), outcome=Outcome.UNDECIDED, reason=text(error.message))
         finally:
             gc.collect()  # a solved stack leaves reference cycles
@@ -144,7 +143,4 @@ class Worker:
         return live if self._recording is None else RecordingCatalog(live, platform, self._recording)
 
 
-@lru_cache(1)
-def _worker(sweep: Sweep) -> Worker:
-    """That of this process."""
-    return Worker(sweep)
+_worker = lru_cache(1)(Worker)  # that of this process

@@ -88,8 +88,7 @@ def check(run: Settings, names: tuple[str, ...], every_line: bool, facts_days: i
     status = max(map(_status, every), default=0)
     if run.as_json:
         print_json({"status": _STATUS[status], "facts": rows})
-        return status
-    if not every:
+    elif not every:
         tell(facts_summary(every, "", language))
     return status
 

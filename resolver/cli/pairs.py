@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import Final
 
 import click
 from packaging.utils import canonicalize_name
@@ -17,10 +16,9 @@ from resolver.config.decode import require_family
 from resolver.config.fact_rules import compile_facts
 from resolver.config.load import load_facts, load_systems, readings_folder, wheels_folder
 from resolver.errors import InputError, did_you_mean
+from resolver.model.target import component_name
 from resolver.report.pairs import pairs_json, pairs_table
 from resolver.report.terminal import WIDTH
-
-_TITLES: Final = {"cann": "CANN", "soc": "SoC"}
 
 
 @click.command("pairs")
@@ -56,6 +54,6 @@ def command(run: Settings, package: str, cann: str | None, soc: str | None, sour
         sys.stdout.write(pairs_table(rows, run.language, sources=sources, columns=room))
     else:
         canns = sorted({release for row in usable for release in row.canns}, reverse=True)
-        wanted = ", ".join(f"{_TITLES[part]} {value}" for part, value in asked.items())
+        wanted = ", ".join(f"{component_name(part)} {value}" for part, value in asked.items())
         run.tell("pairs.none", project=name, asked=wanted, canns=tuple(canns) or "-")
     return 0

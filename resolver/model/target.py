@@ -21,13 +21,18 @@ from resolver.model.requirement import Value, parse_value
 # PEP 599, PEP 571, PEP 513: the glibc that the older names stand for.
 _LEGACY: Final = {"manylinux2014": (2, 17), "manylinux2010": (2, 12), "manylinux1": (2, 5)}
 _OLDEST_GLIBC: Final = {"aarch64": 17, "x86_64": 5}  # that a tag of PEP 600 may name
-_TITLES: Final = {"cann": "CANN", "hdk": "HDK", "soc": "SoC"}
+_TITLES: Final = {"cann": "CANN", "hdk": "HDK", "soc": "SoC", "python": "Python"}
 _LAST_PATCH = 99  # of a line of Python: beyond any that there is
 
 Platform = Literal["linux-aarch64", "linux-x86_64"]
 Glibc = Annotated[str, form(r"2\.\d{1,3}", "a version of glibc", '"2.28"')]
 _IMAGE = form(r"[a-z0-9][A-Za-z0-9._/:@-]{0,254}", "the name of an image with its host and tag")
 PLATFORMS: tuple[Platform, ...] = get_args(Platform)
+
+
+def component_name(component: str) -> str:
+    """`CANN` for `cann`."""
+    return _TITLES.get(component, component)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,13 +116,14 @@ class Target:
             yield from (f"{name}_{self.machine}" for name, glibc in _LEGACY.items() if glibc == (major, number))
         yield f"linux_{self.machine}"
 
+    @property
+    def parts(self) -> list[str]:
+        """What it is, for people, without glibc."""
+        stated = {component_name(key): value for key, value in self.system.items() if key not in ("python", "glibc")}
+        return [self.platform, f"Python {self.python}", *(f"{name} {value}" for name, value in stated.items())]
+
     def __str__(self) -> str:
-        """One line for people."""
-        parts = [self.platform, f"Python {self.python}"]
-        parts += [
-            f"{_TITLES.get(key, key)} {value}" for key, value in self.system.items() if key not in ("python", "glibc")
-        ]
-        return ", ".join(parts)
+        return ", ".join(self.parts)
 
 
 def spelt(component: str, text: str) -> str:

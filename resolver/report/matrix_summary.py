@@ -22,7 +22,8 @@ def matrix_summary(matrix: Matrix, language: Language, columns: int) -> str:
     causes = Counter(answer.cause for answer in matrix.answers if answer.outcome is Outcome.CONFLICT)
     age = matrix.canns.index
     newest = sorted(matrix.frontier(), key=lambda one: (one.cell.use, -age(one.cell.cann), one.cell.machine))
-    head = [translate(f"matrix.column-{name}", language) for name in (*_COLUMNS, "release", "practices")]
+    codes = (*(f"matrix.page-{name}" for name in _COLUMNS), "matrix.column-release", "matrix.column-practices")
+    head = [translate(code, language) for code in codes]
     rows = [
         [*(getattr(one.cell, name) for name in _COLUMNS), one.cell.release, ", ".join(one.practices)] for one in newest
     ]

@@ -8,12 +8,12 @@ from resolver.i18n import LANGUAGES, translate
 from resolver.model.lock import Lock, LockedAbsent, LockedFact, LockedGit, LockedPin
 from resolver.model.message import Message, joined, message, text
 from resolver.model.repository import Step
+from resolver.model.target import component_name
 from resolver.model.text import Language
 from resolver.report.document import Block, Heading, Item, Items, Paragraph, Span, Table, Text, line
 from resolver.report.markup import markdown_text
 from resolver.report.requirements import stage_title
 
-_SYSTEM = {"cann": "CANN", "hdk": "HDK", "soc": "SoC"}
 _WHY = 3  # reasons of a pin that are told
 
 
@@ -61,7 +61,7 @@ def _head(lock: Lock) -> Iterator[Message]:
     target = lock.target
     system: list[Text] = [message("report.oldest", name="glibc", version=target.glibc)]
     for key, value in target.system.items():
-        name = _SYSTEM.get(key, key)
+        name = component_name(key)
         system.append(message("report.oldest", name=name, version=value) if key == "hdk" else f"{name} {value}")
     told = joined("conflict.clause", system)
     yield message("report.target", platform=target.platform, python=target.python, system=told)

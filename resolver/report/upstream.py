@@ -88,16 +88,15 @@ def _some(names: Sequence[str]) -> Message:
 def compared_json(compared: Compared) -> dict[str, Any]:
     """The changes for programs; texts are those of the index."""
     return {
-        "changes": [_change_json(change) for change in compared.changes],
+        "changes": [
+            {"kind": type(change).__name__.lower(), "grave": is_grave(change), **to_builtins(change)}
+            for change in compared.changes
+        ],
         "files": compared.files,
         "files_without_hash": compared.unhashed,
         "from_git": list(compared.sources),
         "out_of_reach": to_builtins(compared.out_of_reach),
     }
-
-
-def _change_json(change: Change) -> dict[str, Any]:
-    return {"kind": type(change).__name__.lower(), "grave": is_grave(change), **to_builtins(change)}
 
 
 def fact_line(judged: Judged, *, old_after: int | None, language: Language) -> str:

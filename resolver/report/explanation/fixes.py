@@ -12,7 +12,8 @@ from packaging.utils import canonicalize_name
 from resolver.errors import shown
 from resolver.model.explanation import Attempt, Change, ChangeKind, Environment, Explanation, Fix, Outcome
 from resolver.model.message import Message, joined, message
-from resolver.report.explanation.sentences import component_name, sentence
+from resolver.model.target import component_name
+from resolver.report.explanation.sentences import sentence
 from resolver.report.sanitize import one_line
 
 _SHARED = 6  # lines of both environments that are named
@@ -128,7 +129,8 @@ def _change(change: Change) -> Message:
     before, after, subject = change.before, change.after, change.subject
     match change.kind:
         case ChangeKind.COMPONENT:
-            told = _component(change)
+            code = "conflict.machine-instead" if subject == "soc" else "conflict.component-instead"
+            told = message(code, component=component_name(subject), before=before, after=after)
             return message("conflict.on-target", change=told, target=change.target) if change.target else told
         case ChangeKind.POLICY:
             code = "conflict.policy-instead" if before and after else "conflict.policy-added"
@@ -149,11 +151,6 @@ def _change(change: Change) -> Message:
             return message("conflict.environment", name=subject, requires=after)
         case ChangeKind.VERSION | ChangeKind.EXTRA | ChangeKind.DROP:
             return _line(change)
-
-
-def _component(change: Change) -> Message:
-    code = "conflict.machine-instead" if change.subject == "soc" else "conflict.component-instead"
-    return message(code, component=component_name(change.subject), before=change.before, after=change.after)
 
 
 def _line(change: Change) -> Message:

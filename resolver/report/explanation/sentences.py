@@ -28,7 +28,7 @@ from resolver.model.resolution import (
     Statement,
     Unread,
 )
-from resolver.model.target import lacking, newer_glibc
+from resolver.model.target import component_name, lacking, newer_glibc
 from resolver.report.explanation.statements import grouped
 
 _PLAIN = (Reason.DYNAMIC, Reason.UNOPENED)  # said of one file as of another
@@ -36,7 +36,6 @@ _MANY = 12  # numbers that are listed one by one
 _FILES = 4  # files of one release that are named
 _SPANS = 8  # runs of releases that are named
 _POLICY = {Lack.PRERELEASE: "conflict.prerelease", Lack.NEEDLESS: "conflict.needless", Lack.YANKED: "conflict.yanked"}
-_COMPONENTS = {"cann": "CANN", "hdk": "HDK", "soc": "SoC", "python": "Python"}
 _PARTS = {"python": "Python ", "glibc": "glibc "}  # of what a wheel needs
 
 
@@ -227,11 +226,6 @@ def warning_text(fact: Warns) -> Message:
     return foreign(fact.text, fact.text_zh)
 
 
-def component_name(component: str) -> str:
-    """`CANN` for `cann`."""
-    return _COMPONENTS.get(component, component)
-
-
 def missing_sentence(missing: Sequence[str], most: int | None = None) -> Message:
     """What else no index has, naming at most so many."""
     names = joined("comma", missing[:most])
@@ -242,10 +236,7 @@ def missing_sentence(missing: Sequence[str], most: int | None = None) -> Message
 
 def target_line(problem: Problem) -> Message:
     """The target on one line."""
-    target = problem.target
-    system = {component_name(key): value for key, value in target.system.items() if key not in ("python", "glibc")}
-    parts = [target.platform, f"Python {target.python}", *(f"{name} {value}" for name, value in system.items())]
-    return joined("conflict.clause", parts)
+    return joined("conflict.clause", problem.target.parts)
 
 
 def predicate(row: Rejection) -> Message:
