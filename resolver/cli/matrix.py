@@ -15,21 +15,24 @@ import click
 from resolver import files
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.cell_worker import STACK, Sweep, Worker
-from resolver.cli.console import columns
+from resolver.cli.console import columns, complain
 from resolver.cli.options import Settings, settings, today
 from resolver.cli.sweep import Journal, Pool, answers, cluster, processes
 from resolver.config.grid import Grid, load_grid
 from resolver.errors import CHANGED_UPSTREAM, IndexFailure, InputError
+from resolver.i18n import translate
 from resolver.index import snapshot
 from resolver.index.snapshot import Recording
 from resolver.json_text import digest
 from resolver.model import text
 from resolver.model.matrix import Answer, Cell, Matrix
+from resolver.model.message import message
 from resolver.report.matrix_file import matrix_json, read_matrix
 from resolver.report.matrix_page import matrix_page
 from resolver.report.matrix_summary import changed_cells, is_broken, matrix_difference, matrix_summary
 from resolver.report.terminal import WIDTH
 
+_LOGGED = 50  # cells between two lines of progress where there is no terminal
 _path = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -135,5 +138,8 @@ def _solved(
         journal.add(answer)
         found.append(answer)
         minutes = (time.monotonic() - began) / number * (len(left) - number) / 60
-        run.progress.label("matrix.progress", done=number, of=len(left), minutes=f"{minutes:.0f}")
+        told = message("matrix.progress", done=number, of=len(left), minutes=f"{minutes:.0f}")
+        run.progress.label(told.code, **told.values)
+        if number % _LOGGED == 0 and not sys.stderr.isatty():
+            complain(translate(told, run.language))
     return found
