@@ -217,8 +217,8 @@ def find_stack(stack: str, matrices: Path) -> Path:
     if stack.endswith(".toml") or os.sep in stack:
         path = Path(stack)
         if not path.is_file():
-            known = [*(one.name for one in _listed(path.parent)), *stack_names(matrices)]
-            hint = did_you_mean(path.name, known, "give a path to a .toml file")
+            hint = did_you_mean(path.stem, stack_names(matrices), "give a path to a .toml file")
+            hint = did_you_mean(path.name, [one.name for one in _listed(path.parent)], hint)
             raise InputError(f"there is no stack file `{stack}`", where=stack, hint=hint)
         return path
     path, here = matrices / "stacks" / f"{stack}.toml", Path(f"{stack}.toml")

@@ -49,8 +49,15 @@ def matrix_json(matrix: Matrix) -> str:
             for one in answers
         ],
     }
-    parts = [f'  "{key}": {json_text(value, indent=None)}' for key, value in lines.items()]
+    parts = [f'  "{key}": {_lines(value)}' for key, value in lines.items()]
     return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _lines(value: Any) -> str:
+    """Each element of a list on a line, so that a difference of two files is about cells."""
+    if not isinstance(value, (list, tuple)):
+        return json_text(value, indent=None)
+    return "[\n" + ",\n".join(f"    {json_text(one, indent=None)}" for one in value) + "\n  ]"
 
 
 def read_matrix(path: Path) -> Matrix:
