@@ -60,7 +60,7 @@ def test_every_kind_of_stage_is_installed_from_pinned_files_alone_and_only_once(
         add_source(index, "old", "1.0", tool="tinybuild<2", fetches="extra"),
         add_source(index, "young", "1.0", tool="tinybuild>=2"),
         add_source(index, "here", "1.0", tool="tinybuild>=1", fetches="extra"),
-        index.add_wheel("base", "1.0"),
+        index.add_wheel("base", "1.0", stated_version="1.0.0"),  # which is the same
         index.add_wheel("extra", "1.0"),
     ]
     evil = '{version} it\'s \\"$(touch pwned)\\" `touch pwned`'
@@ -82,8 +82,8 @@ def test_every_kind_of_stage_is_installed_from_pinned_files_alone_and_only_once(
     found, _, end = run.stdout.partition("\n\nmatches the lock (errors: 0, warnings: 0)\n")
     assert lines(found, "  imports") == ["  imports        ok       old, here"]
     assert end == "demo is installed: 5 distributions, as locked\n"
-    names = ("base", "old", "young", "here")
-    assert installed(python) == {**dict.fromkeys(names, "1.0"), "tinybuild": "2.0"}
+    expected = {**dict.fromkeys(("old", "young", "here"), "1.0"), "base": "1.0.0", "tinybuild": "2.0"}
+    assert installed(python) == expected
     code = "import old, young, here; print(old.built, young.built['tiny'], here.built, sep='\\n')"
     old, young, here = execute(workspace, [str(python), "-c", code]).stdout.splitlines()
     assert "'tiny': '1.0', 'prefix': '<root>/temporary/" in old, "an environment that is thrown away"
@@ -305,15 +305,6 @@ def test_a_configuration_of_pip_that_installs_elsewhere_is_told(
     run = install(two, python, PIP_CONFIG_FILE=str(two.root / "pip.conf"))
     assert (run.status, run.error, installed(python)) == (1, told, {})
     assert "-m pip config " in run.stderr.rpartition("hint: ")[2]
-
-
-def test_a_version_that_the_wheel_itself_spells_otherwise_is_as_locked(workspace: Workspace, python: Path) -> None:
-    workspace.index.add_wheel("base", "1.0", stated_version="1.0.0")
-    workspace.stack("base", target=HERE)
-    workspace.locked()
-    for _ in range(2):
-        told(install(workspace, python))
-    assert installed(python) == {"base": "1.0.0"}
 
 
 # --- bytes that are not the lock's
