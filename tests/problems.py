@@ -188,13 +188,7 @@ def taken(project: str, version: str, *lines: str, **recipe: Any) -> tuple[str, 
     url = f"https://git.test/{name}"
     made = Recipe(version=Version(version), requires=lines, **{"build_requires": (), **recipe})
     fact = facts.Sources(
-        **common(project, "", "sources"),
-        git=url,
-        commit=COMMIT,
-        ref="",
-        subdirectory="",
-        recipe=made,
-        requires_from=(),
+        **common(project, "", "sources"), git=url, commit=COMMIT, ref="", subdirectory="", recipe=made, requires_from=()
     )
     source = Source(name=name, url=url, commit=COMMIT, recipe=made, fact=fact)
     return f"{project} @ git+{url}@{COMMIT}", source

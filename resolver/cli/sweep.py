@@ -60,11 +60,10 @@ def processes(number: int) -> Iterator[Executor]:
     executor = ProcessPoolExecutor(number, mp_context=context, initializer=_follow_parent)
     try:
         yield executor
-    except BaseException:
+    finally:
+        # nothing that they still do is wanted; one that started while another was killed would be waited for
         for child in multiprocessing.active_children():
             child.terminate()
-        raise
-    finally:
         executor.shutdown(cancel_futures=True)
         del executor
         gc.collect()  # of its semaphores, which would be reported as leaked

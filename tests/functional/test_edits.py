@@ -49,18 +49,10 @@ def everything(workspace: Workspace) -> tuple[Tree, Tree]:
     ("arguments", "told", "old", "new"),
     [
         (("add", "d"), ["Adding d"], "3.11'\",\n", '3.11\'",\n    "d",\n'),
-        (
-            ("add", "A>=2"),
-            ["Replacing a==1.0 by A>=2"],
-            '"a==1.0",   # the',
-            '"A>=2",   # instead of a==1.0: the',
-        ),
+        (("add", "A>=2"), ["Replacing a==1.0 by A>=2"], '"a==1.0",   # the', '"A>=2",   # instead of a==1.0: the'),
         (
             ("add", "c==1.0 ; python_version >= '3.11'", "b[x]"),
-            [
-                "Replacing c ; python_version >= \"3.11\" by c==1.0 ; python_version >= '3.11'",
-                "Replacing b by b[x]",
-            ],
+            ["Replacing c ; python_version >= \"3.11\" by c==1.0 ; python_version >= '3.11'", "Replacing b by b[x]"],
             '"b", # b\n\n    # about c\n    \'c<2 ; python_version < "3.11"\',\n    "c ;',
             '"b[x]", # instead of b: b\n\n    # about c\n    \'c<2 ; python_version < "3.11"\',\n    "c==1.0 ;',
         ),

@@ -59,35 +59,41 @@ def test_every_kind_of_stage_is_installed_from_pinned_files_alone_and_only_once(
         *(add_backend(index, version) for version in ("1.0", "2.0")),
         add_source(index, "old", "1.0", tool="tinybuild<2", fetches="extra"),
         add_source(index, "young", "1.0", tool="tinybuild>=2"),
+        add_source(index, "fresh", "1.0", tool="tinybuild>=2"),
         add_source(index, "here", "1.0", tool="tinybuild>=1", fetches="extra"),
-        index.add_wheel("base", "1.0"),
+        add_source(index, "there", "1.0"),
+        index.add_wheel("base", "1.0", stated_version="1.0.0"),  # which is the same
         index.add_wheel("extra", "1.0"),
     ]
     evil = '{version} it\'s \\"$(touch pwned)\\" `touch pwned`'
     workspace.facts("here", built_here(TINY_FLAVOUR=evil))
-    workspace.stack("base", "old", "young", "here", target=HERE, more='[check]\nimports = ["old", "here"]\n')
+    for name, flavour in (("young", "sweet"), ("fresh", "sour"), ("there", "salty")):
+        workspace.facts(name, built_here(isolation=name != "there", TINY_FLAVOUR=flavour))
+    sources = ("old", "young", "fresh", "here", "there")
+    workspace.stack("base", *sources, target=HERE, more='[check]\nimports = ["old", "here"]\n')
     assert workspace.locked().stderr == ""
     assert [(pin["name"], pin["version"], pin["builds"]) for pin in workspace.content()["build-pin"]] == [
+        ("tinybuild", "2.0", ["fresh", "young"]),
         ("tinybuild", "1.0", ["old"]),
-        ("tinybuild", "2.0", ["young"]),
     ]
     index.clear()
     run = install(workspace, python)
     assert told(run) == [
-        "old, built from source in a separate environment",
-        "young, built from source in a separate environment",
+        *(f"{name}, built from source in a separate environment" for name in ("fresh", "young", "old")),
         "base and tinybuild",
-        "here, built from source in this environment",
+        *(f"{name}, built from source in this environment" for name in ("here", "there")),
     ]
     found, _, end = run.stdout.partition("\n\nmatches the lock (errors: 0, warnings: 0)\n")
     assert lines(found, "  imports") == ["  imports        ok       old, here"]
-    assert end == "demo is installed: 5 distributions, as locked\n"
-    names = ("base", "old", "young", "here")
-    assert installed(python) == {**dict.fromkeys(names, "1.0"), "tinybuild": "2.0"}
-    code = "import old, young, here; print(old.built, young.built['tiny'], here.built, sep='\\n')"
-    old, young, here = execute(workspace, [str(python), "-c", code]).stdout.splitlines()
+    assert end == "demo is installed: 7 distributions, as locked\n"
+    expected = {**dict.fromkeys(sources, "1.0"), "base": "1.0.0", "tinybuild": "2.0"}
+    assert installed(python) == expected
+    code = "".join(f"import {name}; print({name}.built)\n" for name in sources)
+    old, young, fresh, here, there = execute(workspace, [str(python), "-c", code]).stdout.splitlines()
     assert "'tiny': '1.0', 'prefix': '<root>/temporary/" in old, "an environment that is thrown away"
-    assert young == "2.0"
+    for one, flavour in ((young, "sweet"), (fresh, "sour"), (there, "salty")):
+        assert one.startswith("{'tiny': '2.0', ")
+        assert one.endswith(f"'flavour': '{flavour}'}}")
     assert here.startswith("{'tiny': '2.0', 'prefix': '<root>/env', 'flavour': '1.0 it\\'s ")
     assert not list(workspace.root.rglob("pwned"))
     assert tree(workspace.temporary) == {}
@@ -102,7 +108,7 @@ def test_every_kind_of_stage_is_installed_from_pinned_files_alone_and_only_once(
     }
 
     index.clear()
-    assert [line.rpartition(": ")[2] for line in told(install(workspace, python))] == ["already installed"] * 4
+    assert [line.rpartition(": ")[2] for line in told(install(workspace, python))] == ["already installed"] * 6
     assert index.requests == []
 
 
@@ -134,19 +140,6 @@ def test_a_wheel_that_pip_built_before_with_other_variables_is_not_taken(workspa
         assert install(workspace, python).status == 0
         code = "import here; print(here.built['flavour'])"
         assert execute(workspace, [str(python), "-c", code]).stdout == f"{flavour}\n"
-
-
-def test_each_is_built_with_its_own_variables(workspace: Workspace, python: Path) -> None:
-    add_backend(workspace.index)
-    flavours = {"apart1": "sweet", "apart2": "sour", "here1": "sweet", "here2": "sour"}
-    for name, flavour in flavours.items():
-        add_source(workspace.index, name, "1.0")
-        workspace.facts(name, built_here(isolation=name.startswith("apart"), TINY_FLAVOUR=flavour))
-    workspace.stack(*flavours, target=HERE)
-    workspace.locked()
-    told(install(workspace, python))
-    code = "import apart1, apart2, here1, here2\nfor one in apart1, apart2, here1, here2: print(one.built['flavour'])"
-    assert execute(workspace, [str(python), "-c", code]).stdout == "sweet\nsour\nsweet\nsour\n"
 
 
 def test_a_build_that_labels_itself_is_installed_by_path(workspace: Workspace, python: Path) -> None:
@@ -305,15 +298,6 @@ def test_a_configuration_of_pip_that_installs_elsewhere_is_told(
     run = install(two, python, PIP_CONFIG_FILE=str(two.root / "pip.conf"))
     assert (run.status, run.error, installed(python)) == (1, told, {})
     assert "-m pip config " in run.stderr.rpartition("hint: ")[2]
-
-
-def test_a_version_that_the_wheel_itself_spells_otherwise_is_as_locked(workspace: Workspace, python: Path) -> None:
-    workspace.index.add_wheel("base", "1.0", stated_version="1.0.0")
-    workspace.stack("base", target=HERE)
-    workspace.locked()
-    for _ in range(2):
-        told(install(workspace, python))
-    assert installed(python) == {"base": "1.0.0"}
 
 
 # --- bytes that are not the lock's

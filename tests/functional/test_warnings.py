@@ -346,10 +346,7 @@ def test_a_cuda_build_that_is_needed_otherwise_is_a_conflict(builds: Workspace) 
     )
 
 
-@pytest.mark.parametrize(
-    ("cann", "near"),
-    [("8.5.9", "8.5.2 / 9.0.0"), ("9.9.0", "9.2.0"), ("8.5.0.B160", "")],
-)
+@pytest.mark.parametrize(("cann", "near"), [("8.5.9", "8.5.2 / 9.0.0"), ("9.9.0", "9.2.0"), ("8.5.0.B160", "")])
 def test_an_unknown_cann_is_told_with_the_nearest(builds: Workspace, cann: str, near: str) -> None:
     shutil.copy(REPOSITORY / "matrices" / "systems.toml", builds.matrices)
     builds.stack("torch-npu", target=target(cann))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,16 +19,24 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_authority(tmp_path_factory.mktemp("authority"))
 
 
-@pytest.fixture
-def scene(tmp_path: Path, authority: Path) -> Iterator[Scene]:
-    """There is a lock with demo 1.0. Now there is demo 2.0 as well, which the stack requires."""
+@pytest.fixture(scope="session")
+def locks(tmp_path_factory: pytest.TempPathFactory, authority: Path) -> Path:
+    """A lock with demo 1.0."""
     with LoopbackIndex(tls=server_context(authority)) as index:
-        scene = Scene(tmp_path, index, authority)
+        scene = Scene(tmp_path_factory.mktemp("before"), index, authority)
         index.add_wheel("demo", "1.0")
         scene.workspace.stack("demo")
         assert scene.lock().status == 0
-        scene.workspace.forget()
-        index.clear()
-        index.add_wheel("demo", "2.0")
+    return scene.workspace.locks
+
+
+@pytest.fixture
+def scene(tmp_path: Path, authority: Path, locks: Path) -> Iterator[Scene]:
+    """There is a lock with demo 1.0. Now there is demo 2.0 as well, which the stack requires."""
+    with LoopbackIndex(tls=server_context(authority)) as index:
+        scene = Scene(tmp_path, index, authority)
+        shutil.copytree(locks, scene.workspace.locks)
+        for version in ("1.0", "2.0"):
+            index.add_wheel("demo", version)
         scene.workspace.stack("demo>1")
         yield scene

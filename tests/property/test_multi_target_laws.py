@@ -28,7 +28,6 @@ from tests.property.bruteforce import BruteForce
 from tests.property.worlds import KNOWN, World, machine_world
 
 _NAMES = ("one", "two")
-_laws = settings(max_examples=settings.default.max_examples // 8)  # each one explains two targets, and locks for both
 
 
 @dataclass(frozen=True)
@@ -71,26 +70,26 @@ def _machine(random: Random) -> dict[str, Any]:
     return {**values, "system": system}
 
 
-_seeds = st.integers(0, 99_999)
-
-
-@_laws
-@given(_seeds)
-def test_each_way_out_holds_for_both_targets(seed: int) -> None:
+@settings(max_examples=settings.default.max_examples // 8)  # each one explains two targets, and locks for both
+@given(st.integers(0, 99_999))
+@example(2180)  # a line that changes for one target, and back for the other
+@example(2446)  # another Python for each of them, and a line that comes back
+@example(5120)  # another machine for one, which the other's Python makes needless
+def test_ways_out(seed: int) -> None:
     case = conflict(seed)
+    each_holds_for_both_targets(case)
+    no_other_machine_and_no_other_version_is_needless(case)
+    what_another_machine_for_each_solves_has_one(case)
+
+
+def each_holds_for_both_targets(case: Case) -> None:
     for fix in case.explanation.fixes:
         if fix.changes[0].kind is not ChangeKind.SPLIT:
             ((_, text),) = fix.files
             assert case.holds(text), fix.changes
 
 
-@_laws
-@given(_seeds)
-@example(2180)  # a line that changes for one target, and back for the other
-@example(2446)  # another Python for each of them, and a line that comes back
-@example(5120)  # another machine for one, which the other's Python makes needless
-def test_no_other_machine_and_no_other_version_is_needless(seed: int) -> None:
-    case = conflict(seed)
+def no_other_machine_and_no_other_version_is_needless(case: Case) -> None:
     for fix in case.explanation.fixes:
         for change in fix.changes if len(fix.changes) > 1 else ():
             raw = tomli.loads(fix.files[0][1])
@@ -104,11 +103,8 @@ def test_no_other_machine_and_no_other_version_is_needless(seed: int) -> None:
             assert not case.holds(tomli_w.dumps(raw)), (fix.changes, change)
 
 
-@_laws
-@given(_seeds)
-def test_what_another_machine_for_each_solves_has_a_way_out(seed: int) -> None:
+def what_another_machine_for_each_solves_has_one(case: Case) -> None:
     """Brute force over one component of each target, or of one of them: where that helps, something is shown."""
-    case = conflict(seed)
     if not case.explanation.fixes:
         for text in changed_machines(case.inputs.stack.text):
             assert not case.holds(text), text

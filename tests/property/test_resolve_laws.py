@@ -47,8 +47,8 @@ def told(answer: Resolution | Conflict) -> object:
 # --- a resolution is valid, and "no solution" is true
 
 
-def holds(world: World) -> None:
-    """What is solved, and what the complete engine finds by itself."""
+def holds(world: World) -> Resolution | Conflict:
+    """What is solved is right, and so is what the complete engine finds by itself; what is solved."""
     solved, proved, brute = answer(world), complete(world.problem(), world.catalog()), BruteForce(world)
     event(solved.engine if isinstance(solved, Resolution) else "conflict")
     for found in (solved, proved):
@@ -56,36 +56,7 @@ def holds(world: World) -> None:
             assert brute.faults(pins(found), extras(found)) == []
         else:
             assert next(brute.solutions(), None) is None
-
-
-@given(worlds())
-def test_a_resolution_is_valid_and_no_solution_is_true(world: World) -> None:
-    holds(world)
-
-
-@given(worlds(prereleases=True))
-def test_it_is_so_with_prereleases_and_yanked_releases(world: World) -> None:
-    holds(world)
-
-
-@given(worlds(plain=True))
-def test_it_is_so_where_projects_need_each_other_in_circles(world: World) -> None:
-    holds(world)
-
-
-# --- engines
-
-
-def search(world: World) -> Resolution | None:
-    """What resolvelib finds by itself, the check passed."""
-    universe = Universe(world.problem(), world.catalog())
-    return solver.search(universe, Prefetch(universe))
-
-
-@given(worlds())
-def test_what_the_search_finds_the_complete_engine_finds_possible(world: World) -> None:
-    """Not the reverse: resolvelib's "impossible" is wrong at times, with backjumping even where nothing is circular."""
-    assert search(world) is None or complete(world.problem(), world.catalog()) is not None
+    return solved
 
 
 # --- graphs of a seed, and those that resolvelib is known to get wrong
@@ -146,11 +117,6 @@ def test_locking_again_with_the_lock_before_changes_nothing(world: World) -> Non
     assert isinstance(again, Resolution)
     assert pins(again) == pins(first)
     assert extras(again) == extras(first)
-
-
-@given(worlds(prereleases=True))
-def test_the_order_in_which_an_index_lists_things_does_not_matter(world: World) -> None:
-    assert told(answer(world)) == told(answer(world, backwards=True))
 
 
 def test_the_seed_of_hashes_does_not_matter() -> None:
@@ -214,18 +180,27 @@ def keeps_its_promise(world: World, found: object) -> None:
         assert not newer_as_asked(taken, other, asked), (taken, other)
 
 
+# --- all of that, in three kinds of worlds
+
+
 @given(worlds())
-def test_nothing_could_simply_be_newer(world: World) -> None:
-    keeps_its_promise(world, solve(world.problem(), world.catalog()))
+def test_worlds(world: World) -> None:
+    """What the search finds by itself is possible. Not the reverse: resolvelib's "impossible" is wrong at times."""
+    keeps_its_promise(world, holds(world))
+    universe = Universe(world.problem(), world.catalog())
+    if solver.search(universe, Prefetch(universe)) is not None:
+        assert complete(world.problem(), world.catalog()) is not None
+
+
+@given(worlds(prereleases=True))
+def test_worlds_with_prereleases_and_yanked_releases(world: World) -> None:
+    """The order in which an index lists things does not matter."""
+    assert told(holds(world)) == told(answer(world, backwards=True))
 
 
 @given(worlds(plain=True))
-def test_nor_in_circles(world: World) -> None:
-    keeps_its_promise(world, solve(world.problem(), world.catalog()))
-
-
-@given(worlds(plain=True))
-def test_nor_in_what_the_complete_engine_finds(world: World) -> None:
+def test_worlds_in_which_projects_need_each_other_in_circles(world: World) -> None:
+    keeps_its_promise(world, holds(world))
     keeps_its_promise(world, prove(Universe(world.problem(), world.catalog())))
 
 

@@ -48,12 +48,7 @@ def test_of_an_earlier_bundle_the_other_locks_stay() -> None:
 
 @pytest.mark.parametrize(
     ("content", "fault"),
-    [
-        (b"whole", None),
-        (b"whol", "bundle.file-content"),
-        (b"hole ", "bundle.file-content"),
-        (None, "bundle.file-gone"),
-    ],
+    [(b"whole", None), (b"whol", "bundle.file-content"), (b"hole ", "bundle.file-content"), (None, "bundle.file-gone")],
 )
 def test_a_file_is_there_whole_or_it_is_told(content: bytes | None, fault: str | None, tmp_path: Path) -> None:
     manifest = write(tmp_path, [served("one")], [entry(b"whole", "one")], {}, [])

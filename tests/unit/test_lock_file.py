@@ -66,11 +66,7 @@ OVER = {"project": "numpy", "archive": "numpy-2.tar.gz", "archive_of": "numpy", 
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        (
-            'platform = "linux-aarch64"',
-            'platform = "linux-$(touch pwned)"',
-            "- at `$.target.platform`",
-        ),
+        ('platform = "linux-aarch64"', 'platform = "linux-$(touch pwned)"', "- at `$.target.platform`"),
         ('python = "3.10"', 'python = "3.10 $(x)"', "- at `$.target.python`"),
         ('cann = "8.3.RC1"', 'cann = "8`x`"', "`8`x`` is not a CANN or HDK version such as"),
         ('stack = "verl-one-step-off"', 'stack = "x\\ny"', "- at `$.stack`"),

@@ -116,10 +116,7 @@ def demo() -> tuple[Taped, dict[str, File]]:
     aside = [Rejection("demo-old.tar.gz", Reason.VERSION, "old")]
     recording = Taped(
         Plain(
-            lookups={
-                "demo": Lookup((a_page("demo", releases, rejections=aside),), ("vendor",)),
-                "nowhere": Lookup(()),
-            },
+            lookups={"demo": Lookup((a_page("demo", releases, rejections=aside),), ("vendor",)), "nowhere": Lookup(())},
             answers={
                 "demo-1.0-py3-none-any.whl": Metadata("Demo", "1.0", ("numpy>=1", "x ; extra == 'e'"), ">=3.9", ("e",)),
                 "demo-1.9-cp311-cp311-manylinux_2_28_aarch64.whl": Metadata("demo", "1.9"),

@@ -200,10 +200,7 @@ TWICE = '[[excludes]]\nid = "one"\nreason = "broken"\n'
             {"stack": WITHOUT_TARGET + ROW.format("A2") + ROW.format("950")},
             "`950` is not a known SoC family\n  at matrices/stacks/s.toml:16: target[1].system.soc\nhint: known are ",
         ),
-        (
-            {"stack": f"target = []\n{WITHOUT_TARGET}"},
-            "the stack has no target\n  at matrices/stacks/s.toml:1: target",
-        ),
+        ({"stack": f"target = []\n{WITHOUT_TARGET}"}, "the stack has no target\n  at matrices/stacks/s.toml:1: target"),
         (
             {"stack": STACK.replace('"numpy<2"', "\"numpy<2 ; sys_platform ~= '1'\"")},
             (

@@ -13,11 +13,7 @@ from resolver.model import fact as facts
 from resolver.model.dependency import NeedSource
 from resolver.model.explanation import Branch, Contradiction
 from resolver.model.resolution import Needs
-from resolver.report.explanation.sentences import (
-    branch_sentence,
-    closing_sentence,
-    sentence,
-)
+from resolver.report.explanation.sentences import branch_sentence, closing_sentence, sentence
 from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog

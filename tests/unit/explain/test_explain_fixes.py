@@ -131,7 +131,7 @@ def test_what_does_not_work_without_the_line_that_is_dropped_is_no_way_out_if_th
     catalog = DataCatalog({"engine": {"1": []}, "runner": {"1": []}})
     assert [told(fix) for fix in ways_out(catalog, "engine", "runner", facts=for_a2 + useless)] == [["310P -> A2"]]
     assert [told(fix) for fix in ways_out(catalog, "engine", "runner", facts=for_none + useless)] == [
-        ["runner -> ", "It runs on nothing by itself."],
+        ["runner -> ", "It runs on nothing by itself."]
     ]
     assert [told(fix) for fix in ways_out(catalog, "engine", "runner", facts=for_a2)] == [
         ["runner -> "],
@@ -319,10 +319,7 @@ def test_the_glibc_that_wheels_need_comes_first_where_archives_state_nothing() -
 def test_a_newer_glibc_and_the_next_cann_come_before_an_old_release_with_another_cann() -> None:
     facts = matrix("==0.5", "8.3.RC1") + matrix("<=0.3", "8.3.RC1") + matrix("==0.4", "8.3.RC1")
     lines = [told(fix) for fix in ways_out(of_two_glibcs(), "plugin>=0.4", facts=facts) if not fix.risky]
-    assert lines[:2] == [
-        ["2.28 -> 2.34", "8.5.0 -> 8.3.RC1"],
-        ["plugin>=0.4 -> plugin==0.3", "8.5.0 -> 8.3.RC1"],
-    ]
+    assert lines[:2] == [["2.28 -> 2.34", "8.5.0 -> 8.3.RC1"], ["plugin>=0.4 -> plugin==0.3", "8.5.0 -> 8.3.RC1"]]
 
 
 def test_a_release_of_years_ago_comes_after_a_dropped_line() -> None:

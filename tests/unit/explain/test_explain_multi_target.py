@@ -46,13 +46,7 @@ class Failing(DataCatalog):
         raise IndexFailure("Index `far` cannot be reached.")
 
 
-def explained(
-    catalog: DataCatalog,
-    *lines: str,
-    more: str,
-    name: str = "one",
-    failing: str = "",
-) -> Explanation:
+def explained(catalog: DataCatalog, *lines: str, more: str, name: str = "one", failing: str = "") -> Explanation:
     """What is explained of one target; for the target `failing` an index is out of reach."""
     given = inputs_of(*lines, more=more, known=KNOWN)
     answer = refutation(given, catalog, name)

@@ -5,14 +5,7 @@ from __future__ import annotations
 import pytest
 
 from resolver.errors import InputError
-from resolver.index.parse.address import (
-    Root,
-    is_allowed,
-    is_local,
-    origin,
-    read_root,
-    without_credentials,
-)
+from resolver.index.parse.address import Root, is_allowed, is_local, origin, read_root, without_credentials
 
 
 @pytest.mark.parametrize(

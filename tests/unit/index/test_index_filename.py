@@ -5,12 +5,7 @@ from __future__ import annotations
 import pytest
 from packaging.utils import NormalizedName
 
-from resolver.index.parse.distribution import (
-    WheelParts,
-    archive_version,
-    is_readable,
-    wheel_parts,
-)
+from resolver.index.parse.distribution import WheelParts, archive_version, is_readable, wheel_parts
 
 
 @pytest.mark.parametrize(

@@ -419,11 +419,7 @@ class Newest:
             raise RuntimeError("a bug in the solver")
         return next(iter(files(lookup)), None)
 
-    def then(
-        self,
-        project: NormalizedName,
-        metadata: Metadata,
-    ) -> Iterable[tuple[NormalizedName, SpecifierSet]]:
+    def then(self, project: NormalizedName, metadata: Metadata) -> Iterable[tuple[NormalizedName, SpecifierSet]]:
         return [(NormalizedName(line), SpecifierSet()) for line in metadata.requires_dist]
 
 

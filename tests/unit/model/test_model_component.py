@@ -65,16 +65,7 @@ def test_allows(text: str, value: str, answer: bool) -> None:
     assert allows(text, value) is answer
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "cann",
-        "cann-tools >= 1",
-        "cann[x] >= 1",
-        "CANN >= 8.5.0",
-        "incann in 8.5.0",
-    ],
-)
+@pytest.mark.parametrize("text", ["cann", "cann-tools >= 1", "cann[x] >= 1", "CANN >= 8.5.0", "incann in 8.5.0"])
 def test_what_does_not_begin_with_a_component_and_an_operator_is_another_kind_of_need(text: str) -> None:
     assert ComponentRequirement.parse(text) is None
 

@@ -135,8 +135,7 @@ def trl() -> Explanation:
                 because=(needs("vllm-ascend", "0.11.0", "cann in 8.3.RC2", MATRIX_FACT), _has_cann()),
             ),
             Attempt(
-                changes=(_change(ChangeKind.COMPONENT, "cann", "8.5.0", "8.3.RC2", 20, 0),),
-                outcome=Outcome.UNDECIDED,
+                changes=(_change(ChangeKind.COMPONENT, "cann", "8.5.0", "8.3.RC2", 20, 0),), outcome=Outcome.UNDECIDED
             ),
         ),
         limited=False,
@@ -397,12 +396,7 @@ def hostile() -> Explanation:
     )
 
 
-_MOVES = (
-    ("numpy", "1.26.4", "2.0.0"),
-    ("verl", "0.7.1", "0.8.0"),
-    ("ray", "", "2.50.0"),
-    ("six", "1.17.0", ""),
-)
+_MOVES = (("numpy", "1.26.4", "2.0.0"), ("verl", "0.7.1", "0.8.0"), ("ray", "", "2.50.0"), ("six", "1.17.0", ""))
 
 
 def why(*, moves: bool = False) -> Why:

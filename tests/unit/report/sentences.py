@@ -12,19 +12,7 @@ from resolver.model.dependency import NeedSource
 from resolver.model.explanation import Change, ChangeKind, Closing, Contradiction, Environment, Fix
 from resolver.model.message import Message
 from resolver.model.release import Reason, Rejection
-from resolver.model.resolution import (
-    Asks,
-    Forbids,
-    Has,
-    Lack,
-    Lacks,
-    Needs,
-    Refusal,
-    Shares,
-    Span,
-    Statement,
-    Unread,
-)
+from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Refusal, Shares, Span, Statement, Unread
 from resolver.model.text import Language
 from resolver.report.document import told
 from resolver.report.explanation.fixes import change_sentence, requires_sentence
