@@ -150,10 +150,11 @@ def test_the_lock_of_another_target_is_not_taken_for_this_ones(workspace: Worksp
         "explain demo --package demo",
         "bundle demo files --target x86_64",
         "export demo --target x86_64 --format sbom",
-        "verify demo --target x86_64",
     ):
         run = workspace.run(*words.split())
         assert (run.status, run.error) == (2, "the lock cannot be read")
+    run = workspace.run("verify", "demo", "--target", "x86_64")
+    assert (run.status, run.error) == (2, "`demo` has no lock for x86_64")
     assert tree(workspace.locks) == before
     assert workspace.lock("--upgrade").status == 0
     assert workspace.run("check", "demo").status == 0

@@ -477,7 +477,7 @@ def test_what_is_not_promised_of_the_driver_is_in_the_lock(workspace: Workspace)
     workspace.facts("base", asking("warns", UNLESS, "vendor") + other)
     workspace.stack("base", "hdk < 26.0.rc1", target=HERE)
     workspace.locked()
-    promise = "the target does not promise hdk < 26.0.rc1 (demo) and hdk >= 25.2.0 (base 1.0), so install.sh and "
+    promise = "the target does not promise hdk < 26.0.rc1 (demo) and hdk >= 25.2.0 (base 1.0) (by `hdk` in "
     assert [row.startswith(promise) for row in workspace.warnings()] == [True, False], "the second is told alone"
     assert len(workspace.content()["driver"]) == 2
 

@@ -91,7 +91,8 @@ def test_all_that_is_asked_of_the_driver_is_one_warning(workspace: Workspace) ->
     assert workspace.warnings() == [
         (
             "the target does not promise hdk >= 25.0.rc1 (demo), hdk >= 25.5.0 (a 1.0), hdk < 27.0.0 (b 1.0) and "
-            "hdk >= 25.3.rc1 (b 1.0), so install.sh and verify.py check the machine's driver. "
+            "hdk >= 25.3.rc1 (b 1.0) (by `hdk` in [target.system]), so install.sh and verify.py check the machine's "
+            "driver. "
             "the stack asks for hdk >= 25.0.rc1 (matrices/stacks/demo.toml:4) a wants it. (matrices/facts/a.toml:6) "
             "It fails. (matrices/facts/b.toml:11) b wants it. (matrices/facts/b.toml:6)"
         )
