@@ -56,7 +56,9 @@ class Ordered:
         self._compatible: dict[tuple[Compatibility, str, str], CompatibleFiles] = {}
 
     def compatible(self, offer: Offer, screen: Compatibility) -> CompatibleFiles:
-        """The files of an offer, as a target can use them."""
+        """The files of an offer, as a target can use them; kept where several problems have that target."""
+        if not screen.is_shared:
+            return screen(offer.page.releases[offer.version])
         key = screen, offer.page.index, offer.version
         if key not in self._compatible:
             self._compatible[key] = screen(offer.page.releases[offer.version])

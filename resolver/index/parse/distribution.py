@@ -113,7 +113,9 @@ class CompatibleFiles(msgspec.Struct, frozen=True):
 
 
 class Compatibility:
-    """Checks files against one target and one cut-off."""
+    """Checks files against one target and one cut-off. `is_shared` tells that several problems have them."""
+
+    is_shared = False
 
     def __init__(self, target: Target, exclude_newer: dt.datetime | None) -> None:
         self._target = target
