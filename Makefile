@@ -112,7 +112,7 @@ SMOKE   := tests/unit/config tests/unit/resolve tests/unit/test_i18n.py tests/pr
 	'$(SHIPPED)_the_report_of_a_conflict[trl-vllm-train-zh]' $(SHIPPED)_check_knows_stacks_that_have_no_lock_but_a_report \
 	tests/functional/test_install.py::test_every_kind_of_stage_is_installed_from_pinned_files_alone_and_only_once
 # A test's asserts are rewritten as it is imported, by each worker and in each run where Python may not write bytecode.
-PYTEST  := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 3 --dist worksteal -m "not live"
+PYTEST  := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 4 --dist worksteal -m "not live"
 
 smoke: $(VENV)/.dev ## does this checkout work? the tests that tell first, in less than a minute
 	@$(COMPILE)
