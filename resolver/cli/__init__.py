@@ -10,8 +10,24 @@ __all__ = ["COMMANDS", "main"]
 
 # In the order of --help. Each is the module of this name beside this one, and its `command`.
 COMMANDS: Final = (
-    *("init", "import", "add", "remove", "lock", "explain", "tree", "diff", "pairs", "matrix", "check", "facts"),
-    *("verify", "bundle", "export", "snapshot", "stacks", "cache"),
+    "init",
+    "import",
+    "add",
+    "remove",
+    "lock",
+    "explain",
+    "tree",
+    "diff",
+    "pairs",
+    "matrix",
+    "check",
+    "facts",
+    "verify",
+    "bundle",
+    "export",
+    "snapshot",
+    "stacks",
+    "cache",
 )
 
 

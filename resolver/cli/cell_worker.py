@@ -14,7 +14,7 @@ from resolver.cli.answers import sentences, solved
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import Progress
 from resolver.cli.options import Settings
-from resolver.config.grid import load_grid
+from resolver.config.grid import NAME, load_grid
 from resolver.errors import IndexFailure, InputError, ResolverError
 from resolver.explain.explain import reason_of
 from resolver.explain.trial import Clock
@@ -29,8 +29,6 @@ from resolver.model.resolution import Resolution
 from resolver.report.explanation.sentences import indexes_of
 from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
-
-STACK = "matrix"  # the name of the grid's snapshot
 
 _SECONDS = 5.0  # for a readable reason of a conflict; after that it is told as the engine found it
 
@@ -75,7 +73,7 @@ class Worker:
         try:
             return self._answer(cell)
         except ResolverError as error:
-            path = self._settings.snapshot_path(STACK)
+            path = self._settings.snapshot_path(NAME)
             may_be_there = self._sweep.offline and self._recorded is None and isinstance(error, IndexFailure)
             if may_be_there and path.exists():
                 self._recorded = snapshot.read(path)

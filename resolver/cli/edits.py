@@ -14,7 +14,8 @@ from resolver.cli.console import Page, complain
 from resolver.cli.lock import Session
 from resolver.cli.options import Settings, ships
 from resolver.cli.outcome import tell_failures, tell_outcomes
-from resolver.config.load import find_stack, read_stack
+from resolver.config.load import find_stack, read_stack, read_text
+from resolver.config.schema import StackFile
 from resolver.errors import InputError
 from resolver.explain.stack_text import StackText
 from resolver.i18n import translate
@@ -33,6 +34,7 @@ def edited(run: Settings, stack: str, edit: Callable[[StackText], StackText], *,
         message = f"`{path.stem}` ships with ascend-lock, so its file is not edited"
         raise InputError(message, where=str(path), hint=f"copy it, rename the stack in it and edit that: cp {path} .")
     after = edit(StackText(read_stack(stack, run.matrices).text)).text
+    read_text(after, StackFile, str(path))  # also of an edit that is not locked
     place = path.resolve()  # where a link leads
     before, locked = place.read_bytes(), False
     files.write(place, after.encode())

@@ -12,6 +12,8 @@ import click
 from resolver import files
 from resolver.cli import options
 from resolver.cli.options import Settings, settings
+from resolver.config.load import read_text
+from resolver.config.schema import StackFile
 from resolver.errors import InputError, NothingToLock
 from resolver.i18n import translate
 from resolver.model.matrix import LOCKED, Matrix, Outcome, Practices, stack_text
@@ -55,8 +57,9 @@ def command(run: Settings, use: str | None, pre: bool, output: Path | None, **gi
     options.require_absent(path)
     purpose = next(one for one in matrix.uses if one.name == chosen["use"])
     practices: Practices = answer.practices if answer.outcome in LOCKED else "all"
-    text = stack_text(answer.cell, purpose, matrix.package, practices)
-    files.write(path, text.replace(f'"{answer.cell.name}"', f'"{path.stem}"', 1).encode())
+    text = stack_text(answer.cell, purpose, matrix.package, practices, path.stem)
+    read_text(text, StackFile, str(path))  # not every name of a file is one of a stack
+    files.write(path, text.encode())
     release = f"{matrix.package} {answer.cell.release}"
     if answer.reason is not None:
         reason = translate(answer.reason, run.language)

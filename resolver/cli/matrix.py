@@ -14,12 +14,12 @@ import click
 
 from resolver import files
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.cell_worker import STACK, Sweep, Worker
+from resolver.cli.cell_worker import Sweep, Worker
 from resolver.cli.console import columns, complain
 from resolver.cli.options import Settings, settings, today
 from resolver.cli.sweep import Journal, Pool, answers, cluster, processes
-from resolver.config.grid import Grid, load_grid
-from resolver.errors import CHANGED_UPSTREAM, IndexFailure, InputError
+from resolver.config.grid import NAME, Grid, load_grid
+from resolver.errors import CHANGED_UPSTREAM, InputError
 from resolver.i18n import translate
 from resolver.index import snapshot
 from resolver.index.snapshot import Recording
@@ -60,9 +60,8 @@ def command(
     """Solve what goes together on which machine.
 
     Each release of vllm-ascend that the vendor's tables pair with a CANN is locked, or refuted, for each machine and
-    use.
-    Writes a page for people (one file, which needs no network) and its data. A run that was interrupted goes on where
-    it stopped. With --diff the exit status is 5 if a cell that locked no longer does.
+    use. Writes a page for people (one file, which needs no network) and its data. A run that was interrupted goes on
+    where it stopped. With --diff the exit status is 5 if a cell that locked no longer does.
     """
     before = None if earlier is None else read_matrix(earlier)
     path = (grid or run.matrices / "grid.toml").resolve()
@@ -96,9 +95,9 @@ def command(
     files.write(data, matrix_json(matrix).encode())
     files.write(page, matrix_page(matrix).encode())
     if recording is not None:
-        path = run.snapshot_path(STACK)
+        path = run.snapshot_path(NAME)
         path.parent.mkdir(parents=True, exist_ok=True)
-        snapshot.write(recording.snapshot(STACK, today()), path)
+        snapshot.write(recording.snapshot(NAME, today()), path)
     journal.end()
     run.progress.clear()
     sys.stdout.write(matrix_summary(matrix, run.language, columns(sys.stdout, WIDTH)))
@@ -112,13 +111,7 @@ def command(
 def _releases(grid: Grid, run: Settings) -> list[str]:
     """The newest releases of the grid's package that indexes have, newest first."""
     with closing(Catalogs(run)) as catalogs:
-        path = run.snapshot_path(STACK)
-        try:
-            lookup = catalogs.asking(grid.problem).lookup(grid.package)
-        except IndexFailure:
-            if not run.offline or not path.exists():
-                raise
-            lookup = snapshot.SnapshotCatalog(snapshot.read(path), grid.problem.target.platform).lookup(grid.package)
+        lookup = catalogs.ask(grid.problem, lambda catalog: catalog.lookup(grid.package))
     versions = {version for page in lookup.pages for one in page.releases if (version := text.version(one)) is not None}
     return [str(version) for version in sorted(versions, reverse=True)[: grid.file.content.newest]]
 

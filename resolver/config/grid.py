@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 
 import msgspec
+import tomli_w
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
@@ -20,6 +21,8 @@ from resolver.model.fact import Requires
 from resolver.model.matrix import Cell, Practices, stack_text
 from resolver.model.problem import Problem
 from resolver.model.requirement import ComponentRequirement, Value, parse_value
+
+NAME = "matrix"  # of the stack that stands for a grid, and of its snapshot
 
 
 class Grid(msgspec.Struct, frozen=True):
@@ -101,8 +104,15 @@ def load_grid(path: Path, matrices: Path) -> Grid:
     for number, use in enumerate(file.content.use):
         if use.name in [other.name for other in file.content.use[:number]]:
             raise InputError(f"two uses are named `{use.name}`", where=file.place("use", number, "name"))
-    row = file.content.machine[0]
-    only = f'[stack]\nname = "grid"\nsummary = "grid"\nrequires = ["{file.content.package}"]\n'
-    only += f'[target]\npython = "{row.python[0]}"\nplatform = "{row.platform[0]}"\n'
-    inputs = load_with(read_text(only, StackFile, "grid.toml"), matrices)
+    machines: set[tuple[str, ...]] = set()
+    for number, row in enumerate(file.content.machine):
+        combined = set(product(row.soc, row.platform, row.python))
+        if both := machines & combined:
+            machine = ", ".join(min(both))
+            raise InputError(f"two rows have the machine {machine}", where=file.place("machine", number))
+        machines |= combined
+    soc, platform, python = min(machines)
+    target = {"python": python, "platform": platform, "system": {"soc": soc}}
+    only = {"stack": {"name": NAME, "requires": [file.content.package]}, "target": target}
+    inputs = load_with(read_text(tomli_w.dumps(only), StackFile, "grid.toml"), matrices)
     return Grid(file, inputs, compile_problems(inputs)[0])

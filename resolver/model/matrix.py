@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Annotated, Literal
 
 import msgspec
+import tomli_w
 from packaging.version import Version
 
 from resolver.model.annotations import NOT_EMPTY, Text, form
@@ -15,25 +16,6 @@ from resolver.model.target import Glibc, Platform
 
 _USE = form(r"[a-z0-9][a-z0-9-]{0,39}", "a name of lower case letters, digits and `-`", '"serve"')
 _PYTHON = form(r"3\.\d{1,2}", "a version of Python without a patch number", '"3.11"')
-
-# A stack of a cell, which its page fills in as well.
-_STACK = """\
-[stack]
-name = "{name}"
-summary = "{summary}"
-requires = [{requires}
-]
-practices = {practices}
-
-[target]
-python = "{python}"
-platform = "{platform}"
-glibc = "{glibc}"
-
-[target.system]
-cann = "{cann}"
-soc = "{soc}"
-"""
 
 Practices = Literal["all"] | tuple[str, ...]
 
@@ -84,17 +66,17 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
         return self.use, self.cann, self.soc, self.platform, self.python, self.glibc
 
 
-def stack_text(cell: Cell, use: Use, package: str, practices: Practices) -> str:
-    """The TOML of the stack that a cell stands for."""
-    lines = [f"{package}=={cell.release}", *use.requires]
-    named = '"all"' if practices == "all" else "[" + ", ".join(f'"{name}"' for name in practices) + "]"
-    return _STACK.format(
-        name=cell.name,
-        summary=use.summary,
-        requires="".join(f'\n    "{line}",' for line in lines),
-        practices=named,
-        **{key: getattr(cell, key) for key in ("python", "platform", "glibc", "cann", "soc")},
-    )
+def stack_text(cell: Cell, use: Use, package: str, practices: Practices, name: str = "") -> str:
+    """The TOML of the stack that a cell stands for, under its own name or another one."""
+    stack = {
+        "name": name or cell.name,
+        "summary": use.summary,
+        "requires": [f"{package}=={cell.release}", *use.requires],
+        "practices": practices,
+    }
+    system = {"cann": cell.cann, "soc": cell.soc}
+    target = {"python": cell.python, "platform": cell.platform, "glibc": cell.glibc, "system": system}
+    return tomli_w.dumps({"stack": stack, "target": target})
 
 
 class Outcome(Enum):

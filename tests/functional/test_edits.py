@@ -149,6 +149,9 @@ def test_a_frozen_edit_locks_nothing(workspace: Workspace, stack: Path) -> None:
     run = workspace.run("add", "demo", "nosuch", "--frozen")
     assert (run.status, '"nosuch",' in stack.read_text(), tree(workspace.locks)) == (0, True, locks)
     assert workspace.run("remove", "demo", "nosuch", "--frozen").status == 0
+    before = stack.read_bytes()
+    assert workspace.run("remove", "demo", "a", "b", "c", "--frozen").status == 2, "no line would be left"
+    assert stack.read_bytes() == before
 
 
 def test_a_link_to_a_stack_stays_one(workspace: Workspace, stack: Path) -> None:

@@ -200,6 +200,15 @@ def test_the_difference_is_told_and_what_broke_is_an_exit_status(gridded: Worksp
     assert "serve-2.0-cann8.5.0-a2-aarch64-py311: locks with practices -> conflict; " in run.stdout
 
 
+def test_a_machine_is_in_one_row(gridded: Workspace) -> None:
+    """Its cells have one name, by which they are told apart."""
+    row = '[[machine]]\nsoc = ["A2"]\nplatform = ["linux-aarch64"]\npython = ["3.12"]\nglibc = "2.28"\n'
+    with (gridded.matrices / "grid.toml").open("a") as file:
+        file.write(row)
+    run = gridded.run("matrix")
+    assert (run.status, run.error) == (2, "two rows have the machine A2, linux-aarch64, 3.12")
+
+
 def test_a_file_that_is_no_matrix_is_refused(gridded: Workspace) -> None:
     for content in ("", "[]", json_text({"format": 9}), "\ud800".encode("utf-8", "surrogatepass").decode("latin-1")):
         (gridded.root / "old.json").write_text(content, encoding="latin-1")
@@ -263,6 +272,8 @@ def test_init_writes_the_newest_that_locks(known: Workspace) -> None:
     assert "plugin-numbers" in run.stdout
     lock = known.run("lock", "serve.toml", "--json")
     assert (lock.status, lock.json["pins"]["plugin"]) == (0, "2.0")
+    odd = known.run("init", *options(), "-o", 'my "stack".toml')
+    assert (odd.status, (known.root / 'my "stack".toml').exists()) == (2, False), odd
     again = known.run("init", *options())
     assert (again.status, again.error) == (2, "`serve.toml` already exists; nothing was written")
 
