@@ -40,7 +40,7 @@ def solved_grid() -> Matrix:
         package="vllm-ascend",
         date="2026-11-26",
         inputs="0f" * 32,
-        releases=("0.20.0", "0.19.0", "0.18.0", "0.17.0"),
+        releases=("0.20.0", "0.19.0", "0.19.0rc1", "0.18.0", "0.17.0"),
         canns=(*OLD_CANNS, "8.3.RC1", "8.5.1", "9.0.0"),
         uses=USES,
         answers=(
@@ -50,6 +50,7 @@ def solved_grid() -> Matrix:
             answer("serve", "0.18.0", "8.5.1", "A2", Outcome.LOCKS, warnings=(text(HOSTILE),)),
             answer("serve", "0.17.0", "8.3.RC1", "A2", Outcome.LOCKS),
             answer("serve", "0.19.0", "9.0.0", "A2", Outcome.CONFLICT, python="3.12", cause="base"),
+            answer("serve", "0.19.0rc1", "8.5.1", "A3", Outcome.LOCKS),
             answer("serve", "0.18.0", "8.5.1", "A3", Outcome.LOCKS),
             *(answer("serve", "0.17.0", cann, "A3", Outcome.LOCKS) for cann in OLD_CANNS),
             answer("trl", "0.19.0", "8.5.1", "A2", Outcome.LOCKS),

@@ -57,7 +57,8 @@ def test_it_begins_with_the_newest_that_locks(page: Browser) -> None:
 
 def test_another_choice_is_another_answer_and_another_address(page: Browser, url: str) -> None:
     choose(page, "soc", "A3")
-    assert page.texts(HEADING) == ["vllm-ascend 0.18.0 is the newest that locks"]
+    assert page.texts(HEADING) == ["vllm-ascend 0.19.0rc1 is the newest that locks"]
+    assert page.texts("#answer .cells li") == ["✓ 0.18.0 · CANN 8.5.1\nlocks"], "the newest final release"
     choose(page, "use", "trl")
     assert page.texts(HEADING) == ["vllm-ascend 0.19.0 is the newest that locks"]
     assert page.texts("#answer dt") == ["vllm-ascend", "torch", "trl", "vllm", "numpy"]
@@ -116,7 +117,7 @@ def test_a_cell_opens_with_its_versions_or_its_reason_and_ways_out(page: Browser
 def test_keyboard_alone(page: Browser) -> None:
     page.run("document.querySelector('input[name=soc]:checked').focus()")
     page.press(RIGHT)
-    assert page.texts(HEADING) == ["vllm-ascend 0.18.0 is the newest that locks"]
+    assert page.texts(HEADING) == ["vllm-ascend 0.19.0rc1 is the newest that locks"]
     assert page.run("return document.activeElement.value") == "A3"  # not lost as the page changes
     page.run("document.querySelector('#grid button').focus()")
     page.press(ENTER)
