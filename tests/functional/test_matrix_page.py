@@ -121,8 +121,8 @@ def test_keyboard_alone(page: Browser) -> None:
     assert page.run("return document.activeElement.value") == "A3"  # not lost as the page changes
     page.run("document.querySelector('#grid button').focus()")
     page.press(ENTER)
-    assert state(page)["cell"] == "serve-0.18.0-cann8.5.1-a3-aarch64-py311"
-    assert page.texts(f"{OPENED} h2") == ["vllm-ascend 0.18.0 · CANN 8.5.1"]
+    assert state(page)["cell"] == "serve-0.19.0rc1-cann8.5.1-a3-aarch64-py311"
+    assert page.texts(f"{OPENED} h2") == ["vllm-ascend 0.19.0rc1 · CANN 8.5.1"]
     page.press(ESCAPE)
     assert page.texts(OPENED) == []
     assert page.run("return document.activeElement.textContent") == "✓"
