@@ -100,8 +100,11 @@ def browser(profile: Path, language: str = "en") -> Iterator[Browser]:
             port = next(line for line in driver.stdout if "started successfully" in line).rstrip(".\n").split()[-1]
             with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60, trust_env=False) as client:
                 session = client.post("/session", json={"capabilities": wanted}).json()["value"]["sessionId"]
-                client.base_url = httpx.URL(f"http://127.0.0.1:{port}/session/{session}")
-                yield Browser(client)
-                client.delete("")  # which ends Chromium
+                whole = client.base_url.join(f"/session/{session}")
+                client.base_url = whole
+                try:
+                    yield Browser(client)
+                finally:  # it ends Chromium; the client's own base would end in a slash, which the driver does not know
+                    assert client.delete(whole).is_success, "Chromium goes on"
         finally:
             driver.terminate()
