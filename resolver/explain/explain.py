@@ -88,6 +88,7 @@ def explanation_of(
         missing=tuple(_missing(clauses.universe, contradictions)),
         options=tuple(_options(inputs, problem, cutoff)),
         awaited=waiting,
+        unreached=tuple(sorted(found.unreached.items())),
     )
 
 

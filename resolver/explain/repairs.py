@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from resolver.explain import costs
 from resolver.explain.alternatives import free_of
 from resolver.explain.changes import Changes
-from resolver.explain.contradictions import hidden_contradiction, wish_of
+from resolver.explain.contradictions import hidden_contradiction, is_open, wish_of
 from resolver.explain.proposals import Proposals, first_day
 from resolver.explain.stack_text import StackText
 from resolver.explain.trial import (
@@ -103,6 +103,8 @@ class Repairs:
         self._found = found
         self._search = search
         self._is_wish = before is None
+        # practices change nothing of the wish
+        self._is_as_wished = all(change.kind is ChangeKind.PRACTICE for change in before.changes) if before else True
         self._before = before or Changed((), trials.text, 0, risky=False)
         self._changes = Changes(clauses, trials)
         self._alternatives = self._changes.alternatives
@@ -127,7 +129,7 @@ class Repairs:
         wanted = self._wanted()
         if wanted is not None:
             price = self._before.price + sum(self._changes.price(ground) or 0 for ground in wanted)
-            if self._is_wish or price < most:
+            if self._is_as_wished or price < most:
                 steps.append((price, partial(self._correct, wanted)))
         return min(steps, key=itemgetter(0), default=None)
 
@@ -190,6 +192,8 @@ class Repairs:
     def _demand(self, core: Sequence[Ground], given: Sequence[Ground] = ()) -> bool:
         """Demand that one of a core's grounds changes (where the `given` ones change); False where none may."""
         self._reasons.update(ground for ground in core if wish_of(ground) is None)
+        missing = [ground.name for ground in core if is_open(ground, self._clauses)]
+        self._found.unreached.update({name: self._clauses.universe.project(name).unreachable for name in missing})
         # a core does not include releases that a line could become if there were files for the target
         self._propose([*core, *(lack for one in given if (lack := self._alternatives.lacking(one)) is not None)])
         changing = dict.fromkeys(self._changes.same(ground)[0] for ground in core)

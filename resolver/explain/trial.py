@@ -252,7 +252,8 @@ class Found(msgspec.Struct):
 
     `seen` says of every stack that was tried for a target whether it locks. `refused` are those that lock for one
     target, and not for another. `further` contradictions were found on the way. `useless` are stacks that lock, but
-    something in them does not work without a line that was dropped.
+    something in them does not work without a line that was dropped. `unreached` are the indexes, by project, that could
+    not be reached and may have what further fixes need.
     `report` is called with the first fix that goes against nothing.
     """
 
@@ -263,6 +264,7 @@ class Found(msgspec.Struct):
     seen: dict[tuple[int, str], bool] = msgspec.field(default_factory=dict)
     refused: set[str] = msgspec.field(default_factory=set)
     further: list[tuple[Sequence[Ground], Contradiction]] = msgspec.field(default_factory=list)
+    unreached: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
     def add(self, changed: Changed, resolution: Resolution) -> None:
         """One more fix."""

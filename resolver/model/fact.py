@@ -30,7 +30,8 @@ from resolver.model.annotations import (
     printable,
 )
 from resolver.model.repository import Address, Commit, Inside, Recipe
-from resolver.model.requirement import Component, ComponentRequirement, Requirement, Value
+from resolver.model.requirement import Component, ComponentRequirement, Requirement, Value, named_values
+from resolver.model.system import SystemVersion
 
 
 class Strength(Enum):
@@ -169,6 +170,15 @@ class Warns(_Common, frozen=True, kw_only=True):
     def is_needless_on(self, system: Mapping[str, Value]) -> bool:
         """Whether the components of a target meet one of `unless`."""
         return any(isinstance(need, ComponentRequirement) and need.is_promised_by(system) for need in self.unless)
+
+    def is_nearly_needless_on(self, system: Mapping[str, Value]) -> bool:
+        """Whether one of `unless` names a version of the same release line: CANN 8.5.0 on a target with 8.5.2."""
+        return any(
+            isinstance(own, SystemVersion) and isinstance(value, SystemVersion) and value.line == own.line
+            for component, own in system.items()
+            for need in self.unless
+            for value in named_values(need, component)
+        )
 
 
 class Names(_Common, frozen=True, kw_only=True):

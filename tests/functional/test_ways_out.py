@@ -420,6 +420,14 @@ def test_a_proof_that_needs_nothing_from_there_is_one(away: Workspace, lines: li
     assert (run.status, run.json["status"], run.json["awaited"]) == (1, "conflict", [])
 
 
+def test_a_way_out_that_needs_something_from_there_is_not_passed_over_in_silence(away: Workspace) -> None:
+    away.stack("runner==1.0", "numpy==1.0")
+    run = away.run("explain", "demo", "--json")
+    assert (run.status, run.json["unreached"]) == (1, {"torch-npu": ["vendor"]})
+    run = away.run("explain", "demo")
+    assert "\nIndex `vendor` could not be reached; it may have what other ways out need of torch-npu.\n" in run.stdout
+
+
 def test_what_the_policy_excludes_it_excludes_there_as_well(away: Workspace) -> None:
     away.serve("torch-npu 2.8.0rc1", "runner 2.0: torch-npu==2.8.0rc1")
     away.stack("runner==2.0", more='[policy]\nprereleases = "never"')
