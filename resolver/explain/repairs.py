@@ -294,6 +294,8 @@ class Repairs:
         if not isinstance(answer, Resolution):
             tried.append(attempt(changed, answer))
             return answer
+        if any(_is_idle(change, answer) for change in changed.changes):
+            return answer
         if self._is_needless(changed) or found.is_lesser(changed, answer) or not self._locks_elsewhere(changed):
             return answer
         explained = self._trials.explained(changed.text) if self._trials.target else answer
@@ -392,6 +394,12 @@ class Repairs:
         else:
             text = StackText(changed.text).undone(change, trials.place_of(change)).text
         return isinstance(trials.lock_all(text), Resolution)
+
+
+def _is_idle(change: Change, found: Resolution) -> bool:
+    """Whether a change states what an archive needs that the solution does not take."""
+    pin = found.pin(change.subject)
+    return change.kind is ChangeKind.STATE and (pin is None or pin.release.file.filename != change.before)
 
 
 def _is_proposed(ground: Ground) -> bool:

@@ -267,9 +267,10 @@ class Found(msgspec.Struct):
     unreached: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
     def add(self, changed: Changed, resolution: Resolution) -> None:
-        """One more fix."""
+        """One more fix, in whose place are those that change the same and more."""
         if self.report is not None and not changed.risky and not self.safe:
             self.report(changed.reported)
+        self.fixes = [one for one in self.fixes if not subjects(changed) < subjects(one[0])]
         self.fixes.append((changed, resolution))
 
     @property

@@ -172,12 +172,11 @@ class Warns(_Common, frozen=True, kw_only=True):
         return any(isinstance(need, ComponentRequirement) and need.is_promised_by(system) for need in self.unless)
 
     def is_nearly_needless_on(self, system: Mapping[str, Value]) -> bool:
-        """Whether one of `unless` names a version of the same release line: CANN 8.5.0 on a target with 8.5.2."""
-        return any(
-            isinstance(own, SystemVersion) and isinstance(value, SystemVersion) and value.line == own.line
-            for component, own in system.items()
-            for need in self.unless
-            for value in named_values(need, component)
+        """Whether one of `unless` names a CANN of the same release line as the target's: 8.5.0 where that is 8.5.2."""
+        own = system.get("cann")
+        named = (value for need in self.unless for value in named_values(need, "cann"))
+        return isinstance(own, SystemVersion) and any(
+            isinstance(value, SystemVersion) and value.line == own.line for value in named
         )
 
 

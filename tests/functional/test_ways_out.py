@@ -264,6 +264,17 @@ def test_those_that_solve_a_conflict_together_are_the_first_way_out_and_one_chan
     assert clash.lock().status == 1, "no practice goes against what is enforced"
 
 
+def test_with_practices_the_release_that_is_asked_for_is_kept_on_another_machine(clash: Workspace) -> None:
+    """However much cheaper it is to change that release."""
+    needs_a2 = '[[requires]]\nversions = "==0.18"\nneeds = ["soc in A2"]\nreason = "it is compiled for it"\n'
+    clash.facts("plugin", needs_a2)
+    a3 = '[target]\npython = "3.11"\nplatform = "linux-aarch64"\n[target.system]\nsoc = "A3"\n'
+    clash.stack("plugin==0.18", "trainer==0.8", target=a3)
+    changed = [[(change["kind"], change["subject"]) for change in fix["changes"]] for fix in fixes(clash)]
+    assert changed[0] == [("practice", "older-kernels"), ("version", "plugin")]
+    assert [("practice", "old-cv, older-kernels"), ("component", "soc")] in changed
+
+
 def test_a_lock_tells_first_what_it_goes_against(clash: Workspace) -> None:
     turned_on(clash, '["old-cv", "older-kernels"]', "plugin==0.18")
     clash.locked()
