@@ -54,7 +54,8 @@ def command(run: Settings, stack: str, package: str | None, letter: str | None) 
 
     With --package, explain why a pin is what it is.
     """
-    page = Page(None if run.as_json else sys.stdout, run.progress, run.again)
+    quiet = run.as_json or letter is not None  # who applies a way out has read the page
+    page = Page(None if quiet else sys.stdout, run.progress, run.again)
     wanted = None if package is None else _wanted(package)
     with closing(Catalogs(run)) as catalogs:
         session = Session(run, catalogs, page)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.functional.test_shipped import PATIENCE, REPORTS
+from tests.functional.test_shipped import PATIENCE
 from tests.functional.workspace import NOBODY, REPOSITORY, Workspace, tree
 
 STACK = "trl-train"
@@ -89,10 +89,7 @@ def test_a_way_out_of_a_conflict_goes_to_the_current_folder_to_be_locked_with_ne
 ) -> None:
     with_snapshot(anywhere, CONFLICT)
     told = run(installed, anywhere, "explain", CONFLICT, "--offline", "--apply", "A", *PATIENCE).stdout
-    expected = (REPORTS / f"{CONFLICT}.en.txt").read_text(encoding="utf-8")
-    report, command, _ = expected.replace("ascend-lock", str(installed / COMMAND)).partition("hint: make")
-    assert command
-    assert told.startswith(report)
+    assert told.startswith("\n--- "), "the change alone: the page was read before"
     assert tree(anywhere.locks / CONFLICT) == tree(REPOSITORY / "locks" / CONFLICT)
     assert told.endswith(
         f"Written: {CONFLICT}-a.toml. Next, with network access (the snapshot lacks some data): "
