@@ -19,8 +19,9 @@ from resolver.index.net.pipconfig import PipConfig, read_pip_config
 from resolver.index.parse.metadata import Release
 from resolver.index.protocol import NOBODY, Catalog, Follow, Lookup, Meter, Traffic, UnusableFile
 from resolver.index.store.cache import Cache
-from resolver.index.store.file_cache import FileCache, Readings, release_of
+from resolver.index.store.file_cache import FileCache, release_of
 from resolver.index.store.page_cache import PageCache
+from resolver.index.store.readings import Readings
 from resolver.model.message import Message
 from resolver.model.problem import Indexes, Recorded
 from resolver.model.release import Archive, File, Metadata, Page
