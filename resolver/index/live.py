@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -60,23 +60,19 @@ class Pool:
         self.pages: dict[tuple[str, str], Page] = {}
         self._pip = pip
         self._connection: Connection | None = None
-        self._lock = threading.Lock()
 
-    @property
+    @cached_property
     def pip(self) -> PipConfig:
         """The configuration of pip on this machine, read when first needed."""
-        if self._pip is None:
-            self._pip = read_pip_config()
-        return self._pip
+        return self._pip or read_pip_config()
 
     def connection(self) -> Connection:
         """The connection, started when first needed."""
-        with self._lock:
-            if self._connection is None:
-                from resolver.index.net.network import Connection
+        if self._connection is None:
+            from resolver.index.net.network import Connection
 
-                self._connection = Connection(self.pip, self.meter, self.files, self.warn)
-            return self._connection
+            self._connection = Connection(self.pip, self.meter, self.files, self.warn)
+        return self._connection
 
     def save(self, files: Sequence[File], folder: Path, tell: Callable[[Copied], None]) -> None:
         """Download files into a folder under their names, each checked by its hash; see `Transfer`."""
@@ -87,8 +83,7 @@ class Pool:
 
     def close(self) -> None:
         """Release connections and threads."""
-        with self._lock:
-            connection, self._connection = self._connection, None
+        connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
         self.cache.close()

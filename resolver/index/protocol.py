@@ -6,7 +6,6 @@ extend what another catalog answers. The tests have one made of plain data.
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -167,17 +166,15 @@ class Traffic(NamedTuple):
 
 
 class Meter:
-    """Counters; calls `progress` for each change, from whichever thread it happens in."""
+    """Counters, which only the network's thread changes; it calls `progress` for each change."""
 
     def __init__(self, progress: Callable[[Traffic], None] | None = None) -> None:
         self.traffic = Traffic()
         self._progress = progress
-        self._lock = threading.Lock()
 
     def add(self, *, requests: int = 0, received: int = 0) -> None:
         """Add to the counters."""
-        with self._lock:
-            self.traffic = Traffic(self.traffic.requests + requests, self.traffic.bytes + received)
+        self.traffic = Traffic(self.traffic.requests + requests, self.traffic.bytes + received)
         if self._progress is not None:
             self._progress(self.traffic)
 
