@@ -27,7 +27,6 @@ from resolver.model.repository import Direct, Recipe, container, same_repository
 from resolver.model.requirement import Requirement
 
 _FILE = "pyproject.toml"
-_FEW = 3  # commits named in a hint
 
 
 def settled(problems: Sequence[Problem], repositories: Repositories) -> tuple[Problem, ...]:
@@ -67,7 +66,7 @@ def _source(ask: Ask, need: Requirement, facts: Iterable[Fact], repositories: Re
         and direct.subdirectory in ("", fact.subdirectory)
     ]
     known = [fact for fact in about if direct.means(fact.commit, fact.ref)]
-    commit = direct.revision if direct.is_commit else _commit(ask, direct, known, about, repositories)
+    commit = direct.revision if direct.is_commit else _commit(ask, direct, known, repositories)
     known = [fact for fact in about if fact.commit == commit]
     if len(known) > 1:
         raise InputError(
@@ -91,12 +90,10 @@ def _source(ask: Ask, need: Requirement, facts: Iterable[Fact], repositories: Re
     )
 
 
-def _commit(
-    ask: Ask, direct: Direct, known: Sequence[Sources], about: Sequence[Sources], repositories: Repositories
-) -> str:
+def _commit(ask: Ask, direct: Direct, known: Sequence[Sources], repositories: Repositories) -> str:
     """The commit of a tag or abbreviated commit, according to the repository, otherwise to the only fact about it.
 
-    `known` are the facts that may mean it, among those `about` the repository.
+    `known` are the facts that may mean it.
     """
     commits = sorted({fact.commit for fact in known})
     if len(commits) > 1:
@@ -115,7 +112,7 @@ def _commit(
             f"cannot determine which commit `{direct.revision}` is",
             where=ask.origin.where,
             why=f"{direct.url} could not be read ({error}), and no fact describes it",
-            hint=f"give the full commit hash, or describe it in a [[sources]] fact{_others(about)}",
+            hint="give the full commit hash, or describe it in a [[sources]] fact",
         ) from None
     if tag:
         if commits and commits[0] != tag:
@@ -139,15 +136,8 @@ def _commit(
         f"the repository has no tag `{direct.revision}`",
         where=ask.origin.where,
         why=direct.url,
-        hint=f"give a full commit hash, or a tag{_others(about)}",
+        hint="give a full commit hash, or a tag",
     )
-
-
-def _others(about: Sequence[Sources]) -> str:
-    """The commits of a repository that facts know, for somebody who named another one; only a few if there are many."""
-    told = [fact.commit[:12] + (f" ({fact.ref})" if fact.ref else "") for fact in about]
-    few = ", ".join(told[:_FEW]) + (", …" if len(told) > _FEW else "")
-    return f"; facts know {few}" if told else ""
 
 
 # Without a fact
