@@ -11,7 +11,6 @@ import asyncio
 import hashlib
 import os
 import re
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -130,17 +129,8 @@ class Transfer:
 
     async def save(self, files: Sequence[File]) -> None:
         """Save all that can be saved. Raises IndexFailure for the others, InputError if the disk refuses."""
-        total = sum(file.size or 0 for file in files)
-        needed = total - sum(path.stat().st_size for path in self._folder.glob(f"*{ENDING}"))
-        if needed > (free := shutil.disk_usage(self._folder).free):
-            raise InputError(
-                "there is not enough free space for the files",
-                where=str(self._folder),
-                why=f"{needed / 1e6:.1f} MB are still needed, {free / 1e6:.1f} MB are free.",
-                hint="free some space or choose another folder",
-            )
-        is_known = all(file.size is not None for file in files)
-        self._copied = Copied(0, len(files), 0, total if is_known else None)
+        sizes = [file.size for file in files if file.size is not None]
+        self._copied = Copied(0, len(files), 0, sum(sizes) if len(sizes) == len(files) else None)
         tasks = [asyncio.ensure_future(self._attempt(file)) for file in files]
         try:
             failures = [failure for failure in await asyncio.gather(*tasks) if failure is not None]
