@@ -105,13 +105,6 @@ def _require_known(kind: str, wanted: Iterable[str], known: Sequence[str], where
             raise InputError(f"there is no {kind} `{name}`", where=where, hint=hint)
 
 
-def _text(path: Path) -> str:
-    text = file_text(path, str(path))
-    if "\0" in text:
-        raise InputError(f"`{path}` is no text file", where=str(path), hint="save it as UTF-8")
-    return text
-
-
 # --- requirements files
 
 
@@ -126,7 +119,7 @@ class _RequirementsFiles:
     def read(self, path: Path, into: list[Line]) -> None:
         """Add the lines of a file. Raises InputError, also where files include each other."""
         self._including.append(os.path.realpath(path))
-        for number, text in texts.file_lines(_text(path)):
+        for number, text in texts.file_lines(file_text(path, str(path))):
             self.take(text, f"{path}:{number}", path.parent, into)
         self._including.pop()
 
@@ -180,7 +173,7 @@ def _named(text: str) -> str:
 def _read_environment(path: Path, found: Reading) -> None:
     """Add what pip installs into a conda environment: `- pip:` with one item a line, as conda itself writes it."""
     requirements, pip, section = _RequirementsFiles(found), -1, ""
-    for number, row in enumerate(_text(path).splitlines(), 1):
+    for number, row in enumerate(file_text(path, str(path)).splitlines(), 1):
         line = Line(row.strip(), f"{path}:{number}")
         if key := _KEY.match(row):
             section, pip = key[1], -1
