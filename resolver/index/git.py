@@ -92,10 +92,6 @@ class Repositories:
         found = {ref: commit for commit, _, ref in (line.partition("\t") for line in answer.decode().splitlines())}
         return found.get(annotated) or found.get(tag, ""), found.get(branch, "")
 
-    def require(self, url: str, commit: str) -> None:
-        """Raise NoSuchCommit if the repository does not have the commit, UnreadRepository if nobody can tell."""
-        self._fetched(url, commit)
-
     def read(self, url: str, commit: str, path: str) -> bytes | None:
         """A file at a commit; None if there is none. Raises UnreadRepository; NoSuchCommit."""
         listed = self._of(url, commit, "ls-tree", "-l", "-z", commit, "--", path).decode("utf-8", "replace")
@@ -144,17 +140,17 @@ class Repositories:
 
     def _of(self, url: str, commit: str, *arguments: str) -> bytes:
         """What git answers of a commit. Where the repository in the cache is damaged, it is fetched anew, once."""
-        repository = self._fetched(url, commit)
+        repository = self.fetched(url, commit)
         try:
             return _here(repository, *arguments)
         except UnreadRepository:
             if self._offline:
                 raise
             shutil.rmtree(repository, ignore_errors=True)
-            return _here(self._fetched(url, commit), *arguments)
+            return _here(self.fetched(url, commit), *arguments)
 
-    def _fetched(self, url: str, commit: str) -> Path:
-        """The bare repository that has the commit, and no other.
+    def fetched(self, url: str, commit: str) -> Path:
+        """The bare repository that has the commit, and no other. Raises NoSuchCommit and UnreadRepository.
 
         It is fetched apart and put in place when it is whole: git, broken off, leaves locks that nobody takes away.
         """

@@ -147,24 +147,21 @@ def _static(ask: Ask, need: Requirement, direct: Direct, commit: str, repositori
     """A project that its own pyproject.toml tells enough of."""
     path = f"{direct.subdirectory}/{_FILE}".lstrip("/")
     name = f"{path} of {direct.url}@{commit[:12]}"
-    found = None
     try:
         content = repositories.read(direct.url, commit, path)
-        found = read_pyproject(content, Release(name, need.name, "")) if content is not None else None
-        why = f"it has no {path}"
+        if content is None:
+            raise UnusableFile(f"it has no {path}")
+        found = read_pyproject(content, Release(name, need.name, ""))
+        if (metadata := found.metadata) is None:
+            raise UnusableFile(found.why_dynamic)
+        if (version := text.version(metadata.version)) is None:
+            raise UnusableFile(f"its {path} has no version")
     except NoSuchCommit as error:
         raise NoSuchCommit(error.url, error.commit, ask.origin.where) from None
     except UnreadRepository as error:
-        why = f"the repository could not be read: {error}"
+        raise _unknown(ask, need, direct, commit, f"the repository could not be read: {error}") from None
     except UnusableFile as error:
-        why = str(error)
-    metadata = found.metadata if found is not None else None
-    version = text.version(metadata.version) if metadata is not None else None
-    if found is None or metadata is None or version is None:
-        if found is not None:
-            why = found.why_dynamic or f"its {path} has no version"
-        raise _unknown(ask, need, direct, commit, why)
-    build = found.build_requires if found.build_requires is not None else LEGACY_BUILD
+        raise _unknown(ask, need, direct, commit, str(error)) from None
     return Source(
         name=need.name,
         url=direct.url,
@@ -175,7 +172,7 @@ def _static(ask: Ask, need: Requirement, direct: Direct, commit: str, repositori
             version=version,
             requires=metadata.requires_dist,
             requires_python=metadata.requires_python,
-            build_requires=build,
+            build_requires=LEGACY_BUILD if found.build_requires is None else found.build_requires,
         ),
         fact=None,
     )
@@ -209,7 +206,7 @@ def trust_in(fact: Sources, repositories: Repositories) -> Message | None:
     silent = not fact.requires_from
     try:
         if not fact.requires_from:
-            repositories.require(fact.git, fact.commit)
+            repositories.fetched(fact.git, fact.commit)
         _require_submodules(fact, repositories)
         for path in fact.requires_from:
             lines = _lines(fact, path, repositories)
