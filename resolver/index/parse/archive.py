@@ -226,16 +226,13 @@ def _read_members(path: Path, release: Release, wanted: Collection[str]) -> dict
             found.setdefault(top, {})[rest] = content
     if len(found) > 1:
         # PEP 625: "{name}-{version}"
-        named = [top for top in found if _is_named(top, release)]
+        own = release.project, text.version(release.version)
+        parts = {top: top.rpartition("-") for top in found}
+        named = [top for top, (name, _, version) in parts.items() if (text.name(name), text.version(version)) == own]
         if len(named) != 1:
             raise UnusableFile(f"{release.filename} has several top folders: {', '.join(sorted(found))}")
         return found[named[0]]
     return next(iter(found.values()), {})
-
-
-def _is_named(top: str, release: Release) -> bool:
-    name, _, version = top.rpartition("-")
-    return text.name(name) == release.project and text.version(version) == text.version(release.version)
 
 
 def _tar_members(file: IO[bytes], wanted: Collection[str]) -> Iterator[tuple[str, str, bytes]]:
