@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -17,7 +17,6 @@ from resolver import files as disk
 from resolver.errors import IndexFailure
 from resolver.index.net.client import PLAIN, Client, conditions
 from resolver.index.net.downloads import Part, Transfer, altered, check_status, content_range
-from resolver.index.net.worker import Once
 from resolver.index.parse.archive import DIRECTORY_LIMIT, METADATA_LIMIT, read_archive, read_member, wheel_metadata
 from resolver.index.parse.metadata import Release, read
 from resolver.index.protocol import UnusableFile
@@ -84,6 +83,23 @@ class _Span(NamedTuple):
 
 class _DistrustError(Exception):
     """The server's answers to ranges contradict each other."""
+
+
+class Once:
+    """Work that is done once per key, however many wait for it. Lives on one event loop."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[Hashable, asyncio.Task[Any]] = {}
+
+    async def do(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """The result of `work`, which is started unless it was before; its failure is raised for all who wait."""
+        task: asyncio.Task[T] | None = self._tasks.get(key)
+        if task is None:
+            task = self._tasks[key] = asyncio.ensure_future(work())
+            # Retrieve the failure, as asyncio complains about failures that nobody retrieves.
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        # Shielded, since one of those who wait may be cancelled.
+        return await asyncio.shield(task)
 
 
 _Method = Callable[Concatenate["Files", P], Coroutine[Any, Any, T]]
