@@ -181,8 +181,7 @@ def _with_recorded(indexes: Indexes, rows: Sequence[Recorded]) -> Indexes:
         binding = indexes.binding(project, platform)
         own = {(row.index,) for row in rows if row.project == project}
         if binding.unreachable == "fail" and binding.indexes in own:
-            changed = asdict(binding) | {"packages": (project,), "platforms": (platform,), "unreachable": "recorded"}
-            bindings.append(Binding(**changed))
+            bindings.append(replace(binding, packages=(project,), platforms=(platform,), unreachable="recorded"))
     return replace(indexes, bindings=(*bindings, *indexes.bindings))
 
 
