@@ -228,8 +228,7 @@ def find_stack(stack: str, matrices: Path) -> Path:
         return here
     if not matrices.is_dir():
         raise InputError(
-            f"there is no folder `{matrices}`",
-            hint="give the folder of facts and stacks with --matrices DIR",
+            f"there is no folder `{matrices}`", hint="give the folder of facts and stacks with --matrices DIR"
         )
     known = stack_names(matrices)
     hint = f"known stacks are {', '.join(known)}" if known else "it has none: give another folder with --matrices DIR"

@@ -40,9 +40,7 @@ from resolver.model.target import Target
 
 
 def build(
-    resolution: Resolution,
-    builds: Sequence[tuple[Sequence[str], Resolution | Message]],
-    catalog: Catalog,
+    resolution: Resolution, builds: Sequence[tuple[Sequence[str], Resolution | Message]], catalog: Catalog
 ) -> Lock:
     """The lock of a resolution. `builds` are the isolated environments: the archives of each (none: all), and its pins.
 
