@@ -21,7 +21,7 @@ from resolver.index.net.downloads import Part, Transfer, altered, check_status, 
 from resolver.index.parse.archive import DIRECTORY_LIMIT, METADATA_LIMIT, read_archive, read_member, wheel_metadata
 from resolver.index.parse.metadata import Release, read
 from resolver.index.protocol import UnusableFile
-from resolver.index.store.file_cache import FileCache, Told
+from resolver.index.store.file_cache import FileCache
 from resolver.model.message import Message, message
 from resolver.model.release import Archive, File, Metadata
 
@@ -135,18 +135,16 @@ class Files:
         """A wheel's metadata. Raises UnusableFile and IndexFailure."""
         if (known := self._cache.metadata(file, release)) is not None:
             return known
-        told = Told.BESIDE if file.metadata else Told.SERVER
+        beside = bool(file.metadata)
         try:
             metadata = await self._beside(file, release)
             if metadata is None:
-                told = Told.SERVER
-                content, is_whole = await self._of_wheel(file, release)
-                told = Told.FILE if is_whole and file.sha256 else Told.SERVER
-                metadata = read(content, release, file.url).metadata
+                beside = False
+                metadata = read(await self._of_wheel(file, release), release, file.url).metadata
         except UnusableFile as error:
-            self._cache.keep_metadata(file, told, error)
+            self._cache.keep_metadata(file, error, beside=beside)
             raise
-        self._cache.keep_metadata(file, told, metadata)
+        self._cache.keep_metadata(file, metadata, beside=beside)
         return metadata
 
     async def _beside(self, file: File, release: Release) -> Metadata | None:
@@ -167,15 +165,15 @@ class Files:
                 raise
             return None
 
-    async def _of_wheel(self, file: File, release: Release) -> tuple[bytes, bool]:
-        """METADATA, read in parts if the server has ranges, and whether the whole wheel was compared with its hash."""
+    async def _of_wheel(self, file: File, release: Release) -> bytes:
+        """METADATA, read in parts if the server has ranges, else of the whole wheel, compared with its hash."""
         try:
-            return await self._of_parts(file, release), False
+            return await self._of_parts(file, release)
         except _DistrustError:
             whole = await self._fetch(file)
         try:
             with whole.path.open("rb") as wheel:
-                return wheel_metadata(wheel, release), True
+                return wheel_metadata(wheel, release)
         finally:
             whole.path.unlink()
 

@@ -6,7 +6,6 @@ Imports neither asyncio nor an HTTP client, for offline runs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum
 from typing import Final, TypeVar
 
 import msgspec
@@ -27,14 +26,6 @@ _MEMBER: Final[msgspec.msgpack.Decoder[tuple[str] | str]] = msgspec.msgpack.Deco
 T = TypeVar("T")
 
 
-class Told(Enum):
-    """What vouches for the metadata of a wheel. A hash is valid everywhere, a server's word only for that server."""
-
-    FILE = "the whole wheel, whose sha256 matched the page"
-    BESIDE = "a `.metadata` file whose sha256 matched the page"
-    SERVER = "the server's word"
-
-
 class FileCache:
     """Contents of files in the cache and in `readings`. Does not use the network; may be called from any thread."""
 
@@ -44,15 +35,15 @@ class FileCache:
 
     def metadata(self, file: File, release: Release) -> Metadata | None:
         """A wheel's metadata. Raises like `Files.metadata`."""
-        known = (self._load("metadata", key, _METADATA) for key in _metadata_keys(file).values())
+        known = (self._load("metadata", _metadata_key(file, beside=one), _METADATA) for one in (True, False))
         found = next((one for one in known if one is not None), None)
         if found is not None:
             check_release(found.name, found.version, release, file.url)
         return found
 
-    def keep_metadata(self, file: File, told: Told, value: Metadata | UnusableFile) -> None:
-        """Store the metadata of a wheel, or why there is none, under what vouches for it."""
-        self._keep("metadata", _metadata_keys(file).get(told, ""), value)
+    def keep_metadata(self, file: File, value: Metadata | UnusableFile, *, beside: bool) -> None:
+        """Store the metadata of a wheel, or why there is none; `beside` tells that the file beside it says so."""
+        self._keep("metadata", _metadata_key(file, beside=beside), value)
 
     def archive(self, file: File) -> Archive | None:
         """The static contents of a source archive. Raises like `Files.archive`."""
@@ -109,16 +100,11 @@ def release_of(file: File, is_project: Callable[[str], bool]) -> Release:
     return next((split for split in splits if is_project(split.project)), splits[0])
 
 
-def _metadata_keys(file: File) -> dict[Told, str]:
-    """The keys under which a wheel's metadata may be stored, best first.
+def _metadata_key(file: File, *, beside: bool) -> str:
+    """What vouches for a wheel's metadata: the hash of the file `beside` it, or a server's word; "" for neither.
 
     What one index says about a file must not be attributed to another, even if both name the same sha256.
     """
-    keys = {}
-    if file.sha256:
-        keys[Told.FILE] = f"whole {file.sha256}"
-    if file.metadata:
-        keys[Told.BESIDE] = f"{file.sha256 or file.filename}\0{file.metadata}"
-    if file.sha256:
-        keys[Told.SERVER] = f"{file.sha256}\0{file.url.partition('?')[0]}"
-    return keys
+    if beside:
+        return f"{file.sha256 or file.filename}\0{file.metadata}" if file.metadata else ""
+    return f"{file.sha256}\0{file.url.partition('?')[0]}" if file.sha256 else ""
