@@ -113,15 +113,15 @@ class _RequirementsFiles:
 
     def __init__(self, found: Reading) -> None:
         self._found = found
-        self._including: list[str] = []
         self._seen: set[tuple[str, bool]] = set()
 
     def read(self, path: Path, into: list[Line]) -> None:
-        """Add the lines of a file. Raises InputError, also where files include each other."""
-        self._including.append(os.path.realpath(path))
-        for number, text in texts.file_lines(file_text(path, str(path))):
-            self.take(text, f"{path}:{number}", path.parent, into)
-        self._including.pop()
+        """Add the lines of a file, if they are not there. Raises InputError."""
+        key = os.path.realpath(path), into is self._found.constraints
+        if key not in self._seen:
+            self._seen.add(key)
+            for number, text in texts.file_lines(file_text(path, str(path))):
+                self.take(text, f"{path}:{number}", path.parent, into)
 
     def take(self, text: str, where: str, folder: Path, into: list[Line]) -> None:
         """Add a line of a file in this folder, and what it includes."""
@@ -136,14 +136,7 @@ class _RequirementsFiles:
         elif option is not None and "://" in option[2]:
             self._found.leave_out(line, "import.elsewhere")
         elif option is not None:
-            nested = folder / option[2]
-            place = os.path.realpath(nested)
-            if place in self._including:
-                raise InputError(f"`{nested}` includes itself", where=where, hint="remove this line")
-            inner = self._found.constraints if option[1] in ("-c", "--constraint") else into
-            if (key := (place, inner is self._found.constraints)) not in self._seen:
-                self._seen.add(key)
-                self.read(nested, inner)
+            self.read(folder / option[2], self._found.constraints if option[1] in ("-c", "--constraint") else into)
         elif line.text.startswith("-"):
             index = _INDEX_OPTION.match(line.text)
             self._found.leave_out(line, "import.index" if index else "import.option")
