@@ -23,7 +23,7 @@ from resolver import files
 from resolver.errors import IndexFailure, InputError
 from resolver.index.parse.address import NOWHERE
 from resolver.index.parse.distribution import moment, wheel_parts
-from resolver.index.protocol import Catalog, CatalogOver, Follow, Lookup, UnusableFile
+from resolver.index.protocol import Catalog, Follow, Lookup, UnusableFile
 from resolver.index.store.cache import ODD
 from resolver.model.release import Archive, File, Metadata, Page, Reason, Rejection
 from resolver.model.target import PLATFORMS, Target
@@ -220,7 +220,7 @@ class Recording:
         return Snapshot(stack, date, self.projects, self.metadata, self.archives, members, self.hashed)
 
 
-class RecordingCatalog(CatalogOver):
+class RecordingCatalog(Catalog):
     """Records the answers of `inner`, a catalog for `platform`.
 
     That a file is unusable is an answer too; a failure of an index is not.
@@ -228,7 +228,7 @@ class RecordingCatalog(CatalogOver):
     """
 
     def __init__(self, inner: Catalog, platform: str, recording: Recording) -> None:
-        super().__init__(inner)
+        self.inner = inner
         self._platform = platform
         self._recording = recording
 
@@ -256,6 +256,12 @@ class RecordingCatalog(CatalogOver):
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:  # noqa: ARG002
         """See `Catalog`. Nothing is followed, as the answers of a look-ahead would not be recorded."""
         self.inner.expect(wanted, None)
+
+    def expect_metadata(self, files: Iterable[File]) -> None:
+        self.inner.expect_metadata(files)
+
+    def close(self) -> None:
+        self.inner.close()
 
 
 def _asked(answers: dict[K, T | str], key: K, ask: Callable[[], T], clean: Callable[[T], T]) -> T:
