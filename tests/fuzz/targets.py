@@ -39,10 +39,9 @@ from resolver.errors import IndexFailure, InputError, WrongRelease
 from resolver.index import snapshot as snapshot_file
 from resolver.index.net.client import Patience
 from resolver.index.net.pipconfig import read_pip_config
-from resolver.index.net.remote_files import MissingSpanError, RangeFile
 from resolver.index.parse import metadata, simple
 from resolver.index.parse.address import NOWHERE, origin, read_root
-from resolver.index.parse.archive import read_archive, read_member, wheel_metadata
+from resolver.index.parse.archive import MissingSpanError, RangeFile, read_archive, read_member, wheel_metadata
 from resolver.index.parse.distribution import Compatibility, is_readable, wheel_parts
 from resolver.index.parse.metadata import Release, check_texts, noted_in, read_pyproject
 from resolver.index.protocol import UnusableFile

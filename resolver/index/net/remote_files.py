@@ -18,7 +18,15 @@ from resolver import files as disk
 from resolver.errors import IndexFailure
 from resolver.index.net.client import PLAIN, Client
 from resolver.index.net.downloads import Part, Transfer, altered, check_status, content_range
-from resolver.index.parse.archive import DIRECTORY_LIMIT, METADATA_LIMIT, read_archive, read_member, wheel_metadata
+from resolver.index.parse.archive import (
+    DIRECTORY_LIMIT,
+    METADATA_LIMIT,
+    MissingSpanError,
+    RangeFile,
+    read_archive,
+    read_member,
+    wheel_metadata,
+)
 from resolver.index.parse.metadata import Release, read
 from resolver.index.protocol import UnusableFile
 from resolver.index.store.file_cache import FileCache
@@ -32,47 +40,6 @@ T = TypeVar("T")
 _TAIL: Final = 64 << 10
 _LONGEST: Final = max(DIRECTORY_LIMIT, METADATA_LIMIT) + _TAIL
 _MOST: Final = 8
-
-
-class MissingSpanError(Exception):
-    """A span is needed that was not fetched: from its first argument to the second, which is exclusive."""
-
-
-class RangeFile:
-    """A file of which only some spans are present. Reading elsewhere raises MissingSpanError."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._spans: list[tuple[int, bytes]] = []
-        self._position = 0
-
-    def add(self, start: int, content: bytes) -> None:
-        """Add a span."""
-        self._spans.append((start, content))
-
-    def read(self, size: int = -1, /) -> bytes:
-        """Read on; raises MissingSpanError."""
-        start = min(self._position, self._size)
-        end = self._size if size < 0 else min(start + size, self._size)
-        for begin, span in self._spans:
-            if begin <= start and end <= begin + len(span):
-                self._position = end
-                return span[start - begin : end - begin]
-        if start < end:
-            raise MissingSpanError(start, end)
-        return b""
-
-    def seek(self, offset: int, whence: int = 0, /) -> int:
-        """Move within the file."""
-        position = offset + (0, self._position, self._size)[whence]
-        if position < 0:
-            raise OSError("a position before the start")
-        self._position = position
-        return position
-
-    def tell(self) -> int:
-        """The position."""
-        return self._position
 
 
 class _Span(NamedTuple):
