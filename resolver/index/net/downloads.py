@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 import httpx
 
 from resolver import files as disk
-from resolver.errors import IndexFailure, InputError, Unreachable
+from resolver.errors import IndexFailure, Unreachable
 from resolver.index.net.client import FILES, PLAIN, Client
 from resolver.index.net.transport import NoAnswerError
 from resolver.model.release import File
@@ -147,13 +147,8 @@ class Transfer:
         except IndexFailure as failure:
             return failure
         except OSError as error:
-            raise InputError(
-                f"{file.filename} cannot be stored",
-                where=str(self._folder),
-                why=error.strerror or str(error),
-                hint=disk.advice(error.errno, "choose another folder")
-                + "; what was received so far is kept for the next run",
-            ) from None
+            instead = "choose another folder; what was received so far is kept for the next run"
+            raise disk.refusal(error, f"{file.filename} cannot be stored", self._folder, instead) from None
         self._count(0, files=1)
         return None
 

@@ -15,7 +15,6 @@ from msgspec.structs import asdict
 from packaging.utils import NormalizedName
 
 from resolver import files
-from resolver.errors import InputError
 from resolver.index.parse.metadata import check_texts
 from resolver.index.protocol import UnusableFile
 from resolver.json_text import json_text
@@ -126,13 +125,9 @@ def _read(
     except FileNotFoundError:
         return []
     except (OSError, ValueError, RecursionError, UnusableFile) as error:
+        message = f"the recorded readings of the {what} of {project} cannot be used"
         again = f"make it again: ascend-lock facts read {project} --anew{otherwise}"
-        raise InputError(
-            f"the recorded readings of the {what} of {project} cannot be used",
-            where=str(path),
-            why=getattr(error, "strerror", None) or str(error),
-            hint=files.advice(getattr(error, "errno", None), again),
-        ) from None
+        raise files.refusal(error, message, path, again) from None
 
 
 def _check(row: Reading, project: NormalizedName) -> None:
