@@ -20,7 +20,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver import files
-from resolver.errors import IndexFailure, InputError
+from resolver.errors import IndexFailure
 from resolver.index.parse.address import NOWHERE
 from resolver.index.parse.distribution import moment, wheel_parts
 from resolver.index.protocol import Catalog, Follow, Lookup, UnusableFile
@@ -83,19 +83,11 @@ def key_of(file: File) -> str:
 
 def read(path: Path) -> Snapshot:
     """Read a snapshot's file. Raises InputError if it is missing, damaged or of another format."""
-    again = f"make it {{}}on a machine with network access: ascend-lock snapshot {path.stem}"
     try:
         return _unpacked(files.read(path, _LARGEST))
-    except OSError as error:
-        raise files.refusal(error, "The snapshot cannot be read.", path, again.format("")) from None
-    except lzma.LZMAError:
-        why = "It was changed or truncated after it was made."
-    except ODD:
-        why = "Its content has a different structure."
-    except ValueError as error:
-        why = str(error)
-    hint = "restore the file, or " + again.format("again ")
-    raise InputError("The snapshot cannot be used.", where=str(path), why=why, hint=hint)
+    except (OSError, lzma.LZMAError, ValueError, *ODD) as error:
+        again = f"make it on a machine with network access: ascend-lock snapshot {path.stem}"
+        raise files.refusal(error, "The snapshot cannot be read.", path, again) from None
 
 
 def _unpacked(content: bytes) -> Snapshot:
@@ -106,7 +98,7 @@ def _unpacked(content: bytes) -> Snapshot:
     unpacker = lzma.LZMADecompressor(lzma.FORMAT_XZ)
     packed = unpacker.decompress(content[len(_MAGIC) + len(_FORMAT) :], _LARGEST)
     if not unpacker.eof or unpacker.unused_data:
-        raise lzma.LZMAError
+        raise ValueError("It was changed or truncated after it was made.")
     snapshot = _decode(packed)
     for project in snapshot.projects.values():
         for page in project.pages:
