@@ -36,9 +36,10 @@ def advice(number: int | None, otherwise: str = "") -> str:
     return " or ".join(filter(None, (_ADVICE.get(number or 0), otherwise)))
 
 
-def refusal(error: OSError, message: str, where: Path | str, otherwise: str = "") -> InputError:
-    """The error to raise where a file cannot be read or written; `otherwise` is what can be done instead."""
-    return InputError(message, where=str(where), why=error.strerror or str(error), hint=advice(error.errno, otherwise))
+def refusal(error: Exception, message: str, where: Path | str, otherwise: str = "") -> InputError:
+    """The error to raise where a file cannot be read, written or used; `otherwise` is what can be done instead."""
+    why = getattr(error, "strerror", None) or str(error)
+    return InputError(message, where=str(where), why=why, hint=advice(getattr(error, "errno", None), otherwise))
 
 
 def is_special(path: Path) -> bool:

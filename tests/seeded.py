@@ -5,7 +5,7 @@ from __future__ import annotations
 from resolver.index.protocol import UnusableFile
 from resolver.index.snapshot import Snapshot
 from resolver.index.store.cache import Cache
-from resolver.index.store.file_cache import FileCache, Told
+from resolver.index.store.file_cache import FileCache
 from resolver.model.release import File
 
 
@@ -19,9 +19,6 @@ def seed_cache(snapshot: Snapshot, cache: Cache) -> None:
     def sha256(key: str) -> str:
         return snapshot.hashed.get(key, (key, None))[0]
 
-    for key, metadata in snapshot.metadata.items():
-        if isinstance(metadata, str):
-            stored.keep_metadata(File("", sha256=sha256(key)), Told.FILE, UnusableFile(metadata))
     for key, archive in snapshot.archives.items():
         told = UnusableFile(archive) if isinstance(archive, str) else archive
         stored.keep_archive(File("", sha256=sha256(key)), told)

@@ -18,8 +18,7 @@ from resolver.errors import IndexFailure, InputError
 from resolver.index.parse.distribution import Compatibility
 from resolver.index.parse.metadata import noted_in
 from resolver.index.protocol import Catalog, UnusableFile
-from resolver.index.store.file_cache import Reading, reading
-from resolver.index.store.wheel_readings import WheelReading
+from resolver.index.store.readings import Reading, WheelReading, reading
 from resolver.model import text
 from resolver.model.fact import Builds, Fact, Metadata, Replaces, Requires, Sources, kept_of
 from resolver.model.problem import Problem

@@ -18,8 +18,7 @@ from packaging.version import Version
 
 from resolver.index.parse.distribution import archive_version
 from resolver.index.protocol import UnusableFile
-from resolver.index.store.file_cache import read_readings
-from resolver.index.store.wheel_readings import read_wheels
+from resolver.index.store.readings import read_archives, read_wheels
 from resolver.model import text
 from resolver.model.fact import Builds, Fact, Need, Requires, Strength, Warns
 from resolver.model.requirement import ComponentRequirement, Requirement, Value, named_values
@@ -109,7 +108,7 @@ def read_declared(
     """
     found: dict[Version, Declared] = {}
     builds = [fact for fact in facts if isinstance(fact, Builds) and fact.package == project]
-    for row in read_readings(archives, project):
+    for row in read_archives(archives, project):
         version = text.version(archive_version(row.file, project) or "")
         if version is not None:
             path = next((fact.requires_from for fact in builds if fact.speaks_of(version)), "")

@@ -20,7 +20,7 @@ from resolver.index.live import LiveCatalog, Pool
 from resolver.index.parse.address import has_password
 from resolver.index.protocol import Catalog
 from resolver.index.store.cache import Cache, default_folder
-from resolver.index.store.file_cache import Readings
+from resolver.index.store.readings import Readings
 from resolver.model import text
 from resolver.model.dependency import Kind
 from resolver.model.message import message

@@ -24,8 +24,7 @@ from resolver.config.load import load, readings_folder, stack_names, wheels_fold
 from resolver.errors import CHANGED_UPSTREAM, IndexFailure, InputError, did_you_mean
 from resolver.index.git import Repositories
 from resolver.index.store.cache import default_folder
-from resolver.index.store.file_cache import read_readings, write_readings
-from resolver.index.store.wheel_readings import read_wheels, write_wheels
+from resolver.index.store.readings import read_archives, read_wheels, write_archives, write_wheels
 from resolver.lock import file as lock_file
 from resolver.model import text
 from resolver.model.fact import Fact, Sources, needs_of
@@ -114,13 +113,13 @@ def read(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
                 with closing(catalogs.live(problem)) as catalog:
                     offers = Offers(problem, catalog)
                     found = list(archives_of(name, facts, offers))
-                    rows = list(read_all(found, [] if anew else read_readings(folder, name), catalog))
+                    rows = list(read_all(found, [] if anew else read_archives(folder, name), catalog))
                     paired = [pairing.release for pairing in pairings(name, facts)]
                     wheels = list(wheels_of(name, paired, [] if anew else read_wheels(beside, name), offers))
                 run.progress.clear()
                 try:
                     if rows:
-                        write_readings(rows, folder, name)
+                        write_archives(rows, folder, name)
                     if wheels:
                         write_wheels(wheels, beside, name)
                 except OSError as error:

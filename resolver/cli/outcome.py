@@ -13,7 +13,7 @@ from resolver.cli.console import columns, complain, for_stream, has_color, print
 from resolver.config.load import Inputs
 from resolver.errors import ResolverError, StaleLock
 from resolver.i18n import translate
-from resolver.lock.difference import difference, new_warnings
+from resolver.lock.previous import difference, new_warnings
 from resolver.lock.warnings import is_grave
 from resolver.model.lock import Lock
 from resolver.model.message import Message, joined, message

@@ -19,18 +19,7 @@ from resolver.errors import InputError
 from resolver.json_text import digest
 from resolver.model.dependency import StackLine
 from resolver.model.fact import Builds, Fact, Names, Need, Practice, Requires, Strength
-from resolver.model.problem import (
-    PYPI,
-    Ask,
-    Binding,
-    Index,
-    Indexes,
-    Policy,
-    Problem,
-    Recorded,
-    Relaxed,
-    Stack,
-)
+from resolver.model.problem import PYPI, Ask, Binding, Index, Indexes, Policy, Problem, Recorded, Relaxed, Stack
 from resolver.model.release import Source
 from resolver.model.requirement import Requirement, Value, named_values, nearest, parse_value
 from resolver.model.system import SystemVersion
@@ -52,7 +41,7 @@ def compile_problems(
     known = known_values(inputs.systems)
     facts = compile_facts(inputs.facts, inputs.stack, known)
     indexes = _indexes(inputs)
-    stack = _stack(inputs.stack, facts, indexes, known)
+    stack = _stack(inputs.stack, facts, known)
     indexes = _with_recorded(indexes, stack.recorded)
     facts = tuple(_without(facts, stack.relaxed))
     practices = tuple(fact for fact in facts if _is_off(fact, inputs.stack.content.stack.practices))
@@ -82,13 +71,12 @@ def compile_problems(
     )
 
 
-def _stack(document: Document[StackFile], facts: tuple[Fact, ...], indexes: Indexes, known: Known) -> Stack:
+def _stack(document: Document[StackFile], facts: tuple[Fact, ...], known: Known) -> Stack:
     content = document.content
     table = content.stack
     practices = _named_practices(document, facts)
     asks = tuple(_ask(document, number, known) for number in range(len(table.requires)))
     _require_absences(document, asks)
-    _require_usable(document, indexes)
     return Stack(
         name=table.name,
         summary=table.summary,
@@ -175,30 +163,14 @@ def _require_absences(document: Document[StackFile], asks: Sequence[Ask]) -> Non
             )
 
 
-def _require_usable(document: Document[StackFile], indexes: Indexes) -> None:
-    """Raise InputError where a record could never be used."""
-    for number, row in enumerate(document.content.recorded):
-        bindings = [indexes.binding(row.project, platform) for platform in PLATFORMS]
-        bindings = [one for one in bindings if row.index in one.indexes]
-        if not bindings or any(len(one.indexes) > 1 and one.unreachable == "fail" for one in bindings):
-            raise InputError(
-                f"the record of `{row.project}` could never be used",
-                where=document.place("recorded", number, "index"),
-                why=f"no binding takes the project from `{row.index}` alone, or from other indexes without it",
-                hint=f"name the index that {row.filename} is from, as matrices/indexes.toml does",
-            )
-
-
 def _with_recorded(indexes: Indexes, rows: Sequence[Recorded]) -> Indexes:
     """The bindings, with separate ones for projects that have recorded files should their only index be unreachable."""
     bindings: list[Binding] = []
     for project, platform in product(sorted({row.project for row in rows}), PLATFORMS):
         binding = indexes.binding(project, platform)
-        if binding.unreachable == "fail" and any(
-            (row.project, (row.index,)) == (project, binding.indexes) for row in rows
-        ):
-            changed = asdict(binding) | {"packages": (project,), "platforms": (platform,), "unreachable": "recorded"}
-            bindings.append(Binding(**changed))
+        own = {(row.index,) for row in rows if row.project == project}
+        if binding.unreachable == "fail" and binding.indexes in own:
+            bindings.append(replace(binding, packages=(project,), platforms=(platform,), unreachable="recorded"))
     return replace(indexes, bindings=(*bindings, *indexes.bindings))
 
 

@@ -53,13 +53,9 @@ class Grid(msgspec.Struct, frozen=True):
         return compile_problems(inputs, exclude_newer=cutoff)[0]
 
     def canns(self) -> list[str]:
-        """The known releases of CANN, oldest first. Raises InputError without any."""
-        systems = self.inputs.systems
-        if systems is None or "cann" not in systems.content.component:
-            raise InputError(
-                "no CANN is known", where="systems.toml", hint="list those that exist under [component.cann]"
-            )
-        return list(systems.content.component["cann"].known)
+        """The known releases of CANN, oldest first."""
+        known = self.inputs.systems.content.component if self.inputs.systems is not None else {}
+        return list(known["cann"].known) if "cann" in known else []
 
     def cells(self, releases: Sequence[str]) -> Iterator[Cell]:
         """The cells that the vendor's tables have, for these releases, newest first.
@@ -67,9 +63,11 @@ class Grid(msgspec.Struct, frozen=True):
         That is where facts about a release name a CANN, and the machine meets what they say of CANN and Python.
         """
         file = self.file.content
+        canns = self.canns()
         for at, release in enumerate(releases):
             needs = self._needs(Version(release))
-            canns = self.canns() if any(need.component == "cann" for need in needs) else ()
+            if not any(need.component == "cann" for need in needs):
+                continue
             for row, cann in product(file.machine, canns):
                 for soc, platform, python in product(row.soc, row.platform, row.python):
                     system: dict[str, Value] = {"cann": parse_value("cann", cann), "python": Version(python)}

@@ -170,12 +170,12 @@ def _require_own_name(document: Document[StackFile], path: Path, matrices: Path)
 
 
 def readings_folder(matrices: Path) -> Path:
-    """The folder of the readings of source archives that ship with the facts (see `index.store.file_cache`)."""
+    """The folder of the readings of source archives that ship with the facts (see `index.store.readings`)."""
     return matrices / "archives"
 
 
 def wheels_folder(matrices: Path) -> Path:
-    """The folder of what wheels of paired releases say (see `index.store.wheel_readings`); no lock rests on it."""
+    """The folder of what wheels of paired releases say (see `index.store.readings`); no lock rests on it."""
     return matrices / "wheels"
 
 
@@ -228,8 +228,7 @@ def find_stack(stack: str, matrices: Path) -> Path:
         return here
     if not matrices.is_dir():
         raise InputError(
-            f"there is no folder `{matrices}`",
-            hint="give the folder of facts and stacks with --matrices DIR",
+            f"there is no folder `{matrices}`", hint="give the folder of facts and stacks with --matrices DIR"
         )
     known = stack_names(matrices)
     hint = f"known stacks are {', '.join(known)}" if known else "it has none: give another folder with --matrices DIR"

@@ -105,13 +105,6 @@ def _require_known(kind: str, wanted: Iterable[str], known: Sequence[str], where
             raise InputError(f"there is no {kind} `{name}`", where=where, hint=hint)
 
 
-def _text(path: Path) -> str:
-    text = file_text(path, str(path))
-    if "\0" in text:
-        raise InputError(f"`{path}` is no text file", where=str(path), hint="save it as UTF-8")
-    return text
-
-
 # --- requirements files
 
 
@@ -120,15 +113,15 @@ class _RequirementsFiles:
 
     def __init__(self, found: Reading) -> None:
         self._found = found
-        self._including: list[str] = []
         self._seen: set[tuple[str, bool]] = set()
 
     def read(self, path: Path, into: list[Line]) -> None:
-        """Add the lines of a file. Raises InputError, also where files include each other."""
-        self._including.append(os.path.realpath(path))
-        for number, text in texts.file_lines(_text(path)):
-            self.take(text, f"{path}:{number}", path.parent, into)
-        self._including.pop()
+        """Add the lines of a file, if they are not there. Raises InputError."""
+        key = os.path.realpath(path), into is self._found.constraints
+        if key not in self._seen:
+            self._seen.add(key)
+            for number, text in texts.file_lines(file_text(path, str(path))):
+                self.take(text, f"{path}:{number}", path.parent, into)
 
     def take(self, text: str, where: str, folder: Path, into: list[Line]) -> None:
         """Add a line of a file in this folder, and what it includes."""
@@ -143,14 +136,7 @@ class _RequirementsFiles:
         elif option is not None and "://" in option[2]:
             self._found.leave_out(line, "import.elsewhere")
         elif option is not None:
-            nested = folder / option[2]
-            place = os.path.realpath(nested)
-            if place in self._including:
-                raise InputError(f"`{nested}` includes itself", where=where, hint="remove this line")
-            inner = self._found.constraints if option[1] in ("-c", "--constraint") else into
-            if (key := (place, inner is self._found.constraints)) not in self._seen:
-                self._seen.add(key)
-                self.read(nested, inner)
+            self.read(folder / option[2], self._found.constraints if option[1] in ("-c", "--constraint") else into)
         elif line.text.startswith("-"):
             index = _INDEX_OPTION.match(line.text)
             self._found.leave_out(line, "import.index" if index else "import.option")
@@ -180,7 +166,7 @@ def _named(text: str) -> str:
 def _read_environment(path: Path, found: Reading) -> None:
     """Add what pip installs into a conda environment: `- pip:` with one item a line, as conda itself writes it."""
     requirements, pip, section = _RequirementsFiles(found), -1, ""
-    for number, row in enumerate(_text(path).splitlines(), 1):
+    for number, row in enumerate(file_text(path, str(path)).splitlines(), 1):
         line = Line(row.strip(), f"{path}:{number}")
         if key := _KEY.match(row):
             section, pip = key[1], -1

@@ -12,16 +12,7 @@ from packaging.utils import NormalizedName
 from resolver.model import fact
 from resolver.model.annotations import NOT_EMPTY, Text, form
 from resolver.model.matrix import Machines, Use
-from resolver.model.problem import (
-    Absence,
-    Binding,
-    Bound,
-    Checks,
-    Departure,
-    Index,
-    Policy,
-    Recorded,
-)
+from resolver.model.problem import Absence, Binding, Bound, Checks, Departure, Index, Policy, Recorded
 from resolver.model.target import Glibc, Image, Platform, spelt
 
 _NAME = form(

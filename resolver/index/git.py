@@ -92,10 +92,6 @@ class Repositories:
         found = {ref: commit for commit, _, ref in (line.partition("\t") for line in answer.decode().splitlines())}
         return found.get(annotated) or found.get(tag, ""), found.get(branch, "")
 
-    def require(self, url: str, commit: str) -> None:
-        """Raise NoSuchCommit if the repository does not have the commit, UnreadRepository if nobody can tell."""
-        self._fetched(url, commit)
-
     def read(self, url: str, commit: str, path: str) -> bytes | None:
         """A file at a commit; None if there is none. Raises UnreadRepository; NoSuchCommit."""
         listed = self._of(url, commit, "ls-tree", "-l", "-z", commit, "--", path).decode("utf-8", "replace")
@@ -144,17 +140,17 @@ class Repositories:
 
     def _of(self, url: str, commit: str, *arguments: str) -> bytes:
         """What git answers of a commit. Where the repository in the cache is damaged, it is fetched anew, once."""
-        repository = self._fetched(url, commit)
+        repository = self.fetched(url, commit)
         try:
-            return _here(repository, *arguments)
-        except UnreadRepository:
+            return _git(f"--git-dir={repository}", *arguments)
+        except _GitError:
             if self._offline:
                 raise
             shutil.rmtree(repository, ignore_errors=True)
-            return _here(self._fetched(url, commit), *arguments)
+            return _git(f"--git-dir={self.fetched(url, commit)}", *arguments)
 
-    def _fetched(self, url: str, commit: str) -> Path:
-        """The bare repository that has the commit, and no other.
+    def fetched(self, url: str, commit: str) -> Path:
+        """The bare repository that has the commit, and no other. Raises NoSuchCommit and UnreadRepository.
 
         It is fetched apart and put in place when it is whole: git, broken off, leaves locks that nobody takes away.
         """
@@ -198,13 +194,13 @@ class Repositories:
         except _GitError as error:
             if re.search(r"not our ref|couldn't find remote ref|no such remote ref", error.said):
                 raise NoSuchCommit(url, commit) from None
-            self._lost[host] = error.why
+            why = self._lost[host] = str(error)
             code, command, parts = "index.repository-unread", "", urlsplit(url)
-            if parts.hostname and _NO_NETWORK.search(error.why):  # not for a host that answered, nor for a path
+            if parts.hostname and _NO_NETWORK.search(why):  # not for a host that answered, nor for a path
                 code = "index.repository-unread-mirror"
                 command = f"git config --global url.https://MIRROR/.insteadOf {parts.scheme}://{parts.netloc}/"
-            self._warn(message(code, url=url, why=error.why, command=command))
-            raise UnreadRepository(error.why) from None
+            self._warn(message(code, url=url, why=why, command=command))
+            raise
 
 
 def _host(url: str) -> str:
@@ -225,14 +221,6 @@ def _has(repository: Path, commit: str) -> bool:
     return found.decode().strip() == commit
 
 
-def _here(repository: Path, *arguments: str) -> bytes:
-    """The output of a git command in a repository of the cache. Raises UnreadRepository if git fails: it is damaged."""
-    try:
-        return _git(f"--git-dir={repository}", *arguments)
-    except _GitError as error:
-        raise UnreadRepository(f"{error.why} (in {repository})") from None
-
-
 def files_at(revision: str, folder: Path, name: str) -> dict[Path, str]:
     """Files of this name below a folder, as a commit of the repository around it has them: path -> text.
 
@@ -246,23 +234,21 @@ def files_at(revision: str, folder: Path, name: str) -> dict[Path, str]:
         paths = [path for path in map(Path, listed.decode().split("\0")) if path.name == name]
         return {around / path: git("cat-file", "blob", f"{commit}:./{path.as_posix()}").decode() for path in paths}
     except (_GitError, UnicodeDecodeError) as error:
-        why = error.why if isinstance(error, _GitError) else str(error)
         hint = f"see `git log -- {shlex.quote(str(folder))}`"
-        raise InputError(f"there is no `{revision}` of {folder}", why=why, hint=hint) from None
+        raise InputError(f"there is no `{revision}` of {folder}", why=str(error), hint=hint) from None
 
 
-class _GitError(Exception):
-    """Git failed. `said` is all that it said, `why` its last line without addresses."""
+class _GitError(UnreadRepository):
+    """Git failed. `said` is all that it said, the text its last line without addresses."""
 
     def __init__(self, said: str) -> None:
-        super().__init__(said)
-        self.said = said
         lines = [line for line in said.splitlines() if line.strip()]
         fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
         last = (fatal or lines or ["git printed no message"])[-1]
         if last == _NO_REASON and lines.index(last):  # what ssh, or git on the other side, said before it
             last = lines[lines.index(last) - 1]
-        self.why = re.sub(r"^(fatal|error): (unable to access '[^']*': )?| *'[a-z+]+://[^']*'", "", last).strip()
+        super().__init__(re.sub(r"^(fatal|error): (unable to access '[^']*': )?| *'[a-z+]+://[^']*'", "", last).strip())
+        self.said = said
 
 
 def _git(*arguments: str, seconds: float = 60) -> bytes:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,8 +19,9 @@ from resolver.index.net.pipconfig import PipConfig, read_pip_config
 from resolver.index.parse.metadata import Release
 from resolver.index.protocol import NOBODY, Catalog, Follow, Lookup, Meter, Traffic, UnusableFile
 from resolver.index.store.cache import Cache
-from resolver.index.store.file_cache import FileCache, Readings, release_of
+from resolver.index.store.file_cache import FileCache, release_of
 from resolver.index.store.page_cache import PageCache
+from resolver.index.store.readings import Readings
 from resolver.model.message import Message
 from resolver.model.problem import Indexes, Recorded
 from resolver.model.release import Archive, File, Metadata, Page
@@ -59,23 +60,19 @@ class Pool:
         self.pages: dict[tuple[str, str], Page] = {}
         self._pip = pip
         self._connection: Connection | None = None
-        self._lock = threading.Lock()
 
-    @property
+    @cached_property
     def pip(self) -> PipConfig:
         """The configuration of pip on this machine, read when first needed."""
-        if self._pip is None:
-            self._pip = read_pip_config()
-        return self._pip
+        return self._pip or read_pip_config()
 
     def connection(self) -> Connection:
         """The connection, started when first needed."""
-        with self._lock:
-            if self._connection is None:
-                from resolver.index.net.network import Connection
+        if self._connection is None:
+            from resolver.index.net.network import Connection
 
-                self._connection = Connection(self.pip, self.meter, self.files, self.warn)
-            return self._connection
+            self._connection = Connection(self.pip, self.meter, self.files, self.warn)
+        return self._connection
 
     def save(self, files: Sequence[File], folder: Path, tell: Callable[[Copied], None]) -> None:
         """Download files into a folder under their names, each checked by its hash; see `Transfer`."""
@@ -86,8 +83,7 @@ class Pool:
 
     def close(self) -> None:
         """Release connections and threads."""
-        with self._lock:
-            connection, self._connection = self._connection, None
+        connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
         self.cache.close()
@@ -157,12 +153,7 @@ class LiveCatalog(Catalog):
     def sha256(self, file: File) -> File:
         if file.sha256:
             return file
-
-        def stored() -> File | None:  # what a server has under this address is asked for anew
-            known = self._files.hashed(file) if self._pool.offline else None
-            return None if known is None else known.fill(file)
-
-        return self._read(file, stored, lambda files: files.sha256(file), what="the sha256 of ")
+        return self._read(file, lambda: None, lambda files: files.sha256(file), what="the sha256 of ")
 
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
         rows = list(wanted)

@@ -1,12 +1,11 @@
 """The one interface through which everything else sees the indexes; what was used of them; who waits for an answer.
 
-`live` (network and cache) and `snapshot` (a recorded file) implement it. What records a snapshot, and `explain.trial`,
-extend what another catalog answers. The tests have one made of plain data.
+`live` (network and cache) and `snapshot` (a recorded file, and what records one) implement it. The tests have one made
+of plain data.
 """
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -128,37 +127,6 @@ class Catalog(ABC):
         """Release connections and threads; nothing may be asked afterwards."""
 
 
-class CatalogOver(Catalog):
-    """A catalog that passes on to `inner` what is asked; others extend it by what they change. It has no marks."""
-
-    def __init__(self, inner: Catalog) -> None:
-        self.inner = inner
-
-    def lookup(self, project: NormalizedName) -> Lookup:
-        return self.inner.lookup(project)
-
-    def metadata(self, file: File) -> Metadata:
-        return self.inner.metadata(file)
-
-    def archive(self, file: File) -> Archive:
-        return self.inner.archive(file)
-
-    def member(self, file: File, path: str) -> str:
-        return self.inner.member(file, path)
-
-    def sha256(self, file: File) -> File:
-        return self.inner.sha256(file)
-
-    def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
-        self.inner.expect(wanted, follow)
-
-    def expect_metadata(self, files: Iterable[File]) -> None:
-        self.inner.expect_metadata(files)
-
-    def close(self) -> None:
-        self.inner.close()
-
-
 class Traffic(NamedTuple):
     """Requests sent, and bytes of bodies received."""
 
@@ -167,17 +135,15 @@ class Traffic(NamedTuple):
 
 
 class Meter:
-    """Counters; calls `progress` for each change, from whichever thread it happens in."""
+    """Counters, which only the network's thread changes; it calls `progress` for each change."""
 
     def __init__(self, progress: Callable[[Traffic], None] | None = None) -> None:
         self.traffic = Traffic()
         self._progress = progress
-        self._lock = threading.Lock()
 
     def add(self, *, requests: int = 0, received: int = 0) -> None:
         """Add to the counters."""
-        with self._lock:
-            self.traffic = Traffic(self.traffic.requests + requests, self.traffic.bytes + received)
+        self.traffic = Traffic(self.traffic.requests + requests, self.traffic.bytes + received)
         if self._progress is not None:
             self._progress(self.traffic)
 

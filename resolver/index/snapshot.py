@@ -20,10 +20,10 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver import files
-from resolver.errors import IndexFailure, InputError
+from resolver.errors import IndexFailure
 from resolver.index.parse.address import NOWHERE
 from resolver.index.parse.distribution import moment, wheel_parts
-from resolver.index.protocol import Catalog, CatalogOver, Follow, Lookup, UnusableFile
+from resolver.index.protocol import Catalog, Follow, Lookup, UnusableFile
 from resolver.index.store.cache import ODD
 from resolver.model.release import Archive, File, Metadata, Page, Reason, Rejection
 from resolver.model.target import PLATFORMS, Target
@@ -83,19 +83,11 @@ def key_of(file: File) -> str:
 
 def read(path: Path) -> Snapshot:
     """Read a snapshot's file. Raises InputError if it is missing, damaged or of another format."""
-    again = f"make it {{}}on a machine with network access: ascend-lock snapshot {path.stem}"
     try:
         return _unpacked(files.read(path, _LARGEST))
-    except OSError as error:
-        raise files.refusal(error, "The snapshot cannot be read.", path, again.format("")) from None
-    except lzma.LZMAError:
-        why = "It was changed or truncated after it was made."
-    except ODD:
-        why = "Its content has a different structure."
-    except ValueError as error:
-        why = str(error)
-    hint = "restore the file, or " + again.format("again ")
-    raise InputError("The snapshot cannot be used.", where=str(path), why=why, hint=hint)
+    except (OSError, lzma.LZMAError, ValueError, *ODD) as error:
+        again = f"make it on a machine with network access: ascend-lock snapshot {path.stem}"
+        raise files.refusal(error, "The snapshot cannot be read.", path, again) from None
 
 
 def _unpacked(content: bytes) -> Snapshot:
@@ -106,7 +98,7 @@ def _unpacked(content: bytes) -> Snapshot:
     unpacker = lzma.LZMADecompressor(lzma.FORMAT_XZ)
     packed = unpacker.decompress(content[len(_MAGIC) + len(_FORMAT) :], _LARGEST)
     if not unpacker.eof or unpacker.unused_data:
-        raise lzma.LZMAError
+        raise ValueError("It was changed or truncated after it was made.")
     snapshot = _decode(packed)
     for project in snapshot.projects.values():
         for page in project.pages:
@@ -220,7 +212,7 @@ class Recording:
         return Snapshot(stack, date, self.projects, self.metadata, self.archives, members, self.hashed)
 
 
-class RecordingCatalog(CatalogOver):
+class RecordingCatalog(Catalog):
     """Records the answers of `inner`, a catalog for `platform`.
 
     That a file is unusable is an answer too; a failure of an index is not.
@@ -228,7 +220,7 @@ class RecordingCatalog(CatalogOver):
     """
 
     def __init__(self, inner: Catalog, platform: str, recording: Recording) -> None:
-        super().__init__(inner)
+        self.inner = inner
         self._platform = platform
         self._recording = recording
 
@@ -256,6 +248,12 @@ class RecordingCatalog(CatalogOver):
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:  # noqa: ARG002
         """See `Catalog`. Nothing is followed, as the answers of a look-ahead would not be recorded."""
         self.inner.expect(wanted, None)
+
+    def expect_metadata(self, files: Iterable[File]) -> None:
+        self.inner.expect_metadata(files)
+
+    def close(self) -> None:
+        self.inner.close()
 
 
 def _asked(answers: dict[K, T | str], key: K, ask: Callable[[], T], clean: Callable[[T], T]) -> T:

@@ -27,7 +27,6 @@ from resolver.model.repository import Direct, Recipe, container, same_repository
 from resolver.model.requirement import Requirement
 
 _FILE = "pyproject.toml"
-_FEW = 3  # commits named in a hint
 
 
 def settled(problems: Sequence[Problem], repositories: Repositories) -> tuple[Problem, ...]:
@@ -67,7 +66,7 @@ def _source(ask: Ask, need: Requirement, facts: Iterable[Fact], repositories: Re
         and direct.subdirectory in ("", fact.subdirectory)
     ]
     known = [fact for fact in about if direct.means(fact.commit, fact.ref)]
-    commit = direct.revision if direct.is_commit else _commit(ask, direct, known, about, repositories)
+    commit = direct.revision if direct.is_commit else _commit(ask, direct, known, repositories)
     known = [fact for fact in about if fact.commit == commit]
     if len(known) > 1:
         raise InputError(
@@ -91,12 +90,10 @@ def _source(ask: Ask, need: Requirement, facts: Iterable[Fact], repositories: Re
     )
 
 
-def _commit(
-    ask: Ask, direct: Direct, known: Sequence[Sources], about: Sequence[Sources], repositories: Repositories
-) -> str:
+def _commit(ask: Ask, direct: Direct, known: Sequence[Sources], repositories: Repositories) -> str:
     """The commit of a tag or abbreviated commit, according to the repository, otherwise to the only fact about it.
 
-    `known` are the facts that may mean it, among those `about` the repository.
+    `known` are the facts that may mean it.
     """
     commits = sorted({fact.commit for fact in known})
     if len(commits) > 1:
@@ -115,7 +112,7 @@ def _commit(
             f"cannot determine which commit `{direct.revision}` is",
             where=ask.origin.where,
             why=f"{direct.url} could not be read ({error}), and no fact describes it",
-            hint=f"give the full commit hash, or describe it in a [[sources]] fact{_others(about)}",
+            hint="give the full commit hash, or describe it in a [[sources]] fact",
         ) from None
     if tag:
         if commits and commits[0] != tag:
@@ -139,15 +136,8 @@ def _commit(
         f"the repository has no tag `{direct.revision}`",
         where=ask.origin.where,
         why=direct.url,
-        hint=f"give a full commit hash, or a tag{_others(about)}",
+        hint="give a full commit hash, or a tag",
     )
-
-
-def _others(about: Sequence[Sources]) -> str:
-    """The commits of a repository that facts know, for somebody who named another one; only a few if there are many."""
-    told = [fact.commit[:12] + (f" ({fact.ref})" if fact.ref else "") for fact in about]
-    few = ", ".join(told[:_FEW]) + (", …" if len(told) > _FEW else "")
-    return f"; facts know {few}" if told else ""
 
 
 # Without a fact
@@ -157,24 +147,21 @@ def _static(ask: Ask, need: Requirement, direct: Direct, commit: str, repositori
     """A project that its own pyproject.toml tells enough of."""
     path = f"{direct.subdirectory}/{_FILE}".lstrip("/")
     name = f"{path} of {direct.url}@{commit[:12]}"
-    found = None
     try:
         content = repositories.read(direct.url, commit, path)
-        found = read_pyproject(content, Release(name, need.name, "")) if content is not None else None
-        why = f"it has no {path}"
+        if content is None:
+            raise UnusableFile(f"it has no {path}")
+        found = read_pyproject(content, Release(name, need.name, ""))
+        if (metadata := found.metadata) is None:
+            raise UnusableFile(found.why_dynamic)
+        if (version := text.version(metadata.version)) is None:
+            raise UnusableFile(f"its {path} has no version")
     except NoSuchCommit as error:
         raise NoSuchCommit(error.url, error.commit, ask.origin.where) from None
     except UnreadRepository as error:
-        why = f"the repository could not be read: {error}"
+        raise _unknown(ask, need, direct, commit, f"the repository could not be read: {error}") from None
     except UnusableFile as error:
-        why = str(error)
-    metadata = found.metadata if found is not None else None
-    version = text.version(metadata.version) if metadata is not None else None
-    if found is None or metadata is None or version is None:
-        if found is not None:
-            why = found.why_dynamic or f"its {path} has no version"
-        raise _unknown(ask, need, direct, commit, why)
-    build = found.build_requires if found.build_requires is not None else LEGACY_BUILD
+        raise _unknown(ask, need, direct, commit, str(error)) from None
     return Source(
         name=need.name,
         url=direct.url,
@@ -185,7 +172,7 @@ def _static(ask: Ask, need: Requirement, direct: Direct, commit: str, repositori
             version=version,
             requires=metadata.requires_dist,
             requires_python=metadata.requires_python,
-            build_requires=build,
+            build_requires=LEGACY_BUILD if found.build_requires is None else found.build_requires,
         ),
         fact=None,
     )
@@ -219,7 +206,7 @@ def trust_in(fact: Sources, repositories: Repositories) -> Message | None:
     silent = not fact.requires_from
     try:
         if not fact.requires_from:
-            repositories.require(fact.git, fact.commit)
+            repositories.fetched(fact.git, fact.commit)
         _require_submodules(fact, repositories)
         for path in fact.requires_from:
             lines = _lines(fact, path, repositories)

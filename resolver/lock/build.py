@@ -7,8 +7,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 
-from packaging.requirements import InvalidRequirement
-
 from resolver.errors import InputError, WrongRelease
 from resolver.index.parse.address import read_root
 from resolver.index.protocol import Catalog, UnusableFile
@@ -42,9 +40,7 @@ from resolver.model.target import Target
 
 
 def build(
-    resolution: Resolution,
-    builds: Sequence[tuple[Sequence[str], Resolution | Message]],
-    catalog: Catalog,
+    resolution: Resolution, builds: Sequence[tuple[Sequence[str], Resolution | Message]], catalog: Catalog
 ) -> Lock:
     """The lock of a resolution. `builds` are the isolated environments: the archives of each (none: all), and its pins.
 
@@ -328,7 +324,7 @@ def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:
         pin = resolution.pin(fact.package)
         if isinstance(fact, facts.Replaces) and pin is not None and fact.speaks_of(pin.version):
             for line in lock_warnings.own_lines(pin, catalog, fact.drop):
-                name = _name_of(line)
+                name = text.requirement(line).name
                 if name in fact.drop:
                     yield Override(package=pin.name, version=str(pin.version), name=name, dropped=line, fact=fact.id)
     for pin in resolution.pins:
@@ -337,10 +333,3 @@ def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:
             for name in known.recipe.drop:
                 yield Override(package=pin.name, version=str(pin.version), name=name, dropped=name, fact=known.id)
     yield from resolution.left_out
-
-
-def _name_of(line: str) -> str:
-    try:
-        return text.requirement(line).name
-    except InvalidRequirement:  # otherwise the solver would have set the file aside
-        return ""

@@ -99,10 +99,8 @@ def read(folder: Path) -> Manifest | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, RecursionError) as error:
-        why = getattr(error, "strerror", None) or str(error)
         again = "remove it and bundle again; existing files are not downloaded again"
-        hint = files.advice(getattr(error, "errno", None)) or again
-        raise InputError("the bundle's manifest cannot be read", where=str(path), why=why, hint=hint) from None
+        raise files.refusal(error, "the bundle's manifest cannot be read", path, again) from None
 
 
 def is_inside(path: str) -> bool:

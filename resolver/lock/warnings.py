@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from resolver.errors import closest
 from resolver.index.protocol import Catalog
 from resolver.model import fact as facts
 from resolver.model import text
@@ -90,9 +89,6 @@ def is_grave(warning: Message, problem: Problem) -> bool:
     return warning.code in _GRAVE or any(isinstance(fact, facts.Warns) and fact.grave for fact in facts_of_it)
 
 
-_SIMILAR = 0.8  # a letter wrong, missing or too many in a name of five or more
-
-
 def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catalog) -> Iterator[Message]:
     """The warnings of a resolution, with those of the facts `about` it.
 
@@ -133,7 +129,6 @@ def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catal
     for name in resolution.problem.stack.practices:
         if name not in used:
             yield message("lock.practice-needless", practice=name)
-    yield from _misspelt(resolution)
     passed: dict[str, list[Message]] = {}
     lost = {(row.project, row.extra) for row in resolution.lost_extras}
     for pin in resolution.pins:
@@ -201,18 +196,6 @@ def _is_unchecked(need: facts.Need, resolution: Resolution) -> bool:
     if not isinstance(need, ComponentRequirement) or is_left_open(need, resolution):
         return False
     return need.component not in resolution.problem.target.system
-
-
-def _misspelt(resolution: Resolution) -> Iterator[Message]:
-    """Facts of the stack itself about projects that nothing needs, if a needed one has a similar name.
-
-    That is most likely a typing error, and the fact has no effect.
-    """
-    pins = [pin.name for pin in resolution.pins]
-    for fact in resolution.problem.facts:
-        own = fact.where.startswith(f"{resolution.problem.stack.where}:")
-        if own and fact.package not in pins and (close := closest(fact.package, pins, _SIMILAR)):
-            yield message("lock.no-such-subject", fact=fact.id, name=fact.package, other=close, where=fact.where)
 
 
 def _of_kernels(pin: Pin, catalog: Catalog) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from resolver.lock.difference import Difference, Row
+from resolver.lock.previous import Difference, Row
 from resolver.model.message import joined, message
 from resolver.report.document import Block, Heading, Item, Items, Paragraph, Table, line, told
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 import networkx as nx
 
 from resolver.errors import shown
 from resolver.i18n import translate
-from resolver.lock.graph import STACK, requirement_graph
+from resolver.model import text
 from resolver.model.lock import Lock
 from resolver.model.text import Language
 
+_STACK: Final = ""  # the node of the stack; the others have the names of their pins
 _AGAIN = " (*)"
 _MERMAID = str.maketrans({"<": "#lt;", ">": "#gt;", '"': "#quot;"})
 
@@ -28,7 +29,7 @@ class Tree:
         self._inverted = inverted
         self._depth = depth
         self._pins = {pin.name: pin for pin in lock.pin}
-        graph = requirement_graph(lock)
+        graph = _requirement_graph(lock)
         self._graph = graph.reverse() if inverted else graph
         self._roots = names or sorted(node for node, count in self._graph.in_degree() if not count)
 
@@ -80,7 +81,7 @@ class Tree:
                 yield from self._below(other, indent + further, level + 1, above, language)
 
     def _label(self, node: str) -> str:
-        if node == STACK:
+        if node == _STACK:
             return f"{self._lock.stack}/{self._lock.target.name}"
         pin = self._pins[node]
         extras = f"[{','.join(pin.extras)}]" if pin.extras else ""
@@ -103,3 +104,31 @@ class Tree:
         for one, other, asked in sorted(self._graph.subgraph(levels).edges(data="lines")):
             if levels[one] != self._depth:
                 yield (other, one, asked) if self._inverted else (one, other, asked)
+
+
+def _requirement_graph(lock: Lock) -> nx.DiGraph:
+    """From the stack, and from each pin, to each pin that it requires where it is installed.
+
+    An edge has its `lines`: what is asked of that pin, such as `[http]>=2` or `==3.2.0 (fact verl-0.7.1-npu)`.
+    """
+    graph = nx.DiGraph()
+    graph.add_nodes_from([_STACK, *(pin.name for pin in lock.pin)])
+
+    def add(requiring: str, line: str, fact: str = "") -> None:
+        need = text.requirement(line)
+        if need.name in graph and need.name != requiring:
+            extras = f"[{','.join(sorted(need.extras))}]" if need.extras else ""
+            asked = f"{extras}{need.specifier}{f' (fact {fact})' if fact else ''}".strip()
+            graph.add_edge(requiring, need.name)
+            lines = graph.edges[requiring, need.name].setdefault("lines", [])
+            lines += [asked] if asked and asked not in lines else []
+
+    for line in lock.requires:
+        add(_STACK, line)
+    for pin in lock.pin:
+        for line in (*pin.requires, *(pin.build_requires if pin.mode == "built-here" else ())):
+            add(pin.name, line)
+        for fact, lines in pin.fact_requires.items():
+            for line in lines:
+                add(pin.name, line, fact)
+    return graph

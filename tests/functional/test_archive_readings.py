@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from resolver.index import snapshot as snapshot_file
-from resolver.index.store.file_cache import Readings
+from resolver.index.store.readings import Readings
 from resolver.model.release import File
 from tests.functional.workspace import REPOSITORY, Workspace, tree
 from tests.loopback import LoopbackIndex, altered

@@ -16,7 +16,7 @@ from tests.builders import Built
 from tests.functional.machine import execute, installed, make_environment
 from tests.functional.sources import add_backend, add_source
 from tests.functional.workspace import HERE, PLATFORM, Run, Workspace, tree
-from tests.loopback import LoopbackIndex, altered, status
+from tests.loopback import LoopbackIndex, status
 
 BIG = {"base.py": "", "base_data.txt": random.Random(0).randbytes(300_000).hex()}
 
@@ -144,20 +144,14 @@ def test_a_manifest_that_no_bundle_has_is_refused_before_a_script_is_made_of_it(
 # --- what goes wrong on the way (how a file is gone on with: tests/unit/index/test_transfer.py)
 
 
-def test_room_is_looked_for_first_and_files_that_are_gone_are_all_named(workspace: Workspace, base: Built) -> None:
+@pytest.mark.usefixtures("base")
+def test_files_that_are_gone_are_all_named(workspace: Workspace) -> None:
     workspace.index.fault("/files/*", status(404))
     run = bundle(workspace)
     assert run.status == 3
     assert run.stderr.startswith("error: 3 of 3 files could not be downloaded.")
     assert [name for name in FILES if f"{name} cannot be downloaded." not in run.stderr] == []
     assert distributions(workspace) == set()
-    workspace.forget()
-    workspace.index.clear()
-    told, huge = f'"size": {len(base.content)}'.encode(), b'"size": 100000000000000000'
-    workspace.index.fault("/simple/*/base/", altered(lambda body: body.replace(told, huge)))
-    run = bundle(workspace)
-    assert (run.status, run.error) == (2, "there is not enough free space for the files")
-    assert not [request for request in workspace.index.requests if request.path.startswith("/files/")]
 
 
 # --- several locks, later locks

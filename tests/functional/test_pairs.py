@@ -188,7 +188,7 @@ def test_wheels_that_are_recorded_are_read_again_only_where_there_are_others(
 def test_damaged_records_are_an_error_with_what_mends_it(workspace: Workspace, content: str) -> None:
     (workspace.matrices / "wheels" / "vllm-ascend.json").write_text(content)
     run = workspace.run("pairs")
-    assert (run.status, run.error) == (2, "what is recorded of the wheels of vllm-ascend cannot be used")
+    assert (run.status, run.error) == (2, "the recorded readings of the wheels of vllm-ascend cannot be used")
     assert "hint: make it again: ascend-lock facts read vllm-ascend --anew" in run.stderr
 
 

@@ -39,10 +39,9 @@ from resolver.errors import IndexFailure, InputError, WrongRelease
 from resolver.index import snapshot as snapshot_file
 from resolver.index.net.client import Patience
 from resolver.index.net.pipconfig import read_pip_config
-from resolver.index.net.remote_files import MissingSpanError, RangeFile
 from resolver.index.parse import metadata, simple
 from resolver.index.parse.address import NOWHERE, origin, read_root
-from resolver.index.parse.archive import read_archive, read_member, wheel_metadata
+from resolver.index.parse.archive import MissingSpanError, RangeFile, read_archive, read_member, wheel_metadata
 from resolver.index.parse.distribution import Compatibility, is_readable, wheel_parts
 from resolver.index.parse.metadata import Release, check_texts, noted_in, read_pyproject
 from resolver.index.protocol import UnusableFile
@@ -373,7 +372,6 @@ def cache_entry(content: bytes) -> None:
     for kind in ("metadata", "archive"):
         store.put(kind, SHA, content)
     store.put("text", f"{SHA}/requirements.txt", content)
-    store.put("hash", FILE.url, content)
     with contextlib.suppress(UnusableFile, WrongRelease):
         found = stored.metadata(FILE, WHEEL)
         assert found is None or (canonicalize_name(found.name), Version(found.version)) == (DEMO, Version("1.0"))
@@ -381,7 +379,6 @@ def cache_entry(content: bytes) -> None:
         stored.archive(FILE)
     with contextlib.suppress(UnusableFile):
         assert isinstance(stored.member(FILE, "requirements.txt"), str | None)
-    stored.hashed(FILE)
     root = read_root("https://index.example/simple/", "pypi")
     pages = PageCache(_INDEXES, "linux-aarch64", store, lambda: root.url)
     place = place_of(root, DEMO)

@@ -9,7 +9,7 @@ import click
 import pytest
 
 from resolver.cli.console import Progress, complain, has_color
-from resolver.lock.difference import difference
+from resolver.lock.previous import difference
 from resolver.model.message import message
 from resolver.report.difference import difference_blocks
 from resolver.report.explanation.conflict import ways_out_blocks

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from resolver.index.net import worker
-from resolver.index.net.worker import Worker
+from resolver.index.net import network
+from resolver.index.net.network import Worker
 
 LOST = """
 import os, signal, sys
@@ -67,11 +67,11 @@ def test_other_failures_of_the_kind_are_told_as_ever() -> None:
 
 HANGING = """
 import threading
-from resolver.index.net import worker
-worker._PATIENCE = 0.2
+from resolver.index.net import network
+network._PATIENCE = 0.2
 held = threading.Lock()
 held.acquire()
-thread = worker.Worker()
+thread = network.Worker()
 thread.tell(held.acquire)
 
 async def farewell():
@@ -83,7 +83,7 @@ print("closed")
 
 
 def test_a_thread_that_waits_for_what_nobody_gives_back_keeps_no_run_from_ending() -> None:
-    assert worker._PATIENCE > 1
+    assert network._PATIENCE > 1
     done = _run(HANGING)
     assert (done.returncode, done.stdout) == (0, "closed\n")
 

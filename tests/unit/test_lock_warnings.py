@@ -4,33 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from msgspec.structs import replace
-
-from resolver.i18n import translate
 from resolver.lock.warnings import warnings
 from resolver.model.fact import Fact
 from resolver.model.message import message
 from resolver.model.problem import PYPI, Problem
 from resolver.model.release import ProjectStatus
 from tests.datacatalog import DataCatalog
-from tests.problems import excludes, problem, solved
+from tests.problems import problem, solved
 
 
 def told(problem: Problem, catalog: DataCatalog, about: Iterable[Fact] = ()) -> list[str]:
     return list(warnings(solved(problem, catalog), tuple(about), catalog))
-
-
-def test_only_a_fact_of_the_stack_itself_can_be_misspelt() -> None:
-    """The others are about everything that anybody locks."""
-    catalog = DataCatalog({"transformers": {"1": []}})
-    shared = excludes("transformer", "==2")
-    own = replace(shared, where="stack.toml:9")
-    assert told(problem("transformers", facts=[shared]), catalog) == []
-    (warning,) = told(problem("transformers", facts=[own]), catalog)
-    assert translate(warning, "en") == (
-        "the stack's fact `transformer-excludes` is about `transformer`, which is not in the lock, but "
-        "`transformers` is (stack.toml:9)"
-    )
 
 
 def test_a_project_is_unsafe_where_its_own_index_says_so() -> None:

@@ -416,7 +416,7 @@ print(hashlib.sha256(snapshot_file.to_bytes(extra)).hexdigest())
     ("change", "why"),
     [
         *((partial(flipped, at), "") for at in (0, 21, 30, 60, 200, -1)),
-        (lambda content: content[:-1] + b"?", "It was changed or truncated after it was made."),
+        (lambda content: content + b"?", "It was changed or truncated after it was made."),
         (
             lambda content: content.replace(b"snapshot 2\n", b"snapshot 3\n"),
             "It was made by another version of ascend-lock.",

@@ -17,8 +17,7 @@ from urllib.parse import urljoin
 import httpx
 
 from resolver.errors import IndexFailure, Unreachable
-from resolver.index.net.credentials import Credentials
-from resolver.index.net.pipconfig import PipConfig
+from resolver.index.net.pipconfig import Credentials, PipConfig
 from resolver.index.net.transport import ERRORS, NoAnswerError, Transport, no_answer
 from resolver.index.parse.address import Origin, is_allowed, is_local, origin, without_credentials
 from resolver.index.protocol import Meter

@@ -11,7 +11,6 @@ import asyncio
 import hashlib
 import os
 import re
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Final, NamedTuple
 import httpx
 
 from resolver import files as disk
-from resolver.errors import IndexFailure, InputError, Unreachable
+from resolver.errors import IndexFailure, Unreachable
 from resolver.index.net.client import FILES, PLAIN, Client
 from resolver.index.net.transport import NoAnswerError
 from resolver.model.release import File
@@ -41,7 +40,7 @@ class Part:
     """An incomplete file: what was received so far, with its digest. An existing one is read, for the digest.
 
     Its name says of which content it is, so that no file is continued with bytes of another. `mixed`: it is from more
-    than one answer. `ranges`: whether to ask the server for the rest of it. `validators`: of the answer.
+    than one answer. `ranges`: whether to ask the server for the rest of it.
     """
 
     def __init__(self, file: File, folder: Path) -> None:
@@ -58,7 +57,6 @@ class Part:
             self.size += len(chunk)
         self.mixed = self.size > 0
         self.ranges = True
-        self.validators = ("", "")
 
     @property
     def sha256(self) -> str:
@@ -130,17 +128,8 @@ class Transfer:
 
     async def save(self, files: Sequence[File]) -> None:
         """Save all that can be saved. Raises IndexFailure for the others, InputError if the disk refuses."""
-        total = sum(file.size or 0 for file in files)
-        needed = total - sum(path.stat().st_size for path in self._folder.glob(f"*{ENDING}"))
-        if needed > (free := shutil.disk_usage(self._folder).free):
-            raise InputError(
-                "there is not enough free space for the files",
-                where=str(self._folder),
-                why=f"{needed / 1e6:.1f} MB are still needed, {free / 1e6:.1f} MB are free.",
-                hint="free some space or choose another folder",
-            )
-        is_known = all(file.size is not None for file in files)
-        self._copied = Copied(0, len(files), 0, total if is_known else None)
+        sizes = [file.size for file in files if file.size is not None]
+        self._copied = Copied(0, len(files), 0, sum(sizes) if len(sizes) == len(files) else None)
         tasks = [asyncio.ensure_future(self._attempt(file)) for file in files]
         try:
             failures = [failure for failure in await asyncio.gather(*tasks) if failure is not None]
@@ -158,13 +147,8 @@ class Transfer:
         except IndexFailure as failure:
             return failure
         except OSError as error:
-            raise InputError(
-                f"{file.filename} cannot be stored",
-                where=str(self._folder),
-                why=error.strerror or str(error),
-                hint=disk.advice(error.errno, "choose another folder")
-                + "; what was received so far is kept for the next run",
-            ) from None
+            instead = "choose another folder; what was received so far is kept for the next run"
+            raise disk.refusal(error, f"{file.filename} cannot be stored", self._folder, instead) from None
         self._count(0, files=1)
         return None
 
@@ -217,7 +201,6 @@ class Transfer:
                     raise
                 self._restart(part, ranges=False)
                 raise NoAnswerError("It sends more than the file has") from None
-            part.validators = response.headers.get("etag", ""), response.headers.get("last-modified", "")
             if part.is_wrong and part.size < (file.size or 0) and "content-length" not in response.headers:
                 raise NoAnswerError(f"It ends before the announced {file.size} bytes")
 

@@ -1,12 +1,15 @@
-"""The part of a live catalog that runs on the background thread: which index answers, and look-ahead."""
+"""The part of a live catalog that runs on a background thread, and that thread: which index answers, and look-ahead."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import Callable, Coroutine, Hashable, Iterable, Sequence
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeoutError  # not the built-in one before Python 3.11
+from contextlib import suppress
 from functools import partial
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
@@ -14,12 +17,11 @@ from packaging.utils import NormalizedName
 from resolver.errors import IndexFailure, Unreachable
 from resolver.index.net.client import BRIEF, PAGES, Client, Patience, Reply, conditions
 from resolver.index.net.pipconfig import PipConfig
-from resolver.index.net.remote_files import Files
-from resolver.index.net.worker import Once, Worker
+from resolver.index.net.remote_files import Files, Once
 from resolver.index.parse.address import Root
 from resolver.index.parse.metadata import Release
 from resolver.index.parse.simple import ACCEPT
-from resolver.index.protocol import NOBODY, Follow, Lookup, Meter
+from resolver.index.protocol import NOBODY, Follow, Lookup, Meter, answer_of
 from resolver.index.store.file_cache import FileCache
 from resolver.index.store.page_cache import PageCache, StoredPage
 from resolver.model.message import Message, message
@@ -30,6 +32,90 @@ from resolver.model.release import File, Metadata
 AHEAD: Final = 32
 _MOST_AHEAD: Final = 1000  # wheels that wait to be read ahead at once
 _PAGE_LIMIT: Final = 32 << 20
+_THREADS: Final = 8  # for names of hosts, and for reading pages and archives
+_LAST_TURNS: Final = 5
+_PATIENCE: Final = 10.0  # seconds to cancel everything; a thousandth is normally enough
+
+T = TypeVar("T")
+
+
+class Worker:
+    """A thread that runs coroutines until it is closed.
+
+    Where memory is short, the event loop and its callbacks fail anywhere. Whoever waits is told, and the loop goes on,
+    as it is needed for closing; asyncio's own tracebacks are not for the user.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._loop.set_exception_handler(lambda _, __: None)
+        self._threads = ThreadPoolExecutor(_THREADS, "ascend-lock")
+        self._loop.set_default_executor(self._threads)
+        self._waiting: set[Future[Any]] = set()
+        self._thread = threading.Thread(target=self._run, name="ascend-lock-network", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                self._loop.run_forever()
+            except Exception as error:
+                for future in tuple(self._waiting):
+                    with suppress(Exception):  # it has just ended
+                        future.set_exception(error)
+            else:
+                return
+
+    def wait(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run the coroutine that `work` returns in the thread, and return its result. An interrupt cancels it."""
+        future: Future[T] = Future()
+        self._waiting.add(future)
+
+        async def run() -> None:
+            try:
+                future.set_result(await work())
+            except Exception as error:
+                future.set_exception(error)
+            except asyncio.CancelledError:
+                future.cancel()
+
+        running = asyncio.run_coroutine_threadsafe(run(), self._loop)
+        try:
+            return answer_of(future)
+        except BaseException:
+            running.cancel()
+            raise
+        finally:
+            self._waiting.discard(future)
+
+    def tell(self, call: Callable[[], None]) -> None:
+        """Call something in the thread, without waiting."""
+        self._loop.call_soon_threadsafe(call)
+
+    def close(self, farewell: Callable[[], Awaitable[None]]) -> None:
+        """Cancel running work, await `farewell`, end the thread. What runs in other threads is not waited for."""
+
+        async def finish() -> None:
+            running = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+            await farewell()
+            for _ in range(_LAST_TURNS):  # closed connections release their sockets in later iterations of the loop
+                await asyncio.sleep(0)
+            await self._loop.shutdown_asyncgens()
+
+        hangs = False
+        try:
+            asyncio.run_coroutine_threadsafe(finish(), self._loop).result(_PATIENCE)
+        except FutureTimeoutError:
+            hangs = True  # because of something left locked by an interrupt; it ends with the process
+        finally:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            if not hangs:
+                self._thread.join()
+                self._loop.close()
 
 
 class Connection:
@@ -98,7 +184,7 @@ class Network:
         """Start to read these wheels."""
 
         async def read(file: File, release: Release) -> None:
-            with contextlib.suppress(Exception):  # whoever really needs it will meet the failure again
+            with suppress(Exception):  # whoever really needs it will meet the failure again
                 async with self._connection.ahead:
                     await self.files.metadata(file, release)
 

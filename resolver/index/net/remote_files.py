@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine, Hashable
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -12,16 +12,24 @@ from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
 import httpx
+from msgspec.structs import replace
 
 from resolver import files as disk
 from resolver.errors import IndexFailure
-from resolver.index.net.client import PLAIN, Client, conditions
+from resolver.index.net.client import PLAIN, Client
 from resolver.index.net.downloads import Part, Transfer, altered, check_status, content_range
-from resolver.index.net.worker import Once
-from resolver.index.parse.archive import DIRECTORY_LIMIT, METADATA_LIMIT, read_archive, read_member, wheel_metadata
+from resolver.index.parse.archive import (
+    DIRECTORY_LIMIT,
+    METADATA_LIMIT,
+    MissingSpanError,
+    RangeFile,
+    read_archive,
+    read_member,
+    wheel_metadata,
+)
 from resolver.index.parse.metadata import Release, read
 from resolver.index.protocol import UnusableFile
-from resolver.index.store.file_cache import FileCache, Hashed, Told
+from resolver.index.store.file_cache import FileCache
 from resolver.model.message import Message, message
 from resolver.model.release import Archive, File, Metadata
 
@@ -34,47 +42,6 @@ _LONGEST: Final = max(DIRECTORY_LIMIT, METADATA_LIMIT) + _TAIL
 _MOST: Final = 8
 
 
-class MissingSpanError(Exception):
-    """A span is needed that was not fetched: from its first argument to the second, which is exclusive."""
-
-
-class RangeFile:
-    """A file of which only some spans are present. Reading elsewhere raises MissingSpanError."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._spans: list[tuple[int, bytes]] = []
-        self._position = 0
-
-    def add(self, start: int, content: bytes) -> None:
-        """Add a span."""
-        self._spans.append((start, content))
-
-    def read(self, size: int = -1, /) -> bytes:
-        """Read on; raises MissingSpanError."""
-        start = min(self._position, self._size)
-        end = self._size if size < 0 else min(start + size, self._size)
-        for begin, span in self._spans:
-            if begin <= start and end <= begin + len(span):
-                self._position = end
-                return span[start - begin : end - begin]
-        if start < end:
-            raise MissingSpanError(start, end)
-        return b""
-
-    def seek(self, offset: int, whence: int = 0, /) -> int:
-        """Move within the file."""
-        position = offset + (0, self._position, self._size)[whence]
-        if position < 0:
-            raise OSError("a position before the start")
-        self._position = position
-        return position
-
-    def tell(self) -> int:
-        """The position."""
-        return self._position
-
-
 class _Span(NamedTuple):
     start: int
     content: bytes
@@ -84,6 +51,23 @@ class _Span(NamedTuple):
 
 class _DistrustError(Exception):
     """The server's answers to ranges contradict each other."""
+
+
+class Once:
+    """Work that is done once per key, however many wait for it. Lives on one event loop."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[Hashable, asyncio.Task[Any]] = {}
+
+    async def do(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """The result of `work`, which is started unless it was before; its failure is raised for all who wait."""
+        task: asyncio.Task[T] | None = self._tasks.get(key)
+        if task is None:
+            task = self._tasks[key] = asyncio.ensure_future(work())
+            # Retrieve the failure, as asyncio complains about failures that nobody retrieves.
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        # Shielded, since one of those who wait may be cancelled.
+        return await asyncio.shield(task)
 
 
 _Method = Callable[Concatenate["Files", P], Coroutine[Any, Any, T]]
@@ -118,18 +102,16 @@ class Files:
         """A wheel's metadata. Raises UnusableFile and IndexFailure."""
         if (known := self._cache.metadata(file, release)) is not None:
             return known
-        told = Told.BESIDE if file.metadata else Told.SERVER
+        beside = bool(file.metadata)
         try:
             metadata = await self._beside(file, release)
             if metadata is None:
-                told = Told.SERVER
-                content, is_whole = await self._of_wheel(file, release)
-                told = Told.FILE if is_whole and file.sha256 else Told.SERVER
-                metadata = read(content, release, file.url).metadata
+                beside = False
+                metadata = read(await self._of_wheel(file, release), release, file.url).metadata
         except UnusableFile as error:
-            self._cache.keep_metadata(file, told, error)
+            self._cache.keep_metadata(file, error, beside=beside)
             raise
-        self._cache.keep_metadata(file, told, metadata)
+        self._cache.keep_metadata(file, metadata, beside=beside)
         return metadata
 
     async def _beside(self, file: File, release: Release) -> Metadata | None:
@@ -150,15 +132,15 @@ class Files:
                 raise
             return None
 
-    async def _of_wheel(self, file: File, release: Release) -> tuple[bytes, bool]:
-        """METADATA, read in parts if the server has ranges, and whether the whole wheel was compared with its hash."""
+    async def _of_wheel(self, file: File, release: Release) -> bytes:
+        """METADATA, read in parts if the server has ranges, else of the whole wheel, compared with its hash."""
         try:
-            return await self._of_parts(file, release), False
+            return await self._of_parts(file, release)
         except _DistrustError:
             whole = await self._fetch(file)
         try:
             with whole.path.open("rb") as wheel:
-                return wheel_metadata(wheel, release), True
+                return wheel_metadata(wheel, release)
         finally:
             whole.path.unlink()
 
@@ -212,18 +194,16 @@ class Files:
         """The static contents of a source archive. Raises UnusableFile and IndexFailure."""
         if (known := self._cache.archive(file)) is not None:
             return known
-        download = await self._download(file)
-        reading = asyncio.to_thread(read_archive, download.path, release, file.url)
-        return await _kept(reading, partial(self._cache.keep_archive, file))
+        read = partial(read_archive, release=release, where=file.url)
+        return await self._read(file, read, partial(self._cache.keep_archive, file))
 
     @_once
     async def member(self, file: File, release: Release, path: str) -> str:
         """The text of a file in a source archive. Raises UnusableFile and IndexFailure."""
         if (known := self._cache.member(file, path)) is not None:
             return known
-        download = await self._download(file)
-        reading = asyncio.to_thread(read_member, download.path, release, path)
-        return await _kept(reading, partial(self._cache.keep_member, file, path))
+        read = partial(read_member, release=release, member=path)
+        return await self._read(file, read, partial(self._cache.keep_member, file, path))
 
     @_once
     async def _download(self, file: File) -> Part:
@@ -246,35 +226,20 @@ class Files:
     @_once
     async def sha256(self, file: File) -> File:
         """The file with its sha256 and size; raises IndexFailure."""
-        known = self._cache.hashed(file)
-        if known is not None and await self._is_unchanged(file, known):
-            return known.fill(file)
         download = await self._download(file)
-        hashed = Hashed(download.sha256, download.size, *download.validators)
-        self._cache.keep_hashed(file, hashed)
-        told = {"file": file.filename, "size": hashed.size, "sha256": hashed.sha256}
-        self._warn(message("index.unhashed", **told))
-        return hashed.fill(file)
+        self._warn(message("index.unhashed", file=file.filename, size=download.size, sha256=download.sha256))
+        return replace(file, sha256=download.sha256, size=download.size)
 
-    async def _is_unchanged(self, file: File, known: Hashed) -> bool:
-        """Whether a file on a server is still the one that was downloaded."""
-        headers = PLAIN | conditions(known.etag, known.modified)
-
-        async def consume(response: httpx.Response) -> bool:
-            return response.status_code == 304
-
-        return headers != PLAIN and await self._client.request(file.url, consume, headers=headers, long=True)
-
-
-async def _kept(reading: Awaitable[T], keep: Callable[[T | UnusableFile], None]) -> T:
-    """What is read, which is kept for later; so is the reason why a file cannot be used."""
-    try:
-        found = await reading
-    except UnusableFile as error:
-        keep(error)
-        raise
-    keep(found)
-    return found
+    async def _read(self, file: File, read: Callable[[Path], T], keep: Callable[[T | UnusableFile], None]) -> T:
+        """What is read of an archive, which is kept for later; so is the reason why it cannot be used."""
+        download = await self._download(file)
+        try:
+            found = await asyncio.to_thread(read, download.path)
+        except UnusableFile as error:
+            keep(error)
+            raise
+        keep(found)
+        return found
 
 
 def _digest(content: bytes) -> str:

@@ -12,7 +12,6 @@ from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 from resolver.errors import InputError
 
 _PORTS = {"https": 443, "http": 80}
-_HOST = re.compile(r"https?://[^/\s]+/")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _PLAIN = re.compile(r"https://([a-z][a-z0-9-]*(?:\.[a-z][a-z0-9-]*)+)(?:/[A-Za-z0-9_+%~-][A-Za-z0-9_+%~.-]*)+")
 _CREDENTIALS = re.compile(r"\A(.*?://|//|)[^/?#]*@", re.DOTALL)  # after what begins an address

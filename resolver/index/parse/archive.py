@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any, Final, Protocol, TypeVar
+from typing import IO, Any, Final, TypeVar
 
 from resolver.index.parse.metadata import Release, read, read_pyproject
 from resolver.index.protocol import UnusableFile
@@ -48,19 +48,6 @@ class TooLargeError(Exception):
     """An archive requires reading more than allowed."""
 
 
-class Readable(Protocol):
-    """A seekable file."""
-
-    def read(self, size: int = -1, /) -> bytes:
-        """See `io.RawIOBase`."""
-
-    def seek(self, offset: int, whence: int = 0, /) -> int:
-        """See `io.IOBase`."""
-
-    def tell(self) -> int:
-        """See `io.IOBase`."""
-
-
 @contextmanager
 def readable(filename: str, kind: str) -> Iterator[None]:
     """Turns what reading a zip or tar may raise, most of it by the standard library, into UnusableFile."""
@@ -84,13 +71,54 @@ def unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> byt
         return member.read(limit + 1)
 
 
+class MissingSpanError(Exception):
+    """A span is needed that was not fetched: from its first argument to the second, which is exclusive."""
+
+
+class RangeFile:
+    """A file of which only some spans are present. Reading elsewhere raises MissingSpanError."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._spans: list[tuple[int, bytes]] = []
+        self._position = 0
+
+    def add(self, start: int, content: bytes) -> None:
+        """Add a span."""
+        self._spans.append((start, content))
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Read on; raises MissingSpanError."""
+        start = min(self._position, self._size)
+        end = self._size if size < 0 else min(start + size, self._size)
+        for begin, span in self._spans:
+            if begin <= start and end <= begin + len(span):
+                self._position = end
+                return span[start - begin : end - begin]
+        if start < end:
+            raise MissingSpanError(start, end)
+        return b""
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        """Move within the file."""
+        position = offset + (0, self._position, self._size)[whence]
+        if position < 0:
+            raise OSError("a position before the start")
+        self._position = position
+        return position
+
+    def tell(self) -> int:
+        """The position."""
+        return self._position
+
+
 class Guarded:
     """A readable, seekable file with limits on each read and on the position.
 
     With `forward` nothing is read twice: going back in a compressed file means reading it again from the start.
     """
 
-    def __init__(self, file: Readable, *, one_read: int, position: int, forward: bool = False) -> None:
+    def __init__(self, file: IO[bytes] | RangeFile, *, one_read: int, position: int, forward: bool = False) -> None:
         self._file = file
         self._one_read = one_read
         self._position = position
@@ -144,7 +172,7 @@ class Guarded:
 # Wheels
 
 
-def wheel_metadata(file: Readable, release: Release) -> bytes:
+def wheel_metadata(file: IO[bytes] | RangeFile, release: Release) -> bytes:
     """METADATA of a wheel. Raises UnusableFile, and what reading the file raises unless OSError."""
     source = Guarded(file, one_read=DIRECTORY_LIMIT, position=1 << 62)
     with readable(release.filename, "wheel"):
@@ -226,16 +254,13 @@ def _read_members(path: Path, release: Release, wanted: Collection[str]) -> dict
             found.setdefault(top, {})[rest] = content
     if len(found) > 1:
         # PEP 625: "{name}-{version}"
-        named = [top for top in found if _is_named(top, release)]
+        own = release.project, text.version(release.version)
+        parts = {top: top.rpartition("-") for top in found}
+        named = [top for top, (name, _, version) in parts.items() if (text.name(name), text.version(version)) == own]
         if len(named) != 1:
             raise UnusableFile(f"{release.filename} has several top folders: {', '.join(sorted(found))}")
         return found[named[0]]
     return next(iter(found.values()), {})
-
-
-def _is_named(top: str, release: Release) -> bool:
-    name, _, version = top.rpartition("-")
-    return text.name(name) == release.project and text.version(version) == text.version(release.version)
 
 
 def _tar_members(file: IO[bytes], wanted: Collection[str]) -> Iterator[tuple[str, str, bytes]]:

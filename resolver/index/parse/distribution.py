@@ -120,8 +120,8 @@ class Compatibility:
     def __init__(self, target: Target, exclude_newer: dt.datetime | None) -> None:
         self._target = target
         self._cutoff = exclude_newer
-        self._pythons: dict[str, tuple[Reason, str] | None] = {}
         self._rank = lru_cache(1 << 14)(self._rank_of)  # the wheels of a project have few different tags
+        self._refused_python = lru_cache(1 << 14)(self._refuse_python)
 
     def is_for(self, target: Target, exclude_newer: dt.datetime | None) -> bool:
         """Whether its results are those of another target and cut-off."""
@@ -167,11 +167,7 @@ class Compatibility:
 
     def python_refusal(self, requires_python: str) -> tuple[Reason, str] | None:
         """Why the target's Python is not in `requires_python`, with the specifics; None if it is."""
-        if not requires_python:
-            return None
-        if requires_python not in self._pythons:
-            self._pythons[requires_python] = self._refuse_python(requires_python)
-        return self._pythons[requires_python]
+        return self._refused_python(requires_python) if requires_python else None
 
     def _refuse_python(self, requires_python: str) -> tuple[Reason, str] | None:
         specifiers = text.pythons(requires_python)

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from packaging.utils import NormalizedName
 
-from resolver.index.net.remote_files import MissingSpanError, RangeFile
-from resolver.index.parse.archive import wheel_metadata
+from resolver.index.parse.archive import MissingSpanError, RangeFile, wheel_metadata
 from resolver.index.parse.metadata import Release
 from resolver.index.protocol import UnusableFile
 

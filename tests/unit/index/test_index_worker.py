@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from resolver.index.net.worker import Worker
+from resolver.index.net.network import Worker
 from resolver.index.protocol import answer_of, looking
 
 SECONDS = 5.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from resolver.lock.difference import difference
+from resolver.lock.previous import difference
 from resolver.model.explanation import Explanation, Why
 from resolver.model.text import Language
 from resolver.report.difference import difference_blocks

@@ -7,7 +7,7 @@ import json
 from msgspec.structs import replace
 
 from resolver.json_text import json_text
-from resolver.lock.difference import difference
+from resolver.lock.previous import difference
 from resolver.model.lock import Change
 from resolver.report.difference import difference_blocks, difference_json
 from resolver.report.terminal import terminal_text

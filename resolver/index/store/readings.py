@@ -1,0 +1,156 @@
+"""What was read of source archives and wheels before, as it ships with the facts: a `PROJECT.json` for each project.
+
+An archive is downloaded only if no reading has its sha256: one of vllm has 20 to 60 MB, of which a lock needs a page of
+text. Readings of wheels of paired releases are for people who ask which versions go together; no lock rests on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final, TypeVar
+
+import msgspec
+from msgspec.structs import asdict
+from packaging.utils import NormalizedName
+
+from resolver import files
+from resolver.index.parse.metadata import check_texts
+from resolver.index.protocol import UnusableFile
+from resolver.json_text import json_text
+from resolver.model import text
+from resolver.model.release import Archive, File, Metadata
+
+T = TypeVar("T")
+
+_LARGEST: Final = 16 << 20
+
+
+class _Static(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
+    """`Metadata`, as stored."""
+
+    name: str
+    version: str
+    requires_python: str
+    requires_dist: tuple[str, ...]
+    provides_extra: tuple[str, ...]
+
+
+class Reading(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
+    """The `Archive` of one file, and the texts of members, as lines."""
+
+    file: str
+    sha256: str
+    metadata: _Static | None
+    build_requires: tuple[str, ...] | None
+    why_dynamic: str
+    texts: dict[str, list[str]]
+
+    @property
+    def archive(self) -> Archive:
+        """The static contents of the archive."""
+        metadata = None if self.metadata is None else Metadata(**asdict(self.metadata))
+        return Archive(metadata, self.build_requires, self.why_dynamic)
+
+    def member(self, path: str) -> str | None:
+        """The text of a file in the archive, None if it was not read."""
+        return "\n".join(self.texts[path]) if path in self.texts else None
+
+
+class _Archives(msgspec.Struct, forbid_unknown_fields=True):
+    archives: list[Reading]
+
+
+class WheelReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One release: the names of all its wheels, and which releases of other projects one of them, `file`, requires."""
+
+    version: str
+    file: str
+    sha256: str
+    pins: tuple[str, ...]
+    wheels: tuple[str, ...]
+
+
+class Readings:
+    """The readings of archives in a folder. They are loaded when an archive of the project is needed.
+
+    May be used from any thread. Without a folder there are none.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+        self._known: dict[str, dict[str, Reading]] = {}
+
+    def of(self, file: File) -> Reading | None:
+        """The reading of an archive, None if there is none. Raises InputError if those of the project are invalid."""
+        if self._folder is None:
+            return None
+        project = text.name(file.filename.rpartition("-")[0])
+        if project not in self._known:
+            self._known[project] = {row.sha256: row for row in read_archives(self._folder, project)}
+        row = self._known[project].get(file.sha256)
+        return row if row is not None and row.file == file.filename else None
+
+
+def reading(file: File, archive: Archive, texts: Mapping[str, str]) -> Reading:
+    """The stored form of an archive that was read."""
+    static = None if archive.metadata is None else _Static(**asdict(archive.metadata))
+    lines = {path: content.split("\n") for path, content in sorted(texts.items())}
+    return Reading(file.filename, file.sha256, static, archive.build_requires, archive.why_dynamic, lines)
+
+
+def read_archives(folder: Path, project: NormalizedName) -> list[Reading]:
+    """The readings of a project's archives, none if there is no file. Raises InputError."""
+
+    def decode(content: bytes) -> list[Reading]:
+        rows = msgspec.json.decode(content, type=_Archives).archives
+        for row in rows:
+            _check(row, project)
+        return rows
+
+    return _read(folder, project, decode, "archives", " (without the file, archives are downloaded)")
+
+
+def read_wheels(folder: Path, project: NormalizedName) -> list[WheelReading]:
+    """The readings of a project's wheels, newest release first; none if there is no file. Raises InputError."""
+    return _read(folder, project, msgspec.json.Decoder(list[WheelReading]).decode, "wheels")
+
+
+def _read(
+    folder: Path, project: NormalizedName, decode: Callable[[bytes], list[T]], what: str, otherwise: str = ""
+) -> list[T]:
+    path = folder / f"{project}.json"
+    try:
+        return decode(files.read(path, _LARGEST))
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, RecursionError, UnusableFile) as error:
+        message = f"the recorded readings of the {what} of {project} cannot be used"
+        again = f"make it again: ascend-lock facts read {project} --anew{otherwise}"
+        raise files.refusal(error, message, path, again) from None
+
+
+def _check(row: Reading, project: NormalizedName) -> None:
+    """Raises ValueError and UnusableFile if a row cannot result from reading an archive of the project."""
+    if text.name(row.file.rpartition("-")[0]) != project:
+        raise ValueError(f"{row.file} is not an archive of {project}")
+    if (metadata := row.archive.metadata) is not None:
+        if text.name(metadata.name) != project:
+            raise ValueError(f"the metadata of {row.file} is that of {metadata.name}")
+        check_texts(metadata, row.file)
+
+
+def write_archives(rows: Sequence[Reading], folder: Path, project: NormalizedName) -> None:
+    """Write a project's file atomically. Raises OSError."""
+    _write(_Archives(list(rows)), folder, project)
+
+
+def write_wheels(rows: Sequence[WheelReading], folder: Path, project: NormalizedName) -> None:
+    """Write a project's file atomically. Raises OSError."""
+    _write(list(rows), folder, project)
+
+
+def _write(content: object, folder: Path, project: NormalizedName) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = json_text(msgspec.to_builtins(content), indent=1, sort_keys=False) + "\n"
+    files.write(folder / f"{project}.json", rows.encode())
