@@ -153,7 +153,12 @@ class LiveCatalog(Catalog):
     def sha256(self, file: File) -> File:
         if file.sha256:
             return file
-        return self._read(file, lambda: None, lambda files: files.sha256(file), what="the sha256 of ")
+
+        def stored() -> File | None:  # what a server has under this address is asked for anew
+            known = self._files.hashed(file) if self._pool.offline else None
+            return None if known is None else known.fill(file)
+
+        return self._read(file, stored, lambda files: files.sha256(file), what="the sha256 of ")
 
     def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
         rows = list(wanted)

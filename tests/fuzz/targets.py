@@ -372,6 +372,7 @@ def cache_entry(content: bytes) -> None:
     for kind in ("metadata", "archive"):
         store.put(kind, SHA, content)
     store.put("text", f"{SHA}/requirements.txt", content)
+    store.put("hash", FILE.url, content)
     with contextlib.suppress(UnusableFile, WrongRelease):
         found = stored.metadata(FILE, WHEEL)
         assert found is None or (canonicalize_name(found.name), Version(found.version)) == (DEMO, Version("1.0"))
@@ -379,6 +380,7 @@ def cache_entry(content: bytes) -> None:
         stored.archive(FILE)
     with contextlib.suppress(UnusableFile):
         assert isinstance(stored.member(FILE, "requirements.txt"), str | None)
+    stored.hashed(FILE)
     root = read_root("https://index.example/simple/", "pypi")
     pages = PageCache(_INDEXES, "linux-aarch64", store, lambda: root.url)
     place = place_of(root, DEMO)

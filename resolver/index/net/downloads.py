@@ -40,7 +40,7 @@ class Part:
     """An incomplete file: what was received so far, with its digest. An existing one is read, for the digest.
 
     Its name says of which content it is, so that no file is continued with bytes of another. `mixed`: it is from more
-    than one answer. `ranges`: whether to ask the server for the rest of it.
+    than one answer. `ranges`: whether to ask the server for the rest of it. `validators`: of the answer.
     """
 
     def __init__(self, file: File, folder: Path) -> None:
@@ -57,6 +57,7 @@ class Part:
             self.size += len(chunk)
         self.mixed = self.size > 0
         self.ranges = True
+        self.validators = ("", "")
 
     @property
     def sha256(self) -> str:
@@ -201,6 +202,7 @@ class Transfer:
                     raise
                 self._restart(part, ranges=False)
                 raise NoAnswerError("It sends more than the file has") from None
+            part.validators = response.headers.get("etag", ""), response.headers.get("last-modified", "")
             if part.is_wrong and part.size < (file.size or 0) and "content-length" not in response.headers:
                 raise NoAnswerError(f"It ends before the announced {file.size} bytes")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable, Coroutine, Hashable
+from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -12,11 +12,10 @@ from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
 import httpx
-from msgspec.structs import replace
 
 from resolver import files as disk
 from resolver.errors import IndexFailure
-from resolver.index.net.client import PLAIN, Client
+from resolver.index.net.client import PLAIN, Client, conditions
 from resolver.index.net.downloads import Part, Transfer, altered, check_status, content_range
 from resolver.index.parse.archive import (
     DIRECTORY_LIMIT,
@@ -29,7 +28,7 @@ from resolver.index.parse.archive import (
 )
 from resolver.index.parse.metadata import Release, read
 from resolver.index.protocol import UnusableFile
-from resolver.index.store.file_cache import FileCache
+from resolver.index.store.file_cache import FileCache, Hashed
 from resolver.model.message import Message, message
 from resolver.model.release import Archive, File, Metadata
 
@@ -194,16 +193,18 @@ class Files:
         """The static contents of a source archive. Raises UnusableFile and IndexFailure."""
         if (known := self._cache.archive(file)) is not None:
             return known
-        read = partial(read_archive, release=release, where=file.url)
-        return await self._read(file, read, partial(self._cache.keep_archive, file))
+        download = await self._download(file)
+        reading = asyncio.to_thread(read_archive, download.path, release, file.url)
+        return await _kept(reading, partial(self._cache.keep_archive, file))
 
     @_once
     async def member(self, file: File, release: Release, path: str) -> str:
         """The text of a file in a source archive. Raises UnusableFile and IndexFailure."""
         if (known := self._cache.member(file, path)) is not None:
             return known
-        read = partial(read_member, release=release, member=path)
-        return await self._read(file, read, partial(self._cache.keep_member, file, path))
+        download = await self._download(file)
+        reading = asyncio.to_thread(read_member, download.path, release, path)
+        return await _kept(reading, partial(self._cache.keep_member, file, path))
 
     @_once
     async def _download(self, file: File) -> Part:
@@ -226,20 +227,35 @@ class Files:
     @_once
     async def sha256(self, file: File) -> File:
         """The file with its sha256 and size; raises IndexFailure."""
+        known = self._cache.hashed(file)
+        if known is not None and await self._is_unchanged(file, known):
+            return known.fill(file)
         download = await self._download(file)
-        self._warn(message("index.unhashed", file=file.filename, size=download.size, sha256=download.sha256))
-        return replace(file, sha256=download.sha256, size=download.size)
+        hashed = Hashed(download.sha256, download.size, *download.validators)
+        self._cache.keep_hashed(file, hashed)
+        told = {"file": file.filename, "size": hashed.size, "sha256": hashed.sha256}
+        self._warn(message("index.unhashed", **told))
+        return hashed.fill(file)
 
-    async def _read(self, file: File, read: Callable[[Path], T], keep: Callable[[T | UnusableFile], None]) -> T:
-        """What is read of an archive, which is kept for later; so is the reason why it cannot be used."""
-        download = await self._download(file)
-        try:
-            found = await asyncio.to_thread(read, download.path)
-        except UnusableFile as error:
-            keep(error)
-            raise
-        keep(found)
-        return found
+    async def _is_unchanged(self, file: File, known: Hashed) -> bool:
+        """Whether a file on a server is still the one that was downloaded."""
+        headers = PLAIN | conditions(known.etag, known.modified)
+
+        async def consume(response: httpx.Response) -> bool:
+            return response.status_code == 304
+
+        return headers != PLAIN and await self._client.request(file.url, consume, headers=headers, long=True)
+
+
+async def _kept(reading: Awaitable[T], keep: Callable[[T | UnusableFile], None]) -> T:
+    """What is read, which is kept for later; so is the reason why a file cannot be used."""
+    try:
+        found = await reading
+    except UnusableFile as error:
+        keep(error)
+        raise
+    keep(found)
+    return found
 
 
 def _digest(content: bytes) -> str:

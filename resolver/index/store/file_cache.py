@@ -26,6 +26,22 @@ _MEMBER: Final[msgspec.msgpack.Decoder[tuple[str] | str]] = msgspec.msgpack.Deco
 T = TypeVar("T")
 
 
+class Hashed(msgspec.Struct, array_like=True, gc=False):
+    """The hash of a file whose page has no sha256, with the validators of the answer."""
+
+    sha256: str
+    size: int
+    etag: str
+    modified: str
+
+    def fill(self, file: File) -> File:
+        """The file with this sha256 and size filled in."""
+        return msgspec.structs.replace(file, sha256=self.sha256, size=self.size)
+
+
+_HASHED: Final = msgspec.msgpack.Decoder(Hashed)
+
+
 class FileCache:
     """Contents of files in the cache and in `readings`. Does not use the network; may be called from any thread."""
 
@@ -67,6 +83,14 @@ class FileCache:
         """Store the text of a file in a source archive, or why there is none."""
         told = (value,) if isinstance(value, str) else value
         self._keep("text", file.sha256 and f"{file.sha256}/{path}", told)
+
+    def hashed(self, file: File) -> Hashed | None:
+        """The digest, at its last download, of a file whose page has none."""
+        return self._cache.load("hash", file.url, _HASHED)
+
+    def keep_hashed(self, file: File, value: Hashed) -> None:
+        """Store the digest of a file whose page has none."""
+        self._cache.save("hash", file.url, value)
 
     def _keep(self, kind: str, key: str, value: object) -> None:
         """Store a value, or the reason why there is none; nothing without a key."""

@@ -129,7 +129,11 @@ class PageCache:
                     f"A binding names the index `{name}`, which is not defined.",
                     hint="define it as an [[index]] of the stack or of matrices/indexes.toml",
                 )
-            url = index.url or self._pypi_url()
+            url = index.url or (self._pypi_url() if name == PYPI else "")
+            if not url:
+                raise InputError(
+                    f"The index `{name}` has no url.", hint="set pip's with `pip config set global.index-url URL`"
+                )
             self._roots[name] = tuple(read_root(one, name) for one in (url, *index.mirrors))
         return self._roots[name]
 

@@ -386,6 +386,10 @@ def test_a_file_without_a_hash(index: LoopbackIndex, opened: Opener, warnings: l
     (warning,) = warnings
     told = {"file": "demo-1.0-py3-none-any.whl", "size": expected[1], "sha256": built.sha256}
     assert warning == message("index.unhashed", **told)
+    assert opened().sha256(file).sha256 == built.sha256
+    assert asked(index) == [f"304 {BODY}"]
+    assert opened(offline=True).sha256(file).sha256 == built.sha256
+    assert len(warnings) == 1
 
 
 def test_metadata_without_a_hash_of_the_file(index: LoopbackIndex, opened: Opener) -> None:
