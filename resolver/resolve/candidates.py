@@ -31,9 +31,9 @@ from resolver.model.dependency import (
     StackLine,
 )
 from resolver.model.problem import Problem
-from resolver.model.release import Release
+from resolver.model.release import Release, Source
 from resolver.model.requirement import ComponentRequirement, Requirement
-from resolver.resolve.project import Ordered, Project, of_source
+from resolver.resolve.project import Ordered, Project, is_put_last, of_source
 
 
 class Demand(NamedTuple):
@@ -131,6 +131,7 @@ class Candidates:
         self._collisions = [fact for fact in problem.facts if isinstance(fact, (facts.Collides, facts.Absent))]
         self._projects: dict[NormalizedName, Project] = {}
         self._ordered: dict[NormalizedName, Ordered] = {}  # of all variants
+        self._made: dict[NormalizedName, list[tuple[object, Project]]] = {}  # likewise, each with what it is made from
         self._candidates: dict[tuple[Package, object], Candidate] = {}
         self._demands: dict[Edge, Demand] = {}
 
@@ -147,17 +148,20 @@ class Candidates:
             lookup = of_source(source) if source is not None else self.catalog.lookup(name)
         if name not in self._ordered or self._ordered[name].lookup is not lookup:
             self._ordered[name] = Ordered(lookup)
-        project = Project(
-            name,
-            self._ordered[name],
-            self._screen,
-            self._facts.get(name, ()),
-            wheels_only=self.problem.wheels_only,
-            source=source,
-            system=self.problem.target.system,
-        )
+        return self._projects.setdefault(name, self._project(self._ordered[name], name, source))
+
+    def _project(self, ordered: Ordered, name: NormalizedName, source: Source | None) -> Project:
+        """A project, which may be that of another variant: most variants differ in what few projects hang on."""
+        about = self._facts.get(name, [])
+        system = self.problem.target.system if any(map(is_put_last, about)) else {}
+        given = (ordered, self._screen, about, self.problem.wheels_only, source, system)
+        for others, project in self._made.get(name, ()):
+            if others == given:
+                return project
+        project = Project(name, *given)
         self._check_facts(project)
-        return self._projects.setdefault(name, project)
+        self._made.setdefault(name, []).append((given, project))
+        return project
 
     def known(self, name: NormalizedName) -> bool:
         """Whether the project has been looked up."""

@@ -13,7 +13,7 @@ from functools import reduce
 from itertools import groupby
 from operator import and_, or_
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from packaging.specifiers import Specifier, SpecifierSet
 from packaging.utils import NormalizedName
@@ -117,7 +117,6 @@ class Project:
         ordered: Ordered,
         screen: Compatibility,
         facts: Sequence[Fact],
-        *,
         wheels_only: bool = False,
         source: Source | None = None,
         system: Mapping[str, Value] = MappingProxyType({}),
@@ -136,7 +135,7 @@ class Project:
         self._screen = screen
         # each with the releases that it is about
         self._facts = [(fact, reduce(or_, map(ordered.mask, fact.versions), 0)) for fact in facts]
-        last = [(fact, mask) for fact, mask in self._facts if isinstance(fact, Warns) and fact.last]
+        last = [(fact, mask) for fact, mask in self._facts if is_put_last(fact)]
         self._last = [(fact, mask) for fact, mask in last if not fact.is_needless_on(system)]
         # made for this target, as they would come last on another; then those for another release of its CANN's line
         made_for = (Warns.is_needless_on, Warns.is_nearly_needless_on)
@@ -270,6 +269,11 @@ class Project:
             yanked=kept[0].yanked is not None,
             position=position,
         )
+
+
+def is_put_last(fact: Fact) -> TypeGuard[Warns]:
+    """Whether a fact puts releases after others, which may hang on the target's components."""
+    return isinstance(fact, Warns) and bool(fact.last)
 
 
 def _standing(files: tuple[File, ...]) -> tuple[File, ...]:

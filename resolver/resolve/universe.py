@@ -79,7 +79,7 @@ class Universe(Candidates):
         If only the stack's lines differ, everything known is shared, except for what this universe prefers.
         """
         fresh = Universe(problem, self.catalog, preferred)
-        fresh._ordered = self._ordered
+        fresh._ordered, fresh._made = self._ordered, self._made
         if self._screen.is_for(problem.target, problem.policy.exclude_newer):
             fresh._screen = self._screen
         here, there = (
