@@ -72,20 +72,6 @@ class Demand(NamedTuple):
 ANYTHING = Demand()
 
 
-def demand_of(edge: Edge, mask: int) -> Demand:
-    """The demand of one edge, which admits the candidates in `mask`."""
-    pin, origin = pins(edge.allows), edge.origin
-    stacks = isinstance(origin, StackLine)
-    return Demand(
-        mask,
-        pin,
-        stacks,
-        bool(str(edge.allows)),
-        pin and (stacks or (isinstance(origin, NeedLine) and origin.source is NeedSource.FACT)),
-        names_prerelease(edge.allows),
-    )
-
-
 def satisfies(candidate: Candidate, allows: Allows) -> bool:
     """Whether a requirement on a component or module admits a candidate."""
     match allows:
@@ -173,10 +159,21 @@ class Candidates:
         """The combined demand of edges on one package. Looks the project up."""
         demand = ANYTHING
         for edge in edges:
-            if edge not in self._demands:
-                self._demands[edge] = demand_of(edge, self.mask(edge.package, edge.allows))
-            demand &= self._demands[edge]
+            demand &= self._demands.get(edge) or self._demand_of(edge)
         return demand
+
+    def _demand_of(self, edge: Edge) -> Demand:
+        pin, origin = pins(edge.allows), edge.origin
+        stacks = isinstance(origin, StackLine)
+        self._demands[edge] = Demand(
+            mask=self.mask(edge.package, edge.allows),
+            pin=pin,
+            stacks=stacks,
+            bounded=bool(str(edge.allows)),
+            wished=pin and (stacks or (isinstance(origin, NeedLine) and origin.source is NeedSource.FACT)),
+            prerelease=names_prerelease(edge.allows),
+        )
+        return self._demands[edge]
 
     def is_admitted(self, candidate: Candidate, edge: Edge) -> bool:
         """Whether an edge on its package admits a candidate, leaving policies aside."""

@@ -59,12 +59,6 @@ class Clauses(Grounded):
 
     # --- what is known
 
-    def roots(self) -> Iterator[Edge]:
-        """The stack's edges that are not relaxed."""
-        for edge in self.universe.roots():
-            if any(self.relaxed.isdisjoint(because) for because, _ in grounds(None, edge)):
-                yield edge
-
     def candidates(self) -> Iterable[Candidate]:
         """Every candidate so far, in the order in which they became known."""
         return self._variables

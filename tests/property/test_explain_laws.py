@@ -146,7 +146,7 @@ def no_core_has_fewer_grounds_than_the_smallest(case: Case, of_all: bool) -> Non
     soft = [ground for ground in others if of_all or wish_of(ground) is None][:_GROUNDS]
     if clauses.satisfiable(among=[*hard, *soft]):
         return
-    core = smallest(clauses, clauses.minimal(among=[*hard, *soft]), hard=hard, soft=soft)
+    core = smallest(clauses, clauses.minimal(among=[*hard, *soft]), hard, soft, lambda: False)
     assert not clauses.satisfiable(among=core)
     size = len([ground for ground in core if ground not in hard])
     for fewer in combinations(soft, size - 1) if size else ():  # fewer still clash only where one of these does

@@ -175,5 +175,5 @@ def test_that_no_core_has_fewer_statements_is_asked_so_often_and_no_more(monkeyp
         return ask(*arguments, **named)
 
     monkeypatch.setattr(clauses, "satisfiable", counted)
-    assert smallest(clauses, answer.core) == answer.core
+    assert smallest(clauses, answer.core, (), clauses.known, lambda: False) == answer.core
     assert questions <= 310
