@@ -136,11 +136,7 @@ def pairings(
 
 
 def _pairing(
-    project: NormalizedName,
-    release: Version,
-    facts: Sequence[Fact],
-    declared: Declared | None,
-    canns: Sequence[Value],
+    project: NormalizedName, release: Version, facts: Sequence[Fact], declared: Declared | None, canns: Sequence[Value]
 ) -> Pairing:
     own = [fact for fact in facts if fact.package == project and fact.speaks_of(release)]
     pairing = [fact for fact in own if _pairs(fact)]

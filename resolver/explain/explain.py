@@ -20,16 +20,7 @@ from resolver.explain.trial import Changed, Clock, Expired, Trials
 from resolver.index.protocol import Catalog, looking
 from resolver.lock.build import applied
 from resolver.model.dependency import Kind, Origin, StackLine
-from resolver.model.explanation import (
-    Awaited,
-    Change,
-    ChangeKind,
-    Contradiction,
-    Environment,
-    Explanation,
-    Fix,
-    PinOf,
-)
+from resolver.model.explanation import Awaited, Change, ChangeKind, Contradiction, Environment, Explanation, Fix, PinOf
 from resolver.model.fact import Warns, as_warning
 from resolver.model.problem import Problem
 from resolver.model.requirement import COMPONENTS, ComponentRequirement, Requirement

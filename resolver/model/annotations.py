@@ -41,8 +41,7 @@ def printable(text: str) -> str:
     """A text that scripts contain on one line."""
     if not text.isprintable():
         raise InputError(
-            "a text has characters that do not print",
-            hint="write it without line breaks, tabs and control characters",
+            "a text has characters that do not print", hint="write it without line breaks, tabs and control characters"
         )
     return text
 

@@ -19,19 +19,7 @@ from resolver.model.dependency import Kind, NeedLine, NeedSource, Origin, Packag
 from resolver.model.fact import Absent, Collides, Excludes, Names, Need, Warns, needs_of
 from resolver.model.release import Reason, Rejection, Release
 from resolver.model.requirement import OTHER_NAMES, Requirement
-from resolver.model.resolution import (
-    Asks,
-    Forbids,
-    Has,
-    Lack,
-    Lacks,
-    Needs,
-    Refusal,
-    Shares,
-    Span,
-    Statement,
-    Unread,
-)
+from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Refusal, Shares, Span, Statement, Unread
 from resolver.model.target import Target, lacking, machine_of, newer_glibc
 from resolver.resolve.candidates import names_prerelease
 from resolver.resolve.clauses import Clauses

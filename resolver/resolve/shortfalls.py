@@ -53,12 +53,7 @@ def fallen_back(universe: Universe, resolution: Resolution) -> tuple[FellBack, .
     }
     rows.sort(key=lambda row: (row[0].name not in bound, row[0].name in needed))
     return tuple(
-        FellBack(
-            project=pin.name,
-            version=pin.version,
-            newest=newest,
-            because=() if at else _kept_out(universe, pin),
-        )
+        FellBack(project=pin.name, version=pin.version, newest=newest, because=() if at else _kept_out(universe, pin))
         for at, (pin, newest) in enumerate(rows)
     )
 

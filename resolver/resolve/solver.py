@@ -80,11 +80,7 @@ def solve(
 
 
 def decide(
-    universe: Universe,
-    *,
-    hints: Iterable[NormalizedName] = (),
-    tick: Tick | None = None,
-    wheels: bool = False,
+    universe: Universe, *, hints: Iterable[NormalizedName] = (), tick: Tick | None = None, wheels: bool = False
 ) -> Resolution | Refutation:
     """Solve a given universe; like `solve`, but a conflict comes as its proof.
 
