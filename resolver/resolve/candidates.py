@@ -32,7 +32,7 @@ from resolver.model.dependency import (
 )
 from resolver.model.problem import Problem
 from resolver.model.release import Release
-from resolver.model.requirement import ComponentRequirement, Requirement
+from resolver.model.requirement import ComponentRequirement, Requirement, Value
 from resolver.resolve.project import Ordered, Project, of_source
 
 
@@ -74,13 +74,9 @@ ANYTHING = Demand()
 
 def satisfies(candidate: Candidate, allows: Allows) -> bool:
     """Whether a requirement on a component or module admits a candidate."""
-    match allows:
-        case ComponentRequirement():
-            return not isinstance(candidate.chosen, Release) and allows.allows(candidate.chosen)
-        case Owner():
-            return candidate.chosen == allows.name
-        case _:
-            return False
+    if isinstance(allows, ComponentRequirement):
+        return not isinstance(candidate.chosen, Release) and allows.allows(candidate.chosen)
+    return isinstance(allows, Owner) and candidate.chosen == allows.name
 
 
 def names_prerelease(allows: Allows) -> bool:
@@ -231,7 +227,7 @@ class Candidates:
         if own and package.kind is Kind.SYSTEM:
             for value in self.problem.values.get(package.name, ()):
                 if value != own[0].chosen:
-                    yield self._candidate(package, value)
+                    yield self.choice(package, value)
 
     def _usable(self, package: Package, among: int, *, yanked: bool) -> Iterator[Candidate]:
         """The usable releases among these: first the one that the lock had, last those that were yanked."""
@@ -252,14 +248,10 @@ class Candidates:
                 last.append(candidate)
         yield from last
 
-    def owner(self, package: Package, name: str) -> Candidate:
-        """The candidate of a module that stands for the owner `name`."""
-        return self._candidate(package, name)
-
     def candidate(self, package: Package, position: int) -> Candidate | None:
         """The candidate for a project's release; None if the target cannot use the release."""
         release = self.project(text.name(package.name)).release(position)
-        return self._candidate(package, release) if isinstance(release, Release) else None
+        return self.choice(package, release) if isinstance(release, Release) else None
 
     def collisions(self, name: NormalizedName, version: Version) -> Iterator[facts.Collides | facts.Absent]:
         """The facts by which a release owns a module together with another project."""
@@ -271,13 +263,14 @@ class Candidates:
         """What can be chosen for a component, which is the target's value, or for a module, which are its owners."""
         value = self.problem.target.system.get(package.name) if package.kind is Kind.SYSTEM else None
         if value is not None:
-            return [self._candidate(package, value)]
+            return [self.choice(package, value)]
         concerned = [fact for fact in self._collisions if package.kind is Kind.MODULE and fact.module == package.name]
         owners = {owner for fact in concerned for owner in (fact.package, fact.other)}
-        return [self._candidate(package, owner) for owner in sorted(owners)]
+        return [self.choice(package, owner) for owner in sorted(owners)]
 
-    def _candidate(self, package: Package, chosen: object) -> Candidate:
-        return self._candidates.setdefault((package, chosen), Candidate(package, chosen))  # type: ignore[arg-type]
+    def choice(self, package: Package, chosen: Release | Value) -> Candidate:
+        """The candidate that stands for a release, a component's value or the owner of a module."""
+        return self._candidates.setdefault((package, chosen), Candidate(package, chosen))
 
     def _check_facts(self, project: Project) -> None:
         """Raise InputError for a fact that matches no release, unless part of the indexes was out of reach."""

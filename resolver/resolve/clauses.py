@@ -252,7 +252,7 @@ class Clauses(Grounded):
             for collision in self.universe.collisions(project.name, project.versions[position]):
                 module = Package(collision.module, "", Kind.MODULE)
                 self.introduce(module)
-                owner = self.variable(self.universe.owner(module, project.name))
+                owner = self.variable(self.universe.choice(module, project.name))
                 self.rule([Module(collision.id)], [-variable, owner])
             yield variable
 
