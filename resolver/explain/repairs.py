@@ -284,8 +284,6 @@ class Repairs:
         """Lock a changed stack: the result is a fix, or an attempt and why it failed."""
         found, key = self._found, (self._trials.at, changed.text)
         answer = self._trials.lock(changed.text)
-        if isinstance(answer, Resolution):
-            changed, answer = self._practised(changed, answer)
         found.seen[key] = isinstance(answer, Resolution)
         if not isinstance(answer, Resolution):
             tried.append(attempt(changed, answer))
@@ -322,19 +320,6 @@ class Repairs:
         unnamed = [name for name in unlisted if name not in named]
         surcharge = costs.UNLISTED_LAST * len(unlisted) + costs.years_older(self._alternatives.years_behind(found))
         return replace(changed, price=changed.price + costs.UNLISTED * len(unnamed), surcharge=surcharge)
-
-    def _practised(self, changed: Changed, found: Resolution) -> tuple[Changed, Answer]:
-        """A changed stack with no more practices turned on than its lock rests on, and its lock."""
-        used = {practice.id for practice in found.practices}
-        idle = [one for one in changed.changes if one.kind is ChangeKind.PRACTICE and one.subject not in used]
-        if not idle:
-            return changed, found
-        stack = StackText(changed.text)
-        for one in idle:
-            stack = stack.without_practice(one.subject)
-        changes = tuple(one for one in changed.changes if one not in idle)
-        fewer = replace(changed, changes=changes, text=stack.text, price=changed.price - costs.PRACTICE * len(idle))
-        return fewer, self._trials.lock(fewer.text)
 
     def _try_days(self, changed: Changed, lifted: Change) -> None:
         """For a stack that locks without its cut-off, find the first day with which, as its cut-off, it also does.
