@@ -89,7 +89,6 @@ class Universe(Candidates):
             problem, stack=self.problem.stack, digest=self.problem.digest, sources=self.problem.sources
         )
         if of_this_stack != self.problem or here != there:
-            fresh._screen.is_shared = True
             return fresh
         other = copy(self)
         other.problem = problem
