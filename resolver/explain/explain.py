@@ -52,7 +52,7 @@ def explanation_of(
     first way out. The search for these may reveal further contradictions, which come last.
     Anything not found within the clock's limit is left out, and the explanation says so.
     """
-    clauses = refutation.engine.clauses
+    clauses = refutation.clauses
     problem = clauses.universe.problem
     share = clock.within(clock.seconds * _SHARE)
     waiting = _awaited(refutation, share)
@@ -84,7 +84,7 @@ def explanation_of(
 
 def reason_of(refutation: Refutation, clock: Clock) -> tuple[Contradiction, tuple[Awaited, ...]]:
     """The first contradiction of an explanation, and what is awaited, without any ways out."""
-    clauses = refutation.engine.clauses
+    clauses = refutation.clauses
     waiting = _awaited(refutation, clock)
     core = refutation.core
     with looking(clock.look), suppress(Expired):
@@ -97,7 +97,7 @@ def _awaited(refutation: Refutation, clock: Clock) -> tuple[Awaited, ...]:
 
     Of several grounds that rest on them, each is left out in turn, until nothing clashes or others alone do.
     """
-    clauses = refutation.engine.clauses
+    clauses = refutation.clauses
     wanted: dict[NormalizedName, list[Origin]] = {}
     if not any(is_open(ground, clauses) for ground in refutation.core):
         return ()
@@ -128,7 +128,7 @@ def _found_cores(refutation: Refutation, clock: Clock) -> list[Sequence[Ground]]
     """What clashes, as far as it is found in time: that something does is known."""
     found: list[Sequence[Ground]] = []
     with looking(clock.look), suppress(Expired):
-        for core in cores(refutation.engine.clauses, clock.expired):
+        for core in cores(refutation.clauses, clock.expired):
             found += [core]  # one by one, as each takes its time
     return found or [refutation.core]
 

@@ -157,7 +157,7 @@ class Repairs:
     def _go_on(self, changed: Changed, answer: Answer, trials: Trials | None = None) -> None:
         """Look for what can be changed with a change that is refuted by itself, perhaps for another target."""
         if isinstance(answer, Refutation):
-            clauses = answer.engine.clauses
+            clauses = answer.clauses
             trials = (trials or self._trials).after(changed.text, clauses.universe)
             self._search.append(Repairs(clauses, [answer.core], trials, self._found, self._search, changed))
 
@@ -240,7 +240,7 @@ class Repairs:
                             continue
                         break  # another release may take as long
                     if isinstance(answer, Refutation):
-                        excludes = clauses.learn(answer.engine.clauses)
+                        excludes = clauses.learn(answer.clauses)
                         if clauses.satisfiable([excludes]):
                             continue
                         hidden = clauses.minimal([excludes])
@@ -339,7 +339,7 @@ class Repairs:
                 self._found.add(fix, self._trials.explained(later.text))
             if not isinstance(answer, Refutation) or self._trials.clock.expired():
                 return
-            day = first_day(answer.engine.clauses, answer.core)
+            day = first_day(answer.clauses, answer.core)
             if day is None:
                 return
             later = stack.with_cutoff(wish, day)

@@ -22,7 +22,6 @@ from resolver.lock.build import applied
 from resolver.model.explanation import Attempt, Change, ChangeKind, Contradiction, Outcome
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution, Statement
-from resolver.resolve.core_statements import tell
 from resolver.resolve.grounded import Ground
 from resolver.resolve.solver import Refutation, decide, solve_builds
 from resolver.resolve.universe import Universe
@@ -327,7 +326,7 @@ def attempt(changed: Changed, answer: Refutation | Undecided, target: str = "") 
     elif target:
         outcome = Outcome.ELSEWHERE
     else:
-        outcome, because = Outcome.CONFLICT, tuple(dict.fromkeys(tell(answer.engine.clauses, answer.core).values()))
+        outcome, because = Outcome.CONFLICT, answer.statements
     return Attempt(changes=changed.reported, outcome=outcome, because=because, why=why, target=target)
 
 
