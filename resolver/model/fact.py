@@ -276,6 +276,18 @@ def needs_of(fact: Fact) -> tuple[Need, ...]:
     return fact.add if isinstance(fact, Replaces) else ()
 
 
+def named_by(fact: Fact) -> tuple[NormalizedName, ...]:
+    """The projects that a fact names beside its own."""
+    match fact:
+        case Collides() | Absent():
+            return (fact.other,)
+        case After():
+            return fact.others
+        case _:
+            needs = (*fact.beside, *fact.unless) if isinstance(fact, Warns) else needs_of(fact)
+            return tuple(need.name for need in needs if isinstance(need, Requirement))
+
+
 def kept_of(fact: Requires, replaced: Iterable[Replaces]) -> tuple[Need, ...]:
     """The needs of a fact that are left where these `replaces` facts are about the same release."""
     if fact.strength in (Strength.ENFORCED, Strength.PRACTICE):

@@ -92,12 +92,11 @@ class Clauses(Grounded):
         The result is a variable that, assumed, rules out what the policy excludes in the other ones, where it holds.
         """
         for candidate in other._opened:
-            package, release = candidate.package, candidate.chosen
-            if not isinstance(release, Release):
-                continue
-            own = self.universe.candidate(package, release.position) if package in self.packages else None
-            if own is not None and isinstance(own.chosen, Release) and own.chosen.file == release.file:
-                self.open(own)
+            package = candidate.package
+            if package.kind is Kind.PROJECT and package in self.packages:
+                own = self.universe.candidate(package, candidate.release.position)
+                if own is not None and own.release.file == candidate.release.file:
+                    self.open(own)
         # the new version of a line that is relaxed may permit what the policy otherwise excludes
         lines = [ground for ground in self.relaxed if isinstance(ground, Line)]
         free = {edge.package.base for line in lines for _, edge in self.edges[line]}

@@ -7,7 +7,6 @@ so each release that it names is needed for the conflict.
 from __future__ import annotations
 
 import datetime as dt
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 
@@ -16,7 +15,7 @@ from packaging.specifiers import SpecifierSet
 from resolver.errors import closest
 from resolver.model import text
 from resolver.model.dependency import Kind, NeedLine, NeedSource, Origin, Package, StackLine, Unusable
-from resolver.model.fact import Absent, Collides, Excludes, Names, Need, Warns, needs_of
+from resolver.model.fact import Absent, Collides, Excludes, Names, named_by
 from resolver.model.release import Reason, Rejection, Release
 from resolver.model.requirement import OTHER_NAMES, Requirement
 from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Refusal, Shares, Span, Statement, Unread
@@ -241,12 +240,11 @@ def _nearest(project: Project, wanted: str) -> tuple[str, ...]:
 
 
 def _unread(files: Iterable[Rejection]) -> tuple[Unread, ...]:
-    first: dict[Reason, str] = {}
-    counts: Counter[Reason] = Counter()
+    names: dict[Reason, list[str]] = {}
     for file in files:
-        first.setdefault(file.reason, file.filename)
-        counts[file.reason] += 1
-    return tuple(Unread(reason, count, first[reason]) for reason, count in counts.most_common())
+        names.setdefault(file.reason, []).append(file.filename)
+    rows = (Unread(reason, len(those), those[0]) for reason, those in names.items())
+    return tuple(sorted(rows, key=lambda row: -row.count))
 
 
 def meant(clauses: Clauses, name: str) -> str:
@@ -256,12 +254,8 @@ def meant(clauses: Clauses, name: str) -> str:
     """
     universe = clauses.universe
     problem = universe.problem
-    needs: list[Need] = [ask.need for ask in problem.stack.asks]
-    for fact in problem.facts:
-        needs += needs_of(fact)
-        if isinstance(fact, Warns):
-            needs += (*fact.beside, *fact.unless)
-    told = {fact.package for fact in problem.facts} | {need.name for need in needs if isinstance(need, Requirement)}
+    told = {ask.need.name for ask in problem.stack.asks if isinstance(ask.need, Requirement)}
+    told.update(name for fact in problem.facts for name in (fact.package, *named_by(fact)))
     edges = (edge for one in universe.read() for edge in universe.edges(one))
     read = {edge.package.name for edge in edges if edge.package.kind is Kind.PROJECT}
 
