@@ -17,7 +17,9 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.model.annotations import (
+from resolver.model.repository import Address, Commit, Inside, Recipe
+from resolver.model.requirement import Component, ComponentRequirement, Requirement, Value
+from resolver.model.text import (
     ALONE,
     NOT_EMPTY,
     SAME_TABLE,
@@ -29,8 +31,6 @@ from resolver.model.annotations import (
     form,
     printable,
 )
-from resolver.model.repository import Address, Commit, Inside, Recipe
-from resolver.model.requirement import Component, ComponentRequirement, Requirement, Value
 
 
 class Strength(Enum):
