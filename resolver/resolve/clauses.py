@@ -22,8 +22,8 @@ from resolver.model.requirement import ComponentRequirement
 from resolver.model.resolution import Lack
 from resolver.resolve.candidates import pins, satisfies
 from resolver.resolve.grounded import Component, Ground, Grounded, Lacking, Line, Module, Taken, grounds
-from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.project import Project
+from resolver.resolve.provider import Prefetch
 from resolver.resolve.universe import Universe
 
 # How many pins of a project are compared, each with each. The clauses of further ones only make reports shorter: a pin

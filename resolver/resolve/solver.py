@@ -28,7 +28,6 @@ from resolver.resolve.check import check
 from resolver.resolve.gather import Choices, InvalidChoiceError, gather, newest
 from resolver.resolve.grounded import Ground, Line
 from resolver.resolve.needs import DynamicArchiveError, is_built_here, requirement_lines
-from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.provider import Provider, Tick
 from resolver.resolve.universe import Universe
 
@@ -87,10 +86,7 @@ def decide(
     `hints` are projects that will probably be needed, whose pages are requested at once. With `wheels`, the metadata of
     all wheels of the pins is requested as soon as they are known, as a lock will need it.
     """
-    prefetch = Prefetch(universe)
-    prefetch.expect(universe.roots())
-    prefetch.expect_projects(hints)
-    found = search(universe, prefetch, tick)
+    found = search(universe, hints=hints, tick=tick)
     if found is None:
         return prove(universe, tick)
     if wheels:
@@ -98,13 +94,15 @@ def decide(
     return found
 
 
-def search(universe: Universe, prefetch: Prefetch, tick: Tick | None = None) -> Resolution | None:
+def search(universe: Universe, *, hints: Iterable[NormalizedName] = (), tick: Tick | None = None) -> Resolution | None:
     """What resolvelib finds and the check confirms; None, which proves nothing, if that is nothing valid.
 
     On cyclic graphs it is known to fail, with an invalid result or a wrong "impossible" (resolvelib issue 206).
     """
-    provider = Provider(universe, prefetch, tick)
+    provider = Provider(universe, tick)
     provider.resolution = Search(provider, provider)
+    provider.prefetch.expect(universe.roots())
+    provider.prefetch.expect_projects(hints)
     try:
         choices = provider.resolution.resolve(universe.roots(), max_rounds=_ROUNDS).mapping
     except (ResolutionTooDeep, ResolutionImpossible):

@@ -19,7 +19,6 @@ from packaging.version import Version
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Asks, Resolution
 from resolver.resolve import solver
-from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.solver import Refutation, prove, solve
 from resolver.resolve.universe import Universe
 from tests.fuzz.graphs import judge
@@ -188,7 +187,7 @@ def test_worlds(world: World) -> None:
     """What the search finds by itself is possible. Not the reverse: resolvelib's "impossible" is wrong at times."""
     keeps_its_promise(world, holds(world))
     universe = Universe(world.problem(), world.catalog())
-    if solver.search(universe, Prefetch(universe)) is not None:
+    if solver.search(universe) is not None:
         assert complete(world.problem(), world.catalog()) is not None
 
 
