@@ -19,7 +19,7 @@ from resolver.explain.stack_text import StackText, with_suffix
 from resolver.explain.trial import Changed, Clock, Expired, Trials
 from resolver.index.protocol import Catalog, looking
 from resolver.lock.build import applied
-from resolver.model.dependency import Kind, Origin, StackLine
+from resolver.model.dependency import Kind, NeedLine, Origin, SameRelease, StackLine
 from resolver.model.explanation import Awaited, Change, ChangeKind, Contradiction, Environment, Explanation, Fix, PinOf
 from resolver.model.fact import Warns, as_warning
 from resolver.model.problem import Problem
@@ -118,7 +118,7 @@ def _awaited(refutation: Refutation, clock: Clock) -> tuple[Awaited, ...]:
             indexes=clauses.universe.project(name).unreachable,
             project=name,
             needs=tuple(dict.fromkeys(getattr(origin, "text", name) for origin in origins)),
-            by=tuple(dict.fromkeys(origin.parent for origin in origins if not isinstance(origin, StackLine))),
+            by=tuple(dict.fromkeys(origin.parent for origin in origins if isinstance(origin, (NeedLine, SameRelease)))),
         )
         for name, origins in wanted.items()
     )

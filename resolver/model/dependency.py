@@ -114,9 +114,6 @@ class SameRelease(msgspec.Struct, frozen=True):
     parent: str
     text: str
 
-    def __str__(self) -> str:
-        return f"{self.parent} is an extra of {self.text}"
-
 
 class Unusable(msgspec.Struct, frozen=True):
     """A file that proved unusable when it was opened, or was not opened because similar ones had.
@@ -125,13 +122,9 @@ class Unusable(msgspec.Struct, frozen=True):
     """
 
     filename: str
-    parent: str
     text: str
     sort: str
     reason: Reason = Reason.METADATA
-
-    def __str__(self) -> str:
-        return f"{self.parent} cannot be used: {self.text}"
 
 
 Origin = StackLine | NeedLine | SameRelease | Unusable
