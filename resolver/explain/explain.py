@@ -174,7 +174,7 @@ def _fix_of(problem: Problem, changed: Changed, resolution: Resolution, matter: 
     gone += _lost_extras(resolution)
     return Fix(
         name="",
-        changes=changed.reported,
+        changes=changed.changes,
         environments=(replace(_environment(resolution, problem, matter), gone=tuple(gone)),),
         files=((problem.stack.name, changed.text),),
         risky=changed.risky,

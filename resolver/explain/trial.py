@@ -205,16 +205,6 @@ class Changed(msgspec.Struct, frozen=True):
         """The change that removes the stack's cut-off, if it is among these."""
         return next((one for one in self.changes if one.subject == CUTOFF and not one.after), None)
 
-    @property
-    def reported(self) -> tuple[Change, ...]:
-        """The changes as people are told: the practices that are turned on are one."""
-        practices = [one for one in self.changes if one.kind is ChangeKind.PRACTICE]
-        if not practices:
-            return self.changes
-        names = sorted(one.subject for one in practices)
-        one = replace(practices[0], subject=", ".join(names), after=f"practices = {as_list(names)}")
-        return (one, *(other for other in self.changes if other not in practices))
-
     def then(self, other: Changed) -> Changed:
         """These changes followed by those of the changed stack. What changes twice is reported, and costs, once."""
         changes, price = list(self.changes), self.price + other.price
@@ -266,7 +256,7 @@ class Found(msgspec.Struct):
     def add(self, changed: Changed, resolution: Resolution) -> None:
         """One more fix."""
         if self.report is not None and not changed.risky and not self.safe:
-            self.report(changed.reported)
+            self.report(changed.changes)
         self.fixes.append((changed, resolution))
 
     @property
@@ -327,7 +317,7 @@ def attempt(changed: Changed, answer: Refutation | Undecided, target: str = "") 
         outcome = Outcome.ELSEWHERE
     else:
         outcome, because = Outcome.CONFLICT, answer.statements
-    return Attempt(changes=changed.reported, outcome=outcome, because=because, why=why, target=target)
+    return Attempt(changes=changed.changes, outcome=outcome, because=because, why=why, target=target)
 
 
 def as_list(names: Iterable[str]) -> str:
