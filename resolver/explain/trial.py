@@ -28,7 +28,6 @@ from resolver.resolve.universe import Universe
 
 _SHARE = 1 / 4  # of the time for all, at most, for one changed stack
 _FIXES = 6
-_RISKY = 2  # fixes that go against a fact or metadata and spare some of the wish
 _AGAINST = 3  # fixes that go against a fact or metadata
 CUTOFF = "exclude-newer"  # in [policy]
 
@@ -271,14 +270,7 @@ class Found(msgspec.Struct):
 
     def is_enough(self) -> bool:
         """Whether there are so many fixes that no more are looked for."""
-        rows = [changed for changed, _ in self.fixes]
-        against = [one for one in rows if one.risky]
-        sparing = [
-            one
-            for one in against
-            if not any(costs.spares(other.changes, one.changes) for other in rows if other.price < one.price)
-        ]
-        return len(rows) >= _FIXES or len(against) >= _AGAINST or len(sparing) >= _RISKY
+        return len(self.fixes) >= _FIXES or len(self.fixes) - self.safe >= _AGAINST
 
     def is_lesser(self, changed: Changed, resolution: Resolution) -> bool:
         """Whether a dropped line's project is installed all the same, and another fix only changes its version."""
