@@ -350,10 +350,7 @@ class Repairs:
             return False
         if self._has_fix_within(changed):
             return True
-        earlier, now = subjects(self._before), subjects(changed)
-        # a line that changed before and goes now might as well have gone at once
-        if any(kind is ChangeKind.VERSION and (kind, *rest) not in now for kind, *rest in earlier):
-            return True
+        earlier = subjects(self._before)
         return any(
             self._holds_without(change, changed)
             for change in changed.changes

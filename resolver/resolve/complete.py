@@ -157,10 +157,8 @@ class CompleteEngine:
     def _settle(self) -> bool:
         """Rule out an answer that takes a pre-release or a yanked release without permission; whether it did.
 
-        The clauses are about the project, not about this answer: none of its pre-releases as long as a final release
-        fits the demand, none of its yanked releases as long as nothing pins one. So they exclude nothing that could be
-        allowed, and releases excluded for the same reason are excluded together. Releases not read yet might require
-        something that gives permission; they are read only if nothing else is left and there are not too many.
+        The clauses are about the project, not about this answer: so they exclude nothing that could be allowed, and
+        releases excluded for the same reason are excluded together (docs/solving.md).
         """
         found = Reached(self._universe, self._chosen)
         unpermitted = list(found.unpermitted())
