@@ -48,6 +48,7 @@ _READABLE = 24  # statements of a further contradiction: a longer one does not h
 _FURTHER = 3  # further contradictions
 _MARGIN = 100  # how much dearer than the cheapest fix the changes of a changed stack may be, with those before them
 _SMALL = 310  # up to which price that is so for the same target: another Python or glibc with another version or CANN
+_PROPOSED = (Component("python"), Component("glibc"))  # the clauses do not know what another one would bring
 _TRIES = 3  # releases locked for one set and one direction, until one works
 
 
@@ -196,7 +197,7 @@ class Repairs:
         prices = {
             ground: price
             for ground in changing
-            if not _is_proposed(ground) and (price := self._changes.price(ground)) is not None
+            if ground not in _PROPOSED and (price := self._changes.price(ground)) is not None
         }
         if prices:
             self._corrections.demand(prices, given)
@@ -370,8 +371,3 @@ class Repairs:
         else:
             text = StackText(changed.text).undone(change, trials.place_of(change)).text
         return isinstance(trials.lock_all(text), Resolution)
-
-
-def _is_proposed(ground: Ground) -> bool:
-    """Whether changing a ground is left to proposals, as the clauses do not know what it would bring."""
-    return isinstance(ground, Component) and ground.name in ("python", "glibc")

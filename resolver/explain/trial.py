@@ -212,11 +212,9 @@ class Changed(msgspec.Struct, frozen=True):
             if earlier is None:
                 changes.append(change)
                 continue
-            both = _joined(earlier, change)
-            is_undone = both.before == both.after
-            changes[changes.index(earlier)] = both
-            if is_undone:
-                changes.remove(both)
+            is_undone = earlier.before == change.after
+            at = changes.index(earlier)
+            changes[at : at + 1] = [] if is_undone else [_joined(earlier, change)]
             price -= costs.saved(earlier) + costs.saved(change) * is_undone
         return Changed(tuple(changes), other.text, price, self.risky or other.risky)
 

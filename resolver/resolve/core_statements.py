@@ -206,20 +206,15 @@ class _Teller:
 
 def _of_each_cause(files: Mapping[int, Sequence[Rejection]], target: Target) -> list[int]:
     """A few releases, those first whose wheels need the least, newest first; each cause has one of them."""
-    causes: dict[tuple[int, str], list[int]] = {}
+    causes: dict[str, list[int]] = {}  # by the newer glibc that is lacking, one line of the target; else anything
     for position, rows in files.items():
-        causes.setdefault(_cause(rows, target), []).append(position)
-    ranked = [causes[cause] for cause in sorted(causes, key=lambda cause: cause[0])]
+        tags = (row.filename for row in rows if row.reason is Reason.TAGS)
+        causes.setdefault(newer_glibc(tags, machine_of(target)), []).append(position)
+    ranked = sorted(causes.values(), key=lambda alike: alike is causes.get(""))
     firsts = [alike[0] for alike in ranked][:_REFUSALS]
     others = [position for alike in ranked for position in alike if position not in firsts]
     chosen = {*firsts, *others[: _REFUSALS - len(firsts)]}
     return [position for alike in ranked for position in alike if position in chosen]
-
-
-def _cause(rows: Iterable[Rejection], target: Target) -> tuple[int, str]:
-    """What a release's files lack: first a newer glibc, which is one line of the target, then anything else."""
-    glibc = newer_glibc((row.filename for row in rows if row.reason is Reason.TAGS), machine_of(target))
-    return (0, glibc) if glibc else (1, "")
 
 
 def _nearest(project: Project, wanted: str) -> tuple[str, ...]:
