@@ -20,18 +20,7 @@ from resolver.explain.changes import Changes
 from resolver.explain.contradictions import hidden_contradiction, wish_of
 from resolver.explain.proposals import Proposals, first_day
 from resolver.explain.stack_text import StackText
-from resolver.explain.trial import (
-    CUTOFF,
-    Answer,
-    Changed,
-    Expired,
-    Found,
-    Trials,
-    Undecided,
-    attempt,
-    is_useless,
-    subjects,
-)
+from resolver.explain.trial import CUTOFF, Answer, Changed, Expired, Found, Trials, Undecided, attempt
 from resolver.model.explanation import Attempt, Change, ChangeKind
 from resolver.model.resolution import Lack, Resolution
 from resolver.resolve.clauses import Clauses
@@ -293,7 +282,7 @@ class Repairs:
             return answer
         explained = self._trials.explained(changed.text) if self._trials.target else answer
         changed = self._priced_as(changed, answer)
-        if is_useless(changed, explained):
+        if changed.is_useless_in(explained):
             found.useless.append((changed, explained))
             return answer
         found.add(changed, explained)
@@ -351,7 +340,7 @@ class Repairs:
             return False
         if self._has_fix_within(changed):
             return True
-        earlier = subjects(self._before)
+        earlier = self._before.subjects
         return any(
             self._holds_without(change, changed)
             for change in changed.changes
@@ -361,7 +350,7 @@ class Repairs:
 
     def _has_fix_within(self, changed: Changed) -> bool:
         """Whether a fix changes nothing but what this changes, too."""
-        return any(subjects(fix) <= subjects(changed) for fix, _ in self._found.fixes)
+        return any(fix.subjects <= changed.subjects for fix, _ in self._found.fixes)
 
     def _holds_without(self, change: Change, changed: Changed) -> bool:
         """Whether a fix also works without one of its earlier changes."""

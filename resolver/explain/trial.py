@@ -204,6 +204,20 @@ class Changed(msgspec.Struct, frozen=True):
         """The change that removes the stack's cut-off, if it is among these."""
         return next((one for one in self.changes if one.subject == CUTOFF and not one.after), None)
 
+    @property
+    def subjects(self) -> set[tuple[ChangeKind, str, str]]:
+        """What changes, and for which other target."""
+        return {(one.kind, one.subject, one.target) for one in self.changes}
+
+    @property
+    def dropped(self) -> set[str]:
+        """The projects whose lines are dropped."""
+        return {change.subject for change in self.changes if change.kind is ChangeKind.DROP}
+
+    def is_useless_in(self, resolution: Resolution) -> bool:
+        """Whether something in a solution does not work without a line that was dropped."""
+        return any(costs.useless_without(self.dropped, applied(resolution)))
+
     def then(self, other: Changed) -> Changed:
         """These changes followed by those of the changed stack. What changes twice is reported, and costs, once."""
         changes, price = list(self.changes), self.price + other.price
@@ -272,30 +286,15 @@ class Found(msgspec.Struct):
 
     def is_lesser(self, changed: Changed, resolution: Resolution) -> bool:
         """Whether a dropped line's project is installed all the same, and another fix only changes its version."""
-        dropped = {name for name in _dropped(changed) if resolution.pin(name)}
+        dropped = {name for name in changed.dropped if resolution.pin(name)}
         kept = {
             (ChangeKind.VERSION if change.subject in dropped else change.kind, change.subject, change.target)
             for change in changed.changes
         }
         return any(
-            subjects(fix) <= kept and any((ChangeKind.VERSION, name, "") in subjects(fix) for name in dropped)
+            fix.subjects <= kept and any((ChangeKind.VERSION, name, "") in fix.subjects for name in dropped)
             for fix, _ in self.fixes
         )
-
-
-def is_useless(changed: Changed, resolution: Resolution) -> bool:
-    """Whether something does not work without a line that was dropped."""
-    dropped = _dropped(changed)
-    return any(costs.useless_without(dropped, applied(resolution))) if dropped else False
-
-
-def subjects(changed: Changed) -> set[tuple[ChangeKind, str, str]]:
-    """What changes, and for which other target."""
-    return {(one.kind, one.subject, one.target) for one in changed.changes}
-
-
-def _dropped(changed: Changed) -> set[str]:
-    return {change.subject for change in changed.changes if change.kind is ChangeKind.DROP}
 
 
 def attempt(changed: Changed, answer: Refutation | Undecided, target: str = "") -> Attempt:

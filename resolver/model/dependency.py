@@ -67,6 +67,12 @@ class Candidate(msgspec.Struct, frozen=True, eq=False):
         """The version of a project's candidate."""
         return self.release.version
 
+    def meets(self, allows: Allows) -> bool:
+        """Whether a requirement on a component or module admits it."""
+        if isinstance(allows, ComponentRequirement):
+            return not isinstance(self.chosen, Release) and allows.allows(self.chosen)
+        return isinstance(allows, Owner) and self.chosen == allows.name
+
     def __str__(self) -> str:
         return f"{self.package} {self.chosen.version if isinstance(self.chosen, Release) else self.chosen}"
 

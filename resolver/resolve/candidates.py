@@ -18,21 +18,10 @@ from resolver.index.parse.distribution import Compatibility
 from resolver.index.protocol import Catalog, Lookup
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.dependency import (
-    Allows,
-    Among,
-    Candidate,
-    Edge,
-    Kind,
-    NeedLine,
-    NeedSource,
-    Owner,
-    Package,
-    StackLine,
-)
+from resolver.model.dependency import Allows, Among, Candidate, Edge, Kind, NeedLine, NeedSource, Package, StackLine
 from resolver.model.problem import Problem
 from resolver.model.release import Release
-from resolver.model.requirement import ComponentRequirement, Requirement, Value
+from resolver.model.requirement import Requirement, Value
 from resolver.resolve.project import Ordered, Project, of_source
 
 
@@ -70,13 +59,6 @@ class Demand(NamedTuple):
 
 
 ANYTHING = Demand()
-
-
-def satisfies(candidate: Candidate, allows: Allows) -> bool:
-    """Whether a requirement on a component or module admits a candidate."""
-    if isinstance(allows, ComponentRequirement):
-        return not isinstance(candidate.chosen, Release) and allows.allows(candidate.chosen)
-    return isinstance(allows, Owner) and candidate.chosen == allows.name
 
 
 def names_prerelease(allows: Allows) -> bool:
@@ -149,7 +131,7 @@ class Candidates:
         """The candidates that a requirement admits, as a mask: for a project, one bit per release (see `project`)."""
         if package.kind is Kind.PROJECT:
             return self.project(text.name(package.name)).mask(allows)
-        return sum(satisfies(one, allows) << at for at, one in enumerate(self._choices(package)))
+        return sum(one.meets(allows) << at for at, one in enumerate(self._choices(package)))
 
     def demand(self, *edges: Edge) -> Demand:
         """The combined demand of edges on one package. Looks the project up."""
@@ -176,7 +158,7 @@ class Candidates:
         if candidate.package.kind is Kind.PROJECT:
             known = self._demands.get(edge) or self.demand(edge)
             return bool(known.mask >> candidate.release.position & 1)
-        return satisfies(candidate, edge.allows)
+        return candidate.meets(edge.allows)
 
     def candidates(
         self, package: Package, demand: Demand, excluded: Iterable[Candidate] = (), *, stable: bool = False

@@ -20,7 +20,7 @@ from resolver.model.fact import Excludes, Names
 from resolver.model.release import Reason, Release
 from resolver.model.requirement import ComponentRequirement
 from resolver.model.resolution import Lack
-from resolver.resolve.candidates import pins, satisfies
+from resolver.resolve.candidates import pins
 from resolver.resolve.grounded import Component, Ground, Grounded, Lacking, Line, Module, Taken, grounds
 from resolver.resolve.project import Project
 from resolver.resolve.provider import Prefetch
@@ -228,7 +228,7 @@ class Clauses(Grounded):
             mask = self.universe.mask(package, allows)
             among = [one for one in among if mask >> one.release.position & 1]
         elif allows is not None:
-            among = [one for one in among if satisfies(one, allows)]
+            among = [one for one in among if one.meets(allows)]
         yield from map(self.variable, among)
         if package.kind is Kind.PROJECT:
             yield from self._missing(package.base, allows)
