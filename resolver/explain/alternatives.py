@@ -13,9 +13,9 @@ from resolver.errors import ResolverError
 from resolver.explain.costs import UNLISTED, UNSURE
 from resolver.model import text
 from resolver.model.dependency import Candidate, Kind, NeedLine, Package, StackLine
-from resolver.model.fact import Need, Requires, Warns
+from resolver.model.fact import Need, Requires, Warns, of_components
 from resolver.model.release import Release
-from resolver.model.requirement import ComponentRequirement, Requirement, Value
+from resolver.model.requirement import Requirement, Value
 from resolver.model.resolution import Lack, Resolution
 from resolver.resolve.candidates import names_prerelease
 from resolver.resolve.clauses import Clauses
@@ -47,7 +47,9 @@ class Alternatives:
         self._needs = {ask.origin: ask.need for ask in asks if isinstance(ask.need, Requirement)}
         self._asked = dict.fromkeys(need.name for need in self._needs.values())
         # the projects of which facts say which CANN each release needs
-        self._tabulated = {one.package for one in problem.facts if isinstance(one, Requires) and _is_of_component(one)}
+        self._tabulated = {
+            one.package for one in problem.facts if isinstance(one, Requires) and of_components(one.needs)
+        }
 
     # --- of several changes together
 
@@ -246,17 +248,13 @@ class Alternatives:
         if not isinstance(release, Release) or name not in self._tabulated:
             return False
         stated = self._clauses.universe.project(text.name(name)).about(release.position, Requires)
-        return not any(map(_is_of_component, stated))
+        return not any(of_components(one.needs) for one in stated)
 
 
 def free_of(wanted: Sequence[Ground]) -> list[Ground]:
     """The components and lines of a set of changes that become something else."""
     free: list[Ground] = [ground for ground in wanted if isinstance(ground, Component)]
     return free + [ground for ground in wanted if isinstance(ground, Line) and ground.aspect == "version"]
-
-
-def _is_of_component(fact: Requires) -> bool:
-    return any(isinstance(need, ComponentRequirement) for need in fact.needs)
 
 
 def _wished(wish: SpecifierSet, project: Project) -> int:

@@ -23,7 +23,7 @@ from resolver.model.dependency import Kind, NeedLine, Origin, SameRelease, Stack
 from resolver.model.explanation import Awaited, Change, ChangeKind, Contradiction, Environment, Explanation, Fix, PinOf
 from resolver.model.fact import Warns, as_warning
 from resolver.model.problem import Problem
-from resolver.model.requirement import COMPONENTS, ComponentRequirement, Requirement
+from resolver.model.requirement import COMPONENTS, Requirement
 from resolver.model.resolution import Lacks, Needs, Resolution
 from resolver.resolve.candidates import pins
 from resolver.resolve.core_statements import cutoff_text
@@ -223,10 +223,8 @@ def _warnings(resolution: Resolution, wish: Problem, matter: Sequence[str]) -> I
         need = wished.get(fact.package)
         as_wished = pin and need and pins(need.specifier) and need.specifier.contains(pin.version, prereleases=True)
         averted = any(isinstance(one, Requirement) and one.name in wished for one in fact.unless)
-        elsewhere = any(
-            isinstance(one, ComponentRequirement) and one.is_promised_by(wish.target.system) for one in fact.unless
-        )
-        if averted or elsewhere or ((fact.package in (*matter, *wished) or fact.components) and not as_wished):
+        averted |= fact.is_needless_on(wish.target.system)
+        if averted or ((fact.package in (*matter, *wished) or fact.components) and not as_wished):
             yield fact
 
 

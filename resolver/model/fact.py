@@ -47,6 +47,13 @@ class Strength(Enum):
 
 
 Need = Requirement | ComponentRequirement
+
+
+def of_components(needs: Iterable[Need]) -> list[ComponentRequirement]:
+    """Those of some needs that are about components of the target."""
+    return [need for need in needs if isinstance(need, ComponentRequirement)]
+
+
 _LABEL = form(
     r"[a-z0-9]+(\.[a-z0-9]+)*",
     "a local version label of lower case letters and digits, with dots between them",
@@ -164,11 +171,11 @@ class Warns(_Common, frozen=True, kw_only=True):
     @property
     def components(self) -> frozenset[str]:
         """The target's components that it depends on: with other values it might not apply."""
-        return frozenset(need.component for need in self.unless if isinstance(need, ComponentRequirement))
+        return frozenset(need.component for need in of_components(self.unless))
 
     def is_needless_on(self, system: Mapping[str, Value]) -> bool:
         """Whether the components of a target meet one of `unless`."""
-        return any(isinstance(need, ComponentRequirement) and need.is_promised_by(system) for need in self.unless)
+        return any(need.is_promised_by(system) for need in of_components(self.unless))
 
 
 class Names(_Common, frozen=True, kw_only=True):
