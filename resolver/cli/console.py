@@ -24,14 +24,17 @@ from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.text import Language
 from resolver.report.document import Document
-from resolver.report.sanitize import COLUMNS, cut
+from resolver.report.sanitize import COLUMNS
 from resolver.report.terminal import WIDTH, styled, terminal_text
 
-if TYPE_CHECKING:  # loaded where there is something to download, or a conflict
+if TYPE_CHECKING:  # loaded where there is a terminal, something to download, or a conflict
+    from rich.live import Live
+    from rich.text import Text
+
     from resolver.index.net.downloads import Copied
     from resolver.model.explanation import Awaited, Contradiction, Explanation
 
-_EVERY = 0.1  # seconds between redraws
+_REDRAWN = 10  # times a second
 _NARROWEST = 40  # columns; below that, lines would be single words
 _COMMAND = re.compile(rf"\bascend-lock(?= (?:{'|'.join(COMMANDS)}|--help)\b)")
 
@@ -61,7 +64,7 @@ def print_json(value: object) -> None:
 def complain(text: str) -> None:
     """The same on stderr, where the word `error` before a message is red."""
     before, error, message = text.partition("error:")
-    label = styled(error, has_color(sys.stderr), fg="red", bold=True)
+    label = styled(error, has_color(sys.stderr), "bold red")
     sys.stderr.write(f"{before}{label}{as_called(message)}\n" if error else as_called(text) + "\n")
     sys.stderr.flush()
 
@@ -92,8 +95,7 @@ class Progress:
     def __init__(self, language: Language = "en", *, enabled: bool | None = None) -> None:
         self.language = language
         self._enabled = sys.stderr.isatty() if enabled is None else enabled
-        self._last = 0.0
-        self._drawn = False
+        self._live: Live | None = None
         self._label = ""
         self._place = ""
         self._counters: Message | None = None
@@ -108,30 +110,30 @@ class Progress:
     def label(self, code: str, /, **values: object) -> None:
         """Start a new part of the work, told by a text of this code."""
         self._label = self._place + translate(message(code, **values), self.language)
-        self._draw(force=True)
+        self._begin()
 
     def solving(self, rounds: int, packages: int) -> None:
         """Called by the solver, once per round and before each further release tried in it."""
         told = [message("cli.packages", count=packages), message("cli.steps", count=rounds)]
         self._counters = joined("conflict.clause", told)
-        self._draw()
+        self._begin()
 
     def fetching(self, traffic: Traffic) -> None:
         """Called by the catalog, from its thread."""
         self._transfers = message("cli.requests", count=traffic.requests, size=f"{traffic.bytes / 1e6:.0f}")
-        self._draw()
+        self._begin()
 
     def copying(self, copied: Copied) -> None:
         """Called by a transfer, from its thread."""
         now = time.monotonic()
         self._first = self._first or (now, copied.bytes)
-        rate = (copied.bytes - self._first[1]) / max(now - self._first[0], _EVERY)
+        rate = (copied.bytes - self._first[1]) / max(now - self._first[0], 1 / _REDRAWN)
         size: str | Message = f"{copied.bytes / 1e6:.0f}"
         if copied.total is not None:
             size = message("cli.of", part=size, whole=f"{copied.total / 1e6:.0f}")
         self._counters = message("cli.of", part=copied.files, whole=message("cli.files", count=copied.of_files))
         self._transfers = message("cli.transfer", size=size, rate=f"{max(rate, 0) / 1e6:.1f}")
-        self._draw()
+        self._begin()
 
     def warn(self, warning: Message) -> None:
         """Print a warning on a line of its own, terminal or not, once each."""
@@ -142,32 +144,44 @@ class Progress:
         self.clear()
         told = translate("cli.warning", self.language, message="\n".join(map(shown, text.split("\n"))))
         label = translate("cli.warning", self.language, message="").rstrip()
-        sys.stderr.write(f"{styled(label, has_color(sys.stderr), fg='yellow', bold=True)}{told.removeprefix(label)}\n")
+        sys.stderr.write(f"{styled(label, has_color(sys.stderr), 'bold yellow')}{told.removeprefix(label)}\n")
         sys.stderr.flush()
 
     def clear(self) -> None:
-        """Erase the line."""
-        if self._drawn:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
-            self._drawn = False
+        """Erase the line, until there is more to say."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
 
-    def _draw(self, *, force: bool = False) -> None:
-        now = time.monotonic()
-        if self._enabled and (force or now - self._last >= _EVERY):
-            self._last = now
-            columns = shutil.get_terminal_size().columns - 1
-            sys.stderr.write(f"\r\x1b[K{cut(self._line(), columns)}")
-            sys.stderr.flush()
-            self._drawn = True
+    def _begin(self) -> None:
+        """Show the line, which rich draws again and again in a thread of its own."""
+        if not self._enabled or self._live is not None:
+            return
+        from rich.console import Console
+        from rich.live import Live
 
-    def _line(self) -> str:
+        console = Console(file=sys.stderr, force_terminal=True)
+        self._live = Live(
+            get_renderable=self._line,
+            console=console,
+            refresh_per_second=_REDRAWN,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._live.start()
+        console.show_cursor()  # nobody would, after a kill
+
+    def _line(self) -> Text:
         """The label and the figures."""
+        from rich.text import Text
+
         known = [translate(one, self.language) for one in (self._counters, self._transfers) if one is not None]
         figures = translate("semicolon", self.language).join(known)
-        if not (self._label and figures):
-            return self._label + figures
-        return translate("cli.going-on", self.language, label=self._label, done=figures)
+        line = self._label + figures
+        if self._label and figures:
+            line = translate("cli.going-on", self.language, label=self._label, done=figures)
+        return Text(shown(line), no_wrap=True, overflow="ellipsis")
 
 
 @dataclass

@@ -86,7 +86,10 @@ def settings(*names: str) -> Callable[[Command], Command]:
             shared = {name: values.pop(name) for name in names}
             tongue = _language(shared.pop("language", None))
             progress = Progress(tongue, enabled=False if shared.get("as_json") else None)
-            return command(Settings(progress=progress, language=tongue, **shared), **values)
+            try:
+                return command(Settings(progress=progress, language=tongue, **shared), **values)
+            finally:
+                progress.clear()
 
         for name in reversed(names):
             _SHARED[name](called)  # notes the option at the function

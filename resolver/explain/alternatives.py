@@ -10,7 +10,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from resolver.errors import ResolverError
-from resolver.explain.costs import UNLISTED, UNSURE
+from resolver.explain.costs import NEARBY, UNLISTED, UNSURE
 from resolver.model import text
 from resolver.model.dependency import Candidate, Kind, NeedLine, Package, StackLine
 from resolver.model.fact import Need, Requires, Warns, of_components
@@ -145,7 +145,7 @@ class Alternatives:
             releases.sort(key=lambda one: abs(one.release.position - at) * 2 + (one.release.position > at))
         releases += (one for one in further if one not in releases)
         machine = {name: value for name, value in self._system.items() if Component(name) not in wanted}
-        return sorted(releases, key=lambda one: self._doubt(one, machine))
+        return sorted(releases, key=lambda one: self._doubt(one, machine) // UNSURE)
 
     def _is_candidate_of(self, wish: SpecifierSet, candidate: Candidate) -> bool:
         """Whether a release is a pre-release of a pinned one, and facts say which CANN each of them is for."""
@@ -220,10 +220,13 @@ class Alternatives:
     def _doubt(self, candidate: Candidate, machine: Mapping[str, Value]) -> int:
         """The surcharge for a release on this machine; 0 for what is no release."""
         is_unlisted = self._is_unlisted(candidate.package.name, candidate.chosen)
-        return UNLISTED if is_unlisted else UNSURE * self._has_faults(candidate, machine)
+        return UNLISTED if is_unlisted else self._faults(candidate, machine)
 
-    def _has_faults(self, candidate: Candidate, machine: Mapping[str, Value]) -> bool:
-        """Whether a warning says that a release fails, or may fail on this machine; mere notes do not count."""
+    def _faults(self, candidate: Candidate, machine: Mapping[str, Value]) -> int:
+        """The surcharge for what a warning says: that a release fails, or may fail on this machine.
+
+        Mere notes cost nothing, and little that it was made for another release of the same CANN line.
+        """
 
         def may_hold(need: Need, fact: Warns) -> bool:
             if isinstance(need, Requirement):  # the rest of the lock is not known yet
@@ -231,17 +234,19 @@ class Alternatives:
             return need.component not in machine or need.allows(machine[need.component])
 
         if not isinstance(candidate.chosen, Release):
-            return False
+            return 0
         is_wheel = candidate.chosen.file.is_wheel
         project = self._clauses.universe.project(text.name(candidate.package.name))
-        return any(
-            (is_wheel or not fact.wheels)
+        faults = [
+            NEARBY if fact.is_nearly_needless_on(machine) else UNSURE
+            for fact in project.about(candidate.chosen.position, Warns)
+            if (is_wheel or not fact.wheels)
             and not fact.extra
             and not fact.beside  # not known yet
             and (fact.grave or fact.unless)
             and not any(may_hold(need, fact) for need in fact.unless)
-            for fact in project.about(candidate.chosen.position, Warns)
-        )
+        ]
+        return max(faults, default=0)
 
     def _is_unlisted(self, name: str, release: object) -> bool:
         """Whether facts say which CANN the project's releases need, but not for this one."""

@@ -15,6 +15,7 @@ from resolver.model.requirement import Requirement
 from resolver.resolve.grounded import Ground, Line, Said, Taken
 
 UNSURE = 100  # a release that fails, or may fail on this target, according to a warning
+NEARBY = 10  # one made for another release of the target's CANN line
 UNLISTED = 250  # a release not in its project's tables: nobody recorded what it works with
 UNLISTED_LAST = 550  # added for it when ways out are ranked: after all with releases that the tables list
 _YEAR = 1500  # each year by which a release is older than the wish: more than a line dropped, less than other hardware

@@ -79,6 +79,7 @@ def explanation_of(
         missing=tuple(_missing(clauses.universe, contradictions)),
         options=tuple(_options(inputs, problem, cutoff)),
         awaited=waiting,
+        unreached=tuple(sorted(found.unreached.items())),
     )
 
 
@@ -174,7 +175,7 @@ def _fix_of(problem: Problem, changed: Changed, resolution: Resolution, matter: 
     gone += _lost_extras(resolution)
     return Fix(
         name="",
-        changes=changed.changes,
+        changes=changed.reported,
         environments=(replace(_environment(resolution, problem, matter), gone=tuple(gone)),),
         files=((problem.stack.name, changed.text),),
         risky=changed.risky,

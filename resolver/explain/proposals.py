@@ -25,7 +25,7 @@ from resolver.errors import ResolverError
 from resolver.explain.changes import Changes, proposed
 from resolver.explain.costs import ADD, BUILD, NOTE, PRACTICE, RENAME, named
 from resolver.explain.stack_text import StackText
-from resolver.explain.trial import Changed, Trials, as_list
+from resolver.explain.trial import Changed, Trials
 from resolver.index.parse.distribution import moment
 from resolver.index.parse.metadata import Noted, noted_in
 from resolver.index.protocol import UnusableFile
@@ -83,9 +83,8 @@ class Proposals:
         if found:
             stack = StackText(self._trials.text).with_names("practices", found)
             where = self._trials.inputs.stack.line("stack")
-            names = sorted(found)
-            change = Change(ChangeKind.PRACTICE, ", ".join(names), after=f"practices = {as_list(names)}", where=where)
-            yield Changed((change,), stack.text, PRACTICE * len(found), risky=False)
+            changes = tuple(Change(ChangeKind.PRACTICE, name, where=where) for name in found)
+            yield Changed(changes, stack.text, PRACTICE * len(found), risky=False)
 
     def _is_lifted(self, ground: Ground, practice: Practice) -> bool:
         """Whether a practice replaces a requirement."""

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from resolver.explain import costs
 from resolver.explain.alternatives import free_of
 from resolver.explain.changes import Changes
-from resolver.explain.contradictions import hidden_contradiction, wish_of
+from resolver.explain.contradictions import hidden_contradiction, is_open, wish_of
 from resolver.explain.proposals import Proposals, first_day
 from resolver.explain.stack_text import StackText
 from resolver.explain.trial import CUTOFF, Answer, Changed, Expired, Found, Trials, Undecided, attempt
@@ -93,6 +93,8 @@ class Repairs:
         self._found = found
         self._search = search
         self._is_wish = before is None
+        # practices change nothing of the wish
+        self._is_as_wished = all(change.kind is ChangeKind.PRACTICE for change in before.changes) if before else True
         self._before = before or Changed((), trials.text, 0, risky=False)
         self._changes = Changes(clauses, trials)
         self._alternatives = self._changes.alternatives
@@ -117,7 +119,7 @@ class Repairs:
         wanted = self._wanted()
         if wanted is not None:
             price = self._before.price + sum(self._changes.price(ground) or 0 for ground in wanted)
-            if self._is_wish or price < most:
+            if self._is_as_wished or price < most:
                 steps.append((price, partial(self._correct, wanted)))
         return min(steps, key=itemgetter(0), default=None)
 
@@ -180,6 +182,8 @@ class Repairs:
     def _demand(self, core: Sequence[Ground], given: Sequence[Ground] = ()) -> bool:
         """Demand that one of a core's grounds changes (where the `given` ones change); False where none may."""
         self._reasons.update(ground for ground in core if wish_of(ground) is None)
+        missing = [ground.name for ground in core if is_open(ground, self._clauses)]
+        self._found.unreached.update({name: self._clauses.universe.project(name).unreachable for name in missing})
         # a core does not include releases that a line could become if there were files for the target
         self._propose([*core, *(lack for one in given if (lack := self._alternatives.lacking(one)) is not None)])
         changing = dict.fromkeys(self._changes.same(ground)[0] for ground in core)
@@ -274,9 +278,13 @@ class Repairs:
         """Lock a changed stack: the result is a fix, or an attempt and why it failed."""
         found, key = self._found, (self._trials.at, changed.text)
         answer = self._trials.lock(changed.text)
+        if isinstance(answer, Resolution):
+            changed, answer = self._practised(changed, answer)
         found.seen[key] = isinstance(answer, Resolution)
         if not isinstance(answer, Resolution):
             tried.append(attempt(changed, answer))
+            return answer
+        if any(_is_idle(change, answer) for change in changed.changes):
             return answer
         if self._is_needless(changed) or found.is_lesser(changed, answer) or not self._locks_elsewhere(changed):
             return answer
@@ -310,6 +318,19 @@ class Repairs:
         unnamed = [name for name in unlisted if name not in named]
         surcharge = costs.UNLISTED_LAST * len(unlisted) + costs.years_older(self._alternatives.years_behind(found))
         return replace(changed, price=changed.price + costs.UNLISTED * len(unnamed), surcharge=surcharge)
+
+    def _practised(self, changed: Changed, found: Resolution) -> tuple[Changed, Answer]:
+        """A changed stack with no more practices turned on than its lock rests on, and its lock."""
+        used = {practice.id for practice in found.practices}
+        idle = [one for one in changed.changes if one.kind is ChangeKind.PRACTICE and one.subject not in used]
+        if not idle:
+            return changed, found
+        stack = StackText(changed.text)
+        for one in idle:
+            stack = stack.without_practice(one.subject)
+        changes = tuple(one for one in changed.changes if one not in idle)
+        fewer = replace(changed, changes=changes, text=stack.text, price=changed.price - costs.PRACTICE * len(idle))
+        return fewer, self._trials.lock(fewer.text)
 
     def _try_days(self, changed: Changed, lifted: Change) -> None:
         """For a stack that locks without its cut-off, find the first day with which, as its cut-off, it also does.
@@ -360,3 +381,9 @@ class Repairs:
         else:
             text = StackText(changed.text).undone(change, trials.place_of(change)).text
         return isinstance(trials.lock_all(text), Resolution)
+
+
+def _is_idle(change: Change, found: Resolution) -> bool:
+    """Whether a change states what an archive needs that the solution does not take."""
+    pin = found.pin(change.subject)
+    return change.kind is ChangeKind.STATE and (pin is None or pin.release.file.filename != change.before)

@@ -141,6 +141,10 @@ class StackText:
 
         return self._edited(extend)
 
+    def without_practice(self, name: str) -> StackText:
+        """With this practice turned off; others stay on."""
+        return self.without(("stack", "practices", self._raw["stack"]["practices"].index(name)))
+
     def with_cutoff(self, before: StackText, day: date | None = None) -> StackText:
         """With the exclude-newer that this stack lacks and one before it had, or with another day in its place."""
         policy: Any = tomlkit.parse(before.text)["policy"]

@@ -205,6 +205,16 @@ class Changed(msgspec.Struct, frozen=True):
         return next((one for one in self.changes if one.subject == CUTOFF and not one.after), None)
 
     @property
+    def reported(self) -> tuple[Change, ...]:
+        """The changes as people are told: the practices that are turned on are one."""
+        practices = [one for one in self.changes if one.kind is ChangeKind.PRACTICE]
+        if not practices:
+            return self.changes
+        names = sorted(one.subject for one in practices)
+        one = replace(practices[0], subject=", ".join(names), after=f"practices = {as_list(names)}")
+        return (one, *(other for other in self.changes if other not in practices))
+
+    @property
     def subjects(self) -> set[tuple[ChangeKind, str, str]]:
         """What changes, and for which other target."""
         return {(one.kind, one.subject, one.target) for one in self.changes}
@@ -252,7 +262,8 @@ class Found(msgspec.Struct):
 
     `seen` says of every stack that was tried for a target whether it locks. `refused` are those that lock for one
     target, and not for another. `further` contradictions were found on the way. `useless` are stacks that lock, but
-    something in them does not work without a line that was dropped.
+    something in them does not work without a line that was dropped. `unreached` are the indexes, by project, that could
+    not be reached and may have what further fixes need.
     `report` is called with the first fix that goes against nothing.
     """
 
@@ -263,11 +274,13 @@ class Found(msgspec.Struct):
     seen: dict[tuple[int, str], bool] = msgspec.field(default_factory=dict)
     refused: set[str] = msgspec.field(default_factory=set)
     further: list[tuple[Sequence[Ground], Contradiction]] = msgspec.field(default_factory=list)
+    unreached: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
     def add(self, changed: Changed, resolution: Resolution) -> None:
-        """One more fix."""
+        """One more fix, in whose place are those that change the same and more."""
         if self.report is not None and not changed.risky and not self.safe:
-            self.report(changed.changes)
+            self.report(changed.reported)
+        self.fixes = [one for one in self.fixes if not changed.subjects < one[0].subjects]
         self.fixes.append((changed, resolution))
 
     @property
@@ -306,7 +319,7 @@ def attempt(changed: Changed, answer: Refutation | Undecided, target: str = "") 
         outcome = Outcome.ELSEWHERE
     else:
         outcome, because = Outcome.CONFLICT, answer.statements
-    return Attempt(changes=changed.changes, outcome=outcome, because=because, why=why, target=target)
+    return Attempt(changes=changed.reported, outcome=outcome, because=because, why=why, target=target)
 
 
 def as_list(names: Iterable[str]) -> str:

@@ -155,7 +155,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
     `missing` are further projects that lines of the stack ask for and that no index has: of those that are many the
     contradictions tell a few. `options` are those that a command needs to find the same ways out.
-    If anything is `awaited`, the problem is undecided: there is no solution without it.
+    If anything is `awaited`, the problem is undecided: there is no solution without it. `unreached` are projects that
+    further ways out would want from indexes that could not be reached, each with those indexes.
     """
 
     problem: Problem
@@ -166,6 +167,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     missing: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     awaited: tuple[Awaited, ...] = ()
+    unreached: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,7 +18,8 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.model.repository import Address, Commit, Inside, Recipe
-from resolver.model.requirement import Component, ComponentRequirement, Requirement, Value
+from resolver.model.requirement import Component, ComponentRequirement, Requirement, Value, named_values
+from resolver.model.system import SystemVersion
 from resolver.model.text import (
     ALONE,
     NOT_EMPTY,
@@ -176,6 +177,14 @@ class Warns(_Common, frozen=True, kw_only=True):
     def is_needless_on(self, system: Mapping[str, Value]) -> bool:
         """Whether the components of a target meet one of `unless`."""
         return any(need.is_promised_by(system) for need in of_components(self.unless))
+
+    def is_nearly_needless_on(self, system: Mapping[str, Value]) -> bool:
+        """Whether one of `unless` names a CANN of the same release line as the target's: 8.5.0 where that is 8.5.2."""
+        own = system.get("cann")
+        named = (value for need in self.unless for value in named_values(need, "cann"))
+        return isinstance(own, SystemVersion) and any(
+            isinstance(value, SystemVersion) and value.line == own.line for value in named
+        )
 
 
 class Names(_Common, frozen=True, kw_only=True):

@@ -6,6 +6,8 @@ import re
 import unicodedata
 from typing import Final
 
+from rich.cells import cell_len
+
 # What has a meaning inside a line of CommonMark and GitHub's tables; `_` only at the edge of a word,
 # `#`, `>`, `+` and `-` only at the start.
 _MARKDOWN = re.compile(r"([\\`*~\[\]<|&]|(?<!\w)_|_(?!\w)|^[#>+-])")
@@ -36,29 +38,11 @@ def markdown(text: str) -> str:
     return _MARKDOWN.sub(r"\\\1", one_line(text))
 
 
-def width(text: str) -> int:
-    """The width of a text on a terminal; Chinese characters are two columns wide."""
-    return len(text) if text.isascii() else sum(2 if unicodedata.east_asian_width(ch) in "WF" else 1 for ch in text)
-
-
-def cut(text: str, columns: int) -> str:
-    """The beginning of the text that fits into so many columns."""
-    end = len(text)
-    while width(text[:end]) > columns:
-        end -= 1
-    return text[:end]
-
-
-def padded(text: str, columns: int) -> str:
-    """The text padded with spaces to so many columns."""
-    return text + " " * max(columns - width(text), 0)
-
-
 def wrapped(text: str, first: str, rest: str, columns: int = COLUMNS) -> list[str]:
     """The text in lines, broken at spaces, or between Chinese characters if a line has no space."""
     lines, line = [], first
     for word in _WORDS.findall(text):
-        if width(line + word.rstrip()) > columns and line.strip() and line not in (first, rest):
+        if cell_len(line + word.rstrip()) > columns and line.strip() and line not in (first, rest):
             lines.append(line.rstrip())
             line = rest + word.lstrip()
         else:

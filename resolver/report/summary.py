@@ -8,12 +8,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from rich.cells import chop_cells
+
 from resolver.i18n import translate
 from resolver.model.lock import Change, Lock
 from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.text import Language
-from resolver.report.sanitize import COLUMNS, cut, one_line, wrapped
+from resolver.report.sanitize import COLUMNS, one_line, wrapped
 from resolver.report.terminal import styled, table_lines
 
 _CHANGES = 10
@@ -63,7 +65,7 @@ def summary(
     locked = message("cli.locked", stack=lock.stack, target=problem.target, size=size, sources=sources)
     asked = [ask.need.name for ask in problem.stack.asks if hasattr(ask.need, "name")]
     pins = ", ".join(f"{pin.name} {pin.version}" for pin in lock.pin if pin.name in asked)
-    lines = [styled(translate(locked, language), color, bold=True), *wrapped(pins, "  ", "  ", columns)]
+    lines = [styled(translate(locked, language), color, "bold"), *wrapped(pins, "  ", "  ", columns)]
     change = _changed(lock, folder, written=written, moved=moved)
     text = translate(change, language)
     lines += wrapped(text, "", "  ", columns) if change.code == "cli.moved" else [text]
@@ -102,7 +104,7 @@ def _warnings(
     warnings = message("cli.warnings", count=len(lock.all_warnings))
     code = "all" if len(shown) == len(lock.all_warnings) else "some" if shown else "read"
     told = translate(message(f"cli.warnings-{code}", warnings=warnings, folder=folder), language)
-    yield styled(told, color, fg="yellow")
+    yield styled(told, color, "yellow")
     for warning in shown:
         yield from _shortened(_item(warning, language, columns), columns)
 
@@ -114,7 +116,7 @@ def _shortened(lines: Sequence[str], columns: int) -> Sequence[str]:
     *before, last = lines[:_LINES]
     if sentence := re.match(r".*(?:\.(?= |$)|。)", last):
         return [*before, sentence[0]]
-    return [*before, f"{cut(last, columns - 1)}…"]
+    return [*before, f"{chop_cells(last, columns - 1)[0]}…"]
 
 
 def _item(item: Message, language: Language, columns: int) -> list[str]:

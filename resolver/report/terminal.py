@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from io import StringIO
 from itertools import zip_longest
-from typing import Any
 
-import click
+from rich.cells import cell_len, set_cell_size
 
 from resolver.errors import shown
 from resolver.model.text import Language
 from resolver.report.document import Document, Heading, Item, Items, Paragraph, Table, plain, told
-from resolver.report.sanitize import one_line, padded, width, wrapped
+from resolver.report.sanitize import one_line, wrapped
 
 WIDTH = 110
 _GAP = 2
@@ -19,9 +19,14 @@ _LEAST = 36  # of the left column
 _STACKED = 80  # on a terminal narrower than this the origin is below the sentence
 
 
-def styled(text: str, color: bool, **style: Any) -> str:
-    """The text with a style of `click.style`, if it is to be in `color`."""
-    return click.style(text, **style) if color and text else text
+def styled(text: str, color: bool, style: str) -> str:
+    """The text in a style of rich, if it is to be in `color`."""
+    if not (color and text):
+        return text
+    from rich.color import ColorSystem
+    from rich.style import Style
+
+    return Style.parse(style).render(text, color_system=ColorSystem.STANDARD)
 
 
 def terminal_text(document: Document, language: Language, columns: int = WIDTH, *, color: bool = False) -> str:
@@ -35,7 +40,7 @@ def terminal_text(document: Document, language: Language, columns: int = WIDTH, 
         match block:
             case Heading():
                 heading = paragraph(str(block.text), columns)
-                lines += [""] * bool(lines) + [styled(text, color, bold=True) for text in heading]
+                lines += [""] * bool(lines) + [styled(text, color, "bold") for text in heading]
             case Paragraph():
                 first, rest = ("   => ", "      ") if block.result else ("", "")
                 lines += [""] * (bool(lines) and not block.result)
@@ -59,22 +64,32 @@ def paragraph(text: str, columns: int, indent: str = "", hanging: str | None = N
     return wrapped(shown(one_line(text)), indent, indent if hanging is None else hanging, columns) or [indent]
 
 
-def table_lines(
-    rows: Sequence[Sequence[object]], columns: int, indent: str = "", *, color: bool = False
-) -> Iterator[str]:
+def table_lines(rows: Sequence[Sequence[object]], columns: int, indent: str = "", *, color: bool = False) -> list[str]:
     """Rows of cells below each other, the first of which has the names of the columns.
 
-    If they are too wide together, the widest ones are wrapped where they can be.
+    If they are too wide together, the widest ones are wrapped.
     """
-    cells = [[shown(one_line(str(cell))) for cell in row] for row in rows]
-    widths = [max(map(width, column)) for column in zip(*cells, strict=True)]
-    least = [max(width(part) for cell in column for part in paragraph(cell, 1)) for column in zip(*cells, strict=True)]
-    while sum(widths) + _GAP * (len(widths) - 1) + len(indent) > columns and widths != least:
-        widths[max((at for at in range(len(widths)) if widths[at] > least[at]), key=widths.__getitem__)] -= 1
-    for row in cells:
-        for parts in zip_longest(*map(paragraph, row, widths), fillvalue=""):
-            line = (indent + (" " * _GAP).join(map(padded, parts, widths))).rstrip()
-            yield styled(line, color and row is cells[0], bold=True)
+    from rich.console import Console  # only where there is a table: it takes 30 ms to load
+    from rich.table import Table as Grid
+
+    head, *others = [[shown(one_line(str(cell))) for cell in row] for row in rows]
+    grid = Grid(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="bold")
+    for name in head:
+        grid.add_column(name, overflow="fold")
+    for row in others:
+        grid.add_row(*row)
+    out = StringIO()
+    console = Console(
+        file=out,
+        width=columns - len(indent),
+        force_terminal=color,
+        color_system="standard" if color else None,
+        markup=False,
+        emoji=False,
+        highlight=False,
+    )
+    console.print(grid)
+    return [f"{indent}{line.rstrip()}" for line in out.getvalue().splitlines()]
 
 
 def _items(block: Items, columns: int, indent: str, color: bool) -> Iterator[str]:
@@ -90,10 +105,10 @@ def _items(block: Items, columns: int, indent: str, color: bool) -> Iterator[str
 
 def _item(item: Item, columns: int, indent: str, most: int, color: bool) -> Iterator[str]:
     first, *others = item.lines
-    hanging = indent + (" " * (width(item.label) + 2) if item.label else "  ")
+    hanging = indent + (" " * (cell_len(item.label) + 2) if item.label else "  ")
     head = f"{indent}{item.label or '-'}"
-    line, *further = paragraph(plain(first), columns, padded(head, width(hanging)), hanging)
-    yield indent + styled(item.label, color, bold=True) + line[len(indent) + len(item.label) :]
+    line, *further = paragraph(plain(first), columns, set_cell_size(head, cell_len(hanging)), hanging)
+    yield indent + styled(item.label, color, "bold") + line[len(indent) + len(item.label) :]
     yield from further
     for spans in (*others, *item.details):
         result = plain(spans).startswith("=> ")
@@ -124,7 +139,7 @@ def two_columns(rows: Sequence[Row], columns: int) -> list[list[str]]:
 
     On a narrow terminal the right column is below the text.
     """
-    label = max((width(row[0]) for row in rows), default=0) + _GAP
+    label = max((cell_len(row[0]) for row in rows), default=0) + _GAP
     if columns < _STACKED:
         return [list(_stacked(row, columns, label)) for row in rows]
     left = _left_width(rows, columns - label - _GAP)
@@ -136,12 +151,12 @@ def _beside(row: Row, columns: int, label: int, left: int) -> Iterator[str]:
     lefts = paragraph(text, left)
     rights = [line for one in right for line in paragraph(one, columns - label - left - _GAP)]
     for lead, one, other in zip_longest([head], lefts, rights, fillvalue=""):
-        yield f"{padded(lead, label)}{padded(one, left + _GAP)}{other}".rstrip()
+        yield f"{set_cell_size(lead, label)}{one}{' ' * (left + _GAP - cell_len(one))}{other}".rstrip()
 
 
 def _stacked(row: Row, columns: int, label: int) -> Iterator[str]:
     head, text, right = row
-    yield from paragraph(text, columns, padded(head, label), " " * label)
+    yield from paragraph(text, columns, set_cell_size(head, label), " " * label)
     for one in right:
         yield from paragraph(one, columns, " " * label + "  ")
 
@@ -154,10 +169,10 @@ def _left_width(rows: Sequence[Row], room: int) -> int:
         for _, text, right in rows:
             lefts = paragraph(text, left)
             rights = [line for one in right for line in paragraph(one, room - left)]
-            overflow += sum(max(0, width(line) - left) for line in lefts)
-            overflow += sum(max(0, width(line) - room + left) for line in rights)
+            overflow += sum(max(0, cell_len(line) - left) for line in lefts)
+            overflow += sum(max(0, cell_len(line) - room + left) for line in rights)
             lines += max(len(lefts), len(rights))
         return overflow, lines, -left
 
-    longest = max((width(one_line(text)) for _, text, _ in rows), default=0)
+    longest = max((cell_len(one_line(text)) for _, text, _ in rows), default=0)
     return min(range(min(_LEAST, longest), min(longest, room - _LEAST) + 1), key=cost, default=_LEAST)

@@ -136,8 +136,9 @@ class Project:
         self._facts = [(fact, reduce(or_, map(ordered.mask, fact.versions), 0)) for fact in facts]
         last = [(fact, mask) for fact, mask in self._facts if isinstance(fact, Warns) and fact.last]
         self._last = [(fact, mask) for fact, mask in last if not fact.is_needless_on(system)]
-        # made for this target, as they would come last on another
-        self._first = reduce(or_, (mask for fact, mask in last if fact.is_needless_on(system)), 0)
+        # made for this target, as they would come last on another; then those for another release of its CANN's line
+        made_for = (Warns.is_needless_on, Warns.is_nearly_needless_on)
+        self._first = [reduce(or_, (mask for fact, mask in last if is_for(fact, system)), 0) for is_for in made_for]
         self._screened: dict[int, Release | tuple[Rejection, ...]] = {}
 
     def release(self, position: int) -> Release | tuple[Rejection, ...]:
@@ -168,8 +169,9 @@ class Project:
 
         Posts of one release that a fact puts last come after its other ones.
         """
-        yield from self.positions(mask & self._first)
-        mask &= ~self._first
+        for first in self._first:
+            yield from self.positions(mask & first)
+            mask &= ~first
         if not any(mask & late for _, late in self._last):
             yield from self.positions(mask)
             return

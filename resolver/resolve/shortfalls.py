@@ -61,7 +61,7 @@ def fallen_back(universe: Universe, resolution: Resolution) -> tuple[FellBack, .
 
 
 def _far(universe: Universe, resolution: Resolution) -> Iterator[tuple[Pin, str]]:
-    """The pins of such lines that are far behind, each with the newest final release."""
+    """The pins of such lines that are far behind, each with the newest final release that is preferred to it."""
     for ask in resolution.problem.stack.asks:
         need = ask.need
         pin = resolution.pin(need.name) if isinstance(need, Requirement) and not need.url else None
@@ -71,7 +71,9 @@ def _far(universe: Universe, resolution: Resolution) -> Iterator[tuple[Pin, str]
         newer = [
             at
             for at in project.positions(project.stable & project.mask(need.specifier))
-            if project.versions[at] > pin.version and not _is_out(project.release(at))
+            if project.versions[at] > pin.version
+            and project.precedes(at, pin.release.position)
+            and not _is_out(project.release(at))
         ]
         if newer and _is_far(project, newer, pin):
             yield pin, str(project.versions[newer[0]])

@@ -162,7 +162,7 @@ def on_a_terminal(workspace: Workspace, width: int, *arguments: str) -> list[str
         os.close(ours)
         done.wait(60)
     lines = told.decode().replace("\r\n", "\n").split("\n")
-    return [click.unstyle(line.rpartition("\x1b[K")[2]) for line in lines]
+    return [click.unstyle(line.rpartition("\x1b[2K")[2]) for line in lines]
 
 
 def test_pages_and_warnings_fit_into_a_narrow_window(workspace: Workspace) -> None:

@@ -321,7 +321,9 @@ def builds(workspace: Workspace, index: LoopbackIndex) -> Workspace:
     ("lines", "cann", "pins"),
     [
         (["torch-npu"], "8.5.0", {"torch": "2.9.0", "torch-npu": "2.9.0"}),  # not the newest, which is for 9.2.0
-        (["torch-npu"], "8.5.1", {"torch": "2.9.0", "torch-npu": "2.9.0"}),  # none is paired, the newest is for CUDA
+        (["torch-npu"], "8.5.1", {"torch": "2.9.0", "torch-npu": "2.9.0"}),  # none is paired: that of the same line
+        (["torch-npu"], "8.3.RC2", {"torch": "2.8.0", "torch-npu": "2.8.0"}),
+        (["torch-npu"], "8.4.0", {"torch": "2.9.0", "torch-npu": "2.9.0"}),  # none of the line; the newest is for CUDA
         (["torch-npu", "torch"], "9.2.0", {"torch": "2.9.0", "torch-npu": "2.9.0"}),  # a bare line asks for no build
         (["torch-npu", "torch==2.14.0"], "8.5.0", {"torch": "2.14.0", "triton": "3.0"}),  # which a line asks for
         (["torch-npu<2.9"], "8.5.0", {"torch": "2.8.0", "torch-npu": "2.8.0"}),
@@ -333,6 +335,13 @@ def test_torch_npu_is_the_one_for_the_cann_and_not_of_a_cuda_build(
     builds.stack(*lines, target=target(cann))
     builds.locked()
     assert pins.items() <= builds.pins().items()
+
+
+def test_what_is_made_for_the_cann_is_not_far_behind(builds: Workspace) -> None:
+    builds.stack("torch-npu", target=target("8.3.RC2"))
+    builds.locked()
+    assert builds.pins()["torch-npu"] == "2.8.0"
+    assert not any("far behind" in warning for warning in builds.warnings())
 
 
 def test_a_cuda_build_that_is_needed_otherwise_is_a_conflict(builds: Workspace) -> None:

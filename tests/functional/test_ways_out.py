@@ -264,6 +264,17 @@ def test_those_that_solve_a_conflict_together_are_the_first_way_out_and_one_chan
     assert clash.lock().status == 1, "no practice goes against what is enforced"
 
 
+def test_with_practices_the_release_that_is_asked_for_is_kept_on_another_machine(clash: Workspace) -> None:
+    """However much cheaper it is to change that release."""
+    needs_a2 = '[[requires]]\nversions = "==0.18"\nneeds = ["soc in A2"]\nreason = "it is compiled for it"\n'
+    clash.facts("plugin", needs_a2)
+    a3 = '[target]\npython = "3.11"\nplatform = "linux-aarch64"\n[target.system]\nsoc = "A3"\n'
+    clash.stack("plugin==0.18", "trainer==0.8", target=a3)
+    changed = [[(change["kind"], change["subject"]) for change in fix["changes"]] for fix in fixes(clash)]
+    assert changed[0] == [("practice", "older-kernels"), ("version", "plugin")]
+    assert [("practice", "old-cv, older-kernels"), ("component", "soc")] in changed
+
+
 def test_a_lock_tells_first_what_it_goes_against(clash: Workspace) -> None:
     turned_on(clash, '["old-cv", "older-kernels"]', "plugin==0.18")
     clash.locked()
@@ -418,6 +429,14 @@ def test_a_proof_that_needs_nothing_from_there_is_one(away: Workspace, lines: li
     away.stack(*lines)
     run = away.run("explain", "demo", "--json")
     assert (run.status, run.json["status"], run.json["awaited"]) == (1, "conflict", [])
+
+
+def test_a_way_out_that_needs_something_from_there_is_not_passed_over_in_silence(away: Workspace) -> None:
+    away.stack("runner==1.0", "numpy==1.0")
+    run = away.run("explain", "demo", "--json")
+    assert (run.status, run.json["unreached"]) == (1, {"torch-npu": ["vendor"]})
+    run = away.run("explain", "demo")
+    assert "\nIndex `vendor` could not be reached; it may have what other ways out need of torch-npu.\n" in run.stdout
 
 
 def test_what_the_policy_excludes_it_excludes_there_as_well(away: Workspace) -> None:

@@ -1,36 +1,46 @@
-"""The line of a transfer: how much of what, and how fast."""
+"""The line of work that goes on: how much of what, and how fast."""
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from rich.cells import cell_len
 
 from resolver.cli import console
 from resolver.cli.console import Progress
 from resolver.index.net.downloads import Copied
 from resolver.index.protocol import Traffic
-from resolver.report.sanitize import width
+
+CONTROL = re.compile(r"\x1b\[[?\d;]*[A-Za-z]")
 
 
-def drawn(capsys: pytest.CaptureFixture[str]) -> str:
-    return capsys.readouterr().err.removeprefix("\r\x1b[K")
+def drawn(progress: Progress, capsys: pytest.CaptureFixture[str]) -> str:
+    """The line as it was when it was erased."""
+    progress.clear()
+    lines = CONTROL.sub("", capsys.readouterr().err).replace("\r", "\n").split("\n")
+    return [line for line in lines if line][-1]
+
+
+@pytest.fixture(autouse=True)
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
 
 
 def test_a_transfer_is_told_with_its_rate(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "120")
     now = 100.0
     monkeypatch.setattr(console.time, "monotonic", lambda: now)
     line = Progress(enabled=True)
     line.place("2/3 ")
     line.label("cli.bundling", folder="out")
-    assert drawn(capsys) == "2/3 bundling into out"
+    assert drawn(line, capsys) == "2/3 bundling into out"
     now += 1
     line.copying(Copied(0, 2, 10_000_000, 40_000_000))
-    assert drawn(capsys).endswith("0 of 2 files; 10 of 40 MB, 0.0 MB/s")
-    line.copying(Copied(0, 2, 11_000_000, 40_000_000))
-    assert drawn(capsys) == "", "not so often"
+    assert drawn(line, capsys).endswith("0 of 2 files; 10 of 40 MB, 0.0 MB/s")
     now += 2
     line.copying(Copied(1, 2, 30_000_000, None))
-    assert drawn(capsys) == "2/3 bundling into out: 1 of 2 files; 30 MB, 10.0 MB/s"
+    assert drawn(line, capsys) == "2/3 bundling into out: 1 of 2 files; 30 MB, 10.0 MB/s"
 
 
 def test_in_chinese_no_line_is_wider_than_the_terminal(
@@ -39,10 +49,19 @@ def test_in_chinese_no_line_is_wider_than_the_terminal(
     monkeypatch.setenv("COLUMNS", "40")
     line = Progress("zh", enabled=True)
     line.label("cli.locking", stack="a", target="b")
-    assert drawn(capsys) == "正在锁定 a，目标 b"
+    assert drawn(line, capsys) == "正在锁定 a，目标 b"
     line.fetching(Traffic(requests=12, bytes=34_000_000))
     line.solving(5, 216)
     line.label("cli.locking", stack="demo", target="there")
-    told = drawn(capsys)
+    told = drawn(line, capsys)
     assert told.startswith("正在锁定 demo，目标 there：216 个")
-    assert width(told) <= 39
+    assert told.endswith("…")
+    assert cell_len(told) <= 40
+
+
+def test_nothing_is_drawn_where_nobody_sees_it(capsys: pytest.CaptureFixture[str]) -> None:
+    line = Progress()
+    line.label("cli.locking", stack="a", target="b")
+    line.solving(5, 216)
+    line.clear()
+    assert capsys.readouterr().err == ""

@@ -163,6 +163,8 @@ def ways_out_blocks(
     if whole or not explanation.fixes:
         yield from _tried(explanation)
     last: list[Message] = []
+    if explanation.unreached and not explanation.awaited:
+        last.append(sentences.further_ways(explanation.unreached))
     if explanation.fixes and not undone:
         last.append(fixes.apply_hint(explanation, in_checkout=in_checkout))
     if explanation.limited:

@@ -47,6 +47,7 @@ def explanation_json(explanation: Explanation, language: Language = "en") -> dic
         "limited": explanation.limited,
         "missing": list(explanation.missing),
         "awaited": to_builtins(explanation.awaited),
+        "unreached": dict(explanation.unreached),
         "contradictions": [_contradiction(one, language) for one in explanation.contradictions],
         "fixes": [_fix(fix, language) for fix in explanation.fixes],
         "attempts": [_attempt(attempt, language) for attempt in explanation.attempts],

@@ -139,6 +139,12 @@ def way_zero(awaited: Sequence[Awaited]) -> Message:
     return message("conflict.way-zero", count=len(names), names=names)
 
 
+def further_ways(unreached: Sequence[tuple[str, Sequence[str]]]) -> Message:
+    """That indexes which could not be reached may have what other ways out need."""
+    indexes = dict.fromkeys(f"`{index}`" for _, several in unreached for index in several)
+    return message("conflict.may-have-ways", indexes=tuple(indexes), names=tuple(name for name, _ in unreached))
+
+
 def indexes_of(awaited: Sequence[Awaited]) -> list[str]:
     """The indexes that could not be reached."""
     return list(dict.fromkeys(f"`{name}`" for one in awaited for name in one.indexes))

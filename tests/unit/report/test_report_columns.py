@@ -6,8 +6,8 @@ import time
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 
-from resolver.report.sanitize import width as display_width
 from resolver.report.sanitize import wrapped
 from resolver.report.terminal import paragraph
 from tests.unit.report import samples
@@ -30,8 +30,8 @@ def test_lines_are_no_wider_than_the_terminal(language: Any, width: int) -> None
     for make in (samples.trl, samples.branching, samples.several):
         for line in explanation_text(make(), language, width).splitlines():
             # a path or a file name is not broken
-            longest = max(map(display_width, line.split()), default=0)
-            assert display_width(line) <= width or longest > width // 3, line
+            longest = max(map(cell_len, line.split()), default=0)
+            assert cell_len(line) <= width or longest > width // 3, line
 
 
 def test_the_time_for_a_text_grows_with_its_length_alone() -> None:
