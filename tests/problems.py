@@ -24,13 +24,13 @@ from resolver.model.problem import PYPI, Absence, Ask, Index, Indexes, Policy, P
 from resolver.model.release import Source
 from resolver.model.repository import Recipe
 from resolver.model.requirement import ComponentRequirement, parse_value
-from resolver.model.resolution import Conflict, Resolution, fact_of
+from resolver.model.resolution import Resolution, fact_of
 from resolver.model.target import Target
 from resolver.report import document
 from resolver.report.explanation.sentences import sentence, statement_details
 from resolver.report.explanation.statements import place_of
 from resolver.resolve.check import check
-from resolver.resolve.solver import solve
+from resolver.resolve.solver import Refutation, solve
 
 CHECKED = dt.date(2026, 11, 20)
 PYPI_ONLY = Indexes(indexes={PYPI: Index(name=PYPI)}, bindings=(), own=True)  # own: a fact may match no release
@@ -73,10 +73,10 @@ def pins(problem: Problem, catalog: Catalog, preferred: Mapping[str, str] | None
     return {pin.name: str(pin.version) for pin in solved(problem, catalog, preferred).pins}
 
 
-def refused(problem: Problem, catalog: Catalog) -> Conflict:
+def refused(problem: Problem, catalog: Catalog) -> Refutation:
     """The conflict of a problem that has no solution."""
     answer = solve(problem, catalog)
-    assert isinstance(answer, Conflict), {pin.name: str(pin.version) for pin in answer.pins}
+    assert isinstance(answer, Refutation), {pin.name: str(pin.version) for pin in answer.pins}
     return answer
 
 

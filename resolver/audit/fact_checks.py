@@ -81,21 +81,7 @@ def judge(fact: Fact, offers: Offers, repositories: Repositories) -> Judged:
 
 def projects_of(fact: Fact) -> tuple[NormalizedName, ...]:
     """The projects that are looked up to judge a fact."""
-    match fact:
-        case model.Sources():
-            return ()
-        case model.Collides() | model.Absent():
-            return (fact.package, fact.other)
-        case model.After():
-            return (fact.package, *fact.others)
-        case model.Warns():
-            return (fact.package, *_names((*fact.beside, *fact.unless)))
-        case _:
-            return (fact.package, *_names(model.needs_of(fact)))
-
-
-def _names(needs: Sequence[Need]) -> Iterator[NormalizedName]:
-    return (need.name for need in needs if isinstance(need, Requirement))
+    return () if isinstance(fact, model.Sources) else (fact.package, *model.named_by(fact))
 
 
 def _remarks(fact: Fact, offers: Offers, repositories: Repositories) -> Iterator[Remark]:
@@ -149,10 +135,10 @@ def _of_kind(fact: Fact, found: Sequence[Version], offers: Offers) -> Iterator[R
         case model.Collides() | model.Absent():
             yield from _kept_apart(fact, found, offers)
         case model.After():
-            yield from _there(fact.others, offers)
+            yield from _there(fact, offers)
             yield _unchecked("order")
         case model.Warns():
-            yield from _there(_names((*fact.beside, *fact.unless)), offers)
+            yield from _there(fact, offers)
             yield from _extra(fact, found, offers)
             yield _WARNING
         case model.Excludes() | model.Names():
@@ -274,7 +260,7 @@ def _is_needless(practice: model.Replaces, own: Sequence[Requirement], offers: O
 
 def _kept_apart(fact: model.Collides | model.Absent, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
     """What must not be installed with a release must not be required by the release itself."""
-    yield from _there([fact.other], offers)
+    yield from _there(fact, offers)
 
     def look(version: Version) -> Remark:
         said = offers.said(fact.package, version)
@@ -370,9 +356,9 @@ def _readable(lines: Iterable[str]) -> Iterator[Requirement]:
 # --- what exists
 
 
-def _there(names: Iterable[NormalizedName], offers: Offers) -> Iterator[Remark]:
-    """Findings for those of these projects that no index has."""
-    for name in names:
+def _there(fact: Fact, offers: Offers) -> Iterator[Remark]:
+    """Findings for those of the other projects that a fact names which no index has."""
+    for name in model.named_by(fact):
         absent = None if offers.catalog.lookup(name).pages else _absent(name, offers, name)
         if absent is not None:
             yield absent

@@ -14,7 +14,7 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.audit.pairs import read_pins
-from resolver.errors import IndexFailure, InputError
+from resolver.errors import InputError
 from resolver.index.parse.distribution import Compatibility
 from resolver.index.parse.metadata import noted_in
 from resolver.index.protocol import Catalog, UnusableFile
@@ -70,13 +70,8 @@ class Offers:
 
     def files(self, name: NormalizedName, version: Version) -> list[File]:
         """All files of a release, usable on the target or not."""
-        return [
-            file
-            for page in self.catalog.lookup(name).pages
-            for spelling, files in page.releases.items()
-            if text.version(spelling) == version
-            for file in files
-        ]
+        offers = self._project(name).ordered.offers[self.versions(name).index(version)]
+        return [file for one in offers for file in one.page.releases[one.version]]
 
     def said(self, name: NormalizedName, version: Version) -> Said:
         """What a release says it needs. Raises UnusableFile and IndexFailure."""
@@ -121,17 +116,12 @@ class Offers:
 
     def release(self, name: NormalizedName, version: Version) -> Release:
         """The release as usable on the target, otherwise as it is, with a wheel if it has one. Raises IndexFailure."""
-        project = self._project(name)
-        position = project.position(version)
-        found = project.release(position) if position is not None else ()
+        position = self.versions(name).index(version)
+        found = self._project(name).release(position)
         if isinstance(found, Release):
             return found
-        files = sorted(self.files(name, version), key=lambda file: (file.is_wheel, file.filename))
-        if not files:
-            raise IndexFailure(f"{name} {version} has no file")
-        return Release(
-            version=version, file=files[-1], others=(), index="", builds=None, yanked=False, position=position or 0
-        )
+        file = max(self.files(name, version), key=lambda file: (file.is_wheel, file.filename))
+        return Release(version=version, file=file, index="", position=position)
 
 
 def archives_of(project: NormalizedName, facts: Sequence[Fact], offers: Offers) -> Iterator[tuple[File, list[str]]]:

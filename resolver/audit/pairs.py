@@ -20,7 +20,7 @@ from resolver.index.parse.distribution import archive_version
 from resolver.index.protocol import UnusableFile
 from resolver.index.store.readings import read_archives, read_wheels
 from resolver.model import text
-from resolver.model.fact import Builds, Fact, Need, Requires, Strength, Warns
+from resolver.model.fact import Builds, Fact, Need, Requires, Strength, Warns, of_components
 from resolver.model.requirement import ComponentRequirement, Requirement, Value, named_values
 from resolver.model.system import SystemVersion
 from resolver.model.target import PLATFORMS, Platform, wheel_glibc
@@ -135,11 +135,7 @@ def pairings(
 
 
 def _pairing(
-    project: NormalizedName,
-    release: Version,
-    facts: Sequence[Fact],
-    declared: Declared | None,
-    canns: Sequence[Value],
+    project: NormalizedName, release: Version, facts: Sequence[Fact], declared: Declared | None, canns: Sequence[Value]
 ) -> Pairing:
     own = [fact for fact in facts if fact.package == project and fact.speaks_of(release)]
     pairing = [fact for fact in own if _pairs(fact)]
@@ -150,9 +146,9 @@ def _pairing(
         project=project,
         release=release,
         projects={need.name: need.specifier for need in pins if is_pin(need)},
-        needs=tuple(need for fact in requires if not fact.wheels for need in _components(fact.needs)),
-        wheel_needs=tuple(need for fact in requires if fact.wheels for need in _components(fact.needs)),
-        paired=tuple(need for fact in pairing if isinstance(fact, Warns) for need in _components(fact.unless)),
+        needs=tuple(need for fact in requires if not fact.wheels for need in of_components(fact.needs)),
+        wheel_needs=tuple(need for fact in requires if fact.wheels for need in of_components(fact.needs)),
+        paired=tuple(need for fact in pairing if isinstance(fact, Warns) for need in of_components(fact.unless)),
         built=tuple(fact.when for fact in builds),
         facts=(*pairing, *builds),
         file=declared.file if declared is not None else "",
@@ -202,10 +198,6 @@ def read_pins(lines: Iterable[str]) -> Iterator[Requirement]:
                 yield need
 
 
-def _components(needs: Iterable[Need]) -> list[ComponentRequirement]:
-    return [need for need in needs if isinstance(need, ComponentRequirement)]
-
-
 def _about(component: str, needs: Iterable[ComponentRequirement]) -> tuple[ComponentRequirement, ...]:
     return tuple(need for need in needs if need.component == component)
 
@@ -223,7 +215,7 @@ def _of_torch_npu(pairing: Pairing, facts: Iterable[Fact]) -> Iterator[Fact]:
 def _driver(fact: Fact, canns: Sequence[Value]) -> Iterator[ComponentRequirement]:
     """The driver that a fact warns for the lack of, if it does so with each of these CANNs."""
     if isinstance(fact, Warns):
-        needs = _components(fact.unless)
+        needs = of_components(fact.unless)
         excuses = _about("cann", needs)
         if not excuses or (canns and not any(need.allows(cann) for need in excuses for cann in canns)):
             yield from _about("hdk", needs)

@@ -17,7 +17,7 @@ from resolver.model.explanation import Change, Contradiction, Explanation
 from resolver.model.lock import Lock
 from resolver.model.message import TEXT, Message, message
 from resolver.model.problem import Problem
-from resolver.model.resolution import Conflict, Statement
+from resolver.model.resolution import Statement
 from resolver.report.explanation.sentences import sentence
 from resolver.report.explanation.statements import grouped
 from resolver.resolve.provider import Tick
@@ -43,7 +43,7 @@ def solved(universe: Universe, kept: Preferences, tick: Tick | None = None) -> L
         ),
     )
     builds = [
-        (one.archives, sentences(one.answer.statements) if isinstance(one.answer, Conflict) else one.answer)
+        (one.archives, sentences(one.answer.statements) if isinstance(one.answer, Refutation) else one.answer)
         for one in solve_builds(answer, universe.catalog, preferred=kept.builds, tick=tick)
     ]
     return build(answer, builds, universe.catalog)
@@ -70,7 +70,7 @@ def explained(refutation: Refutation, inputs: Inputs, session: Session) -> Expla
     from resolver.report.explanation.fixes import changes_sentence
 
     run, catalogs, page = session.settings, session.catalogs, session.page
-    universe = refutation.engine.clauses.universe
+    universe = refutation.clauses.universe
     here, progress = universe.problem, run.progress
     of = {"stack": here.stack.name, "target": here.target.name}
 

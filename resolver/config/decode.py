@@ -23,7 +23,10 @@ from packaging.version import Version
 from resolver.config.lines import Path, TomlText, named
 from resolver.errors import InputError
 from resolver.model import text as texts
-from resolver.model.annotations import (
+from resolver.model.fact import Need
+from resolver.model.repository import Direct
+from resolver.model.requirement import COMPONENTS, ComponentRequirement, Requirement, Value
+from resolver.model.text import (
     ALONE,
     NOT_EMPTY,
     SAME_TABLE,
@@ -34,9 +37,6 @@ from resolver.model.annotations import (
     Where,
     printable,
 )
-from resolver.model.fact import Need
-from resolver.model.repository import Direct
-from resolver.model.requirement import COMPONENTS, ComponentRequirement, Requirement, Value
 
 _TYPES: Final = {
     str: "a string in quotes",

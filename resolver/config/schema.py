@@ -10,10 +10,10 @@ import msgspec
 from packaging.utils import NormalizedName
 
 from resolver.model import fact
-from resolver.model.annotations import NOT_EMPTY, Text, form
 from resolver.model.matrix import Machines, Use
 from resolver.model.problem import Absence, Binding, Bound, Checks, Departure, Index, Policy, Recorded
 from resolver.model.target import Glibc, Image, Platform, spelt
+from resolver.model.text import NOT_EMPTY, Text, form
 
 _NAME = form(
     r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}",

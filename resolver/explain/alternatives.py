@@ -13,16 +13,16 @@ from resolver.errors import ResolverError
 from resolver.explain.costs import NEARBY, UNLISTED, UNSURE
 from resolver.model import text
 from resolver.model.dependency import Candidate, Kind, NeedLine, Package, StackLine
-from resolver.model.fact import Need, Requires, Warns
+from resolver.model.fact import Need, Requires, Warns, of_components
 from resolver.model.release import Release
-from resolver.model.requirement import ComponentRequirement, Requirement, Value
+from resolver.model.requirement import Requirement, Value
 from resolver.model.resolution import Lack, Resolution
 from resolver.resolve.candidates import names_prerelease
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.grounded import Component, Ground, Lacking, Line
 from resolver.resolve.project import Project
 
-_LOOKS = 800  # candidates, or several in a row, looked at for one set and one direction
+_LOOKS = 4_000  # candidates looked at for one set and one direction
 _YEAR = 365  # days
 _AHEAD = {0: 4, 4: 12, 16: 16, 32: 16, 48: 16}  # after so many candidates -> how many are requested at once
 
@@ -47,7 +47,9 @@ class Alternatives:
         self._needs = {ask.origin: ask.need for ask in asks if isinstance(ask.need, Requirement)}
         self._asked = dict.fromkeys(need.name for need in self._needs.values())
         # the projects of which facts say which CANN each release needs
-        self._tabulated = {one.package for one in problem.facts if isinstance(one, Requires) and _is_of_component(one)}
+        self._tabulated = {
+            one.package for one in problem.facts if isinstance(one, Requires) and of_components(one.needs)
+        }
 
     # --- of several changes together
 
@@ -95,12 +97,18 @@ class Alternatives:
         if isinstance(ground, Component):
             rows = sorted(rows, key=lambda value: self.doubt({**choice, ground: value}))
         chosen = [clauses.variable(one) for one in choice.values()]
-        for opened, at in enumerate(_possible(clauses, rows, range(len(rows)), chosen, looks)):
+        opened = 0
+        for at, row in enumerate(rows):
+            if next(looks, None) is None:
+                return
+            if not clauses.satisfiable([*chosen, clauses.variable(row)]):
+                continue
             if opened in _AHEAD:  # most candidates ruled out without being opened are never read
                 clauses.prefetch.expect_releases(rows[at : at + _AHEAD[opened]])
-            _open(clauses, rows[at])
-            if clauses.satisfiable([*chosen, clauses.variable(rows[at])]):
-                yield from self._complete(options, free[1:], {**choice, ground: rows[at]}, looks)
+            opened += 1
+            _open(clauses, row)
+            if clauses.satisfiable([*chosen, clauses.variable(row)]):
+                yield from self._complete(options, free[1:], {**choice, ground: row}, looks)
             if not clauses.satisfiable(chosen):
                 return  # no option for this one can work any more
 
@@ -245,17 +253,13 @@ class Alternatives:
         if not isinstance(release, Release) or name not in self._tabulated:
             return False
         stated = self._clauses.universe.project(text.name(name)).about(release.position, Requires)
-        return not any(map(_is_of_component, stated))
+        return not any(of_components(one.needs) for one in stated)
 
 
 def free_of(wanted: Sequence[Ground]) -> list[Ground]:
     """The components and lines of a set of changes that become something else."""
     free: list[Ground] = [ground for ground in wanted if isinstance(ground, Component)]
     return free + [ground for ground in wanted if isinstance(ground, Line) and ground.aspect == "version"]
-
-
-def _is_of_component(fact: Requires) -> bool:
-    return any(isinstance(need, ComponentRequirement) for need in fact.needs)
 
 
 def _wished(wish: SpecifierSet, project: Project) -> int:
@@ -268,27 +272,6 @@ def _wished(wish: SpecifierSet, project: Project) -> int:
     if highest is None:
         return 0
     return sum(1 for version in project.versions if version > highest)
-
-
-def _possible(
-    clauses: Clauses, options: Sequence[Candidate], places: range, chosen: Sequence[int], looks: Iterator[int]
-) -> Iterator[int]:
-    """Where the options are that do not clash with what was chosen, in order.
-
-    A project may have a thousand releases of which a few in a row will do, so those in a row are looked at together.
-    """
-    several = options[places.start : places.stop]
-    if not several or next(looks, None) is None:
-        return
-    name = clauses.variable(several[0]) if len(several) == 1 else clauses.any_of(several)
-    if not clauses.satisfiable([*chosen, name]):
-        return
-    if len(several) == 1:
-        yield places.start
-        return
-    middle = places.start + len(several) // 2
-    yield from _possible(clauses, options, range(places.start, middle), chosen, looks)
-    yield from _possible(clauses, options, range(middle, places.stop), chosen, looks)
 
 
 def _open(clauses: Clauses, candidate: Candidate) -> None:

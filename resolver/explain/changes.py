@@ -37,15 +37,13 @@ class Changes:
         self._has_cutoff = trials.inputs.stack.content.policy.exclude_newer is not None
         self._problem = trials.problem
         self._facts = {fact.id: fact for fact in self._problem.facts}
-        self._places: dict[object, list[int]] = {}
-        for at, ask in enumerate(self._problem.stack.asks):
-            self._places.setdefault(ask.origin, []).append(at)  # the same line may occur twice
+        self._places: dict[object, int] = {ask.origin: at for at, ask in enumerate(self._problem.stack.asks)}
 
     def price(self, ground: Ground) -> int | None:
         """The price of changing a ground; None if the user cannot change it."""
         match ground:
             case Line(origin, aspect) if origin in self._places:
-                return self._price_of_line(self._places[origin][0], aspect)
+                return self._price_of_line(self._places[origin], aspect)
             case Component():
                 return costs.COMPONENT.get(ground.name)
             case Said() if ground.source is NeedSource.METADATA:
@@ -132,17 +130,16 @@ class Changes:
             lines.setdefault(ground.origin, []).append(ground)
         gone: list[int] = []
         for origin, grounds in sorted(lines.items(), key=lambda row: self._places[row[0]]):
-            places = self._places[origin]
-            ask = self._problem.stack.asks[places[0]]
+            place = self._places[origin]
+            ask = self._problem.stack.asks[place]
             if any(map(costs.drops, grounds)):
                 name = ask.need.name if isinstance(ask.need, Requirement) else ask.need.component
                 changes.append(Change(ChangeKind.DROP, name, ask.origin.text, where=ask.origin.where))
-                gone += places
+                gone.append(place)
                 continue
             change = self._line(ask, grounds, choice)
             changes.append(change)
-            for at in places:
-                stack = stack.with_line(at, change.after)
+            stack = stack.with_line(place, change.after)
         return stack.without_lines(gone), changes
 
     def _line(self, ask: Ask, grounds: Sequence[Line], choice: Mapping[Ground, Candidate]) -> Change:
@@ -166,7 +163,7 @@ class Changes:
         """The extras of a line that its new release does not have, or that require nothing there."""
         if not isinstance(ground, Line) or ground.aspect != "version":
             return []
-        need = self._problem.stack.asks[self._places[ground.origin][0]].need
+        need = self._problem.stack.asks[self._places[ground.origin]].need
         extras = need.extras if isinstance(need, Requirement) else ()
         return [extra for extra in map(canonicalize_name, extras) if self._is_lost(choice[ground], extra)]
 

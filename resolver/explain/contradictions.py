@@ -145,17 +145,16 @@ def _open_ways(clauses: Clauses, parents: Mapping[Candidate, set[Candidate]], ca
 def smallest(
     clauses: Clauses,
     core: Sequence[Ground],
-    *,
-    hard: Collection[Ground] = (),
-    soft: Collection[Ground] | None = None,
-    expired: Callable[[], bool] = lambda: False,
+    hard: Collection[Ground],
+    soft: Iterable[Ground],
+    expired: Callable[[], bool],
 ) -> tuple[Ground, ...]:
     """A core with the fewest grounds, or `core`, which must be minimal, if none has fewer.
 
-    `hard` grounds are part of it, needed or not; the others come from `soft`, all known ones if not given.
+    `hard` grounds are part of it, needed or not; the others come from `soft`.
     Past the limits the result is `core`: minimal, but perhaps not smallest.
     """
-    softs = [ground for ground in (clauses.known if soft is None else soft) if ground not in set(hard)]
+    softs = [ground for ground in soft if ground not in set(hard)]
     size = len(set(core).difference(hard))
     with Hitman(solver="m22", htype="sorted") as hitman:
         for _ in takewhile(lambda _: not expired(), range(_QUESTIONS if size > 1 else 0)):
@@ -236,7 +235,7 @@ def readable(
     if missing and not clauses.satisfiable(among=[*wished, *missing]):
         reasons = missing
     found = clauses.minimal(among=[*wished, *reasons])
-    core = smallest(clauses, found, hard=wished, soft=reasons, expired=expired)
+    core = smallest(clauses, found, wished, reasons, expired)
     return tuple(clauses.minimal(among=core))
 
 

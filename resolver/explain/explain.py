@@ -19,20 +19,11 @@ from resolver.explain.stack_text import StackText, with_suffix
 from resolver.explain.trial import Changed, Clock, Expired, Trials
 from resolver.index.protocol import Catalog, looking
 from resolver.lock.build import applied
-from resolver.model.dependency import Kind, Origin, StackLine
-from resolver.model.explanation import (
-    Awaited,
-    Change,
-    ChangeKind,
-    Contradiction,
-    Environment,
-    Explanation,
-    Fix,
-    PinOf,
-)
+from resolver.model.dependency import Kind, NeedLine, Origin, SameRelease, StackLine
+from resolver.model.explanation import Awaited, Change, ChangeKind, Contradiction, Environment, Explanation, Fix, PinOf
 from resolver.model.fact import Warns, as_warning
 from resolver.model.problem import Problem
-from resolver.model.requirement import COMPONENTS, ComponentRequirement, Requirement
+from resolver.model.requirement import COMPONENTS, Requirement
 from resolver.model.resolution import Lacks, Needs, Resolution
 from resolver.resolve.candidates import pins
 from resolver.resolve.core_statements import cutoff_text
@@ -61,7 +52,7 @@ def explanation_of(
     first way out. The search for these may reveal further contradictions, which come last.
     Anything not found within the clock's limit is left out, and the explanation says so.
     """
-    clauses = refutation.engine.clauses
+    clauses = refutation.clauses
     problem = clauses.universe.problem
     share = clock.within(clock.seconds * _SHARE)
     waiting = _awaited(refutation, share)
@@ -94,7 +85,7 @@ def explanation_of(
 
 def reason_of(refutation: Refutation, clock: Clock) -> tuple[Contradiction, tuple[Awaited, ...]]:
     """The first contradiction of an explanation, and what is awaited, without any ways out."""
-    clauses = refutation.engine.clauses
+    clauses = refutation.clauses
     waiting = _awaited(refutation, clock)
     core = refutation.core
     with looking(clock.look), suppress(Expired):
@@ -107,7 +98,7 @@ def _awaited(refutation: Refutation, clock: Clock) -> tuple[Awaited, ...]:
 
     Of several grounds that rest on them, each is left out in turn, until nothing clashes or others alone do.
     """
-    clauses = refutation.engine.clauses
+    clauses = refutation.clauses
     wanted: dict[NormalizedName, list[Origin]] = {}
     if not any(is_open(ground, clauses) for ground in refutation.core):
         return ()
@@ -128,7 +119,7 @@ def _awaited(refutation: Refutation, clock: Clock) -> tuple[Awaited, ...]:
             indexes=clauses.universe.project(name).unreachable,
             project=name,
             needs=tuple(dict.fromkeys(getattr(origin, "text", name) for origin in origins)),
-            by=tuple(dict.fromkeys(origin.parent for origin in origins if not isinstance(origin, StackLine))),
+            by=tuple(dict.fromkeys(origin.parent for origin in origins if isinstance(origin, (NeedLine, SameRelease)))),
         )
         for name, origins in wanted.items()
     )
@@ -138,7 +129,7 @@ def _found_cores(refutation: Refutation, clock: Clock) -> list[Sequence[Ground]]
     """What clashes, as far as it is found in time: that something does is known."""
     found: list[Sequence[Ground]] = []
     with looking(clock.look), suppress(Expired):
-        for core in cores(refutation.engine.clauses, clock.expired):
+        for core in cores(refutation.clauses, clock.expired):
             found += [core]  # one by one, as each takes its time
     return found or [refutation.core]
 
@@ -233,10 +224,8 @@ def _warnings(resolution: Resolution, wish: Problem, matter: Sequence[str]) -> I
         need = wished.get(fact.package)
         as_wished = pin and need and pins(need.specifier) and need.specifier.contains(pin.version, prereleases=True)
         averted = any(isinstance(one, Requirement) and one.name in wished for one in fact.unless)
-        elsewhere = any(
-            isinstance(one, ComponentRequirement) and one.is_promised_by(wish.target.system) for one in fact.unless
-        )
-        if averted or elsewhere or ((fact.package in (*matter, *wished) or fact.components) and not as_wished):
+        averted |= fact.is_needless_on(wish.target.system)
+        if averted or ((fact.package in (*matter, *wished) or fact.components) and not as_wished):
             yield fact
 
 

@@ -16,6 +16,8 @@ from typing import TypeGuard
 
 from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement
+from packaging.utils import NormalizedName
+from packaging.version import Version
 
 from resolver.config.load import Document
 from resolver.config.schema import FactFile
@@ -105,9 +107,10 @@ class Proposals:
         """The stack for another glibc, nearest first, if a ground is about it or a wheel needs a newer one."""
         if Component("glibc") in grounds:
             yield from self._values("glibc", grounds)
-        names = {ground.name for ground in grounds if _lacks_file(ground)}
-        for major, minor in sorted({value for name in names for value in self._glibcs_of(name)}):
-            yield self._component("glibc", f"{major}.{minor}")
+        lacks = (ground for ground in grounds if isinstance(ground, Lacking))
+        names = {ground.name for ground in lacks if ground.lack in (Lack.FILE, Lack.UNUSABLE)}
+        for glibc in sorted({glibc for name in names for glibc in self._glibcs_of(name)}, key=Version):
+            yield self._component("glibc", glibc)
 
     def _values(self, component: str, grounds: Sequence[Ground]) -> Iterator[Changed]:
         """The stack for each other value of a component that all statements about it admit, nearest first."""
@@ -150,16 +153,14 @@ class Proposals:
                             return True
         return False
 
-    def _glibcs_of(self, name: str) -> Iterator[tuple[int, int]]:
-        project = self._clauses.universe.project(text.name(name))
+    def _glibcs_of(self, name: NormalizedName) -> Iterator[str]:
+        project = self._clauses.universe.project(name)
         machine = machine_of(self._problem.target)
         for position in project.positions(project.all):
             release = project.release(position)
             rows = release if isinstance(release, tuple) else project.wheels_set_aside(position)
-            glibc = newer_glibc((row.filename for row in rows), machine)
-            if glibc:
-                major, _, minor = glibc.partition(".")
-                yield int(major), int(minor)
+            if glibc := newer_glibc((row.filename for row in rows), machine):
+                yield glibc
 
     def _component(self, name: str, value: str) -> Changed:
         ground = Component(name)
@@ -220,11 +221,6 @@ class Proposals:
         change, stack = proposed(self._problem, StackText(self._trials.text), change, "metadata", row, noted.where)
         has_wheels = self._clauses.universe.project(text.name(name)).wheels_set_aside(release.position)
         return Changed((change,), stack.text, BUILD if has_wheels else NOTE, risky=False)
-
-
-def _lacks_file(ground: Ground) -> TypeGuard[Lacking]:
-    """Whether a ground is a lack of files, or of a wheel where the archive cannot be used."""
-    return isinstance(ground, Lacking) and ground.lack in (Lack.FILE, Lack.UNUSABLE)
 
 
 def _of_metadata(ground: Ground) -> TypeGuard[Said]:

@@ -20,18 +20,7 @@ from resolver.explain.changes import Changes
 from resolver.explain.contradictions import hidden_contradiction, is_open, wish_of
 from resolver.explain.proposals import Proposals, first_day
 from resolver.explain.stack_text import StackText
-from resolver.explain.trial import (
-    CUTOFF,
-    Answer,
-    Changed,
-    Expired,
-    Found,
-    Trials,
-    Undecided,
-    attempt,
-    is_useless,
-    subjects,
-)
+from resolver.explain.trial import CUTOFF, Answer, Changed, Expired, Found, Trials, Undecided, attempt
 from resolver.model.explanation import Attempt, Change, ChangeKind
 from resolver.model.resolution import Lack, Resolution
 from resolver.resolve.clauses import Clauses
@@ -48,6 +37,7 @@ _READABLE = 24  # statements of a further contradiction: a longer one does not h
 _FURTHER = 3  # further contradictions
 _MARGIN = 100  # how much dearer than the cheapest fix the changes of a changed stack may be, with those before them
 _SMALL = 310  # up to which price that is so for the same target: another Python or glibc with another version or CANN
+_PROPOSED = (Component("python"), Component("glibc"))  # the clauses do not know what another one would bring
 _TRIES = 3  # releases locked for one set and one direction, until one works
 
 
@@ -159,7 +149,7 @@ class Repairs:
     def _go_on(self, changed: Changed, answer: Answer, trials: Trials | None = None) -> None:
         """Look for what can be changed with a change that is refuted by itself, perhaps for another target."""
         if isinstance(answer, Refutation):
-            clauses = answer.engine.clauses
+            clauses = answer.clauses
             trials = (trials or self._trials).after(changed.text, clauses.universe)
             self._search.append(Repairs(clauses, [answer.core], trials, self._found, self._search, changed))
 
@@ -200,7 +190,7 @@ class Repairs:
         prices = {
             ground: price
             for ground in changing
-            if not _is_proposed(ground) and (price := self._changes.price(ground)) is not None
+            if ground not in _PROPOSED and (price := self._changes.price(ground)) is not None
         }
         if prices:
             self._corrections.demand(prices, given)
@@ -244,7 +234,7 @@ class Repairs:
                             continue
                         break  # another release may take as long
                     if isinstance(answer, Refutation):
-                        excludes = clauses.learn(answer.engine.clauses)
+                        excludes = clauses.learn(answer.clauses)
                         if clauses.satisfiable([excludes]):
                             continue
                         hidden = clauses.minimal([excludes])
@@ -300,7 +290,7 @@ class Repairs:
             return answer
         explained = self._trials.explained(changed.text) if self._trials.target else answer
         changed = self._priced_as(changed, answer)
-        if is_useless(changed, explained):
+        if changed.is_useless_in(explained):
             found.useless.append((changed, explained))
             return answer
         found.add(changed, explained)
@@ -360,7 +350,7 @@ class Repairs:
                 self._found.add(fix, self._trials.explained(later.text))
             if not isinstance(answer, Refutation) or self._trials.clock.expired():
                 return
-            day = first_day(answer.engine.clauses, answer.core)
+            day = first_day(answer.clauses, answer.core)
             if day is None:
                 return
             later = stack.with_cutoff(wish, day)
@@ -371,10 +361,7 @@ class Repairs:
             return False
         if self._has_fix_within(changed):
             return True
-        earlier, now = subjects(self._before), subjects(changed)
-        # a line that changed before and goes now might as well have gone at once
-        if any(kind is ChangeKind.VERSION and (kind, *rest) not in now for kind, *rest in earlier):
-            return True
+        earlier = self._before.subjects
         return any(
             self._holds_without(change, changed)
             for change in changed.changes
@@ -384,7 +371,7 @@ class Repairs:
 
     def _has_fix_within(self, changed: Changed) -> bool:
         """Whether a fix changes nothing but what this changes, too."""
-        return any(subjects(fix) <= subjects(changed) for fix, _ in self._found.fixes)
+        return any(fix.subjects <= changed.subjects for fix, _ in self._found.fixes)
 
     def _holds_without(self, change: Change, changed: Changed) -> bool:
         """Whether a fix also works without one of its earlier changes."""
@@ -400,8 +387,3 @@ def _is_idle(change: Change, found: Resolution) -> bool:
     """Whether a change states what an archive needs that the solution does not take."""
     pin = found.pin(change.subject)
     return change.kind is ChangeKind.STATE and (pin is None or pin.release.file.filename != change.before)
-
-
-def _is_proposed(ground: Ground) -> bool:
-    """Whether changing a ground is left to proposals, as the clauses do not know what it would bring."""
-    return isinstance(ground, Component) and ground.name in ("python", "glibc")

@@ -153,16 +153,7 @@ class StackText:
 
     def with_table(self, key: str, row: Mapping[str, object]) -> StackText:
         """With one more row of an array of tables, at the end of the file: ("relax", {…}), ("fact.replaces", {…})."""
-        longer = f"{self.text.rstrip()}\n\n{table_text(key, row)}\n"
-        with suppress(tomli.TOMLDecodeError):
-            tomli.loads(longer)
-            return StackText(longer)
-        *tables, name = key.split(".")  # the stack has that array on one line
-
-        def append(document: Any) -> None:
-            _table(document, tables).setdefault(name, []).append(row)
-
-        return self._edited(append)
+        return StackText(f"{self.text.rstrip()}\n\n{table_text(key, row)}\n")
 
     def _edited(self, edit: Callable[[Any], None]) -> StackText:
         document = tomlkit.parse(self.text)

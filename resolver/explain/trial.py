@@ -22,14 +22,12 @@ from resolver.lock.build import applied
 from resolver.model.explanation import Attempt, Change, ChangeKind, Contradiction, Outcome
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution, Statement
-from resolver.resolve.core_statements import tell
 from resolver.resolve.grounded import Ground
 from resolver.resolve.solver import Refutation, decide, solve_builds
 from resolver.resolve.universe import Universe
 
 _SHARE = 1 / 4  # of the time for all, at most, for one changed stack
 _FIXES = 6
-_RISKY = 2  # fixes that go against a fact or metadata and spare some of the wish
 _AGAINST = 3  # fixes that go against a fact or metadata
 CUTOFF = "exclude-newer"  # in [policy]
 
@@ -216,6 +214,20 @@ class Changed(msgspec.Struct, frozen=True):
         one = replace(practices[0], subject=", ".join(names), after=f"practices = {as_list(names)}")
         return (one, *(other for other in self.changes if other not in practices))
 
+    @property
+    def subjects(self) -> set[tuple[ChangeKind, str, str]]:
+        """What changes, and for which other target."""
+        return {(one.kind, one.subject, one.target) for one in self.changes}
+
+    @property
+    def dropped(self) -> set[str]:
+        """The projects whose lines are dropped."""
+        return {change.subject for change in self.changes if change.kind is ChangeKind.DROP}
+
+    def is_useless_in(self, resolution: Resolution) -> bool:
+        """Whether something in a solution does not work without a line that was dropped."""
+        return any(costs.useless_without(self.dropped, applied(resolution)))
+
     def then(self, other: Changed) -> Changed:
         """These changes followed by those of the changed stack. What changes twice is reported, and costs, once."""
         changes, price = list(self.changes), self.price + other.price
@@ -224,11 +236,9 @@ class Changed(msgspec.Struct, frozen=True):
             if earlier is None:
                 changes.append(change)
                 continue
-            both = _joined(earlier, change)
-            is_undone = both.before == both.after
-            changes[changes.index(earlier)] = both
-            if is_undone:
-                changes.remove(both)
+            is_undone = earlier.before == change.after
+            at = changes.index(earlier)
+            changes[at : at + 1] = [] if is_undone else [_joined(earlier, change)]
             price -= costs.saved(earlier) + costs.saved(change) * is_undone
         return Changed(tuple(changes), other.text, price, self.risky or other.risky)
 
@@ -270,7 +280,7 @@ class Found(msgspec.Struct):
         """One more fix, in whose place are those that change the same and more."""
         if self.report is not None and not changed.risky and not self.safe:
             self.report(changed.reported)
-        self.fixes = [one for one in self.fixes if not subjects(changed) < subjects(one[0])]
+        self.fixes = [one for one in self.fixes if not changed.subjects < one[0].subjects]
         self.fixes.append((changed, resolution))
 
     @property
@@ -285,41 +295,19 @@ class Found(msgspec.Struct):
 
     def is_enough(self) -> bool:
         """Whether there are so many fixes that no more are looked for."""
-        rows = [changed for changed, _ in self.fixes]
-        against = [one for one in rows if one.risky]
-        sparing = [
-            one
-            for one in against
-            if not any(costs.spares(other.changes, one.changes) for other in rows if other.price < one.price)
-        ]
-        return len(rows) >= _FIXES or len(against) >= _AGAINST or len(sparing) >= _RISKY
+        return len(self.fixes) >= _FIXES or len(self.fixes) - self.safe >= _AGAINST
 
     def is_lesser(self, changed: Changed, resolution: Resolution) -> bool:
         """Whether a dropped line's project is installed all the same, and another fix only changes its version."""
-        dropped = {name for name in _dropped(changed) if resolution.pin(name)}
+        dropped = {name for name in changed.dropped if resolution.pin(name)}
         kept = {
             (ChangeKind.VERSION if change.subject in dropped else change.kind, change.subject, change.target)
             for change in changed.changes
         }
         return any(
-            subjects(fix) <= kept and any((ChangeKind.VERSION, name, "") in subjects(fix) for name in dropped)
+            fix.subjects <= kept and any((ChangeKind.VERSION, name, "") in fix.subjects for name in dropped)
             for fix, _ in self.fixes
         )
-
-
-def is_useless(changed: Changed, resolution: Resolution) -> bool:
-    """Whether something does not work without a line that was dropped."""
-    dropped = _dropped(changed)
-    return any(costs.useless_without(dropped, applied(resolution))) if dropped else False
-
-
-def subjects(changed: Changed) -> set[tuple[ChangeKind, str, str]]:
-    """What changes, and for which other target."""
-    return {(one.kind, one.subject, one.target) for one in changed.changes}
-
-
-def _dropped(changed: Changed) -> set[str]:
-    return {change.subject for change in changed.changes if change.kind is ChangeKind.DROP}
 
 
 def attempt(changed: Changed, answer: Refutation | Undecided, target: str = "") -> Attempt:
@@ -330,7 +318,7 @@ def attempt(changed: Changed, answer: Refutation | Undecided, target: str = "") 
     elif target:
         outcome = Outcome.ELSEWHERE
     else:
-        outcome, because = Outcome.CONFLICT, tuple(dict.fromkeys(tell(answer.engine.clauses, answer.core).values()))
+        outcome, because = Outcome.CONFLICT, answer.statements
     return Attempt(changes=changed.reported, outcome=outcome, because=because, why=why, target=target)
 
 

@@ -122,7 +122,7 @@ def _try(
     answer = decide(variant, tick=clock.tick)
     if isinstance(answer, Resolution):
         return (), tuple(_moves(resolution, answer))
-    clauses = answer.engine.clauses
+    clauses = answer.clauses
     found = [contradiction(clauses, core) for core in list(cores(clauses, clock.expired)) or [answer.core]]
     return tuple(found), ()
 

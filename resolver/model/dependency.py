@@ -67,6 +67,12 @@ class Candidate(msgspec.Struct, frozen=True, eq=False):
         """The version of a project's candidate."""
         return self.release.version
 
+    def meets(self, allows: Allows) -> bool:
+        """Whether a requirement on a component or module admits it."""
+        if isinstance(allows, ComponentRequirement):
+            return not isinstance(self.chosen, Release) and allows.allows(self.chosen)
+        return isinstance(allows, Owner) and self.chosen == allows.name
+
     def __str__(self) -> str:
         return f"{self.package} {self.chosen.version if isinstance(self.chosen, Release) else self.chosen}"
 
@@ -114,9 +120,6 @@ class SameRelease(msgspec.Struct, frozen=True):
     parent: str
     text: str
 
-    def __str__(self) -> str:
-        return f"{self.parent} is an extra of {self.text}"
-
 
 class Unusable(msgspec.Struct, frozen=True):
     """A file that proved unusable when it was opened, or was not opened because similar ones had.
@@ -125,13 +128,9 @@ class Unusable(msgspec.Struct, frozen=True):
     """
 
     filename: str
-    parent: str
     text: str
     sort: str
     reason: Reason = Reason.METADATA
-
-    def __str__(self) -> str:
-        return f"{self.parent} cannot be used: {self.text}"
 
 
 Origin = StackLine | NeedLine | SameRelease | Unusable

@@ -17,7 +17,10 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.model.annotations import (
+from resolver.model.repository import Address, Commit, Inside, Recipe
+from resolver.model.requirement import Component, ComponentRequirement, Requirement, Value, named_values
+from resolver.model.system import SystemVersion
+from resolver.model.text import (
     ALONE,
     NOT_EMPTY,
     SAME_TABLE,
@@ -29,9 +32,6 @@ from resolver.model.annotations import (
     form,
     printable,
 )
-from resolver.model.repository import Address, Commit, Inside, Recipe
-from resolver.model.requirement import Component, ComponentRequirement, Requirement, Value, named_values
-from resolver.model.system import SystemVersion
 
 
 class Strength(Enum):
@@ -48,6 +48,13 @@ class Strength(Enum):
 
 
 Need = Requirement | ComponentRequirement
+
+
+def of_components(needs: Iterable[Need]) -> list[ComponentRequirement]:
+    """Those of some needs that are about components of the target."""
+    return [need for need in needs if isinstance(need, ComponentRequirement)]
+
+
 _LABEL = form(
     r"[a-z0-9]+(\.[a-z0-9]+)*",
     "a local version label of lower case letters and digits, with dots between them",
@@ -165,11 +172,11 @@ class Warns(_Common, frozen=True, kw_only=True):
     @property
     def components(self) -> frozenset[str]:
         """The target's components that it depends on: with other values it might not apply."""
-        return frozenset(need.component for need in self.unless if isinstance(need, ComponentRequirement))
+        return frozenset(need.component for need in of_components(self.unless))
 
     def is_needless_on(self, system: Mapping[str, Value]) -> bool:
         """Whether the components of a target meet one of `unless`."""
-        return any(isinstance(need, ComponentRequirement) and need.is_promised_by(system) for need in self.unless)
+        return any(need.is_promised_by(system) for need in of_components(self.unless))
 
     def is_nearly_needless_on(self, system: Mapping[str, Value]) -> bool:
         """Whether one of `unless` names a CANN of the same release line as the target's: 8.5.0 where that is 8.5.2."""
@@ -283,6 +290,18 @@ def needs_of(fact: Fact) -> tuple[Need, ...]:
     if isinstance(fact, Requires):
         return fact.needs
     return fact.add if isinstance(fact, Replaces) else ()
+
+
+def named_by(fact: Fact) -> tuple[NormalizedName, ...]:
+    """The projects that a fact names beside its own."""
+    match fact:
+        case Collides() | Absent():
+            return (fact.other,)
+        case After():
+            return fact.others
+        case _:
+            needs = (*fact.beside, *fact.unless) if isinstance(fact, Warns) else needs_of(fact)
+            return tuple(need.name for need in needs if isinstance(need, Requirement))
 
 
 def kept_of(fact: Requires, replaced: Iterable[Replaces]) -> tuple[Need, ...]:

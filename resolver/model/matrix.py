@@ -10,9 +10,9 @@ import msgspec
 import tomli_w
 from packaging.version import Version
 
-from resolver.model.annotations import NOT_EMPTY, Text, form
 from resolver.model.message import Message
 from resolver.model.target import Glibc, Platform
+from resolver.model.text import NOT_EMPTY, Text, form
 
 _USE = form(r"[a-z0-9][a-z0-9-]{0,39}", "a name of lower case letters, digits and `-`", '"serve"')
 _PYTHON = form(r"3\.\d{1,2}", "a version of Python without a patch number", '"3.11"')

@@ -10,13 +10,13 @@ import msgspec
 from packaging.utils import NormalizedName, canonicalize_name, parse_wheel_filename
 
 from resolver.errors import InputError
-from resolver.model.annotations import NOT_EMPTY, Cutoff, RequirementLine, Sentence, Text, Variables, Where, form
 from resolver.model.dependency import NeedLine, StackLine
 from resolver.model.fact import Fact, Need, Practice
 from resolver.model.release import Source
 from resolver.model.repository import specifier
 from resolver.model.requirement import Requirement, Value
 from resolver.model.target import Platform, Target
+from resolver.model.text import NOT_EMPTY, Cutoff, RequirementLine, Sentence, Text, Variables, Where, form
 
 PYPI: Final = "pypi"
 _MODULE = form(r"[A-Za-z_][A-Za-z0-9_.]*", "the name of a module", '"torch"', '"vllm.engine"')

@@ -13,7 +13,7 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.model import text as texts
-from resolver.model.annotations import RequirementLine, Variables, printable, some
+from resolver.model.text import RequirementLine, Variables, printable, some
 
 _SCHEMES = ("https", "ssh", "file")
 # Nothing that a shell, git or a terminal could take for more than an address.

@@ -211,10 +211,3 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     def pin(self, name: str) -> Pin | None:
         """The pin of a project; None if it is not in the resolution."""
         return next((pin for pin in self.pins if pin.name == name), None)
-
-
-class Conflict(msgspec.Struct, frozen=True, kw_only=True):
-    """Statements that a complete engine has shown to be unsatisfiable together."""
-
-    problem: Problem
-    statements: tuple[Statement, ...]

@@ -15,8 +15,8 @@ import msgspec
 from packaging import tags as packaging_tags
 from packaging.version import Version
 
-from resolver.model.annotations import Text, form
 from resolver.model.requirement import Value, parse_value
+from resolver.model.text import Text, form
 
 # PEP 599, PEP 571, PEP 513: the glibc that the older names stand for.
 _LEGACY: Final = {"manylinux2014": (2, 17), "manylinux2010": (2, 12), "manylinux1": (2, 5)}

@@ -1,12 +1,18 @@
-"""Parsing of versions, specifiers and requirements, once for each text of which indexes repeat thousands."""
+"""Texts as what they mean: versions, specifiers and requirements, and what values of TOML files must be like.
+
+Each text of which indexes repeat thousands is parsed once. A function among the annotations of a field reads the text
+of a TOML file: it returns what the field has, and raises ValueError, or InputError where it has a hint. The texts that
+it raises hold no credentials.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from functools import lru_cache
 from itertools import accumulate
-from typing import Final
+from typing import Annotated, Final
 
 from packaging.requirements import InvalidRequirement
 from packaging.requirements import Requirement as _PackagingRequirement
@@ -14,6 +20,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
+from resolver.errors import InputError
 from resolver.model.requirement import Requirement
 
 _MEMO = 1 << 18
@@ -150,3 +157,56 @@ def _nested(text: str) -> str:
 
 
 Language = str  # whose texts are in `locale/<language>.po`
+
+
+# --- what a value in a TOML file must be like
+
+NOT_EMPTY: Final = "not empty"  # of a list or table
+ALONE: Final = "one or a list"  # one element need not be in a list
+UNWRITTEN: Final = "no key of the table"
+SAME_TABLE: Final = "its keys are those of the table around it"
+
+Where = Annotated[str, "file:line of the table"]
+Variables = tuple[tuple[str, str], ...]  # environment variables, sorted by name
+RequirementLine = Annotated[str, "a requirement on a project (PEP 508), in its normal form"]
+Cutoff = Annotated[datetime, "a moment, or a day that counts to its end"]
+
+
+def form(pattern: str, description: str, *examples: str) -> Callable[[str], str]:
+    """A reader of texts that have this form as a whole."""
+    expression = re.compile(pattern)
+
+    def read(text: str) -> str:
+        if not expression.fullmatch(text):
+            hint = f"write for example {' or '.join(examples)}" if examples else ""
+            raise InputError(f"`{text}` is not {description}", hint=hint)
+        return text
+
+    return read
+
+
+def printable(text: str) -> str:
+    """A text that scripts contain on one line."""
+    if not text.isprintable():
+        raise InputError(
+            "a text has characters that do not print", hint="write it without line breaks, tabs and control characters"
+        )
+    return text
+
+
+def some(text: str) -> str:
+    """Any text but an empty one."""
+    if not text:
+        raise ValueError("it is empty")
+    return text
+
+
+def sentence(text: str) -> str:
+    """Words for people, with single spaces between them."""
+    if not text.strip():
+        raise InputError("the text is empty", hint="say it in a sentence")
+    return " ".join(text.split())
+
+
+Text = Annotated[str, some]
+Sentence = Annotated[str, sentence]

@@ -18,21 +18,10 @@ from resolver.index.parse.distribution import Compatibility
 from resolver.index.protocol import Catalog, Lookup
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.dependency import (
-    Allows,
-    Among,
-    Candidate,
-    Edge,
-    Kind,
-    NeedLine,
-    NeedSource,
-    Owner,
-    Package,
-    StackLine,
-)
+from resolver.model.dependency import Allows, Among, Candidate, Edge, Kind, NeedLine, NeedSource, Package, StackLine
 from resolver.model.problem import Problem
 from resolver.model.release import Release, Source
-from resolver.model.requirement import ComponentRequirement, Requirement
+from resolver.model.requirement import Requirement, Value
 from resolver.resolve.project import Ordered, Project, is_put_last, of_source
 
 
@@ -70,31 +59,6 @@ class Demand(NamedTuple):
 
 
 ANYTHING = Demand()
-
-
-def demand_of(edge: Edge, mask: int) -> Demand:
-    """The demand of one edge, which admits the candidates in `mask`."""
-    pin, origin = pins(edge.allows), edge.origin
-    stacks = isinstance(origin, StackLine)
-    return Demand(
-        mask,
-        pin,
-        stacks,
-        bool(str(edge.allows)),
-        pin and (stacks or (isinstance(origin, NeedLine) and origin.source is NeedSource.FACT)),
-        names_prerelease(edge.allows),
-    )
-
-
-def satisfies(candidate: Candidate, allows: Allows) -> bool:
-    """Whether a requirement on a component or module admits a candidate."""
-    match allows:
-        case ComponentRequirement():
-            return not isinstance(candidate.chosen, Release) and allows.allows(candidate.chosen)
-        case Owner():
-            return candidate.chosen == allows.name
-        case _:
-            return False
 
 
 def names_prerelease(allows: Allows) -> bool:
@@ -171,23 +135,34 @@ class Candidates:
         """The candidates that a requirement admits, as a mask: for a project, one bit per release (see `project`)."""
         if package.kind is Kind.PROJECT:
             return self.project(text.name(package.name)).mask(allows)
-        return sum(satisfies(one, allows) << at for at, one in enumerate(self._choices(package)))
+        return sum(one.meets(allows) << at for at, one in enumerate(self._choices(package)))
 
     def demand(self, *edges: Edge) -> Demand:
         """The combined demand of edges on one package. Looks the project up."""
         demand = ANYTHING
         for edge in edges:
-            if edge not in self._demands:
-                self._demands[edge] = demand_of(edge, self.mask(edge.package, edge.allows))
-            demand &= self._demands[edge]
+            demand &= self._demands.get(edge) or self._demand_of(edge)
         return demand
+
+    def _demand_of(self, edge: Edge) -> Demand:
+        pin, origin = pins(edge.allows), edge.origin
+        stacks = isinstance(origin, StackLine)
+        self._demands[edge] = Demand(
+            mask=self.mask(edge.package, edge.allows),
+            pin=pin,
+            stacks=stacks,
+            bounded=bool(str(edge.allows)),
+            wished=pin and (stacks or (isinstance(origin, NeedLine) and origin.source is NeedSource.FACT)),
+            prerelease=names_prerelease(edge.allows),
+        )
+        return self._demands[edge]
 
     def is_admitted(self, candidate: Candidate, edge: Edge) -> bool:
         """Whether an edge on its package admits a candidate, leaving policies aside."""
         if candidate.package.kind is Kind.PROJECT:
             known = self._demands.get(edge) or self.demand(edge)
             return bool(known.mask >> candidate.release.position & 1)
-        return satisfies(candidate, edge.allows)
+        return candidate.meets(edge.allows)
 
     def candidates(
         self, package: Package, demand: Demand, excluded: Iterable[Candidate] = (), *, stable: bool = False
@@ -238,7 +213,7 @@ class Candidates:
         if own and package.kind is Kind.SYSTEM:
             for value in self.problem.values.get(package.name, ()):
                 if value != own[0].chosen:
-                    yield self._candidate(package, value)
+                    yield self.choice(package, value)
 
     def _usable(self, package: Package, among: int, *, yanked: bool) -> Iterator[Candidate]:
         """The usable releases among these: first the one that the lock had, last those that were yanked."""
@@ -259,14 +234,10 @@ class Candidates:
                 last.append(candidate)
         yield from last
 
-    def owner(self, package: Package, name: str) -> Candidate:
-        """The candidate of a module that stands for the owner `name`."""
-        return self._candidate(package, name)
-
     def candidate(self, package: Package, position: int) -> Candidate | None:
         """The candidate for a project's release; None if the target cannot use the release."""
         release = self.project(text.name(package.name)).release(position)
-        return self._candidate(package, release) if isinstance(release, Release) else None
+        return self.choice(package, release) if isinstance(release, Release) else None
 
     def collisions(self, name: NormalizedName, version: Version) -> Iterator[facts.Collides | facts.Absent]:
         """The facts by which a release owns a module together with another project."""
@@ -278,13 +249,14 @@ class Candidates:
         """What can be chosen for a component, which is the target's value, or for a module, which are its owners."""
         value = self.problem.target.system.get(package.name) if package.kind is Kind.SYSTEM else None
         if value is not None:
-            return [self._candidate(package, value)]
+            return [self.choice(package, value)]
         concerned = [fact for fact in self._collisions if package.kind is Kind.MODULE and fact.module == package.name]
         owners = {owner for fact in concerned for owner in (fact.package, fact.other)}
-        return [self._candidate(package, owner) for owner in sorted(owners)]
+        return [self.choice(package, owner) for owner in sorted(owners)]
 
-    def _candidate(self, package: Package, chosen: object) -> Candidate:
-        return self._candidates.setdefault((package, chosen), Candidate(package, chosen))  # type: ignore[arg-type]
+    def choice(self, package: Package, chosen: Release | Value) -> Candidate:
+        """The candidate that stands for a release, a component's value or the owner of a module."""
+        return self._candidates.setdefault((package, chosen), Candidate(package, chosen))
 
     def _check_facts(self, project: Project) -> None:
         """Raise InputError for a fact that matches no release, unless part of the indexes was out of reach."""

@@ -347,10 +347,8 @@ class _Check:
                     yield f"{pin.name} {pin.version} is a wheel, and a fact builds it from source"
                 case facts.Requires() | facts.Replaces() | facts.Metadata() | facts.Sources():
                     pass  # they say what a pin needs: see `_requirements` and `_source`
-                case facts.Absent() | facts.Collides():
+                case facts.Absent() | facts.Collides() | facts.Names() | facts.Builds():
                     pass  # see `_kept_out` and `_collisions`
-                case facts.Names() | facts.Builds():
-                    pass
                 case facts.After() | facts.Warns() | facts.Exports() | facts.External():
                     pass  # they rule nothing out
 

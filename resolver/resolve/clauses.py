@@ -20,10 +20,10 @@ from resolver.model.fact import Excludes, Names
 from resolver.model.release import Reason, Release
 from resolver.model.requirement import ComponentRequirement
 from resolver.model.resolution import Lack
-from resolver.resolve.candidates import pins, satisfies
+from resolver.resolve.candidates import pins
 from resolver.resolve.grounded import Component, Ground, Grounded, Lacking, Line, Module, Taken, grounds
-from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.project import Project
+from resolver.resolve.provider import Prefetch
 from resolver.resolve.universe import Universe
 
 # How many pins of a project are compared, each with each. The clauses of further ones only make reports shorter: a pin
@@ -59,12 +59,6 @@ class Clauses(Grounded):
 
     # --- what is known
 
-    def roots(self) -> Iterator[Edge]:
-        """The stack's edges that are not relaxed."""
-        for edge in self.universe.roots():
-            if any(self.relaxed.isdisjoint(because) for because, _ in grounds(None, edge)):
-                yield edge
-
     def candidates(self) -> Iterable[Candidate]:
         """Every candidate so far, in the order in which they became known."""
         return self._variables
@@ -98,12 +92,11 @@ class Clauses(Grounded):
         The result is a variable that, assumed, rules out what the policy excludes in the other ones, where it holds.
         """
         for candidate in other._opened:
-            package, release = candidate.package, candidate.chosen
-            if not isinstance(release, Release):
-                continue
-            own = self.universe.candidate(package, release.position) if package in self.packages else None
-            if own is not None and isinstance(own.chosen, Release) and own.chosen.file == release.file:
-                self.open(own)
+            package = candidate.package
+            if package.kind is Kind.PROJECT and package in self.packages:
+                own = self.universe.candidate(package, candidate.release.position)
+                if own is not None and own.release.file == candidate.release.file:
+                    self.open(own)
         # the new version of a line that is relaxed may permit what the policy otherwise excludes
         lines = [ground for ground in self.relaxed if isinstance(ground, Line)]
         free = {edge.package.base for line in lines for _, edge in self.edges[line]}
@@ -235,7 +228,7 @@ class Clauses(Grounded):
             mask = self.universe.mask(package, allows)
             among = [one for one in among if mask >> one.release.position & 1]
         elif allows is not None:
-            among = [one for one in among if satisfies(one, allows)]
+            among = [one for one in among if one.meets(allows)]
         yield from map(self.variable, among)
         if package.kind is Kind.PROJECT:
             yield from self._missing(package.base, allows)
@@ -258,7 +251,7 @@ class Clauses(Grounded):
             for collision in self.universe.collisions(project.name, project.versions[position]):
                 module = Package(collision.module, "", Kind.MODULE)
                 self.introduce(module)
-                owner = self.variable(self.universe.owner(module, project.name))
+                owner = self.variable(self.universe.choice(module, project.name))
                 self.rule([Module(collision.id)], [-variable, owner])
             yield variable
 

@@ -8,7 +8,7 @@ to blame, and the engine goes straight back to the latest of them and never meet
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import takewhile
 from typing import Final
@@ -72,10 +72,8 @@ class CompleteEngine:
 
     def _next(self) -> Package | None:
         """The package to decide now, in an order like that of the search; None if there is none left."""
-        return min((one for one in self._asked if one not in self._chosen), key=self._preference, default=None)
-
-    def _preference(self, package: Package) -> tuple[object, ...]:
-        return package.kind, *self._asked[package][-1].turn(self._met[package]), package
+        left = [one for one in self._asked if one not in self._chosen]
+        return min(left, key=lambda one: (one.kind, *self._asked[one][-1].turn(self._met[one]), one), default=None)
 
     def _ask(self, edges: Iterable[Edge]) -> None:
         """Record what the stack or a decision requires."""
@@ -159,20 +157,19 @@ class CompleteEngine:
     def _settle(self) -> bool:
         """Rule out an answer that takes a pre-release or a yanked release without permission; whether it did.
 
-        The clauses are about the project, not about this answer: none of its pre-releases as long as a final release
-        fits the demand, none of its yanked releases as long as nothing pins one. So they exclude nothing that could be
-        allowed, and releases excluded for the same reason are excluded together. Releases not read yet might require
-        something that gives permission; they are read only if nothing else is left and there are not too many.
+        The clauses are about the project, not about this answer: so they exclude nothing that could be allowed, and
+        releases excluded for the same reason are excluded together (docs/solving.md).
         """
         found = Reached(self._universe, self._chosen)
         unpermitted = list(found.unpermitted())
         for candidate in unpermitted:
-            demand = found.demands[candidate.package]
+            package, demand = candidate.package, found.demands[candidate.package]
             if candidate.release.yanked and not demand.wished:
-                self._rule_out(candidate.package, Lack.YANKED, lambda edge: self._universe.demand(edge).wished)
+                any_may = self._may_be_pinned(package)
+                self.clauses.rule_out(package, Lack.YANKED, self._wishes, any_may=any_may)
             else:
-                final = next(self._universe.candidates(candidate.package, demand))
-                self._rule_out(candidate.package, Lack.NEEDLESS, partial(self._leaves, final))
+                final = next(self._universe.candidates(package, demand))
+                self.clauses.rule_out(package, Lack.NEEDLESS, partial(self._leaves, final), any_may=True)
         return bool(unpermitted)
 
     def _leaves(self, final: Candidate, edge: Edge) -> bool:
@@ -181,9 +178,9 @@ class CompleteEngine:
             return False
         return self._universe.demand(edge).prerelease or not self._universe.is_admitted(final, edge)
 
-    def _rule_out(self, package: Package, lack: Lack, gives: Callable[[Edge], bool]) -> None:
-        """Rule out a project's releases of a kind, unless a candidate is chosen whose edge gives permission."""
-        self.clauses.rule_out(package, lack, gives, any_may=lack is not Lack.YANKED or self._may_be_pinned(package))
+    def _wishes(self, edge: Edge) -> bool:
+        """Whether a requirement permits a yanked release."""
+        return self._universe.demand(edge).wished
 
     def _may_be_pinned(self, package: Package) -> bool:
         """Whether a fact pins a project, or may do so because it reads requirements from an archive or repository."""

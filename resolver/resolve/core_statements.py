@@ -7,7 +7,6 @@ so each release that it names is needed for the conflict.
 from __future__ import annotations
 
 import datetime as dt
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 
@@ -16,22 +15,10 @@ from packaging.specifiers import SpecifierSet
 from resolver.errors import closest
 from resolver.model import text
 from resolver.model.dependency import Kind, NeedLine, NeedSource, Origin, Package, StackLine, Unusable
-from resolver.model.fact import Absent, Collides, Excludes, Names, Need, Warns, needs_of
+from resolver.model.fact import Absent, Collides, Excludes, Names, named_by
 from resolver.model.release import Reason, Rejection, Release
 from resolver.model.requirement import OTHER_NAMES, Requirement
-from resolver.model.resolution import (
-    Asks,
-    Forbids,
-    Has,
-    Lack,
-    Lacks,
-    Needs,
-    Refusal,
-    Shares,
-    Span,
-    Statement,
-    Unread,
-)
+from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Refusal, Shares, Span, Statement, Unread
 from resolver.model.target import Target, lacking, machine_of, newer_glibc
 from resolver.resolve.candidates import names_prerelease
 from resolver.resolve.clauses import Clauses
@@ -219,20 +206,15 @@ class _Teller:
 
 def _of_each_cause(files: Mapping[int, Sequence[Rejection]], target: Target) -> list[int]:
     """A few releases, those first whose wheels need the least, newest first; each cause has one of them."""
-    causes: dict[tuple[int, str], list[int]] = {}
+    causes: dict[str, list[int]] = {}  # by the newer glibc that is lacking, one line of the target; else anything
     for position, rows in files.items():
-        causes.setdefault(_cause(rows, target), []).append(position)
-    ranked = [causes[cause] for cause in sorted(causes, key=lambda cause: cause[0])]
+        tags = (row.filename for row in rows if row.reason is Reason.TAGS)
+        causes.setdefault(newer_glibc(tags, machine_of(target)), []).append(position)
+    ranked = sorted(causes.values(), key=lambda alike: alike is causes.get(""))
     firsts = [alike[0] for alike in ranked][:_REFUSALS]
     others = [position for alike in ranked for position in alike if position not in firsts]
     chosen = {*firsts, *others[: _REFUSALS - len(firsts)]}
     return [position for alike in ranked for position in alike if position in chosen]
-
-
-def _cause(rows: Iterable[Rejection], target: Target) -> tuple[int, str]:
-    """What a release's files lack: first a newer glibc, which is one line of the target, then anything else."""
-    glibc = newer_glibc((row.filename for row in rows if row.reason is Reason.TAGS), machine_of(target))
-    return (0, glibc) if glibc else (1, "")
 
 
 def _nearest(project: Project, wanted: str) -> tuple[str, ...]:
@@ -253,12 +235,11 @@ def _nearest(project: Project, wanted: str) -> tuple[str, ...]:
 
 
 def _unread(files: Iterable[Rejection]) -> tuple[Unread, ...]:
-    first: dict[Reason, str] = {}
-    counts: Counter[Reason] = Counter()
+    names: dict[Reason, list[str]] = {}
     for file in files:
-        first.setdefault(file.reason, file.filename)
-        counts[file.reason] += 1
-    return tuple(Unread(reason, count, first[reason]) for reason, count in counts.most_common())
+        names.setdefault(file.reason, []).append(file.filename)
+    rows = (Unread(reason, len(those), those[0]) for reason, those in names.items())
+    return tuple(sorted(rows, key=lambda row: -row.count))
 
 
 def meant(clauses: Clauses, name: str) -> str:
@@ -268,12 +249,8 @@ def meant(clauses: Clauses, name: str) -> str:
     """
     universe = clauses.universe
     problem = universe.problem
-    needs: list[Need] = [ask.need for ask in problem.stack.asks]
-    for fact in problem.facts:
-        needs += needs_of(fact)
-        if isinstance(fact, Warns):
-            needs += (*fact.beside, *fact.unless)
-    told = {fact.package for fact in problem.facts} | {need.name for need in needs if isinstance(need, Requirement)}
+    told = {ask.need.name for ask in problem.stack.asks if isinstance(ask.need, Requirement)}
+    told.update(name for fact in problem.facts for name in (fact.package, *named_by(fact)))
     edges = (edge for one in universe.read() for edge in universe.edges(one))
     read = {edge.package.name for edge in edges if edge.package.kind is Kind.PROJECT}
 

@@ -140,24 +140,15 @@ class Grounded:
 
     # --- answers
 
-    def satisfiable(
-        self,
-        assumed: Iterable[int] = (),
-        among: Collection[Ground] | None = None,
-        any_of: Collection[Ground] = (),
-    ) -> bool:
+    def satisfiable(self, assumed: Iterable[int] = (), among: Collection[Ground] | None = None) -> bool:
         """Whether the clauses are satisfiable with variables assumed; if given, only with the grounds `among`.
 
-        With `any_of`, at least one of those must be true as well. After False, `core` has the reasons.
+        After False, `core` has the reasons.
         """
         if among is not None:
             selectors = [self._selectors[ground] for ground in among if ground not in self.relaxed]
         else:
             selectors = [-name if ground in self.relaxed else name for ground, name in self._selectors.items()]
-        if any_of:
-            name = self.fresh()
-            self.imply([-name, *(self._selectors[ground] for ground in any_of)])
-            selectors.append(name)
         guards = () if self.reading else (-guard for guard in self._guards)
         return bool(self._solver.solve(assumptions=[*assumed, *selectors, *guards]))
 

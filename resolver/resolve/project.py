@@ -56,9 +56,7 @@ class Ordered:
         self._compatible: dict[tuple[Compatibility, str, str], CompatibleFiles] = {}
 
     def compatible(self, offer: Offer, screen: Compatibility) -> CompatibleFiles:
-        """The files of an offer, as a target can use them; kept where several problems have that target."""
-        if not screen.is_shared:
-            return screen(offer.page.releases[offer.version])
+        """The files of an offer, as a target can use them; kept, as several problems may have that target."""
         key = screen, offer.page.index, offer.version
         if key not in self._compatible:
             self._compatible[key] = screen(offer.page.releases[offer.version])

@@ -1,25 +1,30 @@
 """What resolvelib asks about a universe: which package comes next, what there is of it, and what that needs.
 
 Requirements are edges, candidates are `Candidate`s, identifiers are packages. resolvelib decides; all that is
-particular to this project is in the answers. docs/solving.md explains the order.
+particular to this project is in the answers. docs/solving.md explains the order. Meanwhile `Prefetch` guesses what will
+be needed next, and tells the catalog: a wrong guess costs a request, a right one saves the search a round trip.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import islice
 from typing import Any
 
+from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName
 from resolvelib import AbstractProvider, BaseReporter
 from resolvelib.resolvers import Criterion, RequirementInformation, Resolution, ResolutionTooDeep
 from resolvelib.structs import Matches, State
 
-from resolver.model.dependency import Candidate, Edge, Kind, Package
-from resolver.model.release import Release
+from resolver.errors import ResolverError
+from resolver.index.protocol import Lookup
+from resolver.model import text
+from resolver.model.dependency import Candidate, Edge, Kind, NeedLine, NeedSource, Package
+from resolver.model.release import File, Metadata, Release
 from resolver.resolve.candidates import ANYTHING, Demand
-from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.universe import Universe
 
 _PROMOTE_AFTER = 5  # conflicts that a package took part in, after which it is decided early
@@ -41,16 +46,15 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
 
     resolution: Resolution[Edge, Candidate, Package]
 
-    def __init__(self, universe: Universe, prefetch: Prefetch, tick: Tick | None = None) -> None:
+    def __init__(self, universe: Universe, tick: Tick | None) -> None:
         self._universe = universe
-        self._prefetch = prefetch
+        self.prefetch = Prefetch(universe, self.demanded)
         self._tick = tick
         self._is_admitted = cache(universe.is_admitted)  # resolvelib asks the same in every round
         self._conflicts: Counter[Package] = Counter()  # in which each package took part
         self._order: dict[Package, int] = {}  # the packages in the order in which they were first required
         self._rejected: dict[Package, set[Candidate]] = {}
         self.rounds = self._decided = self._conflicts_met = 0
-        prefetch.demanded = self.demanded
 
     # --- what resolvelib asks
 
@@ -108,7 +112,7 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
     def get_dependencies(self, candidate: Candidate) -> Sequence[Edge]:
         """What a candidate needs. Reads its metadata, and tells the catalog of what that will lead to."""
         edges = self._universe.edges(candidate)
-        self._prefetch.expect(edges)
+        self.prefetch.expect(edges)
         return edges
 
     # --- what resolvelib reports
@@ -123,7 +127,7 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
             # so that each is told of once: 4, 8, 16, and 32 at a time
             following = iter(self._universe.candidates(candidate.package, ANYTHING))
             if candidate in following:  # which moves on to it
-                self._prefetch.expect_releases(islice(following, min(count + 3, 32)))
+                self.prefetch.expect_releases(islice(following, min(count + 3, 32)))
 
     def resolving_conflicts(self, causes: Iterable[Information]) -> None:
         """Who took part is remembered."""
@@ -182,3 +186,107 @@ def _packages(rows: Iterable[Information]) -> set[Package]:
     """The packages that requirements are on, and those that they come from."""
     parents = {row.parent.package for row in rows if row.parent is not None}
     return {row.requirement.package for row in rows} | parents
+
+
+# --- what the catalog is told of in advance
+
+
+class Prefetch:
+    """Implements the catalog's `Follow` over a universe, from likely release to likely release; called from its thread.
+
+    `demanded` returns the search's current demand on a package.
+    """
+
+    def __init__(self, universe: Universe, demanded: Callable[[Package], Demand] = lambda _: ANYTHING) -> None:
+        self._universe = universe
+        self._demanded = demanded
+        self.target: Hashable = universe.problem.target, universe.problem.wheels_only
+        self._told: set[tuple[str, str]] = set()  # projects and specifiers
+        self._guessed: dict[str, dict[str, Edge]] = {}  # demands of the likely releases of other projects, by project
+        self._read: dict[NormalizedName, Metadata] = {}  # of the release picked last
+        self._extras: dict[NormalizedName, dict[str, None]] = {}  # wanted extras of a project
+        self._followed: set[tuple[str, str, str]] = set()
+
+    def expect(self, edges: Iterable[Edge]) -> None:
+        """Tell the catalog of the projects that these edges name."""
+        wanted: dict[NormalizedName, SpecifierSet] = {}  # one per project is enough: `pick` knows the others
+        for edge in edges:
+            if edge.package.kind is Kind.PROJECT and isinstance(edge.allows, SpecifierSet):
+                name = text.name(edge.package.name)
+                if edge.package.extra:
+                    wanted.update(self._follow(self._want(name, (edge.package.extra,))))
+                wanted[name] = edge.allows
+        self._tell(wanted.items())
+
+    def expect_projects(self, names: Iterable[NormalizedName]) -> None:
+        """Tell the catalog about projects needed last time."""
+        preferred = self._universe.preferred
+        self._tell((name, SpecifierSet(f"=={preferred[name]}" if name in preferred else "")) for name in names)
+
+    def expect_releases(self, candidates: Iterable[Candidate]) -> None:
+        """Tell the catalog which releases the search will try if this one fails, too."""
+        self._universe.catalog.expect_metadata(
+            one.chosen.file for one in candidates if isinstance(one.chosen, Release) and one.chosen.file.is_wheel
+        )
+
+    def pick(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
+        """The file of the release that the search would take now."""
+        if not lookup.pages:
+            return None
+        try:
+            self._universe.project(project, lookup)
+        except ResolverError:
+            return None  # reported when the search itself gets there
+        # the search's current demand applies; earlier ones may have been withdrawn
+        certain = self._universe.demand(_edge(project, specifier)) & self._demanded(Package(project))
+        # the search may add to them meanwhile
+        guessed = self._universe.demand(*tuple(self._guessed.get(project, {}).values()))
+        for demand in (certain & guessed, certain):
+            for one in self._universe.candidates(Package(project), demand):
+                return one.release.file
+        return None
+
+    def then(self, project: NormalizedName, metadata: Metadata) -> Iterator[tuple[NormalizedName, SpecifierSet]]:
+        """The projects required by this metadata on the target with the wanted extras; empty the second time."""
+        self._read[project] = metadata
+        return self._follow([(project, extra) for extra in ("", *self._extras.get(project, ()))])
+
+    def _tell(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]]) -> None:
+        new = [
+            (name, specifier)
+            for name, specifier in wanted
+            if name not in self._universe.sources and (name, str(specifier)) not in self._told
+        ]
+        self._told.update((name, str(specifier)) for name, specifier in new)
+        if new:
+            self._universe.catalog.expect(new, self)
+
+    def _want(self, project: NormalizedName, extras: Iterable[str]) -> list[tuple[NormalizedName, str]]:
+        """Remember wanted extras of a project. Returns the new ones if its metadata has been read already."""
+        known = self._extras.setdefault(project, {})
+        new = [extra for extra in extras if extra not in known]
+        known.update(dict.fromkeys(new))
+        return [(project, extra) for extra in new if project in self._read]
+
+    def _follow(self, waiting: list[tuple[NormalizedName, str]]) -> Iterator[tuple[NormalizedName, SpecifierSet]]:
+        """What the lines of projects that were read lead to, each for an extra or none."""
+        while waiting:
+            project, extra = waiting.pop()
+            metadata = self._read[project]
+            key = project, metadata.version, extra
+            if key in self._followed:
+                continue
+            self._followed.add(key)
+            lines = metadata.requires_dist
+            for requirement in self._universe.requirements(f"{project} {metadata.version}", lines, extra):
+                if requirement.url:
+                    continue
+                waiting += self._want(requirement.name, requirement.extras)
+                if requirement.name != project and requirement.name not in self._universe.sources:
+                    guessed = self._guessed.setdefault(requirement.name, {})
+                    guessed[project] = _edge(requirement.name, requirement.specifier)
+                    yield requirement.name, requirement.specifier
+
+
+def _edge(project: NormalizedName, specifier: SpecifierSet) -> Edge:
+    return Edge(Package(project), specifier, NeedLine(NeedSource.METADATA, "", ""))

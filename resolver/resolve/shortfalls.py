@@ -23,7 +23,7 @@ from resolver.model.dependency import Candidate, Edge, Kind, Package, SameReleas
 from resolver.model.lock import PassedOver
 from resolver.model.problem import Ask
 from resolver.model.release import Reason, Rejection, Release
-from resolver.model.requirement import ComponentRequirement, Requirement
+from resolver.model.requirement import Requirement
 from resolver.model.resolution import Asks, FellBack, LostExtra, Pin, Resolution, Statement
 from resolver.resolve.grounded import Component, Ground, Line
 from resolver.resolve.needs import DynamicArchiveError
@@ -49,22 +49,15 @@ def fallen_back(universe: Universe, resolution: Resolution) -> tuple[FellBack, .
     rows = list(_far(universe, resolution))
     needed = {name for pin, _ in rows for name in pin.needs}
     bound = {
-        fact.package for fact in resolution.problem.facts if isinstance(fact, facts.Requires) and any(_components(fact))
+        fact.package
+        for fact in resolution.problem.facts
+        if isinstance(fact, facts.Requires) and any(facts.of_components(fact.needs))
     }
     rows.sort(key=lambda row: (row[0].name not in bound, row[0].name in needed))
     return tuple(
-        FellBack(
-            project=pin.name,
-            version=pin.version,
-            newest=newest,
-            because=() if at else _kept_out(universe, pin),
-        )
+        FellBack(project=pin.name, version=pin.version, newest=newest, because=() if at else _kept_out(universe, pin))
         for at, (pin, newest) in enumerate(rows)
     )
-
-
-def _components(fact: facts.Requires) -> Iterator[ComponentRequirement]:
-    return (need for need in fact.needs if isinstance(need, ComponentRequirement))
 
 
 def _far(universe: Universe, resolution: Resolution) -> Iterator[tuple[Pin, str]]:
@@ -235,7 +228,7 @@ def _is_for_another_target(universe: Universe, name: NormalizedName, version: Ve
         need.component in stated and not need.allows(stated[need.component])
         for fact in universe.problem.facts
         if isinstance(fact, facts.Requires) and fact.package == name and not fact.wheels and fact.speaks_of(version)
-        for need in _components(fact)
+        for need in facts.of_components(fact.needs)
     )
 
 

@@ -23,18 +23,16 @@ from resolver.model import text
 from resolver.model.dependency import NeedLine, NeedSource, Unusable
 from resolver.model.problem import Ask, Checks, Problem
 from resolver.model.requirement import Requirement
-from resolver.model.resolution import Conflict, Resolution
+from resolver.model.resolution import Resolution, Statement
 from resolver.resolve.check import check
 from resolver.resolve.gather import Choices, InvalidChoiceError, gather, newest
 from resolver.resolve.grounded import Ground, Line
 from resolver.resolve.needs import DynamicArchiveError, is_built_here, requirement_lines
-from resolver.resolve.prefetch import Prefetch
 from resolver.resolve.provider import Provider, Tick
 from resolver.resolve.universe import Universe
 
 if TYPE_CHECKING:
     from resolver.resolve.clauses import Clauses
-    from resolver.resolve.complete import CompleteEngine
 
 # resolvelib jumps back over several decisions at once in the first tenth of the rounds that it may take, which is far
 # better than one at a time.
@@ -47,10 +45,17 @@ EVERY: Archives = ()  # stands for all archives of a lock, in one environment
 
 
 class Refutation(msgspec.Struct, frozen=True):
-    """A proof that a problem has no solution: the engine that found it, and grounds that clash."""
+    """A proof that a problem has no solution: all that the engine learned, and grounds that clash."""
 
-    engine: CompleteEngine
+    clauses: Clauses
     core: tuple[Ground, ...]
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        """What people read of the grounds."""
+        from resolver.resolve.core_statements import tell  # PySAT is loaded only where it is needed
+
+        return tuple(dict.fromkeys(tell(self.clauses, self.core).values()))
 
 
 def solve(
@@ -59,42 +64,29 @@ def solve(
     *,
     preferred: Mapping[NormalizedName, Version] | None = None,
     tick: Tick | None = None,
-) -> Resolution | Conflict:
-    """Find a resolution that passes the independent check, or a conflict.
+) -> Resolution | Refutation:
+    """Find a resolution that passes the independent check, or a refutation.
 
-    A conflict is certain, with two exceptions. If more than 400 releases were not read, none of them is assumed to
+    A refutation is certain, with two exceptions. If more than 400 releases were not read, none of them is assumed to
     require a pre-release that the policy rules out, or a yanked release (docs/solving.md). And after three archives of
-    a project without static metadata, the project's remaining ones count as unusable, and the conflict says so.
+    a project without static metadata, the project's remaining ones count as unusable, and its statements say so.
 
     `preferred` are releases to keep as long as they fit. `tick` is called with the numbers of rounds and decided
     packages, and before each further release that is tried. Raises UndecidedError if neither can be shown; IndexFailure
     and InputError come from the catalog and the facts.
     """
-    answer = decide(Universe(problem, catalog, preferred), tick=tick)
-    if isinstance(answer, Resolution):
-        return answer
-    from resolver.resolve.core_statements import tell
-
-    statements = dict.fromkeys(tell(answer.engine.clauses, answer.core).values())
-    return Conflict(problem=problem, statements=tuple(statements))
+    return decide(Universe(problem, catalog, preferred), tick=tick)
 
 
 def decide(
-    universe: Universe,
-    *,
-    hints: Iterable[NormalizedName] = (),
-    tick: Tick | None = None,
-    wheels: bool = False,
+    universe: Universe, *, hints: Iterable[NormalizedName] = (), tick: Tick | None = None, wheels: bool = False
 ) -> Resolution | Refutation:
-    """Solve a given universe; like `solve`, but a conflict comes as its proof.
+    """Solve a given universe, as `solve` does.
 
     `hints` are projects that will probably be needed, whose pages are requested at once. With `wheels`, the metadata of
     all wheels of the pins is requested as soon as they are known, as a lock will need it.
     """
-    prefetch = Prefetch(universe)
-    prefetch.expect(universe.roots())
-    prefetch.expect_projects(hints)
-    found = search(universe, prefetch, tick)
+    found = search(universe, hints=hints, tick=tick)
     if found is None:
         return prove(universe, tick)
     if wheels:
@@ -102,13 +94,15 @@ def decide(
     return found
 
 
-def search(universe: Universe, prefetch: Prefetch, tick: Tick | None = None) -> Resolution | None:
+def search(universe: Universe, *, hints: Iterable[NormalizedName] = (), tick: Tick | None = None) -> Resolution | None:
     """What resolvelib finds and the check confirms; None, which proves nothing, if that is nothing valid.
 
     On cyclic graphs it is known to fail, with an invalid result or a wrong "impossible" (resolvelib issue 206).
     """
-    provider = Provider(universe, prefetch, tick)
+    provider = Provider(universe, tick)
     provider.resolution = Search(provider, provider)
+    provider.prefetch.expect(universe.roots())
+    provider.prefetch.expect_projects(hints)
     try:
         choices = provider.resolution.resolve(universe.roots(), max_rounds=_ROUNDS).mapping
     except (ResolutionTooDeep, ResolutionImpossible):
@@ -125,7 +119,7 @@ def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutati
     try:
         choices = engine.solve()
     except Unsatisfiable as answer:
-        return Refutation(engine, _certain(engine.clauses, universe, answer.core))
+        return Refutation(engine.clauses, _certain(engine.clauses, universe, answer.core))
     found = _finished(universe, choices, "complete", engine.rounds, tick)
     if not isinstance(found, Resolution):
         raise UndecidedError(
@@ -179,7 +173,7 @@ class Environment(NamedTuple):
     """The archives that are built in one environment (EVERY if it is the only one), and its contents."""
 
     archives: Archives
-    answer: Resolution | Conflict
+    answer: Resolution | Refutation
 
 
 def solve_builds(
@@ -199,7 +193,7 @@ def solve_builds(
     )
     pinned = {pin.name: pin.version for pin in resolution.pins}
 
-    def solved(names: Archives, known_as: Archives) -> Resolution | Conflict | None:
+    def solved(names: Archives, known_as: Archives) -> Resolution | Refutation | None:
         problem = build_problem(resolution, catalog, names)
         if problem is None:
             return None

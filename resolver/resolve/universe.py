@@ -50,11 +50,7 @@ _MIXED_UP = "its metadata is for a different release"
 
 
 class _Unfit(Exception):
-    """A release cannot be used: `why` for people, and the `sort` of those that a report names together."""
-
-    def __init__(self, why: str, sort: str, reason: Reason = Reason.METADATA) -> None:
-        super().__init__(why)
-        self.why, self.sort, self.reason = why, sort, reason
+    """A release cannot be used; the arguments are those of `Unusable`, without the file's name."""
 
 
 class Universe(Candidates):
@@ -89,7 +85,6 @@ class Universe(Candidates):
             problem, stack=self.problem.stack, digest=self.problem.digest, sources=self.problem.sources
         )
         if of_this_stack != self.problem or here != there:
-            fresh._screen.is_shared = True
             return fresh
         other = copy(self)
         other.problem = problem
@@ -194,9 +189,8 @@ class Universe(Candidates):
         try:
             needs = tuple(self._needs(candidate, release))
         except _Unfit as error:
-            filename = release.file.filename
-            origin = Unusable(filename, str(candidate), error.why, error.sort, error.reason)
-            needs = (Edge(Package(filename, "", Kind.NONE), Among(0), origin),)
+            origin = Unusable(release.file.filename, *error.args)
+            needs = (Edge(Package(origin.filename, "", Kind.NONE), Among(0), origin),)
         edges = needs if candidate.package.extra else (*needs, *self._stated(candidate, release))
         absent = self.absent
         kept = tuple(edge for edge in edges if edge.package.kind is not Kind.PROJECT or edge.package.name not in absent)

@@ -65,13 +65,13 @@ class Case:
 
     @cached_property
     def contradictions(self) -> tuple[Contradiction, ...]:
-        clauses = self.refutation.engine.clauses
+        clauses = self.refutation.clauses
         found = list(cores(clauses, lambda: False)) or [self.refutation.core]
         return tuple(contradiction(clauses, core) for core in found)
 
     @property
     def values(self) -> Mapping[str, Sequence[str]]:
-        problem = self.refutation.engine.clauses.universe.problem
+        problem = self.refutation.clauses.universe.problem
         return {component: [str(value) for value in known] for component, known in problem.values.items()}
 
     def told(self, statements: Sequence[Statement]) -> Told:
@@ -139,14 +139,14 @@ def no_statement_is_false(case: Case) -> None:
 
 def no_core_has_fewer_grounds_than_the_smallest(case: Case, of_all: bool) -> None:
     """Of all cores, or of those of the same wishes."""
-    clauses = case.refutation.engine.clauses
+    clauses = case.refutation.clauses
     minimal = clauses.minimal()
     hard = [] if of_all else [ground for ground in minimal if wish_of(ground) is not None]
     others = [*dict.fromkeys([*minimal, *clauses.known])] if of_all else clauses.known
     soft = [ground for ground in others if of_all or wish_of(ground) is None][:_GROUNDS]
     if clauses.satisfiable(among=[*hard, *soft]):
         return
-    core = smallest(clauses, clauses.minimal(among=[*hard, *soft]), hard=hard, soft=soft)
+    core = smallest(clauses, clauses.minimal(among=[*hard, *soft]), hard, soft, lambda: False)
     assert not clauses.satisfiable(among=core)
     size = len([ground for ground in core if ground not in hard])
     for fewer in combinations(soft, size - 1) if size else ():  # fewer still clash only where one of these does
@@ -154,7 +154,7 @@ def no_core_has_fewer_grounds_than_the_smallest(case: Case, of_all: bool) -> Non
 
 
 def cores_are_minimal_in_the_clauses(case: Case) -> None:
-    clauses = case.refutation.engine.clauses
+    clauses = case.refutation.clauses
     for core in cores(clauses, lambda: False):
         assert not clauses.satisfiable(among=core)
         for ground in core:

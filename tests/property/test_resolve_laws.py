@@ -17,10 +17,9 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from resolver.model.requirement import Requirement
-from resolver.model.resolution import Asks, Conflict, Resolution
+from resolver.model.resolution import Asks, Resolution
 from resolver.resolve import solver
-from resolver.resolve.prefetch import Prefetch
-from resolver.resolve.solver import prove, solve
+from resolver.resolve.solver import Refutation, prove, solve
 from resolver.resolve.universe import Universe
 from tests.fuzz.graphs import judge
 from tests.problems import put_last
@@ -30,13 +29,13 @@ from tests.property.worlds import Version as Release
 from tests.property.worlds import World, worlds
 
 
-def answer(world: World, *, backwards: bool = False) -> Resolution | Conflict:
+def answer(world: World, *, backwards: bool = False) -> Resolution | Refutation:
     return solve(world.problem(), world.catalog(backwards=backwards))
 
 
-def told(answer: Resolution | Conflict) -> object:
+def told(answer: Resolution | Refutation) -> object:
     """An answer as data, every text that a lock or a report would show among it."""
-    if isinstance(answer, Conflict):
+    if isinstance(answer, Refutation):
         return ["conflict", *map(repr, answer.statements)]
     return [
         [answer.engine, answer.rounds],
@@ -47,7 +46,7 @@ def told(answer: Resolution | Conflict) -> object:
 # --- a resolution is valid, and "no solution" is true
 
 
-def holds(world: World) -> Resolution | Conflict:
+def holds(world: World) -> Resolution | Refutation:
     """What is solved is right, and so is what the complete engine finds by itself; what is solved."""
     solved, proved, brute = answer(world), complete(world.problem(), world.catalog()), BruteForce(world)
     event(solved.engine if isinstance(solved, Resolution) else "conflict")
@@ -97,8 +96,8 @@ def test_the_graphs_that_resolvelib_gets_wrong() -> None:
 @given(worlds())
 def test_the_lines_of_the_stack_that_a_conflict_names_are_unsatisfiable_by_themselves(world: World) -> None:
     solved = answer(world)
-    assume(isinstance(solved, Conflict))
-    assert isinstance(solved, Conflict)
+    assume(isinstance(solved, Refutation))
+    assert isinstance(solved, Refutation)
     named = [statement.text for statement in solved.statements if isinstance(statement, Asks)]
     assert named
     assert not BruteForce(world.asking(*named)).satisfiable()
@@ -188,7 +187,7 @@ def test_worlds(world: World) -> None:
     """What the search finds by itself is possible. Not the reverse: resolvelib's "impossible" is wrong at times."""
     keeps_its_promise(world, holds(world))
     universe = Universe(world.problem(), world.catalog())
-    if solver.search(universe, Prefetch(universe)) is not None:
+    if solver.search(universe) is not None:
         assert complete(world.problem(), world.catalog()) is not None
 
 

@@ -89,7 +89,7 @@ def contradictions(problem: Problem, catalog: Catalog) -> list[Contradiction]:
     """What clashes in a problem."""
     answer = decide(Universe(problem, catalog))
     assert not isinstance(answer, Resolution)
-    clauses = answer.engine.clauses
+    clauses = answer.clauses
     return [contradiction(clauses, core) for core in list(cores(clauses, lambda: False)) or [answer.core]]
 
 

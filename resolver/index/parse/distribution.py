@@ -113,9 +113,7 @@ class CompatibleFiles(msgspec.Struct, frozen=True):
 
 
 class Compatibility:
-    """Checks files against one target and one cut-off. `is_shared` tells that several problems have them."""
-
-    is_shared = False
+    """Checks files against one target and one cut-off."""
 
     def __init__(self, target: Target, exclude_newer: dt.datetime | None) -> None:
         self._target = target

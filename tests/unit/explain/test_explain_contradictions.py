@@ -23,7 +23,7 @@ from tests.problems import excludes, metadata, problem, requires
 def contradictions(catalog: DataCatalog, *asks: str, known: Iterable[facts.Fact] = ()) -> list[Contradiction]:
     answer = decide(Universe(problem(*asks, facts=known), catalog))
     assert isinstance(answer, Refutation)
-    clauses = answer.engine.clauses
+    clauses = answer.clauses
     return [contradiction(clauses, core) for core in cores(clauses, lambda: False)]
 
 
@@ -166,7 +166,7 @@ def test_that_no_core_has_fewer_statements_is_asked_so_often_and_no_more(monkeyp
             catalog.add_wheel(f"x{at}-{reason}", "1")
     answer = decide(Universe(problem("a"), catalog))
     assert isinstance(answer, Refutation)
-    clauses, questions = answer.engine.clauses, 0
+    clauses, questions = answer.clauses, 0
     ask = clauses.satisfiable
 
     def counted(*arguments: Any, **named: Any) -> bool:
@@ -175,5 +175,5 @@ def test_that_no_core_has_fewer_statements_is_asked_so_often_and_no_more(monkeyp
         return ask(*arguments, **named)
 
     monkeypatch.setattr(clauses, "satisfiable", counted)
-    assert smallest(clauses, answer.core) == answer.core
+    assert smallest(clauses, answer.core, (), clauses.known, lambda: False) == answer.core
     assert questions <= 310

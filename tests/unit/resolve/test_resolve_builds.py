@@ -5,9 +5,9 @@ from __future__ import annotations
 from packaging.version import Version
 
 from resolver.i18n import translate
-from resolver.model.resolution import Conflict, Resolution
+from resolver.model.resolution import Resolution
 from resolver.report.explanation.sentences import sentence
-from resolver.resolve.solver import EVERY, solve_builds
+from resolver.resolve.solver import EVERY, Refutation, solve_builds
 from tests.datacatalog import DataCatalog
 from tests.problems import metadata, problem, solved
 
@@ -53,7 +53,7 @@ def test_a_build_tool_without_a_wheel_is_refused() -> None:
     catalog.add_archive("tool", "1")
     resolution = solved(problem("b"), catalog)
     ((_, answer),) = solve_builds(resolution, catalog)
-    assert isinstance(answer, Conflict)
+    assert isinstance(answer, Refutation)
     assert [translate(sentence(statement), "en") for statement in answer.statements] == [
         "building b 1 needs tool",
         (
@@ -77,7 +77,7 @@ def test_tools_that_contradict_each_other_have_environments_of_their_own() -> No
     assert [(one.archives, type(one.answer)) for one in found] == [
         (("b", "d"), Resolution),
         (("c", "f"), Resolution),
-        (("e",), Conflict),
+        (("e",), Refutation),
     ]
     pins = [{pin.name: str(pin.version) for pin in one.answer.pins} for one in found[:2]]
     assert pins == [{"ninja": "1", "setuptools": "79", "wheel": "1"}, {"setuptools": "81"}]

@@ -11,7 +11,7 @@ from resolver.index.protocol import Follow, Lookup
 from resolver.model.dependency import Package
 from resolver.model.release import File, Metadata
 from resolver.resolve.candidates import ANYTHING
-from resolver.resolve.prefetch import Prefetch
+from resolver.resolve.provider import Prefetch
 from resolver.resolve.solver import search
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
@@ -41,7 +41,7 @@ def many(*requires: str, newest: int) -> dict[str, list[str]]:
 def searched(catalog: Told, *asks: str) -> list[list[str]]:
     """The wheels that the catalog is told of while the search runs."""
     universe = Universe(problem(*asks), catalog)
-    search(universe, Prefetch(universe))
+    search(universe)
     return catalog.batches
 
 
