@@ -53,14 +53,6 @@ class Ordered:
         self.all = (1 << len(self.versions)) - 1
         self.stable = self.all ^ sum(1 << at for at, version in enumerate(self.versions) if version.is_prerelease)
         self._masks: dict[str, int] = {}
-        self._compatible: dict[tuple[Compatibility, str, str], CompatibleFiles] = {}
-
-    def compatible(self, offer: Offer, screen: Compatibility) -> CompatibleFiles:
-        """The files of an offer, as a target can use them; kept, as several problems may have that target."""
-        key = screen, offer.page.index, offer.version
-        if key not in self._compatible:
-            self._compatible[key] = screen(offer.page.releases[offer.version])
-        return self._compatible[key]
 
     def position(self, version: Version) -> int | None:
         """The position of a version; None if there is no such release."""
@@ -153,11 +145,7 @@ class Project:
 
     def archives(self, position: int) -> tuple[File, ...]:
         """The source archives of a release that the target's Python may use, if wheels are used instead."""
-        return tuple(
-            file
-            for offer in self.ordered.offers[position]
-            for file in self.ordered.compatible(offer, self._screen).archives
-        )
+        return tuple(file for offer in self.ordered.offers[position] for file in self._compatible(offer).archives)
 
     def positions(self, mask: int) -> Iterator[int]:
         """The positions in a mask, newest first."""
@@ -210,13 +198,16 @@ class Project:
         release = self.release(position)
         if not isinstance(release, Release) or release.source is not None or release.file.is_wheel or release.builds:
             return ()
-        rows = [self.ordered.compatible(one, self._screen).rejections for one in self.ordered.offers[position]]
+        rows = [self._compatible(one).rejections for one in self.ordered.offers[position]]
         return tuple(row for aside in rows for row in aside if row.filename.endswith(".whl"))
 
     def uploaded(self, position: int) -> datetime | None:
         """When the first file of a release was uploaded, if an index says so."""
         files = [file for one in self.ordered.offers[position] for file in one.page.releases[one.version]]
         return min(filter(None, (moment(file.uploaded) for file in files)), default=None)
+
+    def _compatible(self, offer: Offer) -> CompatibleFiles:
+        return self._screen(offer.page.releases[offer.version])
 
     def _look(self, position: int) -> Release | tuple[Rejection, ...]:
         """The release from the first index that has a usable file of it, preferably one that is not yanked."""
@@ -243,7 +234,7 @@ class Project:
         builds = next(reversed(self.about(position, Builds)), None)
         if self.source is not None:
             return Release(version=version, file=files[0], index="", position=position, source=self.source)
-        screened = self.ordered.compatible(offer, self._screen)
+        screened = self._compatible(offer)
         wheels, rejections = screened.wheels, screened.rejections
         if builds is not None:
             rejections += tuple(
