@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
 from contextlib import closing
 
-import pytest
 from msgspec.structs import replace
 from packaging.utils import NormalizedName
 
@@ -35,12 +33,6 @@ from tests.loopback import LoopbackIndex
 
 DEMO = NormalizedName("demo")
 HERE = {"project": DEMO, "version": "1.0", "index": "pypi"}
-
-
-@pytest.fixture
-def index() -> Iterator[LoopbackIndex]:
-    with LoopbackIndex() as served:
-        yield served
 
 
 def pin(*files: Built, index: str = "pypi", yanked: str | None = None, git: LockedGit | None = None) -> LockedPin:

@@ -42,12 +42,6 @@ def _no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def index() -> Iterator[LoopbackIndex]:
-    with LoopbackIndex() as running:
-        yield running
-
-
-@pytest.fixture
 def warnings() -> list[Message]:
     return []
 
@@ -490,8 +484,6 @@ def test_another_target_is_looked_ahead_for_again(index: LoopbackIndex, opened: 
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
-    import time
-
     end = time.monotonic() + 10
     while not holds():
         assert time.monotonic() < end
