@@ -75,8 +75,7 @@ def fill_disks(root: Path, number: int, seed: int) -> Score:
         index.add_wheel("setuptools", "80.0")
         steady: dict[str, Tree] = {}
         for version in ("1.0", "2.0", "1.0"):
-            workspace.stack(f"demo=={version}")
-            workspace.locked()
+            workspace.locked_stack(f"demo=={version}")
             steady[version] = tree(workspace.locks)
         for at in range(number):
             old, new = ("1.0", "2.0") if at % 2 == 0 else ("2.0", "1.0")

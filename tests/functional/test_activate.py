@@ -58,8 +58,7 @@ def locked(workspace: Workspace) -> Workspace:
     add_source(workspace.index, "here", "0.9")
     add_source(workspace.index, "here", "1.0")
     workspace.facts("here", FACTS)
-    workspace.stack("here", target=TARGET)
-    workspace.locked_before()
+    workspace.locked_before("here", target=TARGET)
     return workspace
 
 

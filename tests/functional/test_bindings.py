@@ -50,8 +50,7 @@ def test_an_index_is_never_asked_for_what_is_not_bound_to_it(workspace: Workspac
     index.add_wheel("numpy", "999", index="vendor")  # dependency confusion
     index.add_wheel("secret-sauce", "1.0", index="vendor")
     bind(workspace)
-    workspace.stack("torch-npu")
-    workspace.locked()
+    workspace.locked_stack("torch-npu")
     assert workspace.pins() == {"numpy": "1.26.4", "torch-npu": "2.8.0"}
     assert asked(index) == {"vendor/torch-npu", "pypi/numpy"}
     workspace.stack("secret-sauce")
@@ -74,8 +73,7 @@ def test_of_several_indexes_the_first_or_all_answer(
         index.add_wheel("torch-npu", on_vendor, index="vendor")
     workspace.serve("torch-npu 2.9.0")
     bind(workspace, take=take)
-    workspace.stack("torch-npu")
-    workspace.locked()
+    workspace.locked_stack("torch-npu")
     assert (workspace.pins(), asked(index)) == ({"torch-npu": pin}, pages)
     assert workspace.warnings() == []
 
@@ -87,8 +85,7 @@ def test_of_several_indexes_the_first_or_all_answer(
 def test_next_goes_on_and_leaves_a_warning_everywhere(workspace: Workspace, take: str) -> None:
     workspace.serve("torch-npu 2.9.0")
     bind(workspace, take=take, unreachable="next", vendor=NOBODY)
-    workspace.stack("torch-npu")
-    run = workspace.locked()
+    run = workspace.locked_stack("torch-npu")
     assert run.stderr.startswith(
         "warning: Index `vendor` cannot be reached. Connection refused (2 tries). Its projects "
     )
@@ -128,8 +125,7 @@ def test_a_mirror_answers_for_an_index_that_is_down(workspace: Workspace, index:
         mirrors = ["{index.url_of("vendor")}"]
         packages = ["torch-npu"]
     """)
-    workspace.stack("torch-npu")
-    assert workspace.locked().stderr == ""
+    assert workspace.locked_stack("torch-npu").stderr == ""
     assert workspace.content()["index"] == [{"name": "vendor", "url": NOBODY}]
 
 

@@ -73,8 +73,7 @@ def test_a_cut_off_that_is_not_the_stacks_is_told(workspace: Workspace, index: L
     """The next lock would take the stack's own again; one that only the command line gave holds."""
     index.add_wheel("a", "1.0", uploaded="2025-01-02T00:00:00Z")
     index.add_wheel("a", "2.0", uploaded="2025-06-02T00:00:00Z")
-    workspace.stack("a", more="[policy]\nexclude-newer = 2025-03-01\n")
-    workspace.locked()
+    workspace.locked_stack("a", more="[policy]\nexclude-newer = 2025-03-01\n")
     assert workspace.run("check").status == 0
     workspace.locked("--exclude-newer", "2025-12-01", "--upgrade")
     assert workspace.pins() == {"a": "2.0"}
@@ -257,8 +256,7 @@ def test_a_stack_of_the_current_folder_has_its_name(workspace: Workspace) -> Non
 
 def test_a_lock_of_a_target_that_the_stack_no_longer_has_is_told(workspace: Workspace) -> None:
     workspace.serve("a 1.0")
-    workspace.stack("a", target=targets("old", "new"))
-    workspace.locked()
+    workspace.locked_stack("a", target=targets("old", "new"))
     workspace.stack("a", target=targets("new"))
     run = workspace.run("check", "demo")
     assert run.stderr.startswith("hint: locks/demo/old belongs to no target of its stack any more")

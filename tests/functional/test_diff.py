@@ -23,14 +23,12 @@ def history(workspace: Workspace) -> Repository:
         repository.git("tag", tag)
 
     workspace.serve("a 1.0", "b 1.0")
-    workspace.stack("a")
-    workspace.locked()
+    workspace.locked_stack("a")
     commit("old")
     workspace.serve("a 2.0")
     workspace.locked("--upgrade")
     commit("new")
-    workspace.stack("a", "b")
-    workspace.locked()
+    workspace.locked_stack("a", "b")
     return repository
 
 
@@ -64,10 +62,8 @@ def test_locks_are_named_by_stack_target_folder_and_file(workspace: Workspace, h
 
 def test_two_targets_and_stacks_of_several(workspace: Workspace) -> None:
     workspace.serve("a 1.0", "b 1.0")
-    workspace.stack("a", "b; platform_machine == 'x86_64'", target=targets("aarch64", "x86_64"))
-    workspace.locked()
-    workspace.stack("a", name="other", target=targets("aarch64", "third"))
-    workspace.locked(stack="other")
+    workspace.locked_stack("a", "b; platform_machine == 'x86_64'", target=targets("aarch64", "x86_64"))
+    workspace.locked_stack("a", name="other", target=targets("aarch64", "third"))
     both = told(workspace, "demo/aarch64", "demo/x86_64")
     assert "Target what before now name aarch64 x86_64 platform linux-aarch64 linux-x86_64 " in both
     assert "1 pin project before now b (new) 1.0 " in both
@@ -101,8 +97,7 @@ def test_what_is_not_there(
 
 def test_outside_of_a_repository(workspace: Workspace) -> None:
     workspace.serve("a 1.0")
-    workspace.stack("a")
-    workspace.locked()
+    workspace.locked_stack("a")
     run = workspace.run("diff", "demo", GIT_CEILING_DIRECTORIES=str(workspace.root.parent))
     assert (run.status, run.error) == (2, "there is no `HEAD` of locks/demo")
     assert "not a git repository" in run.stderr

@@ -149,8 +149,7 @@ def test_a_limit_of_time_that_is_reached_is_told(clash: Workspace, index: Loopba
 
 def test_an_explain_that_is_interrupted_leaves_everything_as_it_was(workspace: Workspace, index: LoopbackIndex) -> None:
     workspace.serve("demo 1.0 2.0", "needy 1.0: demo<2")
-    workspace.stack("demo==1.0")
-    workspace.locked_before()
+    workspace.locked_before("demo==1.0")
     workspace.stack("demo==2.0", "needy")
     before = tree(workspace.root / "locks"), tree(workspace.matrices)
     index.fault("/files/*/demo-1.0*", delayed(60))
@@ -363,8 +362,7 @@ def test_a_newer_post_that_a_fact_puts_last_is_explained(workspace: Workspace) -
 
 def test_a_locked_pin_is_explained_as_it_is_locked(workspace: Workspace) -> None:
     workspace.serve("a 1.0")
-    workspace.stack("a")
-    workspace.locked()
+    workspace.locked_stack("a")
     workspace.serve("a 2.0")
     run = explain(workspace, "--package", "A")
     assert run.stdout.startswith("a is locked at 1.0 in demo for linux-aarch64, Python 3.11.\n")

@@ -47,8 +47,7 @@ def locked(workspace: Workspace) -> Workspace:
     serve(workspace.index)
     workspace.facts("here", FACTS)
     workspace.facts("top", '[[replaces]]\nid = "no-absent"\ndrop = ["absent"]\nreason = "it is never imported"\n')
-    workspace.stack("apart", "here", "top", target=HERE + CANN, more='[check]\nimports = ["top"]\n')
-    workspace.locked_before()
+    workspace.locked_before("apart", "here", "top", target=HERE + CANN, more='[check]\nimports = ["top"]\n')
     shutil.copy(REPOSITORY / "matrices" / "images.toml", workspace.matrices)
     return workspace
 
@@ -160,8 +159,7 @@ def from_git(workspace: Workspace, index: LoopbackIndex) -> tuple[Workspace, str
         """,
     )
     more = '[[absent]]\npackage = "gone"\nreason = "the guide removes it"\n'
-    workspace.stack(f"own @ git+{own.url}@{commit}#subdirectory=lib", target=HERE, more=more)
-    workspace.locked()
+    workspace.locked_stack(f"own @ git+{own.url}@{commit}#subdirectory=lib", target=HERE, more=more)
     return workspace, commit
 
 
@@ -279,8 +277,7 @@ def test_the_steps_of_the_containerfile_install_the_lock_without_network(
     """No container engine: its steps are done here, below another root."""
     workspace.serve("base 1.0")
     workspace.facts("base", FACTS.partition("\n\n")[2])
-    workspace.stack("base", target=HERE + CANN)
-    workspace.locked_before()
+    workspace.locked_before("base", target=HERE + CANN)
     shutil.copy(REPOSITORY / "matrices" / "images.toml", workspace.matrices)
     path = workspace.root / "Containerfile"
     image = "quay.io/ascend/cann:8.5.0-910b-ubuntu22.04-py3.11"
@@ -327,8 +324,7 @@ def test_the_steps_of_the_containerfile_install_the_lock_without_network(
 def test_a_target_without_a_known_image_needs_one_by_name(workspace: Workspace) -> None:
     shutil.copy(REPOSITORY / "matrices" / "images.toml", workspace.matrices)
     workspace.serve("base 1.0")
-    workspace.stack("base", target=HERE + '[target.system]\ncann = "8.3.RC2"\nhdk = "25.5.0"\nsoc = "310P"\n')
-    workspace.locked()
+    workspace.locked_stack("base", target=HERE + '[target.system]\ncann = "8.3.RC2"\nhdk = "25.5.0"\nsoc = "310P"\n')
     run = export(workspace, "containerfile")
     known = ", ".join(f"quay.io/ascend/cann:8.3.rc2-{one}-ubuntu22.04-py3.11" for one in ("910b", "a3"))
     assert (run.status, run.error) == (2, "no base image is known for here")
@@ -339,8 +335,7 @@ def test_a_target_without_a_known_image_needs_one_by_name(workspace: Workspace) 
     assert "install.sh --skip-system-checks" in run.stdout
     assert steps(run.stdout, "ARG") == [f"BASE={image}", "LOCK=locks/demo/here", "PIP_INDEX_URL"]
     target = '[target]\npython = "3.10"\nplatform = "linux-aarch64"\nglibc = "2.35"\n'
-    workspace.stack("base", name="old", target=f'{target}[target.system]\ncann = "8.3.RC1"\nsoc = "A2"\n')
-    workspace.locked(stack="old")
+    workspace.locked_stack("base", name="old", target=f'{target}[target.system]\ncann = "8.3.RC1"\nsoc = "A2"\n')
     run = workspace.run("export", "old", "--format", "containerfile")
     nearest = "quay.io/ascend/cann:8.3.rc1-910b-ubuntu22.04-py3.11"
     assert f"  the nearest is {nearest}, which matches the lock except that it has Python 3.11\n" in run.stderr

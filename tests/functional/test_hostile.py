@@ -91,8 +91,7 @@ def test_data_for_other_programs_is_harmless_on_a_terminal(workspace: Workspace,
 def test_a_hostile_lock_is_told_harmlessly(workspace: Workspace) -> None:
     """It came with a change that somebody offers."""
     workspace.serve("demo 1.0")
-    workspace.stack("demo")
-    workspace.locked()
+    workspace.locked_stack("demo")
     path = workspace.folder() / "lock.toml"
     good = path.read_text()
     for field in ('"demo-1.0-py3-none-any.whl"', 'version = "1.0"', 'name = "demo"'):

@@ -27,8 +27,7 @@ def two(workspace: Workspace) -> Workspace:
     """A lock of two wheels in two stages."""
     workspace.serve("base 1.0", "top 1.0: base")
     workspace.facts("top", '[[after]]\nothers = ["base"]\nreason = "top reads what base has set up"\n')
-    workspace.stack("top", target=HERE, more='[check]\nimports = ["top"]\n')
-    workspace.locked_before()
+    workspace.locked_before("top", target=HERE, more='[check]\nimports = ["top"]\n')
     return workspace
 
 
@@ -119,8 +118,7 @@ def test_a_tool_that_a_build_asks_for_by_its_hook_alone_is_told_and_not_fetched(
     workspace.serve("extra 1.0")
     asks = "extra>=1\ntinybuild\nabsent ; python_version < '3'\ntinybuild>1.0\n"
     add_source(index, "greedy", "1.0", asks=asks)
-    workspace.stack("greedy", target=HERE)
-    workspace.locked()
+    workspace.locked_stack("greedy", target=HERE)
     index.clear()
     run = install(workspace, python)
     told = "the build of greedy-1.0.tar.gz requires tools that are not in the lock: extra>=1, tinybuild>1.0"
@@ -145,8 +143,7 @@ def test_a_wheel_that_pip_built_before_with_other_variables_is_not_taken(workspa
 def test_a_build_that_labels_itself_is_installed_by_path(workspace: Workspace, python: Path) -> None:
     workspace.facts("here", built_here(TINY_LABEL="empty") + 'label = "empty"\n')
     backend, archive = add_backend(workspace.index), add_source(workspace.index, "here", "1.0")
-    workspace.stack("here", target=HERE)
-    workspace.locked()
+    workspace.locked_stack("here", target=HERE)
     assert_refused(install(workspace, python), "here must be installed from a local file, so --wheelhouse is needed")
     assert installed(python) == {}
     (workspace.root / backend.filename).write_bytes(backend.content)
@@ -184,8 +181,7 @@ def test_another_index_is_asked_for_nothing_but_what_comes_from_it(workspace: Wo
     workspace.index.add_wheel("tool", "1.0", index="vendor")
     workspace.index.add_wheel("special", "1.0+cpu", index="vendor")
     workspace.serve("base 1.0")
-    workspace.stack("apart", "base", "here", "special", target=HERE)
-    workspace.locked()
+    workspace.locked_stack("apart", "base", "here", "special", target=HERE)
     workspace.index.clear()
     told(install(workspace, python))
     assert installed(python) == {"apart": "1.0", "base": "1.0", "here": "1.0", "special": "1.0+cpu"}
@@ -199,8 +195,7 @@ def test_what_is_left_of_a_stage_is_taken_from_its_index_or_the_wheelhouse(works
     bind_vendor(workspace, "special")
     workspace.serve("base 1.0")
     special = workspace.index.add_wheel("special", "1.0", index="vendor")
-    workspace.stack("base", "special", target=HERE)
-    workspace.locked()
+    workspace.locked_stack("base", "special", target=HERE)
     workspace.index.fault("/simple/vendor/*", status(404))
     assert install(workspace, python).status != 0
     assert installed(python) == {"base": "1.0"}
@@ -329,8 +324,7 @@ def test_requirements_txt_says_no_deps_where_pins_are_left_out_of_it(workspace: 
     add_source(workspace.index, "here", "1.0")
     workspace.serve("top 1.0: here")
     workspace.facts("here", built_here())
-    workspace.stack("top", target=HERE)
-    workspace.locked()
+    workspace.locked_stack("top", target=HERE)
     (command,) = [line[1:].split() for line in workspace.read("requirements.txt").splitlines() if "pip install" in line]
     line = f"cd {workspace.folder()} && {sys.executable} -m {' '.join(command)} --dry-run"
     run = execute(workspace, ["bash", "-c", line])
@@ -357,8 +351,7 @@ GLIBC = platform.libc_ver()[1]
 )
 def test_another_machine_is_refused(workspace: Workspace, old: str, new: str, error: str) -> None:
     workspace.serve("base 1.0")
-    workspace.stack("base", target=HERE.replace(old, new))
-    workspace.locked()
+    workspace.locked_stack("base", target=HERE.replace(old, new))
     run = install(workspace, sys.executable)
     assert (run.status, run.stdout) == (1, "")
     assert run.error.startswith(error.replace("<python>", workspace.plain(sys.executable)))
@@ -461,8 +454,7 @@ def test_what_is_asked_of_the_driver(
 ) -> None:
     workspace.serve("base 1.0")
     workspace.facts("base", facts)
-    workspace.stack("base", *more, target=HERE + (f'[target.system]\nhdk = "{stated}"\n' if stated else ""))
-    workspace.locked()
+    workspace.locked_stack("base", *more, target=HERE + (f'[target.system]\nhdk = "{stated}"\n' if stated else ""))
     run = install(workspace, sys.executable, "--dry-run", PATH=npu_smi(workspace, found))
     refused = told.startswith("error")
     assert run.status == (1 if refused else 0)
@@ -475,8 +467,7 @@ def test_what_is_not_promised_of_the_driver_is_in_the_lock(workspace: Workspace)
     workspace.serve("base 1.0")
     other = '[[warns]]\ntext = "it wants a driver"\nunless = ["cann != 8.5.*", "hdk >= 25.2.0"]\nreason = "r"\n'
     workspace.facts("base", asking("warns", UNLESS, "vendor") + other)
-    workspace.stack("base", "hdk < 26.0.rc1", target=HERE)
-    workspace.locked()
+    workspace.locked_stack("base", "hdk < 26.0.rc1", target=HERE)
     promise = "the target does not promise hdk < 26.0.rc1 (demo) and hdk >= 25.2.0 (base 1.0) (by `hdk` in "
     assert [row.startswith(promise) for row in workspace.warnings()] == [True, False], "the second is told alone"
     assert len(workspace.content()["driver"]) == 2
@@ -501,8 +492,7 @@ def test_a_missing_compiler_is_told_before_anything_is_downloaded(workspace: Wor
     workspace.serve("base 1.0", "cmake 4.0")
     add_source(workspace.index, "apart", "1.0", more="cmake")
     workspace.facts("apart", COMPILED)
-    workspace.stack("apart", "base", target=HERE)
-    workspace.locked()
+    workspace.locked_stack("apart", "base", target=HERE)
     assert workspace.content()["pin"][0]["external"] == ["c++", "python-headers"]
     workspace.index.clear()
     path = without(workspace.root / "bin", "++", "gcc", "clang", "cmake")
@@ -522,8 +512,9 @@ def test_a_dry_run_lists_all_that_is_wrong(workspace: Workspace, index: Loopback
     add_backend(index)
     add_source(index, "apart", "1.0")
     workspace.facts("apart", COMPILED)
-    workspace.stack("apart", target=HERE.replace(f'"{PYTHON_LINE}"', '"3.99"') + '[target.system]\ncann = "8.5.0"\n')
-    workspace.locked()
+    workspace.locked_stack(
+        "apart", target=HERE.replace(f'"{PYTHON_LINE}"', '"3.99"') + '[target.system]\ncann = "8.5.0"\n'
+    )
     run = install(workspace, SYSTEM, "--dry-run", "--wheelhouse", "no/such", CXX="no-such-compiler")
     told = [line.removeprefix("error: ").split()[:5] for line in lines(run.stderr, "error")]
     assert [" ".join(words) for words in told] == [
@@ -549,15 +540,13 @@ def test_how_far_pip_is_is_told_while_it_is_silent(two: Workspace, index: Loopba
 @pytest.fixture
 def for_cann(workspace: Workspace) -> Workspace:
     workspace.serve("base 1.0")
-    workspace.stack("base", target=HERE + '[target.system]\ncann = "8.5.0"\nsoc = "A2"\n')
-    workspace.locked_before()
+    workspace.locked_before("base", target=HERE + '[target.system]\ncann = "8.5.0"\nsoc = "A2"\n')
     return workspace
 
 
 def test_a_soc_that_is_not_known_is_told_and_another_one_is_refused(workspace: Workspace) -> None:
     workspace.serve("base 1.0")
-    workspace.stack("base", target=HERE + '[target.system]\nsoc = "A2"\n')
-    workspace.locked()
+    workspace.locked_stack("base", target=HERE + '[target.system]\nsoc = "A2"\n')
     run = install(workspace, sys.executable, "--dry-run", PATH=npu_smi(workspace, chip="910B4"))
     assert (run.status, run.stderr) == (0, "")
     assert lines(run.stdout, "SoC: ") == ["SoC: A2 (Ascend910B4)"]
@@ -594,8 +583,7 @@ def test_without_cann_an_image_can_be_built(for_cann: Workspace, python: Path) -
 def test_without_a_folder_for_temporary_files_it_does_nothing(workspace: Workspace, python: Path) -> None:
     add_backend(workspace.index)
     add_source(workspace.index, "apart", "1.0")
-    workspace.stack("apart", target=HERE)
-    workspace.locked()
+    workspace.locked_stack("apart", target=HERE)
     script = workspace.folder() / "install.sh"
     run = execute(workspace, ["env", "TMPDIR=/proc", "bash", str(script), "--python", str(python)])
     assert (run.status, run.error) == (1, "there is no folder for temporary files")

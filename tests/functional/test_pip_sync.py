@@ -61,8 +61,7 @@ def test_of_each_shipped_lock_it_knows_what_an_environment_lacks(
 
 def test_it_installs_what_was_locked_by_hash_and_removes_the_rest(workspace: Workspace, tmp_path: Path) -> None:
     workspace.serve("top 1.0: base", "base 1.0")
-    workspace.stack("top", target=HERE)
-    workspace.locked()
+    workspace.locked_stack("top", target=HERE)
     workspace.serve("base 2.0")
     python = make_environment(tmp_path / "env")
     put(python, {"something-else": "1.0"})

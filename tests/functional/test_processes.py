@@ -206,8 +206,7 @@ def test_the_cache_is_told_and_emptied(workspace: Workspace) -> None:
     for number in range(10):
         needs = [f"a{'b' * 500}; extra == 'x'"] * 400
         workspace.index.add_wheel("demo", f"{number}.0", requires=needs)
-    workspace.stack("demo")
-    workspace.locked()
+    workspace.locked_stack("demo")
     assert size(workspace) > 0.1
     (workspace.cache / "notes").write_text("of somebody")
     run = workspace.run("cache", "clear")

@@ -20,8 +20,7 @@ def solved(workspace: Workspace, index: LoopbackIndex) -> Workspace:
     """a needs b; both were locked, and that is remembered."""
     index.add_wheel("a", "1.0", requires=["b"], uploaded=DAY)
     index.add_wheel("b", "1.0", uploaded=DAY)
-    workspace.stack("a")
-    workspace.locked()
+    workspace.locked_stack("a")
     return workspace
 
 
@@ -133,8 +132,7 @@ def test_indexes_are_asked_all_the_same(solved: Workspace, index: LoopbackIndex)
 
 def test_without_a_hash_nothing_is_remembered(workspace: Workspace, index: LoopbackIndex) -> None:
     index.add_wheel("a", "1.0", sha256=False)
-    workspace.stack("a")
-    workspace.locked()
+    workspace.locked_stack("a")
     assert solves(workspace)
 
 

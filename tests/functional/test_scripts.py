@@ -231,8 +231,7 @@ def test_what_a_dry_run_shows_installs_all_of_it_if_pasted(workspace: Workspace,
     workspace.serve("base 1.0")
     add_backend(index)
     add_source(index, "apart", "1.0")
-    workspace.stack("base", "apart", target=HERE)
-    workspace.locked()
+    workspace.locked_stack("base", "apart", target=HERE)
     run = install(workspace, python, "--dry-run")
     commands = [line.removeprefix("would run: ") for line in lines(run.stdout, "would run: ")]
     script = "\n".join(commands).replace("<root>", str(workspace.root)).replace("<server>", index.url)

@@ -14,8 +14,7 @@ def locked(workspace: Workspace) -> Workspace:
     workspace.index.add_wheel("mid", "2.0", requires=["low<3"], extras={"fast": ["quick"]})
     workspace.serve("low 1.0: base", "base 1.0", "quick 1.0", "loop 1.0: back", "back 1.0: loop")
     workspace.facts("quick", '[[requires]]\nid = "quick-low"\nneeds = ["low==1.0"]\nreason = "r"\n')
-    workspace.stack("demo", "low", "absent; sys_platform == 'win32'")
-    workspace.locked()
+    workspace.locked_stack("demo", "low", "absent; sys_platform == 'win32'")
     return workspace
 
 

@@ -101,8 +101,7 @@ def lock_them(workspace: Workspace) -> None:
     workspace.index.add_wheel("triton", "3.5.0", files={"triton/__init__.py": "cuda = True\n", "triton/cuda.py": "\n"})
     workspace.facts("triton-ascend", FACTS)
     workspace.facts("top", '[[replaces]]\ndrop = ["left-out"]\nreason = "it is never imported"\n')
-    workspace.stack("torch", "torch-npu", "top", "triton-ascend", target=TARGET, more=STACK)
-    workspace.locked()
+    workspace.locked_stack("torch", "torch-npu", "top", "triton-ascend", target=TARGET, more=STACK)
 
 
 @pytest.fixture(scope="module")

@@ -233,8 +233,15 @@ class Workspace:
         assert run.status == 0, run
         return run
 
-    def locked_before(self) -> None:
-        """Lock, and leave nothing of it but the lock: neither what the cache holds nor the log of requests."""
+    def locked_stack(self, *requires: str, **written: str) -> Run:
+        """Write a stack, as `stack` does, and lock it, which must succeed."""
+        self.stack(*requires, **written)
+        return self.locked(stack=written.get("name", "demo"))
+
+    def locked_before(self, *requires: str, **written: str) -> None:
+        """Lock, perhaps another stack, and leave only the lock: not what the cache holds, nor the log of requests."""
+        if requires:
+            self.stack(*requires, **written)
         self.locked()
         self.forget()
         self.index.clear()
