@@ -60,17 +60,14 @@ def ended_with(told: str, code: str) -> str:
     return findings
 
 
-def test_on_another_processor(folder: Path) -> None:
-    change(folder, f'"platform": "linux-{platform.machine()}"', '"platform": "linux-m68k"')
-    told = ended_with(run(folder), "processor-differs")
-    assert f'set platform = "linux-{platform.machine()}" in the stack\'s target and lock again\n' in told
-
-
-def test_with_another_python(folder: Path) -> None:
+def test_with_another_python_and_on_another_processor(folder: Path) -> None:
     change(folder, f'"python": "{LINE}"', '"python": "3.99"')
     told = ended_with(run(folder), "python-differs")
     assert "\n   fix: python3.99 -m venv env && . env/bin/activate && bash <lock>/install.sh\n" in told
     assert run(folder, "--lang", "zh").splitlines()[2].split() == ["Python", "错误", "python-differs"]
+    change(folder, f'"platform": "linux-{platform.machine()}"', '"platform": "linux-m68k"')
+    told = ended_with(run(folder), "processor-differs")
+    assert f'set platform = "linux-{platform.machine()}" in the stack\'s target and lock again\n' in told
 
 
 def test_in_no_environment(folder: Path) -> None:
