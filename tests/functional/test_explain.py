@@ -115,8 +115,7 @@ def test_a_stack_that_can_be_locked(clash: Workspace) -> None:
     assert (run.status, run.stderr) == (0, "")
     assert run.stdout.startswith("demo has a solution for linux-aarch64, Python 3.11, CANN 8.5.0, SoC A2")
     assert not clash.locks.exists()
-    told = {"status": "solvable", "stack": "demo", "target": NAME}
-    assert explain(clash, "--json").json == {**told, "targets": [told]}
+    assert explain(clash, "--json").json["targets"] == [{"status": "solvable", "stack": "demo", "target": NAME}]
 
 
 def test_in_chinese_no_file_that_is_shared_changes(clash: Workspace) -> None:
@@ -129,8 +128,6 @@ def test_in_chinese_no_file_that_is_shared_changes(clash: Workspace) -> None:
         assert tree(clash.locks) == before
     assert explain(clash, "--json", "--lang", "zh").json["language"] == "zh"
     assert json.loads(clash.read("conflict.json"))["language"] == "en"
-    assert clash.read("conflict.md").startswith("# demo: no solution\n")
-    assert clash.read("conflict.zh.md").startswith("# demo：无解\n")
 
 
 # --- the limit of time

@@ -19,6 +19,7 @@ from tests.loopback import LoopbackIndex, delayed, status
 # An install is for Linux; on other systems a lock can only be made.
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
 
+SYSTEM = str(Path(sys.base_prefix) / "bin" / f"python{PYTHON_LINE}")
 WHEELS = "-I -m pip install --no-deps --only-binary :all: --require-hashes"
 
 
@@ -382,7 +383,13 @@ def test_it_speaks_chinese_where_the_locale_does_or_it_is_told_to(two: Workspace
     assert run.stdout.endswith("试运行：没有改动任何东西\n")
 
 
-def test_what_it_does_not_understand_is_refused(two: Workspace) -> None:
+def test_what_it_does_not_understand_and_what_is_no_environment_is_refused(two: Workspace) -> None:
+    for python, error in (
+        ("/bin/true", "/bin/true is not a Python interpreter"),
+        ("no/such/python", "no working Python was found: no/such/python"),
+        (SYSTEM, f"{SYSTEM} is not in a virtual or conda environment"),
+    ):
+        assert_refused(install(two, python), error)
     assert_refused(install(two, sys.executable, "--lang", "fr"), "--lang must be one of: en, zh")
     assert install(two, sys.executable, "--lang", LANG="zh_CN.UTF-8").stderr == "错误：--lang 只能是：en, zh\n"
     run = install(two, sys.executable, "--dryrun")
@@ -403,18 +410,6 @@ def test_a_link_to_it_is_followed_and_without_the_rest_of_its_folder_it_does_not
     ):
         run = execute(two, ["bash", "-c", command.format(two.folder() / "install.sh")])
         assert_refused(run, f"there is no stages/ folder in {where}, next to install.sh")
-
-
-SYSTEM = str(Path(sys.base_prefix) / "bin" / f"python{PYTHON_LINE}")
-
-
-def test_what_is_no_environment_is_refused(two: Workspace) -> None:
-    for python, error in (
-        ("/bin/true", "/bin/true is not a Python interpreter"),
-        ("no/such/python", "no working Python was found: no/such/python"),
-        (SYSTEM, f"{SYSTEM} is not in a virtual or conda environment"),
-    ):
-        assert_refused(install(two, python), error)
 
 
 def asking(kind: str, key: str, strength: str) -> str:
@@ -495,6 +490,9 @@ def test_a_missing_compiler_is_told_before_anything_is_downloaded(workspace: Wor
     workspace.locked_stack("apart", "base", target=HERE)
     assert workspace.content()["pin"][0]["external"] == ["c++", "python-headers"]
     workspace.index.clear()
+    script = str(workspace.folder() / "install.sh")
+    run = execute(workspace, ["env", "TMPDIR=/proc", "bash", script, "--python", str(python)])
+    assert (run.status, run.error) == (1, "there is no folder for temporary files")
     path = without(workspace.root / "bin", "++", "gcc", "clang", "cmake")
     assert_refused(install(workspace, python, PATH=path), NO_COMPILER)
     run = install(workspace, python, "--dry-run", PATH=path)
@@ -537,13 +535,6 @@ def test_how_far_pip_is_is_told_while_it_is_silent(two: Workspace, index: Loopba
     assert lines(run.stdout, "0 of 1 installed after ")
 
 
-@pytest.fixture
-def for_cann(workspace: Workspace) -> Workspace:
-    workspace.serve("base 1.0")
-    workspace.locked_before("base", target=HERE + '[target.system]\ncann = "8.5.0"\nsoc = "A2"\n')
-    return workspace
-
-
 def test_a_soc_that_is_not_known_is_told_and_another_one_is_refused(workspace: Workspace) -> None:
     workspace.serve("base 1.0")
     workspace.locked_stack("base", target=HERE + '[target.system]\nsoc = "A2"\n')
@@ -560,34 +551,23 @@ def test_a_soc_that_is_not_known_is_told_and_another_one_is_refused(workspace: W
     assert install(workspace, sys.executable, "--dry-run", PATH=path).status == 1
 
 
-def test_a_cann_that_is_installed_elsewhere_and_not_active_is_named(for_cann: Workspace) -> None:
-    script = for_cann.root / "elsewhere" / "cann-8.5.0" / "set_env.sh"
+def test_without_cann_an_image_can_be_built_and_one_that_is_not_active_is_named(
+    workspace: Workspace, python: Path
+) -> None:
+    workspace.serve("base 1.0")
+    workspace.locked_before("base", target=HERE + '[target.system]\ncann = "8.5.0"\nsoc = "A2"\n')
+    script = workspace.root / "elsewhere" / "cann-8.5.0" / "set_env.sh"
     script.parent.mkdir(parents=True)
     script.touch()
-    run = install(for_cann, sys.executable, ASCEND_LOCK_ROOT=str(for_cann.root / "elsewhere"))
+    run = install(workspace, sys.executable, ASCEND_LOCK_ROOT=str(workspace.root / "elsewhere"))
     assert run.stderr.endswith("\nhint: . <root>/elsewhere/cann-8.5.0/set_env.sh\n")
-
-
-def test_without_cann_an_image_can_be_built(for_cann: Workspace, python: Path) -> None:
-    run = install(for_cann, python, "--skip-system-checks")
-    assert run.status == 0
-    assert lines(run.stderr, "warning: ") == lines(
-        run.stderr, "warning: CANN is not active: ASCEND_HOME_PATH is not set"
-    )
+    run = install(workspace, python, "--skip-system-checks")
+    inactive = lines(run.stderr, "warning: CANN is not active: ASCEND_HOME_PATH is not set")
+    assert (run.status, lines(run.stderr, "warning: ")) == (0, inactive)
     assert installed(python) == {"base": "1.0"}
-    (for_cann.folder() / "verify.py").unlink()
-    run = install(for_cann, sys.executable)
+    (workspace.folder() / "verify.py").unlink()
+    run = install(workspace, sys.executable)
     assert (run.status, run.error) == (1, "verify.py next to install.sh does not run"), "no sign that all is well"
-
-
-def test_without_a_folder_for_temporary_files_it_does_nothing(workspace: Workspace, python: Path) -> None:
-    add_backend(workspace.index)
-    add_source(workspace.index, "apart", "1.0")
-    workspace.locked_stack("apart", target=HERE)
-    script = workspace.folder() / "install.sh"
-    run = execute(workspace, ["env", "TMPDIR=/proc", "bash", str(script), "--python", str(python)])
-    assert (run.status, run.error) == (1, "there is no folder for temporary files")
-    assert installed(python) == {}
 
 
 def test_it_is_read_as_bash_where_sh_is_bash(two: Workspace) -> None:
