@@ -144,20 +144,7 @@ def from_git(workspace: Workspace, index: LoopbackIndex) -> tuple[Workspace, str
     serve(index)
     own = Repository(workspace.root / "own")
     commit = own.commit({f"lib/{path}": text for path, text in tree_of("own", "1.0").items()})
-    workspace.facts(
-        "own",
-        f"""
-        [[sources]]
-        git = "{own.url}"
-        commit = "{commit}"
-        subdirectory = "lib"
-        version = "1.0"
-        requires = ["base"]
-        build-requires = []
-        editable = true
-        reason = "a guide names it"
-        """,
-    )
+    workspace.facts("own", own.fact(commit, 'subdirectory = "lib"\neditable = true', requires='["base"]'))
     more = '[[absent]]\npackage = "gone"\nreason = "the guide removes it"\n'
     workspace.locked_stack(f"own @ git+{own.url}@{commit}#subdirectory=lib", target=HERE, more=more)
     return workspace, commit

@@ -7,17 +7,7 @@ import shutil
 import pytest
 
 from tests.functional.workspace import Run, Workspace
-from tests.repositories import Repository
-
-PROJECT = """\
-[build-system]
-requires = ["tool"]
-[project]
-name = "verl"
-version = "0.6"
-dependencies = ["numpy<2"]
-optional-dependencies = { npu = ["torch"], gpu = ["nosuch"] }
-"""
+from tests.repositories import PROJECT, Repository
 
 
 @pytest.fixture
@@ -27,17 +17,9 @@ def repository(workspace: Workspace) -> Repository:
     return Repository(workspace.root / "git" / "verl")
 
 
-def source(repository: Repository, commit: str, more: str = "", requires: str = '["numpy<2"]') -> str:
-    return f"""
-        [[sources]]
-        git = "{repository.url}"
-        commit = "{commit}"
-        version = "0.6"
-        requires = {requires}
-        build-requires = ["tool"]
-        reason = "the guide names this commit"
-        {more}
-        """
+def source(repository: Repository, commit: str, ref: str) -> str:
+    more = f"requires-from = ['requirements.txt']\nref = '{ref}'"
+    return repository.fact(commit, more, version="0.6", requires='["numpy<2"]', build='["tool"]')
 
 
 def refused(run: Run) -> str:
@@ -52,7 +34,7 @@ def refused(run: Run) -> str:
 def test_a_tag_or_a_short_commit_becomes_forty_digits(workspace: Workspace, repository: Repository) -> None:
     commit = repository.commit({"requirements.txt": "numpy<2\n"}, tag="v0.6")
     repository.commit({"requirements.txt": "other\n"})
-    workspace.facts("verl", source(repository, commit, "requires-from = ['requirements.txt']\nref = 'v0.6-0-gabc'"))
+    workspace.facts("verl", source(repository, commit, "v0.6-0-gabc"))
     texts = []
     for revision in ("v0.6", commit[:7]):
         assert workspace.locked_stack(f"verl @ git+{repository.url}@{revision}").stderr == ""
@@ -81,7 +63,7 @@ def test_a_repository_that_cannot_be_reached_changes_one_line_of_the_lock(
     workspace: Workspace, repository: Repository
 ) -> None:
     commit = repository.commit({"requirements.txt": "numpy<2\n"}, tag="v1")
-    workspace.facts("verl", source(repository, commit, "requires-from = ['requirements.txt']\nref = 'v1'"))
+    workspace.facts("verl", source(repository, commit, "v1"))
     workspace.locked_stack(f"verl @ git+{repository.url}@v1")
     reached = workspace.read()
     repository.folder.rename(repository.folder.with_name("gone"))
@@ -146,6 +128,3 @@ def test_nothing_of_the_repository_runs_while_locking(workspace: Workspace, repo
     )
     workspace.locked_stack(f"verl @ git+{repository.url}@{commit}")
     assert not trap.exists()
-
-
-# --- a conflict

@@ -17,17 +17,8 @@ from resolver.index.git import Repositories, UnreadRepository
 from resolver.index.sources import settled
 from resolver.model.message import Message, message
 from resolver.model.release import Source
-from tests.repositories import Repository
+from tests.repositories import PROJECT, Repository
 
-PROJECT = """\
-[build-system]
-requires = ["tool"]
-[project]
-name = "verl"
-version = "0.6"
-dependencies = ["numpy<2"]
-optional-dependencies = { npu = ["torch"], gpu = ["nosuch"] }
-"""
 PLACE = "  at matrices/stacks/s.toml:4\n"
 
 
@@ -41,11 +32,8 @@ class Desk:
             (root / "matrices" / name).mkdir(parents=True)
 
     def source(self, commit: str, more: str = "", requires: str = '["numpy<2"]') -> str:
-        return (
-            f'[[sources]]\ngit = "{self.repository.url}"\ncommit = "{commit}"\nversion = "0.6"\nrequires = {requires}\n'
-            f'build-requires = ["tool"]\nreason = "a guide names it"\nstrength = "documented"\nsource = "a guide"\n'
-            f"checked = 2026-11-20\n{more}\n\n"
-        )
+        evidence = f'strength = "documented"\nsource = "a guide"\nchecked = 2026-11-20\n{more}\n'
+        return self.repository.fact(commit, evidence, version="0.6", requires=requires, build='["tool"]')
 
     def settle(self, *revisions: str, facts: str = "", more: str = "") -> dict[str, Source]:
         """What verl at these revisions is, by revision."""
