@@ -59,7 +59,5 @@ def test_pip_comes_first_then_what_is_built_in_an_environment_of_its_own() -> No
         ("here",),
     ]
     assert [stage.because[0].code for stage in found[:2]] == ["order.pip-first", "order.alone-first"]
-
-
-def test_setuptools_alone_is_no_reason_for_a_stage() -> None:
+    # setuptools alone is no reason for a stage
     assert [stage.pins for stage in stages(pins(["base", "setuptools"]), ())] == [("base", "setuptools")]

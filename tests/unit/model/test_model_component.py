@@ -91,11 +91,8 @@ def test_what_is_wrong_is_named(text: str, message: str) -> None:
     assert str(caught.value) == message
 
 
-def test_a_requirement_is_told_as_it_was_written() -> None:
+def test_a_requirement_is_told_as_it_was_written_and_an_unknown_component_is_an_error() -> None:
     assert str(ComponentRequirement.parse("cann  in 8.5.0 |\n8.5.1")) == "cann in 8.5.0 | 8.5.1"
-
-
-def test_an_unknown_component_is_an_error() -> None:
     with pytest.raises(ValueError, match="`cuda` is not a component: known are cann, hdk, soc, glibc, python"):
         parse_value("cuda", "12")
 
