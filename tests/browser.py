@@ -91,8 +91,7 @@ class Browser:
 @contextmanager
 def browser(profile: Path, language: str = "en") -> Iterator[Browser]:
     """A window whose user reads that language, for as long as the context."""
-    args = [*_FLAGS, f"--user-data-dir={profile}", f"--accept-lang={language}"]
-    options = {"binary": CHROMIUM, "args": args}
+    options = {"binary": CHROMIUM, "args": [*_FLAGS, f"--user-data-dir={profile}", f"--accept-lang={language}"]}
     wanted = {"alwaysMatch": {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}}
     with subprocess.Popen([str(DRIVER), "--port=0"], stdout=subprocess.PIPE, text=True) as driver:
         try:

@@ -52,8 +52,7 @@ class Repository:
     def git(self, *arguments: str) -> str:
         """The output of git."""
         command = ["git", "-C", str(self.folder), *arguments]
-        done = subprocess.run(command, env=_ENVIRONMENT, capture_output=True, text=True, check=True)
-        return done.stdout.strip()
+        return subprocess.run(command, env=_ENVIRONMENT, capture_output=True, text=True, check=True).stdout.strip()
 
     def commit(
         self, files: Mapping[str, str], *, tag: str = "", submodules: Mapping[str, str] = MappingProxyType({})

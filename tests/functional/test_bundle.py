@@ -178,8 +178,7 @@ def test_several_locks_share_files_and_what_an_earlier_lock_left_is_told(workspa
     assert f"No longer needed by any lock (--prune removes it): {base.filename}\n" in run.stdout
     assert f"{base.filename} belongs to no lock of the bundle\n" in workspace.run("bundle", "--check", "out").stdout
     (workspace.root / "out" / "mine.whl").write_bytes(b"")
-    run = bundle(workspace, "--prune")
-    assert f"Removed, no lock needs it: {base.filename}\n" in run.stdout
+    assert f"Removed, no lock needs it: {base.filename}\n" in bundle(workspace, "--prune").stdout
     assert distributions(workspace) == {new.filename, "apart-1.0.tar.gz", "tinybuild-1.0-py3-none-any.whl", "mine.whl"}
     assert not (workspace.root / "out" / "locks" / "other").exists()
     assert workspace.run("bundle", "--check", "out").status == 0
@@ -270,10 +269,10 @@ def test_the_lock_for_this_machine_is_chosen(workspace: Workspace, base: Built) 
     assert run.error.startswith("name the lock to install: ./install.sh LOCK; this bundle has these ")
     assert "demo/here" in run.stderr
     assert execute(workspace, [script, "nothing"]).error == "this bundle has no lock nothing"
-    run = execute(workspace, [script, "nothing"], LANG="zh_CN.UTF-8")
-    assert run.stderr.startswith("错误：此离线包中没有锁文件 nothing\n")
-    shellcheck = Path(sys.executable).with_name("shellcheck")
-    assert execute(workspace, [str(shellcheck), script]).stdout == ""
+    assert execute(workspace, [script, "nothing"], LANG="zh_CN.UTF-8").stderr.startswith(
+        "错误：此离线包中没有锁文件 nothing\n"
+    )
+    assert execute(workspace, [str(Path(sys.executable).with_name("shellcheck")), script]).stdout == ""
 
 
 @pytest.mark.parametrize("folder", [".", "", "locks", "locks/demo/there", "locks/new"])

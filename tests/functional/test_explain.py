@@ -218,8 +218,7 @@ def test_ways_out_under_a_cut_off_of_the_command_line_are_found_again_and_have_i
         workspace.index.add_wheel("a", version, uploaded=f"{day}T00:00:00Z")
     workspace.stack("a>=3")
     run = workspace.run("lock", "demo", "--exclude-newer", "2026-04-01")
-    hint = "hint: make explain STACK=demo ARGS='--exclude-newer 2026-04-01' APPLY=A writes"
-    assert hint in run.stderr
+    assert "hint: make explain STACK=demo ARGS='--exclude-newer 2026-04-01' APPLY=A writes" in run.stderr
     applied = explain(workspace, "--exclude-newer", "2026-04-01", "--apply", "A")
     assert "+[policy]\n+exclude-newer = 2026-04-01\n" in applied.stdout
     assert applied.stdout.endswith("Next: ascend-lock lock demo-a\n")
@@ -353,8 +352,7 @@ def test_a_newer_post_that_a_fact_puts_last_is_explained(workspace: Workspace) -
     workspace.stack("a")
     run = explain(workspace, "--package", "a")
     assert "1.0.post1 ranks after 1.0 on this target, according to matrices/facts/a.toml:6 (vendor)\n" in run.stdout
-    told = explain(workspace, "--package", "a", "--json").json
-    assert told["later"] == [{"version": "1.0.post1", "facts": ["pair"]}]
+    assert explain(workspace, "--package", "a", "--json").json["later"] == [{"version": "1.0.post1", "facts": ["pair"]}]
 
 
 def test_a_locked_pin_is_explained_as_it_is_locked(workspace: Workspace) -> None:
@@ -432,8 +430,7 @@ def test_where_nothing_locks_for_all_targets_what_was_tried_is_told(workspace: W
     assert "No way out was found.\n" in run.stdout
     assert "No change was tried." not in run.stdout
     assert "it has a solution here, but not for the stack's target new\n" in run.stdout
-    again = workspace.run("explain", "demo", "--target", "old")
-    assert again.stdout == run.stdout
+    assert workspace.run("explain", "demo", "--target", "old").stdout == run.stdout
 
 
 @pytest.fixture

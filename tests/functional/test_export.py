@@ -84,8 +84,7 @@ def test_a_name_that_installers_do_not_know_is_told(locked: Workspace) -> None:
 
 def test_pip_and_uv_install_a_pylock_and_no_other_bytes(locked: Workspace, index: LoopbackIndex) -> None:
     before = tree(locked.locks)
-    run = export(locked, "pylock", "--output", "pylock.toml")
-    noted(run)
+    noted(export(locked, "pylock", "--output", "pylock.toml"))
     assert tree(locked.locks) == before
 
     pip = make_environment(locked.root / "env")

@@ -184,8 +184,7 @@ def test_an_index_that_may_be_passed_over(workspace: Workspace) -> None:
     workspace.serve("app 1.0")
     workspace.stack("app")
     workspace.indexes(BINDINGS)
-    row = '[[excludes]]\nid = "a"\nversions = ["==1.0", "==7"]\nreason = "r"\nchecked = 2020-01-31\n'
-    workspace.facts("app", row)
+    workspace.facts("app", '[[excludes]]\nid = "a"\nversions = ["==1.0", "==7"]\nreason = "r"\nchecked = 2020-01-31\n')
     run = workspace.run("facts", "check", "demo", "--facts-days", "30")
     assert run.stdout.splitlines()[0] == (
         "holds: a (matrices/facts/app.toml:6): the index has 1.0; `far`, which may have app ==7, could not be reached; "

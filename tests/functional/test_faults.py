@@ -157,8 +157,7 @@ def test_locks_of_two_targets_are_written_both_or_neither(workspace: Workspace) 
     workspace.locked_stack("demo", target=f'{one}{two}[target.system]\ncann = "8.5.0"\n')
     workspace.serve("demo 2.0")
     before = tree(workspace.locks)
-    limit = len(before["demo/aarch64/verify.py"] or b"") + 10
-    run = limited(workspace, limit, "lock", "demo", "--upgrade")
+    run = limited(workspace, len(before["demo/aarch64/verify.py"] or b"") + 10, "lock", "demo", "--upgrade")
     assert (run.status, run.stdout, run.error) == (2, "", NOT_WRITTEN)
     assert "\n  at locks/demo/x86_64\n" in run.stderr
     assert tree(workspace.locks) == before
@@ -211,8 +210,7 @@ except Exception as error:
     ],
 )
 def test_what_memory_is_not_there_for_is_no_mistake_of_ours(work: str, why: str) -> None:
-    command = [sys.executable, "-c", MEMORY.format(work)]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    run = subprocess.run([sys.executable, "-c", MEMORY.format(work)], capture_output=True, text=True, check=False)
     assert (run.stdout, run.stderr) == (f"2 {why}\n", "")
 
 

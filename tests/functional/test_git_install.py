@@ -140,8 +140,7 @@ def test_each_kind_of_source_is_built_as_its_fact_says_and_only_once(workspace: 
     assert "ascend-lock.txt,sha256=" in note(python, "edited", "RECORD")
     assert not list(workspace.root.rglob("pwned"))
     assert not list(workspace.temporary.iterdir())
-    again = install(workspace, python)
-    assert again.stdout.count(": already installed") == len(workspace.content()["stage"])
+    assert install(workspace, python).stdout.count(": already installed") == len(workspace.content()["stage"])
 
 
 # --- the commit
@@ -247,8 +246,7 @@ def test_what_is_built_must_be_what_the_lock_names(
     workspace.facts("plain", made.fact(commit, more))
     stack_of(workspace, f"plain={commit}")
     workspace.locked()
-    told = failed(install(workspace, python))
-    assert re.sub(r"<root>/temporary/tmp\.\w+", "<scratch>", told).startswith(error)
+    assert re.sub(r"<root>/temporary/tmp\.\w+", "<scratch>", failed(install(workspace, python))).startswith(error)
     assert installed(python) == {}
 
 

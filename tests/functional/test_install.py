@@ -65,8 +65,7 @@ def test_every_kind_of_stage_is_installed_from_pinned_files_alone_and_only_once(
         index.add_wheel("base", "1.0", stated_version="1.0.0"),  # which is the same
         index.add_wheel("extra", "1.0"),
     ]
-    evil = '{version} it\'s \\"$(touch pwned)\\" `touch pwned`'
-    workspace.facts("here", built_here(TINY_FLAVOUR=evil))
+    workspace.facts("here", built_here(TINY_FLAVOUR='{version} it\'s \\"$(touch pwned)\\" `touch pwned`'))
     for name, flavour in (("young", "sweet"), ("fresh", "sour"), ("there", "salty")):
         workspace.facts(name, built_here(isolation=name != "there", TINY_FLAVOUR=flavour))
     sources = ("old", "young", "fresh", "here", "there")
@@ -117,8 +116,7 @@ def test_a_tool_that_a_build_asks_for_by_its_hook_alone_is_told_and_not_fetched(
 ) -> None:
     add_backend(index)
     workspace.serve("extra 1.0")
-    asks = "extra>=1\ntinybuild\nabsent ; python_version < '3'\ntinybuild>1.0\n"
-    add_source(index, "greedy", "1.0", asks=asks)
+    add_source(index, "greedy", "1.0", asks="extra>=1\ntinybuild\nabsent ; python_version < '3'\ntinybuild>1.0\n")
     workspace.locked_stack("greedy", target=HERE)
     index.clear()
     run = install(workspace, python)
@@ -313,8 +311,7 @@ def changed_in_a_wheelhouse(workspace: Workspace, built: Built) -> list[str]:
 def test_a_wheel_of_other_bytes_is_refused(
     two: Workspace, python: Path, change: Callable[[Workspace, Built], list[str]]
 ) -> None:
-    arguments = change(two, two.index.add_wheel("base", "1.0"))
-    run = install(two, python, *arguments)
+    run = install(two, python, *change(two, two.index.add_wheel("base", "1.0")))
     assert run.status != 0
     assert "THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE" in run.stderr
     assert installed(python) == {}
@@ -575,5 +572,4 @@ def test_it_is_read_as_bash_where_sh_is_bash(two: Workspace) -> None:
     script = (two.folder() / "install.sh").read_text("utf-8")
     before = script.partition("< <(")[0].partition("\nusage() {")[0]
     assert before != script
-    run = execute(two, ["bash", "--posix", "-c", f"{before}\nshopt -o posix"])
-    assert run.stdout == "posix          \toff\n"
+    assert execute(two, ["bash", "--posix", "-c", f"{before}\nshopt -o posix"]).stdout == "posix          \toff\n"

@@ -44,8 +44,7 @@ def test_upgrade_package_moves_that_one_and_the_lock_says_so(locked: Workspace) 
     locked.edit("stacks/demo.toml", "\n[target]", "# a comment\n[target]")
     assert "no pin changed.\n" in locked.locked().stdout
     locked.serve("c 3.0")
-    told = locked.locked_stack("a", "c").stdout
-    assert "2 pins changed: b 1.0 (removed), c 3.0 (new)\n" in told
+    assert "2 pins changed: b 1.0 (removed), c 3.0 (new)\n" in locked.locked_stack("a", "c").stdout
 
 
 def yanked(workspace: Workspace) -> None:

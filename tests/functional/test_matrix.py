@@ -228,8 +228,7 @@ def test_a_cluster_gives_the_same_bytes(gridded: Workspace) -> None:
         cwd=gridded.root,
     ) as cluster:
         assert cluster.stdout is not None
-        address = cluster.stdout.readline().strip()
-        run = gridded.run_alone("matrix", "--cluster", address, PYTHONWARNINGS="ignore")
+        run = gridded.run_alone("matrix", "--cluster", cluster.stdout.readline().strip(), PYTHONWARNINGS="ignore")
         cluster.communicate()
     assert run.status == 0, run
     assert (gridded.root / "matrix.json").read_bytes() == (gridded.root / "here.json").read_bytes()
@@ -286,8 +285,7 @@ def test_init_says_what_it_does_not_know_and_what_does_not_lock(known: Workspace
     undecided = known.run("init", *options(cann="9.0.0", **{"for": "train"}))
     assert undecided.status == 0
     assert "plugin 4.0, undecided" in undecided.stdout
-    nothing = known.run("init", *options(python="3.12", **{"for": "train"}))
-    assert nothing.status == 1
+    assert known.run("init", *options(python="3.12", **{"for": "train"})).status == 1
 
 
 def test_init_asks_on_a_terminal(known: Workspace) -> None:

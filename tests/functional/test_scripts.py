@@ -138,8 +138,7 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def test_the_script_is_clean_and_runs_nothing_that_it_was_told(made: Workspace) -> None:
     script = str(made.folder() / "install.sh")
     subprocess.run(["bash", "-n", script], check=True)
-    found = subprocess.run([*SHELLCHECK, script], capture_output=True, text=True, check=False)
-    assert found.stdout == ""
+    assert subprocess.run([*SHELLCHECK, script], capture_output=True, text=True, check=False).stdout == ""
     run = install(made, sys.executable, "--dry-run", "--skip-system-checks")
     assert run.status == 0, run.stderr
     assert run.stdout.endswith("dry run: nothing was changed\n")
@@ -169,8 +168,7 @@ def full_of_commands(value: Any, key: str = "") -> Any:
 @pytest.mark.parametrize("stack", ["mindspeed-rl", "verl-qwen3.5"])
 def test_no_text_of_a_lock_runs_whether_or_not_something_else_would_refuse_it(stack: str, tmp_path: Path) -> None:
     """No template has a value between single quotes, or lacks the mark of one that may be commands."""
-    source = max((REPOSITORY / "locks" / stack).iterdir())
-    lock = full_of_commands(lock_file.read(source))
+    lock = full_of_commands(lock_file.read(max((REPOSITORY / "locks" / stack).iterdir())))
     labels = ("x'; touch pwned; '" * (pin.mode == "built-here" and pin.git is None) for pin in lock.pin)
     pins = tuple(replace(pin, label=label) for pin, label in zip(lock.pin, labels, strict=True))
     target = replace(lock.target, python=PYTHON_LINE + ".0")

@@ -178,8 +178,7 @@ def test_the_installation_stops_where_the_plugin_could_not_rewrite(
     (tmp_path / "verl_npu" / "setup.py").write_text(
         f"def inject_verl_plugin():\n    return {verl}\n\ndef inject_vllm_plugin():\n    return {vllm}\n"
     )
-    done = subprocess.run([sys.executable, *step["run"][1:]], cwd=tmp_path, check=False)
-    assert done.returncode == status
+    assert subprocess.run([sys.executable, *step["run"][1:]], cwd=tmp_path, check=False).returncode == status
 
 
 # --- verl-qwen3.5, the stack that the project exists for
@@ -280,8 +279,7 @@ def test_it_pins_what_its_guide_and_its_facts_lead_to() -> None:
 
 
 def test_from_the_snapshot_it_is_the_committed_lock_under_another_hash_seed(workspace: Workspace) -> None:
-    run = lock(workspace, "--offline", PYTHONHASHSEED="1")
-    assert run.stderr == OF_THE_DAY
+    assert lock(workspace, "--offline", PYTHONHASHSEED="1").stderr == OF_THE_DAY
     same_as_committed(workspace)
 
 

@@ -267,8 +267,7 @@ def test_only_warnings_where_the_machine_is_to_be_passed_over_or_has_no_npu(mach
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text.replace("8.5.0", "8.3.RC1"))
     machine.changes = {"ASCEND_HOME_PATH": str(machine.ascend / "cann-8.3.RC1")}
-    found = machine.found("--skip-system-checks")
-    assert found.startswith("warning: CANN is 8.3.RC1, but the lock is for 8.5.0 ")
+    assert machine.found("--skip-system-checks").startswith("warning: CANN is 8.3.RC1, but the lock is for 8.5.0 ")
     machine.changes = {"PATH": os.environ["PATH"]}
     found = machine.found()
     assert re.findall(r"(?m)^warning: .*  \[([a-z-]+)\]$", found) == ["soc-unknown", "npu-absent"]

@@ -144,8 +144,7 @@ def test_an_extra_that_another_release_has_is_warned_of_first(workspace: Workspa
         ) in told
         assert workspace.warnings() == [warning, "low 1.0 was yanked by its maintainers: of no use"]
         before = True
-    why = workspace.run("explain", "demo", "--package", "demo==2.0").stdout
-    assert "demo 2.0 needs low==2" in why
+    assert "demo 2.0 needs low==2" in workspace.run("explain", "demo", "--package", "demo==2.0").stdout
 
 
 def test_a_stack_of_which_nothing_applies_to_the_target(workspace: Workspace) -> None:

@@ -300,15 +300,13 @@ def toml(kind: str, content: bytes) -> None:
 
 @cache
 def _plain_stack() -> Document[schema.StackFile]:
-    content = (CORPUS / "stack" / "plain.toml").read_text()
-    return read_text(content, schema.StackFile, "matrices/stacks/plain.toml")
+    return read_text((CORPUS / "stack" / "plain.toml").read_text(), schema.StackFile, "matrices/stacks/plain.toml")
 
 
 def _inputs(kind: str, read: Document[Any]) -> Inputs:
     if kind == "stack":
         return Inputs(read, (), None, None)
-    made = Inputs(_plain_stack(), (), None, None)
-    return replace(made, **{"facts": (read,)} if kind == "facts" else {kind: read})
+    return replace(Inputs(_plain_stack(), (), None, None), **{"facts": (read,)} if kind == "facts" else {kind: read})
 
 
 def lock(content: bytes) -> None:
@@ -367,8 +365,7 @@ def pip_config(content: bytes) -> None:
 
 def cache_entry(content: bytes) -> None:
     """An entry of any kind with a content that it never was given: known as absent, or of the right shape."""
-    place = _folder() / "cache"
-    store = Cache(place, _no_warning)
+    store = Cache(_folder() / "cache", _no_warning)
     stored = FileCache(store)
     for kind in ("metadata", "archive"):
         store.put(kind, SHA, content)

@@ -93,8 +93,7 @@ def hold(scene: Scene, attack: Attack) -> None:
     if attack.status == 0:
         assert workspace.pins() == attack.pins
     else:
-        after = {name: content for name, content in tree(workspace.locks).items() if "conflict." not in name}
-        assert after == before
+        assert {name: content for name, content in tree(workspace.locks).items() if "conflict." not in name} == before
     for name, content in tree(workspace.locks).items():
         assert content is None or is_harmless(content.decode()), name
     assert tree(workspace.temporary) == {}

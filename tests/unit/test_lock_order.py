@@ -19,8 +19,7 @@ def pins(names: Iterable[str], mode: Mode = "wheels", git: LockedGit | None = No
 
 def test_what_comes_after_something_is_a_later_stage_that_says_why() -> None:
     """What no fact orders comes last."""
-    reason = text("somebody read it")
-    why = message("order.after", package="a", others=["b"], reason=reason, where="facts/a.toml:7")
+    why = message("order.after", package="a", others=["b"], reason=text("somebody read it"), where="facts/a.toml:7")
     told = [(stage.pins, stage.because) for stage in stages(pins("abc"), [after("a", "b", "absent")])]
     assert told == [(("b",), ()), (("a",), (why,)), (("c",), ())]
 

@@ -177,8 +177,7 @@ def recorded_page(page: Page) -> RecordedPage:
 
 def kept(*filenames: str) -> list[str]:
     """Which files of one release a recording keeps."""
-    page = recorded_page(a_page("demo", {"1.0": map(a_file, filenames)}))
-    return [file.filename for file in page.releases["1.0"]]
+    return [file.filename for file in recorded_page(a_page("demo", {"1.0": map(a_file, filenames)})).releases["1.0"]]
 
 
 # Recording

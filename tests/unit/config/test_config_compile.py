@@ -129,8 +129,7 @@ reason = "broken"
 
 
 def test_a_fact_set_aside_is_gone_and_told(tmp_path: Path) -> None:
-    stack = STACK + '[[relax]]\nfact = "verl-broken"\nreason = "it works here"\n'
-    (problem,) = compiled(tmp_path, stack, TWO_NEEDS)
+    (problem,) = compiled(tmp_path, STACK + '[[relax]]\nfact = "verl-broken"\nreason = "it works here"\n', TWO_NEEDS)
     assert [fact.id for fact in problem.facts] == ["verl-needs"]
     (relaxed,) = problem.stack.relaxed
     assert (relaxed.fact.id, relaxed.needs, relaxed.reason) == ("verl-broken", (), "it works here")
@@ -149,8 +148,7 @@ def test_a_fact_set_aside_is_gone_and_told(tmp_path: Path) -> None:
 def test_some_needs_of_a_fact_set_aside(needs: str, left: list[list[str]], tmp_path: Path) -> None:
     stack = STACK + f'[[relax]]\nfact = "verl-needs"\n{needs}\nreason = "it works here"\n'
     (problem,) = compiled(tmp_path, stack, TWO_NEEDS)
-    kept = [[str(need) for need in fact.needs] for fact in problem.facts if isinstance(fact, Requires)]
-    assert kept == left
+    assert [[str(need) for need in fact.needs] for fact in problem.facts if isinstance(fact, Requires)] == left
 
 
 def test_facts_of_the_stack_itself_come_last_and_have_ids_of_their_own(tmp_path: Path) -> None:

@@ -29,8 +29,7 @@ def ways_out(catalog: DataCatalog, *lines: str, facts: str = "", cutoff: datetim
 
 def explained(catalog: DataCatalog, *lines: str, facts: str = "", cutoff: datetime | None = None) -> Explanation:
     inputs = inputs_of(*lines, more=target() + facts)
-    answer = refutation(inputs, catalog, cutoff=cutoff)
-    return explanation_of(answer, inputs, Clock(60), cutoff=cutoff)
+    return explanation_of(refutation(inputs, catalog, cutoff=cutoff), inputs, Clock(60), cutoff=cutoff)
 
 
 def told(fix: Fix) -> list[str]:
@@ -124,8 +123,7 @@ def test_to_go_without_a_line_is_a_larger_change_than_a_release_that_is_warned_o
 
 def test_what_does_not_work_without_the_line_that_is_dropped_is_no_way_out_if_there_is_another() -> None:
     """As vllm without vllm-ascend on an A3, for which there is no wheel of the latter."""
-    needs = 'needs = ["soc in A2"]'
-    for_a2 = fact("requires", "runner", "==1", needs, "enforced")
+    for_a2 = fact("requires", "runner", "==1", 'needs = ["soc in A2"]', "enforced")
     for_none = fact("excludes", "runner", "==1", "", "enforced")
     useless = warning("engine", "==1", "It runs on nothing by itself.", 'unless = ["runner"]\ngrave = true')
     catalog = DataCatalog({"engine": {"1": []}, "runner": {"1": []}})
@@ -141,8 +139,7 @@ def test_what_does_not_work_without_the_line_that_is_dropped_is_no_way_out_if_th
 
 def test_a_line_is_dropped_rather_than_a_fact_set_aside_that_says_it_cannot_be_installed() -> None:
     """As flash-attn, with two more changes on offer that go against the fact, and nothing else."""
-    what = 'needs = ["cann in 8.5.0"]'
-    for_8_5 = fact("requires", "base", "==2", what, "vendor")
+    for_8_5 = fact("requires", "base", "==2", 'needs = ["cann in 8.5.0"]', "vendor")
     not_here = fact("excludes", "kernels", "", "", "observed")
     not_here = not_here.replace('versions = ""\n', "")
     for_8_3 = for_8_5.replace("==2", "==1").replace("8.5.0", "8.3.RC1")
@@ -268,8 +265,7 @@ def test_an_extra_that_the_release_does_not_have_goes_and_costs_what_it_costs_to
 def test_an_override_is_for_the_releases_that_the_targets_own_lines_ask_for() -> None:
     catalog = DataCatalog({"plugin": {one: [f"base=={one}"] for one in "123"}, "base": {one: [] for one in "1234"}})
     here, there = "plugin==2 ; platform_machine == 'aarch64'", "plugin==3 ; platform_machine == 'x86_64'"
-    fixes = ways_out(catalog, here, there, "base==4")
-    (override,) = (fix for fix in fixes if fix.risky)
+    (override,) = (fix for fix in ways_out(catalog, here, there, "base==4") if fix.risky)
     assert 'versions = "==2"' in override.changes[0].after
     assert override.changes[0].before == "base==2"
 
@@ -344,8 +340,7 @@ def test_environments_are_split_by_what_was_hidden_too() -> None:
             "deep": {"1": [], "2": []},
         }
     )
-    fixes = ways_out(catalog, "one", "two", "three")
-    split = next(fix for fix in fixes if len(fix.environments) > 1)
+    split = next(fix for fix in ways_out(catalog, "one", "two", "three") if len(fix.environments) > 1)
     assert [where.requires for where in split.environments] == [("two", "three"), ("one",)]
 
 

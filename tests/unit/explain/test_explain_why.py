@@ -29,8 +29,7 @@ def test_only_what_must_move_moves() -> None:
     answer = decide(universe)
     assert isinstance(answer, Resolution)
     assert {str(pin.version) for pin in answer.pins} == {"1"}
-    found = why(answer, universe, text.requirement("a==2"), Clock(60))
-    assert found.moves == (("a", "1", "2"), ("c", "1", "2"))
+    assert why(answer, universe, text.requirement("a==2"), Clock(60)).moves == (("a", "1", "2"), ("c", "1", "2"))
 
 
 def test_lines_of_one_file_about_one_project_are_one_statement() -> None:

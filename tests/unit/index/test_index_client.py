@@ -258,8 +258,7 @@ def test_credentials_of_an_index_go_to_its_origin_only(server: Server) -> None:
     with Server() as other:
         server.answers = {"/a": (302, {"Location": f"{other.url}/b"}, b"")}
         other.answers = {"/b": (200, {}, b"")}
-        root = f"http://me:p%40ss@127.0.0.1:{server.port}/simple"
-        assert get(f"{server.url}/a", root=root).url == f"{other.url}/b"
+        assert get(f"{server.url}/a", root=f"http://me:p%40ss@127.0.0.1:{server.port}/simple").url == f"{other.url}/b"
         assert server.seen[0][1]["authorization"] == basic("me", "p@ss")
         assert "authorization" not in other.seen[0][1]
 

@@ -502,5 +502,4 @@ REASON = '<meta name="pypi:project-status-reason" content="see demo2">'
 )
 def test_how_a_project_stands(body: str, project_status: ProjectStatus) -> None:
     """PEP 792, in both forms; what is of another shape says nothing."""
-    parsed = parse(body, "application/json" if body.startswith("{") else "text/html")
-    assert parsed.project_status == project_status
+    assert parse(body, "application/json" if body.startswith("{") else "text/html").project_status == project_status

@@ -201,8 +201,7 @@ def test_a_damaged_cache_is_mended_where_there_is_a_network_and_a_machine_withou
     desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit = desk.repository.commit({"a": "x"})
-    repositories = Repositories(tmp_path / "cache", warn=pytest.fail)
-    repositories.read(desk.repository.url, commit, "a")
+    Repositories(tmp_path / "cache", warn=pytest.fail).read(desk.repository.url, commit, "a")
     for pack in (tmp_path / "cache" / "git").rglob("objects/*/*"):
         pack.chmod(0o644)
         pack.write_bytes(b"")

@@ -66,5 +66,4 @@ def test_a_known_fault_is_told_where_it_is_first_told_of(render: Callable[[Expla
     """Of two conflicts about the same release only the first one has it."""
     one = samples.trl()
     twice = msgspec.structs.replace(one, contradictions=one.contradictions * 2)
-    page = " ".join(render(twice).split())
-    assert page.count("Known problems of these releases") == 1
+    assert " ".join(render(twice).split()).count("Known problems of these releases") == 1

@@ -124,8 +124,7 @@ def test_every_sentence_of_the_json_is_on_the_page(make: Any, language: Any) -> 
     for contradiction in view["contradictions"]:
         if len(contradiction["statements"]) == 1:
             contradiction["closing"] = None  # says nothing new
-    missing = [one for one in sentences(view) if " ".join(one.split()) not in shown]
-    assert missing == []
+    assert [one for one in sentences(view) if " ".join(one.split()) not in shown] == []
 
 
 def test_hostile_texts_stay_texts() -> None:

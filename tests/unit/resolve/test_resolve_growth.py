@@ -18,8 +18,7 @@ Asked = tuple[DataCatalog, list[str]]
 
 
 def chained_extras(count: int) -> Asked:
-    lines = [f'x[e{at + 1}]; extra == "e{at}"' for at in range(count)]
-    return DataCatalog({"x": {"1": lines}}), ["x[e0]"]
+    return DataCatalog({"x": {"1": [f'x[e{at + 1}]; extra == "e{at}"' for at in range(count)]}}), ["x[e0]"]
 
 
 def all_extras(count: int) -> Asked:

@@ -69,8 +69,7 @@ def vllm() -> DataCatalog:
 
 
 def test_a_builds_fact_takes_the_requirements_from_the_archive() -> None:
-    fact = builds("vllm", ">=0.10", "requirements/common.txt")
-    resolution = solved(problem("vllm", facts=[fact]), vllm())
+    resolution = solved(problem("vllm", facts=[builds("vllm", ">=0.10", "requirements/common.txt")]), vllm())
     assert {pin.name: str(pin.version) for pin in resolution.pins} == {"numpy": "1", "vllm": "0.13.0"}
     assert [pin.release.file.filename for pin in resolution.pins if pin.name == "vllm"] == ["vllm-0.13.0.tar.gz"]
 
@@ -79,8 +78,7 @@ def test_a_builds_fact_takes_the_requirements_from_the_archive() -> None:
 def test_what_its_extras_add_is_the_archives_own_word_however_it_is_written(marker: str) -> None:
     catalog = vllm()
     catalog.add_wheel("more", "1")
-    members = {"requirements/common.txt": "numpy\n"}
-    catalog.add_archive("vllm", "0.14.0", ["torch", f"more ; {marker}"], members=members)
+    catalog.add_archive("vllm", "0.14.0", ["torch", f"more ; {marker}"], members={"requirements/common.txt": "numpy\n"})
     fact = builds("vllm", ">=0.10", "requirements/common.txt")
     assert pins(problem("vllm[x]", facts=[fact]), catalog) == {"more": "1", "numpy": "2", "vllm": "0.14.0"}
 
@@ -103,8 +101,7 @@ def test_a_line_that_hangs_on_the_kernel_is_told() -> None:
 def test_what_a_fact_drops_is_told_whatever_the_file(kind: str) -> None:
     catalog = DataCatalog({"b": {"1": []}})
     getattr(catalog, kind)("a", "1", ["b>=1"])
-    fact = replaces("a", "==1", ["b"])
-    lock = build(solved(problem("a", facts=[fact]), catalog), [], catalog)
+    lock = build(solved(problem("a", facts=[replaces("a", "==1", ["b"])]), catalog), [], catalog)
     assert [(row.package, row.name, row.dropped) for row in lock.override] == [("a", "b", "b>=1")]
 
 

@@ -54,8 +54,7 @@ def test_its_index_is_never_asked() -> None:
             assert "verl" not in [name for name, _ in wanted]
 
     line, source = taken("verl", "0.6", "numpy")
-    asked = with_sources(problem(line), source)
-    universe = Universe(asked, Jealous({"numpy": {"1": ["verl>=0.5"]}}))
+    universe = Universe(with_sources(problem(line), source), Jealous({"numpy": {"1": ["verl>=0.5"]}}))
     assert isinstance(decide(universe, hints=[source.name]), Resolution)
 
 
@@ -104,8 +103,7 @@ def test_a_source_for_another_python_or_that_a_fact_excludes() -> None:
 
 def test_what_the_stack_keeps_out_is_left_out_wherever_it_is_asked_for() -> None:
     catalog = DataCatalog({"a": {"1": ["timm>=1", "b", "timm[x] ; extra == 'x'"]}, "b": {"1": []}, "timm": {"1": []}})
-    asked = without(problem("a[x]", facts=[requires("b", "==1", "timm")]), "timm")
-    found = solved(asked, catalog)
+    found = solved(without(problem("a[x]", facts=[requires("b", "==1", "timm")]), "timm"), catalog)
     assert [pin.name for pin in found.pins] == ["a", "b"]
     assert [(row.package, row.dropped, row.fact) for row in found.left_out] == [
         ("a", "timm>=1", "stack.toml:20"),
@@ -160,7 +158,6 @@ def test_the_check_knows_a_pin_that_is_not_what_the_stack_names() -> None:
         return check(asked, replace(found, pins=(found.pins[0], changed)), catalog)
 
     assert violations() == []
-    other = replace(source, commit="0" * 40)
-    assert violations(source=other) == ["verl is not what the stack's address stands for"]
+    assert violations(source=replace(source, commit="0" * 40)) == ["verl is not what the stack's address stands for"]
     assert violations(version=Version("0.7")) == [f"verl 0.7 is not verl 0.6 of {source.address}"]
     assert any("must be absent" in one for one in check(without(asked, "numpy"), found, catalog))

@@ -89,8 +89,7 @@ def test_in_an_empty_environment_it_names_install(folder: Path, tmp_path: Path) 
 
 def test_what_is_missing_of_a_shared_python_is_mended_by_an_environment(folder: Path) -> None:
     """Few of a lock are missing there: all is looked at, and nothing is taken away."""
-    text = (folder / "verify.py").read_text()
-    head, _, rest = text.partition('"pins": [\n')
+    head, _, rest = (folder / "verify.py").read_text().partition('"pins": [\n')
     pins = re.findall(r'^\{"name": "(?:numpy|torch)",.*?\}(?=,?$)', rest, re.MULTILINE)
     tail = rest[rest.index('],\n"texts"') :]
     (folder / "verify.py").write_text(head + '"pins": [\n' + ",\n".join(pins) + "\n" + tail)

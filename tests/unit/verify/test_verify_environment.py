@@ -122,8 +122,7 @@ def test_a_sample_sees_any_size_and_some_contents_and_full_sees_all(site: Site) 
     ],
 )
 def test_a_record_that_makes_no_sense(site: Site, content: bytes, why: str | None) -> None:
-    info = site.add("one", {"one.py": "1"})
-    (info / "RECORD").write_bytes(content)
+    (site.add("one", {"one.py": "1"}) / "RECORD").write_bytes(content)
     (finding,) = site.groups()["files"].findings
     assert finding.code == "record-broken"
     if why is not None:  # Python 3.10 and 3.11 say different things of a null

@@ -38,8 +38,7 @@ def test_the_command_that_is_shown_does_the_same() -> None:
     assert shown_command(asked(), "import a").split(" -c ") == [sys.executable, "'import a'"]
     command = shown_command(asked(B="it's 2", A="1"), "import os; print(os.environ['A'], os.environ['B'])")
     assert command.startswith("env A=1 B=")
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
-    assert done.stdout == "1 it's 2\n"
+    assert subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True).stdout == "1 it's 2\n"
 
 
 @pytest.mark.parametrize(("implementation", "no_gil", "kind"), [("PyPy", 0, "PyPy"), ("CPython", 1, "free-threaded")])

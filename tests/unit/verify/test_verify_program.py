@@ -31,8 +31,7 @@ def program() -> str:
 def test_an_old_python_can_read_it_so_far_that_it_says_it_is_too_old(program: str) -> None:
     """3.8 is the oldest for which there are locks, and does not know slots of a dataclass."""
     assert "slots=" not in program
-    tree = ast.parse(program, feature_version=(3, 7))
-    nodes = iter(tree.body)
+    nodes = iter(ast.parse(program, feature_version=(3, 7)).body)
     for node in nodes:
         if isinstance(node, ast.If):
             break
