@@ -141,9 +141,7 @@ def test_a_broken_file_is_told(workspace: Workspace, content: str) -> None:
         ),
     ],
 )
-def test_what_no_archive_would_say_is_told(
-    read: Workspace, change: Callable[[dict[str, Any]], object], why: str
-) -> None:
+def test_what_no_archive_says_is_told(read: Workspace, change: Callable[[dict[str, Any]], object], why: str) -> None:
     rows(read, change)
     run = read.lock()
     assert (run.status, why in run.stderr) == (2, True), run.stderr

@@ -40,9 +40,7 @@ def told(workspace: Workspace, *arguments: str) -> str:
 
 def test_a_lock_with_the_one_that_was_committed(workspace: Workspace, history: Repository) -> None:
     head = told(workspace, "demo")
-    assert head.startswith(
-        "demo/there@HEAD -> demo/there Lines of the stack + b 1 pin project before now b (new) 1.0 In "
-    )
+    assert head.startswith("demo/there@HEAD -> demo/there Lines of the stack + b 1 pin project before now b (new) 1.0")
     assert told(workspace, "demo@HEAD") == head
     assert told(workspace, "demo@old", "demo@new").startswith(f"demo/there@old -> demo/there@new {MOVED}")
     assert "2 pins project before now a 1.0 2.0 b (new) 1.0 " in told(workspace, "demo@HEAD~1")
@@ -87,9 +85,7 @@ def test_two_targets_and_stacks_of_several(workspace: Workspace) -> None:
         (["demo", "--target", "x"], "`demo` has no lock for x", "there are there"),
     ],
 )
-def test_what_is_not_there(
-    workspace: Workspace, history: Repository, arguments: list[str], error: str, hint: str
-) -> None:
+def test_what_is_absent(workspace: Workspace, history: Repository, arguments: list[str], error: str, hint: str) -> None:
     history.git("tag", "empty", history.git("commit-tree", "-m", "nothing", EMPTY_TREE))
     run = workspace.run("diff", *arguments)
     assert (run.status, run.error, run.stderr.splitlines()[-1]) == (2, error, f"hint: {hint}")

@@ -220,9 +220,7 @@ def test_the_sbom_is_valid_complete_and_always_the_same(locked: Workspace) -> No
     assert root["ascend-lock:environment:QUIET"] == "it's $HOME"
 
 
-def test_in_an_sbom_what_comes_from_git_is_its_commit_and_no_project_of_an_index(
-    from_git: tuple[Workspace, str],
-) -> None:
+def test_in_an_sbom_what_comes_from_git_is_its_commit_and_of_no_index(from_git: tuple[Workspace, str]) -> None:
     workspace, commit = from_git
     run = export(workspace, "sbom")
     assert (run.status, run.stderr) == (0, "")
@@ -257,9 +255,7 @@ def steps(text: str, name: str) -> list[str]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
-def test_the_steps_of_the_containerfile_install_the_lock_without_network(
-    workspace: Workspace, index: LoopbackIndex
-) -> None:
+def test_the_steps_of_the_containerfile_install_without_network(workspace: Workspace, index: LoopbackIndex) -> None:
     """No container engine: its steps are done here, below another root."""
     workspace.serve("base 1.0")
     workspace.facts("base", FACTS.partition("\n\n")[2])

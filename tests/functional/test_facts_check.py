@@ -104,9 +104,7 @@ def test_all_facts_and_those_of_a_stack_are_told_where_somebody_should_look(work
     assert len(workspace.run("facts", "check", "demo", "--facts-days", "0").stdout.splitlines()) == len(APP) + 1
 
 
-def test_facts_of_a_stack_are_about_what_its_lock_has_or_without_one_what_its_lines_and_facts_require(
-    workspace: Workspace,
-) -> None:
+def test_facts_of_a_stack_are_about_its_lock_or_what_its_lines_and_facts_require(workspace: Workspace) -> None:
     workspace.serve("app 1.0: lib", "lib 1.0", "base 1.0", "other 1.0")
     workspace.stack("app")
     needs = 'needs = ["base"]'

@@ -59,9 +59,7 @@ def test_without_a_fact_a_static_pyproject_will_do(workspace: Workspace, reposit
 # --- reachable or not
 
 
-def test_a_repository_that_cannot_be_reached_changes_one_line_of_the_lock(
-    workspace: Workspace, repository: Repository
-) -> None:
+def test_a_repository_out_of_reach_changes_one_line_of_the_lock(workspace: Workspace, repository: Repository) -> None:
     workspace.facts("verl", source(repository, repository.commit({"requirements.txt": "numpy<2\n"}, tag="v1"), "v1"))
     workspace.locked_stack(f"verl @ git+{repository.url}@v1")
     reached = workspace.read()

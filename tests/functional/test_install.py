@@ -284,9 +284,7 @@ ELSEWHERE = "a setting in pip's own configuration would install packages somewhe
         ("target\n", "pip of <root>/env/bin/python does not run"),  # cannot be read, and is not taken for no pip
     ],
 )
-def test_a_configuration_of_pip_that_installs_elsewhere_is_told(
-    two: Workspace, python: Path, settings: str, told: str
-) -> None:
+def test_a_setting_of_pip_to_install_elsewhere_is_told(two: Workspace, python: Path, settings: str, told: str) -> None:
     """What it says of indexes and proxies counts."""
     (two.root / "pip.conf").write_text(settings)
     run = install(two, python, PIP_CONFIG_FILE=str(two.root / "pip.conf"))
@@ -441,7 +439,7 @@ OBSERVED = asking("requires", "needs", "observed")
         (NEEDED, ["hdk >= 25.3.rc1"], "25.5.0", "25.5.0", ""),
     ],
 )
-def test_what_is_asked_of_the_driver(
+def test_what_is_asked_of_a_driver(
     workspace: Workspace, facts: str, more: list[str], stated: str, found: str, told: str
 ) -> None:
     workspace.serve("base 1.0")
@@ -548,9 +546,7 @@ def test_a_soc_that_is_not_known_is_told_and_another_one_is_refused(workspace: W
     assert install(workspace, sys.executable, "--dry-run", PATH=path).status == 1
 
 
-def test_without_cann_an_image_can_be_built_and_one_that_is_not_active_is_named(
-    workspace: Workspace, python: Path
-) -> None:
+def test_without_cann_an_image_can_be_built_and_an_inactive_one_is_named(workspace: Workspace, python: Path) -> None:
     workspace.serve("base 1.0")
     workspace.locked_before("base", target=HERE + '[target.system]\ncann = "8.5.0"\nsoc = "A2"\n')
     script = workspace.root / "elsewhere" / "cann-8.5.0" / "set_env.sh"

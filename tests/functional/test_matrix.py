@@ -260,9 +260,7 @@ def known(gridded: Workspace) -> Workspace:
 
 
 def options(**changes: str) -> list[str]:
-    return [
-        word for row in {**MACHINE, **{f"--{key}": value for key, value in changes.items()}}.items() for word in row
-    ]
+    return [word for row in (MACHINE | {f"--{key}": value for key, value in changes.items()}).items() for word in row]
 
 
 def test_init_writes_the_newest_that_locks(known: Workspace) -> None:

@@ -167,9 +167,7 @@ def test_an_unknown_soc_is_refused_with_those_that_there_are(workspace: Workspac
     assert "hint: known are 310P, A2, A3, A5" in run.stderr
 
 
-def test_wheels_that_are_recorded_are_read_again_only_where_there_are_others(
-    workspace: Workspace, index: LoopbackIndex
-) -> None:
+def test_recorded_wheels_are_read_again_only_where_there_are_others(workspace: Workspace, index: LoopbackIndex) -> None:
     path = workspace.matrices / "wheels" / "vllm-ascend.json"
     before = path.read_bytes()
     workspace.edit("wheels/vllm-ascend.json", "torch==2.1", "torch==7.7")

@@ -139,9 +139,7 @@ def test_an_extra_that_another_release_has_is_warned_of_first(workspace: Workspa
     before = False
     for arguments in ([], ["--anew"], ["--offline", "--anew"], ["--upgrade", "--anew"]):
         told = " ".join(workspace.locked(*arguments).stdout.split())
-        assert (
-            "2 warnings: see locks/" if before else "2 warnings: - demo 1.0 has no extra `gpu`, `tpu`, which "
-        ) in told
+        assert ("2 warnings: see locks/" if before else "2 warnings: - demo 1.0 has no extra `gpu`, `tpu`, ") in told
         assert workspace.warnings() == [warning, "low 1.0 was yanked by its maintainers: of no use"]
         before = True
     assert "demo 2.0 needs low==2" in workspace.run("explain", "demo", "--package", "demo==2.0").stdout
@@ -326,9 +324,7 @@ def test_a_cuda_build_that_is_needed_otherwise_is_a_conflict(builds: Workspace) 
     run = builds.run("explain", "demo", "--json")
     assert run.status == 1
     (only,) = run.json["contradictions"]
-    assert only["statements"][-1]["text"].startswith(
-        "torch 2.14.0 on `pypi` is not what its name suggests: From 2.11.0 on, PyPI's wheels"
-    )
+    assert only["statements"][-1]["text"].startswith("torch 2.14.0 on `pypi` is not what its name suggests: From 2.")
 
 
 @pytest.mark.parametrize(("cann", "near"), [("8.5.9", "8.5.2 / 9.0.0"), ("9.9.0", "9.2.0"), ("8.5.0.B160", "")])

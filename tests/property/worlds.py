@@ -153,9 +153,7 @@ class World:
 
     def inputs(self) -> Inputs:
         """The stack file of this world's problem, including all facts, every third of which is enforced."""
-        rows = {
-            component: {"summary": "-", "known": list(known), "source": "-"} for component, known in self.known.items()
-        }
+        rows = {name: {"summary": "-", "known": list(known), "source": "-"} for name, known in self.known.items()}
         systems = read_text(tomli_w.dumps({"component": rows}), schema.SystemsFile, "systems.toml")
         return msgspec.structs.replace(stack_inputs(tomli_w.dumps(self._stack())), systems=systems)
 
@@ -322,9 +320,7 @@ class _Maker:
         names = _NAMES[: self._number(2, len(_NAMES))]
         for name in names:
             self._versions[name] = sorted({self._one(self._pool) for _ in range(self._number(1, 4))})
-        projects = {
-            name: {version: self._release(name) for version in versions} for name, versions in self._versions.items()
-        }
+        projects = {name: {one: self._release(name) for one in versions} for name, versions in self._versions.items()}
         asks = [self._line(names, markers=False) for _ in range(self._number(1, 3))]
         stated: list[facts.Fact] = []
         if not self._plain:

@@ -120,7 +120,7 @@ def test_a_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("number", "raised"), [("EINVAL", False), ("EIO", True)])
-def test_a_file_system_that_cannot_sync_folders(
+def test_folders_that_cannot_be_synced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: str, raised: bool
 ) -> None:
     def refuse(path: Path) -> None:

@@ -94,9 +94,7 @@ MARKED = 'torch==2.8.0 ; platform_machine == "aarch64"'
     ],
 )
 @pytest.mark.parametrize("end", ["", "\x85", "\u2028"])  # the latter end a line for Python alone
-def test_what_changes_is_changed_and_nothing_else(
-    change: Callable[[StackText], StackText], old: str, new: str, end: str
-) -> None:
+def test_nothing_else_is_changed(change: Callable[[StackText], StackText], old: str, new: str, end: str) -> None:
     text = STACK.replace("stack of", f"stack{end}of")
     assert change(StackText(text)).text == text.replace(old, new)
 

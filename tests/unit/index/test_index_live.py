@@ -136,9 +136,7 @@ def test_offline_without_hashes_of_files(index: LoopbackIndex, opened: Opener) -
     asked(index)
     offline = opened(offline=True)
     offline.lookup(DEMO)
-    assert "\n  Its index gives no sha256, and such files are not cached" in failure(
-        IndexFailure, lambda: offline.metadata(wheel)
-    )
+    assert "\n  Its index gives no sha256, and such files are" in failure(IndexFailure, lambda: offline.metadata(wheel))
     assert asked(index) == []
 
 
@@ -179,9 +177,7 @@ def test_a_project_that_is_not_there(index: LoopbackIndex, opened: Opener, code:
 # --- bindings
 
 
-def test_an_index_that_was_unreachable_is_not_asked_again(
-    index: LoopbackIndex, opened: Opener, warnings: list[Message]
-) -> None:
+def test_an_unreachable_index_is_not_asked_again(index: LoopbackIndex, opened: Opener, warnings: list[Message]) -> None:
     index.fault("/simple/a/*", status(502))
     indexes = Indexes(
         indexes={name: Index(name=name, url=index.url_of(name)) for name in "ab"},

@@ -304,9 +304,7 @@ def test_what_does_not_print_is_set_aside_however_it_is_written(odd: str) -> Non
     assert refused(parsed, "3") == ("demo-3.zip", Reason.ADDRESS)
 
 
-@pytest.mark.parametrize(
-    "keys", [{}, {"url": None}, {"url": 7}, {"url": ["x"] * 70_000}, {"url": "http://[/demo-1.zip"}]
-)
+@pytest.mark.parametrize("keys", [{}, {"url": None}, {"url": 7}, {"url": ["x"] * 70_000}, {"url": "http://[/demo"}])
 def test_a_row_without_an_address_to_go_to(keys: dict[str, Any]) -> None:
     assert refused(parse(page({"filename": "demo-1.zip", **keys}), JSON), "1") == ("demo-1.zip", Reason.ADDRESS)
 
@@ -365,9 +363,7 @@ def test_credentials_of_a_link_are_not_kept(body: str) -> None:
     ],
 )
 def test_what_only_looks_like_an_anchor(around: str) -> None:
-    assert only(parse(html(around, "<A\nHREF=demo-1.zip data-requires-python='>=3.8'>x</A>"))).url.endswith(
-        "demo-1.zip"
-    )
+    assert only(parse(html(around, "<A\nHREF=demo-1.zip data-requires-python='>=3'>x</A>"))).url.endswith("demo-1.zip")
 
 
 @pytest.mark.parametrize(

@@ -225,9 +225,7 @@ def test_a_repository_that_is_not_there_is_told_in_the_words_that_say_so(tmp_pat
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are told by /proc")
-def test_a_host_that_never_answers_is_given_up_with_all_that_git_began(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_host_that_never_answers_is_given_up_with_all_of_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The part of git that reaches the network is a process of its own."""
     monkeypatch.setattr(git, "_ASK_SECONDS", 1)
     warned: list[Message] = []

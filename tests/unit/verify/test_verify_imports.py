@@ -42,9 +42,7 @@ def test_the_command_that_is_shown_does_the_same() -> None:
 
 
 @pytest.mark.parametrize(("implementation", "no_gil", "kind"), [("PyPy", 0, "PyPy"), ("CPython", 1, "free-threaded")])
-def test_another_python_of_the_same_line(
-    implementation: str, no_gil: int, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_python_of_a_line(implementation: str, no_gil: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     config = sysconfig.get_config_var
     monkeypatch.setattr(platform, "python_implementation", lambda: implementation)
     monkeypatch.setattr(sysconfig, "get_config_var", lambda name: no_gil if name == "Py_GIL_DISABLED" else config(name))
