@@ -16,14 +16,7 @@ from tests.problems import problem
 
 def test_only_what_must_move_moves() -> None:
     """The lock's other pins stay, though newer releases are there."""
-    catalog = DataCatalog(
-        {
-            "app": {"1": ["a", "b", "c"]},
-            "a": {"2": ["c==2"], "1": []},
-            "b": {"2": [], "1": []},
-            "c": {"3": [], "2": [], "1": []},
-        }
-    )
+    catalog = DataCatalog().serve("app 1: a, b, c", "a 2: c==2", "a 1", "b 2 1", "c 3 2 1")
     locked = {name: Version("1") for name in ("app", "a", "b", "c")}
     universe = Universe(problem("app"), catalog, locked)
     answer = decide(universe)

@@ -55,9 +55,8 @@ def test_markers_count_as_packaging_has_it(marker: str, asked: str) -> None:
     judged = Requirement(line).marker
     assert judged is not None
     wanted = any(judged.evaluate({**environment, "extra": extra}) for extra in extras)
-    catalog = DataCatalog(
-        {"app": {"1": [line, "other ; extra == 'b'", "other ; extra == 'a'"]}, "dep": {"1": []}, "other": {"1": []}}
-    )
+    lines = [line, "other ; extra == 'b'", "other ; extra == 'a'"]
+    catalog = DataCatalog({"app": {"1": lines}, "dep": {"1": []}, "other": {"1": []}})
     answer = solve(world, catalog)
     assert isinstance(answer, Resolution)
     assert ("dep" in {pin.name for pin in answer.pins}) == wanted

@@ -114,13 +114,8 @@ def test_what_the_stack_keeps_out_is_left_out_wherever_it_is_asked_for() -> None
 
 # triton-ascend up to 3.2 owns the module; later ones ask for triton themselves.
 def _tritons() -> DataCatalog:
-    catalog = DataCatalog()
-    catalog.add_wheel("xgrammar", "1", ["triton"])
-    catalog.add_wheel("triton", "3")
-    catalog.add_wheel("triton-ascend", "3.2")
-    catalog.add_wheel("triton-ascend", "3.3", ["triton"])
-    catalog.add_wheel("vllm-ascend", "1", ["triton-ascend==3.2"])
-    return catalog
+    rows = "xgrammar 1: triton", "triton 3", "triton-ascend 3.2", "triton-ascend 3.3: triton"
+    return DataCatalog().serve(*rows, "vllm-ascend 1: triton-ascend==3.2")
 
 
 _ABSENT = absent("triton-ascend", "<=3.2", "triton")
