@@ -80,9 +80,7 @@ def test_submodules_are_sorted_so_that_one_follows_the_one_it_is_in(tmp_path: Pa
 @pytest.mark.parametrize(
     ("path", "git", "commit", "why"),
     [
-        ("../x", "", "", _OUTSIDE),
-        ("-x", "", "", _OUTSIDE),
-        (".git/modules/x", "", "", _OUTSIDE),
+        *((path, "", "", _OUTSIDE) for path in ("../x", "-x", ".git/modules/x")),
         ("a", "ext::sh -c id", "", "only https, ssh, file are supported, not `ext`"),
         ("a", "-upload-pack=id", "", "only https, ssh, file are supported, not ``"),
         ("a", "ssh://-oProxyCommand=x/a", "", _CHARACTERS),
@@ -139,28 +137,24 @@ _PLACE = "  at matrices/stacks/s.toml:4: stack.requires[0]\n"
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("verl @ https://h/verl-1.whl", "only git repositories are supported"),
-        ("verl @ git+https://h/verl.git", "it names no commit or tag"),
-        ("verl @ git+ssh://git@h/verl.git", "it names no commit or tag"),
-        ("verl @ git+https://me:s3cret@h/verl.git@v1", _CREDENTIALS),
-        ("verl @ git+https://s3cret@h/verl.git@v1", _CREDENTIALS),
-        ("verl @ git+ssh://git:s3cret@h/verl.git@v1", _CREDENTIALS),
-        ("verl @ git+http://h/verl.git@v1", "only https, ssh, file are supported, not `http`"),
-        ("verl @ git+ext::sh@h/x@v1", "only https, ssh, file are supported, not `ext`"),
-        ("verl @ git+https://h/$(touch${IFS}x)@v1", _CHARACTERS),
-        ("verl @ git+https://h/a;b@v1", _CHARACTERS),
-        ("verl @ git+https:///a@v1", _CHARACTERS),
-        ("verl @ git+ssh://-oProxyCommand=x/a@v1", _CHARACTERS),
-        ("verl @ git+https://h/a@--upload-pack=x", "what follows @ is not a commit or tag"),
-        ("verl @ git+https://h/a@$(id)", "what follows @ is not a commit or tag"),
-        ("verl @ git+https://h/a@v1..v2", "what follows @ is not a commit or tag"),
-        ("verl @ git+https://h/a@v1#egg=x", "only subdirectory=PATH is allowed after #"),
-        ("verl @ git+https://h/a@v1#subdirectory=../x", _OUTSIDE),
-        ("verl @ git+https://h/a@v1#subdirectory=.git/hooks", _OUTSIDE),
+        ("https://h/verl-1.whl", "only git repositories are supported"),
+        *((line, "it names no commit or tag") for line in ("git+https://h/verl.git", "git+ssh://git@h/verl.git")),
+        *((f"git+https://{secret}@h/verl.git@v1", _CREDENTIALS) for secret in ("me:s3cret", "s3cret")),
+        ("git+ssh://git:s3cret@h/verl.git@v1", _CREDENTIALS),
+        ("git+http://h/verl.git@v1", "only https, ssh, file are supported, not `http`"),
+        ("git+ext::sh@h/x@v1", "only https, ssh, file are supported, not `ext`"),
+        *((f"git+https://{odd}@v1", _CHARACTERS) for odd in ("h/$(touch${IFS}x)", "h/a;b", "/a")),
+        ("git+ssh://-oProxyCommand=x/a@v1", _CHARACTERS),
+        *(
+            (f"git+https://h/a@{odd}", "what follows @ is not a commit or tag")
+            for odd in ("--upload-pack=x", "$(id)", "v1..v2")
+        ),
+        ("git+https://h/a@v1#egg=x", "only subdirectory=PATH is allowed after #"),
+        *((f"git+https://h/a@v1#subdirectory={path}", _OUTSIDE) for path in ("../x", ".git/hooks")),
     ],
 )
 def test_an_address_that_is_not_followed(line: str, why: str, tmp_path: Path) -> None:
-    told = message(tmp_path, requiring(line))
+    told = message(tmp_path, requiring(f"verl @ {line}"))
     assert told == f"`requires` cannot be used\n{_PLACE}  {why}"
     assert "s3cret" not in told
 

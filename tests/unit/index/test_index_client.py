@@ -280,13 +280,8 @@ def test_netrc(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
         get(f"{server.url}/a", root=server.url.replace("//", f"//{root}"))
     path.unlink()
     get(f"{server.url}/a", root=server.url.replace("//", "//token@"))
-    assert [one[1]["authorization"] for one in server.seen] == [
-        basic("me", "pw"),
-        basic("me", "pw"),
-        basic("me", "other"),
-        basic("me", "pw"),
-        basic("token", ""),
-    ]
+    told = [basic(*one) for one in (("me", "pw"), ("me", "pw"), ("me", "other"), ("me", "pw"), ("token", ""))]
+    assert [one[1]["authorization"] for one in server.seen] == told
 
 
 @pytest.mark.parametrize(

@@ -101,35 +101,13 @@ def test_the_page_of_huawei() -> None:
 
 
 def test_all_that_a_json_page_says() -> None:
-    file = only(
-        parse(
-            page(
-                {
-                    "filename": "demo-1.0-py3-none-any.whl",
-                    "url": f"../../files/demo-1.0-py3-none-any.whl#sha256={B}",
-                    "hashes": {"sha256": A, "md5": "0"},
-                    "requires-python": ">=3.10",
-                    "size": 7,
-                    "upload-time": "2025-01-02T03:04:05.678Z",
-                    "yanked": "broken",
-                    "core-metadata": {"sha256": B},
-                    "dist-info-metadata": {"sha256": A},
-                    "provenance": None,
-                }
-            ),
-            JSON,
-        )
-    )
-    assert file == File(
-        "demo-1.0-py3-none-any.whl",
-        "https://mirror.example/files/demo-1.0-py3-none-any.whl",
-        A,
-        7,
-        ">=3.10",
-        "broken",
-        "2025-01-02T03:04:05.678Z",
-        B,
-    )
+    name, hashes = "demo-1.0-py3-none-any.whl", {"sha256": A, "md5": "0"}
+    said: dict[str, Any] = {"filename": name, "url": f"../../files/{name}#sha256={B}", "hashes": hashes, "size": 7}
+    said |= {"requires-python": ">=3.10", "upload-time": "2025-01-02T03:04:05.678Z", "yanked": "broken"}
+    said |= {"core-metadata": {"sha256": B}, "dist-info-metadata": {"sha256": A}, "provenance": None}
+    file = only(parse(page(said), JSON))
+    rest = (A, 7, ">=3.10", "broken", "2025-01-02T03:04:05.678Z", B)
+    assert file == File("demo-1.0-py3-none-any.whl", "https://mirror.example/files/demo-1.0-py3-none-any.whl", *rest)
 
 
 def row(**keys: Any) -> dict[str, Any]:
@@ -159,20 +137,11 @@ def test_yanked_in_json(yanked: bool | str, expected: str | None) -> None:
 @pytest.mark.parametrize(
     "odd",
     [
-        {"yanked": None},
-        {"size": "12"},
-        {"size": 12.5},
-        {"size": True},
-        {"size": -1},
-        {"size": 1 << 61},
-        {"hashes": None},
-        {"hashes": {"sha256": None}},
-        {"requires-python": False},
-        {"requires-python": 3.9},
-        {"core-metadata": {"sha256": None}},
-        {"core-metadata": "true", "upload-time": 1},
+        *({"size": odd} for odd in ("12", 12.5, True, -1, 1 << 61, ["x"] * 70_000)),
+        *({"hashes": odd} for odd in (None, {"sha256": None})),
+        *({"requires-python": odd} for odd in (False, 3.9)),
+        *({"yanked": None}, {"core-metadata": {"sha256": None}}, {"core-metadata": "true", "upload-time": 1}),
         {"size": "x", "y": [{}] * 600_000},
-        {"size": ["x"] * 70_000},
     ],
 )
 def test_a_value_of_another_type_counts_as_none(odd: dict[str, Any]) -> None:
@@ -427,20 +396,9 @@ def test_a_page_is_in_utf_8_whatever_it_is_called() -> None:
 
 
 def test_what_is_set_aside_and_why() -> None:
-    parsed = parse(
-        html(
-            "<a href=demo-1.0.tar.gz>",
-            "<a href=demo-1.0.linux-x86_64.tar.gz>",
-            "<a href=demo-1.0-py2.6.egg>",
-            "<a href=demo-1.0.win32.exe>",
-            "<a href=demo-2004d.zip>",
-            "<a href=other-1.0.tar.gz>",
-            "<a href=other-1.0-py3-none-any.whl>",
-            "<a href=demo-1.0-py3.whl>",
-            "<a href='demo%0a-1.0.zip'>",
-            "<a href='x%2fdemo-1.0.zip'>",
-        )
-    )
+    names = ["demo-1.0.tar.gz", "demo-1.0.linux-x86_64.tar.gz", "demo-1.0-py2.6.egg", "demo-1.0.win32.exe"]
+    names += ["demo-2004d.zip", "other-1.0.tar.gz", "other-1.0-py3-none-any.whl", "demo-1.0-py3.whl"]
+    parsed = parse(html(*(f"<a href='{name}'>" for name in (*names, "demo%0a-1.0.zip", "x%2fdemo-1.0.zip"))))
     assert [file.filename for file in parsed.releases["1.0"]] == ["demo-1.0.tar.gz"]
     assert [(one.filename, one.reason.name, one.detail) for one in parsed.rejections] == [
         ("demo-1.0-py2.6.egg", "FORMAT", ""),

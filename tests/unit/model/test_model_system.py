@@ -36,20 +36,12 @@ def test_order(row: list[str]) -> None:
     assert [str(version) for version in sorted(map(parse, reversed(row)))] == row
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("8.3.RC1", "8.3.rc1"),
-        ("8.5.0.B160", "8.5.0.b160"),
-        ("8.1.RC1.alpha001", "8.1.rc1.ALPHA1"),
-        ("8.5.0-beta.2", "8.5.0.beta2"),
-        ("8.5.0-alpha", "8.5.0.alpha0"),
-        ("26.1.0.b083", "26.1.0.B83"),
-        ("25.3.rc1.0", "25.3.rc1"),
-        ("08.05.0", "8.5.0"),
-        (" 8.5.0\n", "8.5.0"),
-    ],
-)
+PAIRS = [("8.3.RC1", "8.3.rc1"), ("8.5.0.B160", "8.5.0.b160"), ("8.1.RC1.alpha001", "8.1.rc1.ALPHA1")]
+PAIRS += [("8.5.0-beta.2", "8.5.0.beta2"), ("8.5.0-alpha", "8.5.0.alpha0"), ("26.1.0.b083", "26.1.0.B83")]
+PAIRS += [("25.3.rc1.0", "25.3.rc1"), ("08.05.0", "8.5.0"), (" 8.5.0\n", "8.5.0")]
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS)
 def test_two_spellings_of_one_version(one: str, other: str) -> None:
     assert parse(one) == parse(other)
     assert hash(parse(one)) == hash(parse(other))
