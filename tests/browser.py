@@ -14,16 +14,8 @@ import httpx
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 ENTER, ESCAPE, RIGHT = "\ue007", "\ue00c", "\ue014"
-_FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
+_OFF = ("gpu", "quic", "background-networking", "component-update", "sync")
+_FLAGS = ("--headless", "--no-sandbox", "--no-first-run", *(f"--disable-{name}" for name in _OFF))
 
 
 class Browser:

@@ -49,17 +49,7 @@ def limited(workspace: Workspace, limit: int, *arguments: str) -> Run:
 
 
 def _run(workspace: Workspace, command: list[str], preexec_fn: Callable[[], None] | None = None) -> Run:
-    process = subprocess.Popen(
-        command,
-        cwd=workspace.root,
-        env=workspace.environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=preexec_fn,
-    )
-    return workspace.finish(process)
+    return workspace.finish(workspace.begin(command, preexec_fn=preexec_fn))
 
 
 def fill_disks(root: Path, number: int, seed: int) -> Score:

@@ -40,14 +40,11 @@ def a_comment(*path: str) -> Callable[[Workspace], None]:
 
 
 CHANGES: list[Callable[[Workspace], None]] = [
-    a_comment("matrices/stacks/demo.toml"),
-    a_comment("matrices/facts/c.toml"),
-    a_comment("matrices/indexes.toml"),
+    *(a_comment("matrices", name) for name in ("stacks/demo.toml", "facts/c.toml", "indexes.toml")),
+    *(a_comment("locks/demo/there", name) for name in ("install.sh", "lock.toml")),
     lambda workspace: workspace.facts("b", '[[requires]]\nid = "b-a"\nneeds = ["a"]\nreason = "so it is"\n'),
     lambda workspace: (workspace.matrices / "facts/c.toml").unlink(),
-    a_comment("locks/demo/there/install.sh"),
     rewritten(lambda content: content.replace(b"\n", b"\r\n"), "locks/demo/there/install.sh"),  # bash does not run it
-    a_comment("locks/demo/there/lock.toml"),
     lambda workspace: (workspace.folder() / "lock.toml").unlink(),
     lambda workspace: (workspace.folder() / "report.md").unlink(),
     rewritten(lambda _: b"\xff", "locks/demo/there/lock.toml"),
@@ -137,12 +134,8 @@ def test_one_command_locks_all_that_are_stale(three: Workspace) -> None:
     run = three.run("check", "one", "both", "new")
     assert run.status == 4
     lines = run.stdout.splitlines()
-    assert [line.partition(":")[0] for line in lines[:4]] == [
-        "one for there",
-        "both for aarch64",
-        "both for x86_64",
-        "new for there",
-    ]
+    told = "one for there, both for aarch64, both for x86_64, new for there"
+    assert [line.partition(":")[0] for line in lines[:4]] == told.split(", ")
     assert lines[4].startswith("hint: locks/both/x86_64/lock.toml: restore it from version control, or lock with")
     assert lines[5:] == ["hint: ascend-lock lock one new"]
 
@@ -333,18 +326,8 @@ def test_all_that_can_change_upstream(eleven: Workspace, index: LoopbackIndex) -
     assert (run.status, run.stderr) == (5, "")
     head, *told, end = run.stdout.splitlines()
     assert (head, end) == ("demo for there: current", "  12 files were compared with their index pages")
-    assert [line.partition(": ")[0].strip() for line in told] == [
-        "two hashes",
-        "gone",
-        "different hash",
-        "yanked since",
-        "quarantined",
-        "gone",
-        "gone",
-        "deprecated",
-        "archived",
-        "gone",
-    ]
+    changes = "two hashes, gone, different hash, yanked since, quarantined, gone, gone, deprecated, archived, gone"
+    assert [line.partition(": ")[0].strip() for line in told] == changes.split(", ")
     assert "  yanked since: taken-back 1.0 on `pypi`, reason: it ate \\x1b[2J data\n" in run.stdout
     assert f"has sha256 {'0' * 64}, the lock has {locked['swapped']}\n" in run.stdout
     told = upstream(eleven, "--json")

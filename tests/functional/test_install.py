@@ -58,8 +58,7 @@ def test_every_kind_of_stage_is_installed_from_pinned_files_alone_and_only_once(
     served = [
         *(add_backend(index, version) for version in ("1.0", "2.0")),
         add_source(index, "old", "1.0", tool="tinybuild<2", fetches="extra"),
-        add_source(index, "young", "1.0", tool="tinybuild>=2"),
-        add_source(index, "fresh", "1.0", tool="tinybuild>=2"),
+        *(add_source(index, name, "1.0", tool="tinybuild>=2") for name in ("young", "fresh")),
         add_source(index, "here", "1.0", tool="tinybuild>=1", fetches="extra"),
         add_source(index, "there", "1.0"),
         index.add_wheel("base", "1.0", stated_version="1.0.0"),  # which is the same
@@ -219,13 +218,8 @@ def test_a_dry_run_changes_nothing_and_asks_nothing(two: Workspace, index: Loopb
     run = install(two, sys.executable, "--dry-run")
     assert (run.status, run.stderr, index.requests) == (0, "", [])
     pip = f"would run: {two.plain(sys.executable)} {WHEELS} -r <root>/locks/demo/here/stages/"
-    assert run.stdout.splitlines()[2:] == [
-        "stage 1 of 2: base",
-        f"{pip}1.txt",
-        "stage 2 of 2: top",
-        f"{pip}2.txt",
-        "dry run: nothing was changed",
-    ]
+    stages = [f"stage 1 of 2: base\n{pip}1.txt", f"stage 2 of 2: top\n{pip}2.txt", "dry run: nothing was changed\n"]
+    assert run.stdout.split("\n", 2)[2] == "\n".join(stages)
     assert tree(two.root) == before
 
 
@@ -251,20 +245,11 @@ def test_nothing_of_the_folder_the_shell_or_the_settings_of_pip_takes_part(two: 
     (two.root / "constraints.txt").write_text("base==0.1\n")
     (two.root / "pip.conf").write_text("[install]\nuser = false\n[global]\ndry-run = 0\ntimeout = 60\n")
     script = os.path.relpath(two.folder() / "install.sh", two.root)
-    run = execute(
-        two,
-        ["bash", script, "--python", str(python)],
-        PYTHONPATH=str(theirs),
-        CDPATH=f"{theirs}:{two.root}",
-        PIP_PYTHON=str(theirs / "nowhere"),
-        PIP_PLATFORM="win_amd64",
-        PIP_TARGET="target",
-        PIP_CONSTRAINT="constraints.txt",
-        PIP_REQUIREMENT="constraints.txt",
-        PIP_NO_BINARY=":all:",
-        PIP_NO_DEPS="0",
-        PIP_CONFIG_FILE=str(two.root / "pip.conf"),
-    )
+    told = {"PYTHONPATH": str(theirs), "CDPATH": f"{theirs}:{two.root}", "PIP_PYTHON": str(theirs / "nowhere")}
+    told |= {"PIP_PLATFORM": "win_amd64", "PIP_TARGET": "target", "PIP_CONSTRAINT": "constraints.txt"}
+    told |= {"PIP_REQUIREMENT": "constraints.txt", "PIP_NO_BINARY": ":all:", "PIP_NO_DEPS": "0"}
+    told |= {"PIP_CONFIG_FILE": str(two.root / "pip.conf")}
+    run = execute(two, ["bash", script, "--python", str(python)], **told)
     assert (run.status, run.stderr) == (0, ""), run
     assert installed(python) == {"base": "1.0", "top": "1.0"}
     assert not (two.root / "target").exists()
@@ -505,9 +490,8 @@ def test_a_dry_run_lists_all_that_is_wrong(workspace: Workspace, index: Loopback
     add_backend(index)
     add_source(index, "apart", "1.0")
     workspace.facts("apart", COMPILED)
-    workspace.locked_stack(
-        "apart", target=HERE.replace(f'"{PYTHON_LINE}"', '"3.99"') + '[target.system]\ncann = "8.5.0"\n'
-    )
+    target = HERE.replace(f'"{PYTHON_LINE}"', '"3.99"')
+    workspace.locked_stack("apart", target=target + '[target.system]\ncann = "8.5.0"\n')
     run = install(workspace, SYSTEM, "--dry-run", "--wheelhouse", "no/such", CXX="no-such-compiler")
     told = [line.removeprefix("error: ").split()[:5] for line in lines(run.stderr, "error")]
     assert [" ".join(words) for words in told] == [

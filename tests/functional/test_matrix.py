@@ -109,15 +109,8 @@ CELLS = {  # by name, without what all have in common
 @pytest.fixture
 def gridded(workspace: Workspace) -> Workspace:
     """A small grid with every outcome."""
-    workspace.serve(
-        "plugin 1.0",
-        "plugin 2.0: numbers<2",
-        "plugin 3.0 4.0",
-        "engine 1.0: numbers",
-        "engine 2.0: numbers>=2",
-        "numbers 1.0 2.0",
-        "trainer 1.0",
-    )
+    workspace.serve("plugin 1.0 3.0 4.0", "plugin 2.0: numbers<2", "numbers 1.0 2.0", "trainer 1.0")
+    workspace.serve("engine 1.0: numbers", "engine 2.0: numbers>=2")
     workspace.facts("plugin", FACTS)
     workspace.indexes(INDEXES)
     (workspace.matrices / "systems.toml").write_text(SYSTEMS)
@@ -218,15 +211,8 @@ def test_a_file_that_is_no_matrix_is_refused(gridded: Workspace) -> None:
 
 def test_a_cluster_gives_the_same_bytes(gridded: Workspace) -> None:
     gridded.run("matrix", "--jobs", "1", "--data", "here.json")
-    with subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-c", _CLUSTER],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env={**os.environ, **gridded.environment()},
-        cwd=gridded.root,
-    ) as cluster:
+    how = {"stdin": subprocess.PIPE, "stderr": subprocess.DEVNULL, "env": {**os.environ, **gridded.environment()}}
+    with gridded.begin([sys.executable, "-W", "ignore", "-c", _CLUSTER], **how) as cluster:
         assert cluster.stdout is not None
         run = gridded.run_alone("matrix", "--cluster", cluster.stdout.readline().strip(), PYTHONWARNINGS="ignore")
         cluster.communicate()
@@ -288,15 +274,7 @@ def test_init_says_what_it_does_not_know_and_what_does_not_lock(known: Workspace
 
 def test_init_asks_on_a_terminal(known: Workspace) -> None:
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [str(COMMAND), "init", "--lang", "en"],
-        cwd=known.root,
-        env=known.environment(),
-        stdin=theirs,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = known.begin([str(COMMAND), "init", "--lang", "en"], stdin=theirs)
     os.write(ours, b"8.5.0\n\n\n3.11\nserve\n")
     assert known.finish(process).status == 0
     os.close(ours)

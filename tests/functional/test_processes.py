@@ -58,17 +58,9 @@ def test_a_run_in_this_process_says_and_does_what_a_new_process_does(tmp_path: P
 
 def shell(workspace: Workspace, line: str, **environment: str) -> tuple[int, str, str]:
     """Run a line of bash, in which `$LOCK` is the command; status, stdout, stderr."""
-    done = subprocess.run(
-        ["bash", "-c", line],
-        cwd=workspace.root,
-        env=workspace.environment(LOCK=str(COMMAND), **environment),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    return done.returncode, done.stdout, done.stderr
+    environment = workspace.environment(LOCK=str(COMMAND), **environment)
+    done = workspace.finish(workspace.begin(["bash", "-c", line], env=environment))
+    return done.status, done.stdout, done.stderr
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])

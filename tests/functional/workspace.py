@@ -166,21 +166,17 @@ class Workspace:
         self, *arguments: str, stderr: int | IO[bytes] = subprocess.PIPE, **environment: str
     ) -> subprocess.Popen[str]:
         """Start the command without waiting."""
-        return subprocess.Popen(
-            [str(COMMAND), *arguments],
-            cwd=self.root,
-            env=self.environment(**environment),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            text=True,
-            encoding="utf-8",
-        )
+        return self.begin([str(COMMAND), *arguments], stderr=stderr, env=self.environment(**environment))
+
+    def begin(self, command: list[str], **how: Any) -> subprocess.Popen[str]:
+        """Start any command in the workspace without waiting."""
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        return subprocess.Popen(command, cwd=self.root, encoding="utf-8", **{"env": self.environment(), **pipes, **how})
 
     def finish(self, process: subprocess.Popen[str]) -> Run:
         """Wait for a command."""
         try:
-            stdout, stderr = process.communicate(timeout=60)
+            stdout, stderr = process.communicate(timeout=90)
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
             process.communicate()

@@ -226,9 +226,7 @@ def test_all_that_an_anchor_says() -> None:
         (f'data-dist-info-metadata="sha256={A}"', A),
         (f'data-core-metadata="true" data-dist-info-metadata="sha256={A}"', ""),
         ('data-core-metadata="false"', None),
-        ('data-core-metadata="sha512=12"', ""),
-        ('data-core-metadata="sha256=12"', ""),
-        ("data-core-metadata", ""),
+        *((f"data-core-metadata{value}", "") for value in ('="sha512=12"', '="sha256=12"', "")),
     ],
 )
 def test_metadata_files_in_html(attributes: str, metadata: str | None) -> None:
@@ -241,10 +239,10 @@ def test_metadata_files_in_html(attributes: str, metadata: str | None) -> None:
         ("demo-1.zip", "https://mirror.example/simple/demo/demo-1.zip"),
         ("/f/demo-1.zip", "https://mirror.example/f/demo-1.zip"),
         ("/f/../demo-1.zip", "https://mirror.example/demo-1.zip"),
-        ("//files.example/demo-1.zip", "https://files.example/demo-1.zip"),
-        ("HTTPS://files.example/demo-1.zip", "https://files.example/demo-1.zip"),
-        ("https://me:secret@files.example/demo-1.zip", "https://files.example/demo-1.zip"),
-        ("  https://files.example/demo-1.zip\n", "https://files.example/demo-1.zip"),
+        *(
+            (f"{begin}files.example/demo-1.zip{end}", "https://files.example/demo-1.zip")
+            for begin, end in (("//", ""), ("HTTPS://", ""), ("https://me:secret@", ""), ("  https://", "\n"))
+        ),
         ("https://files.example/a@b/demo-1.zip", "https://files.example/a@b/demo-1.zip"),
     ],
 )
@@ -401,13 +399,10 @@ def test_what_is_set_aside_and_why() -> None:
     parsed = parse(html(*(f"<a href='{name}'>" for name in (*names, "demo%0a-1.0.zip", "x%2fdemo-1.0.zip"))))
     assert [file.filename for file in parsed.releases["1.0"]] == ["demo-1.0.tar.gz"]
     assert [(one.filename, one.reason.name, one.detail) for one in parsed.rejections] == [
-        ("demo-1.0-py2.6.egg", "FORMAT", ""),
-        ("demo-1.0.win32.exe", "FORMAT", ""),
+        *((name, "FORMAT", "") for name in ("demo-1.0-py2.6.egg", "demo-1.0.win32.exe")),
         ("other-1.0.tar.gz", "FOREIGN", ""),
         ("other-1.0-py3-none-any.whl", "FOREIGN", "other"),
-        ("demo-1.0-py3.whl", "NAME", ""),
-        ("demo\\n-1.0.zip", "NAME", ""),
-        ("x/demo-1.0.zip", "NAME", ""),
+        *((name, "NAME", "") for name in ("demo-1.0-py3.whl", "demo\\n-1.0.zip", "x/demo-1.0.zip")),
         ("demo-1.0.linux-x86_64.tar.gz", "VERSION", "1.0.linux-x86_64"),
         ("demo-2004d.zip", "VERSION", "2004d"),
     ]

@@ -28,17 +28,9 @@ def rejections(*files: File | str, cutoff: dt.datetime | None = None) -> list[st
 
 
 def test_wheels_come_in_the_order_of_their_best_tag() -> None:
-    best_first = [
-        "a-1-cp311-cp311-manylinux_2_28_aarch64.whl",
-        "a-1-cp311-cp311-manylinux_2_17_aarch64.manylinux2014_aarch64.whl",
-        "a-1-cp311-abi3-manylinux_2_28_aarch64.whl",
-        "a-1-cp311-none-manylinux_2_28_aarch64.whl",
-        "a-1-cp38-abi3-manylinux_2_28_aarch64.whl",
-        "a-1-py3-none-manylinux_2_28_aarch64.whl",
-        "a-1-py311-none-any.whl",
-        "a-1-py3-none-any.whl",
-        "a-1-9-py30-none-any.whl",
-    ]
+    tags = ["cp311-cp311-manylinux_2_28_aarch64", "cp311-cp311-manylinux_2_17_aarch64.manylinux2014_aarch64"]
+    tags += [f"{begin}-manylinux_2_28_aarch64" for begin in ("cp311-abi3", "cp311-none", "cp38-abi3", "py3-none")]
+    best_first = [f"a-1-{one}.whl" for one in (*tags, "py311-none-any", "py3-none-any", "9-py30-none-any")]
     assert wheels(*reversed(best_first)) == best_first
     assert wheels(*best_first) == best_first
 
