@@ -269,10 +269,10 @@ def test_the_lock_for_this_machine_is_chosen(workspace: Workspace, base: Built) 
     assert run.error.startswith("name the lock to install: ./install.sh LOCK; this bundle has these ")
     assert "demo/here" in run.stderr
     assert execute(workspace, [script, "nothing"]).error == "this bundle has no lock nothing"
-    assert execute(workspace, [script, "nothing"], LANG="zh_CN.UTF-8").stderr.startswith(
-        "错误：此离线包中没有锁文件 nothing\n"
-    )
-    assert execute(workspace, [str(Path(sys.executable).with_name("shellcheck")), script]).stdout == ""
+    run = execute(workspace, [script, "nothing"], LANG="zh_CN.UTF-8")
+    assert run.stderr.startswith("错误：此离线包中没有锁文件 nothing\n")
+    shellcheck = Path(sys.executable).with_name("shellcheck")
+    assert execute(workspace, [str(shellcheck), script]).stdout == ""
 
 
 @pytest.mark.parametrize("folder", [".", "", "locks", "locks/demo/there", "locks/new"])

@@ -157,7 +157,8 @@ def test_locks_of_two_targets_are_written_both_or_neither(workspace: Workspace) 
     workspace.locked_stack("demo", target=f'{one}{two}[target.system]\ncann = "8.5.0"\n')
     workspace.serve("demo 2.0")
     before = tree(workspace.locks)
-    run = limited(workspace, len(before["demo/aarch64/verify.py"] or b"") + 10, "lock", "demo", "--upgrade")
+    limit = len(before["demo/aarch64/verify.py"] or b"") + 10
+    run = limited(workspace, limit, "lock", "demo", "--upgrade")
     assert (run.status, run.stdout, run.error) == (2, "", NOT_WRITTEN)
     assert "\n  at locks/demo/x86_64\n" in run.stderr
     assert tree(workspace.locks) == before

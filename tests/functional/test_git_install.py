@@ -246,7 +246,8 @@ def test_what_is_built_must_be_what_the_lock_names(
     workspace.facts("plain", made.fact(commit, more))
     stack_of(workspace, f"plain={commit}")
     workspace.locked()
-    assert re.sub(r"<root>/temporary/tmp\.\w+", "<scratch>", failed(install(workspace, python))).startswith(error)
+    told = failed(install(workspace, python))
+    assert re.sub(r"<root>/temporary/tmp\.\w+", "<scratch>", told).startswith(error)
     assert installed(python) == {}
 
 

@@ -60,14 +60,16 @@ def test_without_a_fact_a_static_pyproject_will_do(workspace: Workspace, reposit
 
 
 def test_a_repository_out_of_reach_changes_one_line_of_the_lock(workspace: Workspace, repository: Repository) -> None:
-    workspace.facts("verl", source(repository, repository.commit({"requirements.txt": "numpy<2\n"}, tag="v1"), "v1"))
+    commit = repository.commit({"requirements.txt": "numpy<2\n"}, tag="v1")
+    workspace.facts("verl", source(repository, commit, "v1"))
     workspace.locked_stack(f"verl @ git+{repository.url}@v1")
     reached = workspace.read()
     repository.folder.rename(repository.folder.with_name("gone"))
     workspace.locked("--offline")  # what was read at the commit is in the cache
     assert workspace.read() == reached
     shutil.rmtree(workspace.cache / "git")
-    assert workspace.locked().stderr.startswith("warning: file://<root>/git/verl could not be read: ")
+    told = workspace.locked()
+    assert told.stderr.startswith("warning: file://<root>/git/verl could not be read: ")
     trusted = workspace.read()
     why = "the repository was not read, so its requirements rest on the fact `verl-sources-1` only"
     added = [line for line in trusted.splitlines() if line not in reached.splitlines()]

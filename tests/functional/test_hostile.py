@@ -61,7 +61,8 @@ def test_what_is_hostile_is_told_harmlessly(workspace: Workspace, setup: Setup, 
     written = tree(workspace.locks) if is_status == 0 else {}
     told = {"stdout": run.stdout, "stderr": run.stderr, **written}
     for name, content in told.items():
-        assert is_harmless(content.decode() if isinstance(content, bytes) else content or ""), name
+        text = content.decode() if isinstance(content, bytes) else content or ""
+        assert is_harmless(text), name
     assert not list(workspace.root.rglob("pwned"))
 
 

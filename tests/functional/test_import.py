@@ -146,9 +146,7 @@ def test_a_freeze_of_a_cuda_machine_is_left_without_cuda(workspace: Workspace) -
     ]
     assert "`flash_attn==2.8.3` is left out: It is compiled for CUDA.\n" in run.stderr
     assert "`triton==3.5.0` is left out: triton-ascend is in its place.\n" in run.stderr
-
-
-def test_the_shipped_facts_say_what_is_for_cuda_alone(workspace: Workspace) -> None:
+    # the facts that ship say as much
     write(workspace, freeze_txt="flash-attn==2.8.3\ntorch-memory-saver==0.0.9\ntriton==3.5.0\ntensordict==0.9.0\n")
     stack, left_out = imported(workspace, "freeze.txt", "--matrices", str(REPOSITORY / "matrices"))
     assert (stack["stack"]["requires"], len(left_out)) == (["tensordict==0.9.0"], 3)
@@ -351,14 +349,10 @@ def test_a_wrong_option(workspace: Workspace, arguments: tuple[str, ...], error:
     assert (run.status, run.error, run.stdout) == (2, error, "")
 
 
-def test_a_wrong_python_for_a_pylock(workspace: Workspace) -> None:
-    write(workspace, pylock_toml=LOCK)
+def test_a_wrong_python_for_a_pylock_and_files_that_include_each_other(workspace: Workspace) -> None:
+    write(workspace, pylock_toml=LOCK, a_txt="-r b.txt\n", b_txt="six\n-c a.txt\n")
     run = workspace.run("import", "pylock.toml", "--python", "three")
     assert (run.status, run.error) == (2, "`three` is not one version of Python")
-
-
-def test_files_that_include_each_other(workspace: Workspace) -> None:
-    write(workspace, a_txt="-r b.txt\n", b_txt="six\n-c a.txt\n")
     run = workspace.run("import", "a.txt")
     assert (run.status, run.error) == (2, "`a.txt` includes itself")
     assert Path("b.txt:2").name in run.stderr

@@ -294,7 +294,8 @@ def changed_in_a_wheelhouse(workspace: Workspace, built: Built) -> list[str]:
 def test_a_wheel_of_other_bytes_is_refused(
     two: Workspace, python: Path, change: Callable[[Workspace, Built], list[str]]
 ) -> None:
-    run = install(two, python, *change(two, two.index.add_wheel("base", "1.0")))
+    arguments = change(two, two.index.add_wheel("base", "1.0"))
+    run = install(two, python, *arguments)
     assert run.status != 0
     assert "THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE" in run.stderr
     assert installed(python) == {}

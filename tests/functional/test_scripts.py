@@ -168,7 +168,8 @@ def full_of_commands(value: Any, key: str = "") -> Any:
 @pytest.mark.parametrize("stack", ["mindspeed-rl", "verl-qwen3.5"])
 def test_no_text_of_a_lock_runs_whether_or_not_something_else_would_refuse_it(stack: str, tmp_path: Path) -> None:
     """No template has a value between single quotes, or lacks the mark of one that may be commands."""
-    lock = full_of_commands(lock_file.read(max((REPOSITORY / "locks" / stack).iterdir())))
+    source = max((REPOSITORY / "locks" / stack).iterdir())
+    lock = full_of_commands(lock_file.read(source))
     labels = ("x'; touch pwned; '" * (pin.mode == "built-here" and pin.git is None) for pin in lock.pin)
     pins = tuple(replace(pin, label=label) for pin, label in zip(lock.pin, labels, strict=True))
     target = replace(lock.target, python=PYTHON_LINE + ".0")

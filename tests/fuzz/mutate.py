@@ -54,7 +54,8 @@ class Mutator:
             case 8:
                 return self._replaced(content, _NUMBER, draw.choice((b"0", b"-1", b"1" * 5000, b"99999999999", b"7")))
             case 9:
-                return self._replaced(content, _WORD, draw.choice(_WORD.findall(draw.choice(self.corpus)) or [b"x"]))
+                words = _WORD.findall(draw.choice(self.corpus)) or [b"x"]
+                return self._replaced(content, _WORD, draw.choice(words))
             case 10:
                 return self._lines(content)
             case _:

@@ -300,13 +300,15 @@ def toml(kind: str, content: bytes) -> None:
 
 @cache
 def _plain_stack() -> Document[schema.StackFile]:
-    return read_text((CORPUS / "stack" / "plain.toml").read_text(), schema.StackFile, "matrices/stacks/plain.toml")
+    content = (CORPUS / "stack" / "plain.toml").read_text()
+    return read_text(content, schema.StackFile, "matrices/stacks/plain.toml")
 
 
 def _inputs(kind: str, read: Document[Any]) -> Inputs:
     if kind == "stack":
         return Inputs(read, (), None, None)
-    return replace(Inputs(_plain_stack(), (), None, None), **{"facts": (read,)} if kind == "facts" else {kind: read})
+    made = Inputs(_plain_stack(), (), None, None)
+    return replace(made, **{"facts": (read,)} if kind == "facts" else {kind: read})
 
 
 def lock(content: bytes) -> None:

@@ -97,7 +97,8 @@ def hold(scene: Scene, attack: Attack) -> None:
     if attack.status == 0:
         assert workspace.pins() == attack.pins
     else:
-        assert {name: content for name, content in tree(workspace.locks).items() if "conflict." not in name} == before
+        after = {name: content for name, content in tree(workspace.locks).items() if "conflict." not in name}
+        assert after == before
     for name, content in tree(workspace.locks).items():
         assert content is None or is_harmless(content.decode()), name
     assert tree(workspace.temporary) == {}

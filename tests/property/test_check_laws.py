@@ -75,7 +75,8 @@ def test_a_planted_fault_is_found(start: tuple[World, Resolution], data: st.Data
         case "add":
             name = data.draw(st.sampled_from(sorted(world.projects)))
             assume(name not in {one.name for one in pins})
-            pins.append(pin(catalog, name, data.draw(st.sampled_from(sorted(world.projects[name])))))
+            version = data.draw(st.sampled_from(sorted(world.projects[name])))
+            pins.append(pin(catalog, name, version))
         case "extra":
             pins[at] = replace(pins[at], extras=tuple(sorted({*pins[at].extras, "x"})))
         case _:

@@ -45,7 +45,8 @@ class Case:
 
     def holds(self, text: str) -> bool:
         """Whether a changed stack has a solution for both."""
-        problems = compile_problems(with_stack(self.inputs, read_text(text, schema.StackFile, "world.toml")))
+        document = read_text(text, schema.StackFile, "world.toml")
+        problems = compile_problems(with_stack(self.inputs, document))
         return all(BruteForce(self.world.of(problem)).satisfiable() for problem in problems)
 
 
@@ -65,7 +66,8 @@ def conflict(seed: int) -> Case:
 
 def _machine(random: Random) -> dict[str, Any]:
     values = {component: random.choice(known) for component, known in KNOWN.items()}
-    return {**values, "system": {component: values.pop(component) for component in ("cann", "soc")}}
+    system = {component: values.pop(component) for component in ("cann", "soc")}
+    return {**values, "system": system}
 
 
 @settings(max_examples=settings.default.max_examples // 8)  # each one explains two targets, and locks for both

@@ -342,7 +342,8 @@ class _Maker:
         name = self._one(names)
         extras = self._one(("x", "y", "x,y")) if self._once_in(6) else ""
         marker = self._one(_MARKERS) if markers and self._once_in(3) else ""
-        specifier = self.specifier(self._pool if self._once_in(4) else self._versions[name])
+        versions = self._pool if self._once_in(4) else self._versions[name]
+        specifier = self.specifier(versions)
         if self._prereleases and name == own:
             specifier = ""  # whether a project can permit its own pre-release does not matter
         return name + (f"[{extras}]" if extras else "") + specifier + (f" ; {marker}" if marker else "")

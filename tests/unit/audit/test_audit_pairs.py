@@ -33,7 +33,8 @@ BUILT_FOR_A3 = replace(builds("app", "==1.0"), when=(need("soc in A3"),))
 
 
 def paired(*facts: Fact, declared: Declared | None = None) -> list[Pairing]:
-    return pairings(APP, facts, {} if declared is None else {Version("1.0"): declared}, CANNS)
+    known = {} if declared is None else {Version("1.0"): declared}
+    return pairings(APP, facts, known, CANNS)
 
 
 def texts(needs: Iterable[object]) -> list[str]:

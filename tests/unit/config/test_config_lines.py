@@ -70,7 +70,8 @@ x = 2
         (("row", 0, "versions", 1), '  "==2"]'),
         (("row", 0, "sub", "key"), "key = true"),
         (("row", 1, "versions"), 'versions = "==3"'),
-        *((("row", 1, "sub-row", at, *rest), text) for at, rest, text in ((0, (), "[[row.sub"), (1, ("x",), "x = 2"))),
+        (("row", 1, "sub-row", 0), "[[row.sub-row]]\nx = 1"),
+        (("row", 1, "sub-row", 1, "x"), "x = 2"),
     ],
 )
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])

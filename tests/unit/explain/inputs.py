@@ -77,6 +77,7 @@ def inputs_of(*lines: str, more: str, known: dict[str, list[str]] | None = None)
 def refutation(inputs: Inputs, catalog: DataCatalog, name: str = "", cutoff: datetime | None = None) -> Refutation:
     """Why the problem of one target has no solution: the one of this name, or the first."""
     problems = compile_problems(inputs, exclude_newer=cutoff)
-    answer = decide(Universe(next(one for one in problems if one.target.name == name or not name), catalog))
+    problem = next(one for one in problems if one.target.name == name or not name)
+    answer = decide(Universe(problem, catalog))
     assert isinstance(answer, Refutation)
     return answer

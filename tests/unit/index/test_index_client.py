@@ -144,7 +144,7 @@ def ask(transport: httpx.AsyncBaseTransport, *urls: str, timeout: float = 5.0) -
 )
 def test_no_redirect_leads_to_this_machine(target: str) -> None:
     transport, asked = answering(httpx.Response(302, headers={"Location": target}))
-    assert "redirects to an address that is" in failure(IndexFailure, lambda: ask(transport, "https://index.example/a"))
+    assert "redirects to an address" in failure(IndexFailure, lambda: ask(transport, "https://index.example/a"))
     assert len(asked) == 1
 
 
@@ -256,7 +256,8 @@ def test_credentials_of_an_index_go_to_its_origin_only(server: Server) -> None:
     with Server() as other:
         server.answers = {"/a": (302, {"Location": f"{other.url}/b"}, b"")}
         other.answers = {"/b": (200, {}, b"")}
-        assert get(f"{server.url}/a", root=f"http://me:p%40ss@127.0.0.1:{server.port}/simple").url == f"{other.url}/b"
+        root = f"http://me:p%40ss@127.0.0.1:{server.port}/simple"
+        assert get(f"{server.url}/a", root=root).url == f"{other.url}/b"
         assert server.seen[0][1]["authorization"] == basic("me", "p@ss")
         assert "authorization" not in other.seen[0][1]
 

@@ -451,4 +451,5 @@ REASON = '<meta name="pypi:project-status-reason" content="see demo2">'
 )
 def test_how_a_project_stands(body: str, project_status: ProjectStatus) -> None:
     """PEP 792, in both forms; what is of another shape says nothing."""
-    assert parse(body, "application/json" if body.startswith("{") else "text/html").project_status == project_status
+    parsed = parse(body, "application/json" if body.startswith("{") else "text/html")
+    assert parsed.project_status == project_status

@@ -15,11 +15,8 @@ from tests.unit.report.page import explanation_text
 
 
 def test_chinese_wraps_between_characters_and_keeps_marks_with_them() -> None:
-    assert paragraph("这 4 条不能同时成立，去掉其中任意一条（vllm）。", 16) == [
-        "这 4 条不能同时",
-        "成立，去掉其中任",
-        "意一条（vllm）。",
-    ]
+    lines = ["这 4 条不能同时", "成立，去掉其中任", "意一条（vllm）。"]
+    assert paragraph("这 4 条不能同时成立，去掉其中任意一条（vllm）。", 16) == lines
     assert paragraph("一二三，四", 6) == ["一二", "三，四"]
 
 

@@ -42,7 +42,8 @@ def test_an_extra_is_looked_for_among_what_is_left_of_its_project() -> None:
     """Each `core[b]` but the oldest needs what is not there; with a `core` decided, only its own is a question."""
     catalog = DataCatalog({"zeta": {"1": []}})
     for number in range(1, _MANY + 1):
-        catalog.add_wheel("core", f"1.{number}", [f"zeta>={1 if number == 1 else 2} ; extra == 'b'"], extras=["a", "b"])
+        needs = [f"zeta>={1 if number == 1 else 2} ; extra == 'b'"]
+        catalog.add_wheel("core", f"1.{number}", needs, extras=["a", "b"])
     engine = CompleteEngine(Universe(problem("core[a,b]"), catalog))
     chosen = {str(package): str(one.version) for package, one in engine.solve().items()}
     assert chosen == {"core": "1.1", "core[a]": "1.1", "core[b]": "1.1", "zeta": "1"}

@@ -61,7 +61,8 @@ def test_the_reasons_are_the_same_whatever_else_is_on_the_indexes_or_was_read() 
             catalog.add_wheel("base", f"0.{number}")
             catalog.add_wheel("lower", f"1.{number}", ["base<2"])
         catalog.add_wheel("lower", "2", ["base<2"])
-        (row,) = fallen(catalog, *[f"other{number}" for number in range(seed)], "app", "lower", "low", "base<2")
+        others = [f"other{number}" for number in range(seed)]
+        (row,) = fallen(catalog, *others, "app", "lower", "low", "base<2")
         assert row[2] == ["the stack asks for base<2", "app 0.2 to 0.6 (5 releases) need base==2"]
 
 

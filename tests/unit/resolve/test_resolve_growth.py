@@ -18,7 +18,8 @@ Asked = tuple[DataCatalog, list[str]]
 
 
 def chained_extras(count: int) -> Asked:
-    return DataCatalog({"x": {"1": [f'x[e{at + 1}]; extra == "e{at}"' for at in range(count)]}}), ["x[e0]"]
+    lines = [f'x[e{at + 1}]; extra == "e{at}"' for at in range(count)]
+    return DataCatalog({"x": {"1": lines}}), ["x[e0]"]
 
 
 def all_extras(count: int) -> Asked:

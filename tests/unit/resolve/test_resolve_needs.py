@@ -101,7 +101,8 @@ def test_a_line_that_hangs_on_the_kernel_is_told() -> None:
 def test_what_a_fact_drops_is_told_whatever_the_file(kind: str) -> None:
     catalog = DataCatalog({"b": {"1": []}})
     getattr(catalog, kind)("a", "1", ["b>=1"])
-    lock = build(solved(problem("a", facts=[replaces("a", "==1", ["b"])]), catalog), [], catalog)
+    fact = replaces("a", "==1", ["b"])
+    lock = build(solved(problem("a", facts=[fact]), catalog), [], catalog)
     assert [(row.package, row.name, row.dropped) for row in lock.override] == [("a", "b", "b>=1")]
 
 

@@ -103,7 +103,8 @@ def test_a_source_for_another_python_or_that_a_fact_excludes() -> None:
 
 def test_what_the_stack_keeps_out_is_left_out_wherever_it_is_asked_for() -> None:
     catalog = DataCatalog({"a": {"1": ["timm>=1", "b", "timm[x] ; extra == 'x'"]}, "b": {"1": []}, "timm": {"1": []}})
-    found = solved(without(problem("a[x]", facts=[requires("b", "==1", "timm")]), "timm"), catalog)
+    asked = without(problem("a[x]", facts=[requires("b", "==1", "timm")]), "timm")
+    found = solved(asked, catalog)
     assert [pin.name for pin in found.pins] == ["a", "b"]
     assert [(row.package, row.dropped, row.fact) for row in found.left_out] == [
         ("a", "timm>=1", "stack.toml:20"),

@@ -325,7 +325,8 @@ def test_an_npu_smi_that_says_little(there: Installation, script: str, expected:
 )
 def test_families(there: Installation, names: str, family: str) -> None:
     assert {soc_family(name) for name in names.split()} == {family}
-    assert (there.said(check_soc(there.asked, NpuTool("", names.split()[0], 1))) == ["soc-unnamed"]) is (family == "")
+    said = there.said(check_soc(there.asked, NpuTool("", names.split()[0], 1)))
+    assert (said == ["soc-unnamed"]) is (family == "")
 
 
 # --- the target that a machine would be
