@@ -41,9 +41,6 @@ def facts_about_it(workspace: Workspace) -> None:
     workspace.facts("torch-npu", "")
 
 
-# --- who is asked
-
-
 def test_an_index_is_never_asked_for_what_is_not_bound_to_it(workspace: Workspace, index: LoopbackIndex) -> None:
     index.add_wheel("torch-npu", "2.8.0", requires=["numpy"], index="vendor")
     workspace.serve("numpy 1.26.4")
@@ -76,9 +73,6 @@ def test_of_several_indexes_the_first_or_all_answer(
     workspace.locked_stack("torch-npu")
     assert (workspace.pins(), asked(index)) == ({"torch-npu": pin}, pages)
     assert workspace.warnings() == []
-
-
-# --- where an index does not answer
 
 
 @pytest.mark.parametrize("take", ["first", "all"])
@@ -125,9 +119,6 @@ def test_a_mirror_answers_for_an_index_that_is_down(workspace: Workspace, index:
     """)
     assert workspace.locked_stack("torch-npu").stderr == ""
     assert workspace.content()["index"] == [{"name": "vendor", "url": NOBODY}]
-
-
-# --- credentials
 
 
 @pytest.mark.parametrize("own", [False, True], ids=["indexes.toml", "stack"])

@@ -28,9 +28,6 @@ def refused(run: Run) -> str:
     return run.error
 
 
-# --- which commit
-
-
 def test_a_tag_or_a_short_commit_becomes_forty_digits(workspace: Workspace, repository: Repository) -> None:
     commit = repository.commit({"requirements.txt": "numpy<2\n"}, tag="v0.6")
     repository.commit({"requirements.txt": "other\n"})
@@ -54,9 +51,6 @@ def test_without_a_fact_a_static_pyproject_will_do(workspace: Workspace, reposit
     (pin,) = (pin for pin in content["pin"] if pin["name"] == "verl")
     assert pin["git"] == {"url": repository.url, "commit": commit, "ref": "v0.6", "subdirectory": "python"}
     assert "read at the commit" in workspace.read("report.md")
-
-
-# --- reachable or not
 
 
 def test_a_repository_out_of_reach_changes_one_line_of_the_lock(workspace: Workspace, repository: Repository) -> None:

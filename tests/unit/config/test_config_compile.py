@@ -114,8 +114,6 @@ def test_no_facts_where_the_stack_wants_none(tmp_path: Path) -> None:
     assert problem.facts == ()
 
 
-# --- what a stack says of facts
-
 TWO_NEEDS = """
 [[requires]]
 id = "verl-needs"
@@ -164,9 +162,6 @@ def test_facts_of_the_stack_itself_come_last_and_have_ids_of_their_own(tmp_path:
     assert fact.where == f"matrices/stacks/s.toml:{len(STACK.splitlines()) + 5}"
 
 
-# --- policy
-
-
 @pytest.mark.parametrize(
     ("written", "cutoff"),
     [
@@ -188,8 +183,6 @@ def test_prereleases(tmp_path: Path) -> None:
     assert problem.policy.prereleases_for("torch-npu") == "allow"
     assert problem.policy.prereleases_for("torch") == "never"
 
-
-# --- indexes
 
 INDEXES = """\
 [[index]]
@@ -237,17 +230,12 @@ def test_of_two_bindings_of_a_project_the_first_rules_where_it_applies(first: st
     assert problem.indexes.binding("torch", other).indexes == ("pypi",)
 
 
-# --- digest
-
-
 def test_line_endings_change_no_digest(tmp_path: Path) -> None:
     before = compiled(tmp_path)[0].digest
     path = tmp_path / "stacks" / "s.toml"
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
     assert compile_problems(load("s", tmp_path))[0].digest == before
 
-
-# --- what the project ships
 
 ALL_FACTS = "verl-qwen3.5"  # a stack that leaves none out
 

@@ -26,9 +26,6 @@ reason = "the guide names it"
 """
 
 
-# --- what they mean
-
-
 def recipe(folder: Path, *keys: str) -> Recipe:
     """What a row with these keys besides says of building the project."""
     (fact,) = problem(folder, facts=HEAD + SOURCE + "\n".join(keys)).facts
@@ -129,8 +126,6 @@ def test_addresses_of_one_repository() -> None:
     assert not same_repository("https://github.com/a/b", "ssh://github.com/a/b")
 
 
-# --- what is wrong with a line of the stack
-
 _PLACE = "  at matrices/stacks/s.toml:4: stack.requires[0]\n"
 
 
@@ -163,9 +158,6 @@ def test_a_line_that_cannot_be_read_shows_no_credentials(tmp_path: Path) -> None
     told = message(tmp_path, requiring("verl @@ git+https://me:s3cret@h/verl.git@v1"))
     assert told.startswith(f"a line that may contain a password is not a requirement\n{_PLACE}")
     assert "s3cret" not in told
-
-
-# --- what is wrong with a row
 
 
 def test_a_stack_does_not_ask_for_what_it_keeps_out(tmp_path: Path) -> None:

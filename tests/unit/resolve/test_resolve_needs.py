@@ -13,8 +13,6 @@ from resolver.resolve.needs import build_lines, requirements_file
 from tests.datacatalog import DataCatalog
 from tests.problems import builds, pins, problem, replaces, solved, told
 
-# --- requirements files
-
 
 @pytest.mark.parametrize(
     ("content", "lines"),
@@ -44,9 +42,6 @@ def test_options_are_refused(option: str) -> None:
     assert str(caught.value) == f"the requirements file has the option `{option}`, which is not supported"
 
 
-# --- build requirements
-
-
 def test_a_builds_fact_drops_and_adds() -> None:
     archive = Archive(None, ("cmake>=3.26.1", "Torch == 2.9.0", "ninja"))
     assert build_lines(archive, builds("vllm", "", drop=["torch"], add=["torch", "wheel<1"])) == (
@@ -55,9 +50,6 @@ def test_a_builds_fact_drops_and_adds() -> None:
         "torch",
         "wheel<1",
     )
-
-
-# --- where the requirements of a lock come from
 
 
 def vllm() -> DataCatalog:

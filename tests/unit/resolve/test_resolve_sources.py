@@ -27,8 +27,6 @@ from tests.problems import (
     without,
 )
 
-# --- from a commit
-
 
 def test_what_is_required_of_wheels_is_not_of_what_is_built() -> None:
     a2 = replace(requires("vllm-ascend", "<=0.13.0", "soc in A2"), wheels=True)
@@ -98,9 +96,6 @@ def test_a_source_for_another_python_or_that_a_fact_excludes() -> None:
     assert len(refused(asked, DataCatalog()).statements) == 2
 
 
-# --- absent
-
-
 def test_what_the_stack_keeps_out_is_left_out_wherever_it_is_asked_for() -> None:
     catalog = DataCatalog({"a": {"1": ["timm>=1", "b", "timm[x] ; extra == 'x'"]}, "b": {"1": []}, "timm": {"1": []}})
     asked = without(problem("a[x]", facts=[requires("b", "==1", "timm")]), "timm")
@@ -137,9 +132,6 @@ def test_elsewhere_the_two_exclude_each_other_and_the_conflict_says_why() -> Non
         lines = told(problem(*asks, facts=[_ABSENT]), catalog)
         assert f"{sentence} @ facts/triton-ascend.toml:7 (a table of the vendor, vendor)" in lines
         assert [line.partition(" @ ")[0] for line in lines[:2]] == [f"the stack asks for {ask}" for ask in asks]
-
-
-# --- the check
 
 
 def test_the_check_knows_a_pin_that_is_not_what_the_stack_names() -> None:
