@@ -14,16 +14,8 @@ import httpx
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 ENTER, ESCAPE, RIGHT = "\ue007", "\ue00c", "\ue014"
-_FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
+_OFF = ("gpu", "quic", "background-networking", "component-update", "sync")
+_FLAGS = ("--headless", "--no-sandbox", "--no-first-run", *(f"--disable-{name}" for name in _OFF))
 
 
 class Browser:
@@ -91,8 +83,7 @@ class Browser:
 @contextmanager
 def browser(profile: Path, language: str = "en") -> Iterator[Browser]:
     """A window whose user reads that language, for as long as the context."""
-    args = [*_FLAGS, f"--user-data-dir={profile}", f"--accept-lang={language}"]
-    options = {"binary": CHROMIUM, "args": args}
+    options = {"binary": CHROMIUM, "args": [*_FLAGS, f"--user-data-dir={profile}", f"--accept-lang={language}"]}
     wanted = {"alwaysMatch": {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}}
     with subprocess.Popen([str(DRIVER), "--port=0"], stdout=subprocess.PIPE, text=True) as driver:
         try:

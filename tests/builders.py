@@ -9,7 +9,7 @@ import io
 import re
 import tarfile
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,15 @@ class Built:
     @property
     def sha256(self) -> str:
         return hashlib.sha256(self.content).hexdigest()
+
+
+def releases(rows: Iterable[str]) -> Iterator[tuple[str, str, list[str]]]:
+    """Name, version and requirements; a row is `name version …` or `name version …: requirement, …`."""
+    for row in rows:
+        head, _, requires = row.partition(": ")
+        name, *versions = head.split()
+        for version in versions:
+            yield name, version, requires.split(", ") if requires else []
 
 
 def core_metadata(

@@ -9,8 +9,12 @@ from __future__ import annotations
 import gc
 import os
 import signal
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.loopback import LoopbackIndex
 
 _MORE = os.environ.get("ASCEND_LOCK_EXAMPLES")
 
@@ -27,6 +31,13 @@ settings.load_profile("ascend-lock")
 for _number in (signal.SIGINT, signal.SIGHUP):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, lambda *_: None)  # unlike SIG_IGN, it does not survive an exec
+
+
+@pytest.fixture
+def index() -> Iterator[LoopbackIndex]:
+    """An index on loopback, new for each test."""
+    with LoopbackIndex() as served:
+        yield served
 
 
 def pytest_collection_finish() -> None:

@@ -17,12 +17,13 @@ from packaging.utils import NormalizedName, canonicalize_name
 from resolver.index.protocol import Catalog, Lookup, UnusableFile
 from resolver.model.problem import PYPI, Binding, Index, Indexes
 from resolver.model.release import ACTIVE, Archive, File, Metadata, Page, ProjectStatus, Rejection
+from tests.builders import releases
 
 
 class DataCatalog(Catalog):
     """A `Catalog` over files that a test adds. `asked` lists the metadata that was read, in order."""
 
-    def __init__(self, releases: Mapping[str, Mapping[str, Iterable[str]]] | None = None) -> None:
+    def __init__(self, plain: Mapping[str, Mapping[str, Iterable[str]]] | None = None) -> None:
         self._pages: dict[tuple[NormalizedName, str], dict[str, list[File]]] = {}
         self._set_aside: dict[tuple[NormalizedName, str], list[Rejection]] = {}
         self._standing: dict[tuple[NormalizedName, str], ProjectStatus] = {}
@@ -32,11 +33,17 @@ class DataCatalog(Catalog):
         self._bindings: dict[NormalizedName, tuple[str, ...]] = {}
         self.unreachable: tuple[str, ...] = ()
         self.asked: list[str] = []
-        for name, versions in (releases or {}).items():
+        for name, versions in (plain or {}).items():
             for version, requires in versions.items():
                 self.add_wheel(name, version, requires)
 
     # --- what there is
+
+    def serve(self, *rows: str) -> DataCatalog:
+        """Add plain wheels; a row is `name version …` or `name version …: requirement, …`."""
+        for name, version, requires in releases(rows):
+            self.add_wheel(name, version, requires)
+        return self
 
     def add_wheel(
         self,
@@ -54,10 +61,8 @@ class DataCatalog(Catalog):
         extras: Iterable[str] = (),
     ) -> File:
         """Add a wheel. `tags` may begin with a build tag; METADATA has `metadata_python`, otherwise the page's."""
-        distribution = canonicalize_name(name).replace("-", "_")
-        file = self._add(
-            name, version, f"{distribution}-{version}-{tags}.whl", index, requires_python, yanked, uploaded
-        )
+        filename = f"{canonicalize_name(name).replace('-', '_')}-{version}-{tags}.whl"
+        file = self._add(name, version, filename, index, requires_python, yanked, uploaded)
         if readable:
             python = requires_python if metadata_python is None else metadata_python
             self._metadata[file.filename] = Metadata(name, version, tuple(requires), python, tuple(extras))
@@ -110,11 +115,10 @@ class DataCatalog(Catalog):
     def indexes(self) -> Indexes:
         """The indexes and bindings that this catalog answers for. As the stack's own, so facts may match nothing."""
         names = {PYPI, *(index for bound in self._bindings.values() for index in bound)}
-        bindings = [
-            Binding(packages=(name,), indexes=bound, take="all") for name, bound in sorted(self._bindings.items())
-        ]
+        rows = sorted(self._bindings.items())
+        bindings = tuple(Binding(packages=(name,), indexes=bound, take="all") for name, bound in rows)
         indexes = {name: Index(name=name, url="" if name == PYPI else f"http://{name}.test/") for name in sorted(names)}
-        return Indexes(indexes=indexes, bindings=tuple(bindings), own=True)
+        return Indexes(indexes=indexes, bindings=bindings, own=True)
 
     def _add(
         self, name: str, version: str, filename: str, index: str, python: str, yanked: str | None, uploaded: str

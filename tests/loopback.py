@@ -13,7 +13,6 @@ A fault changes the answers to the paths that its pattern matches:
 from __future__ import annotations
 
 import contextlib
-import gzip
 import hashlib
 import html
 import json
@@ -35,7 +34,7 @@ from packaging.utils import canonicalize_name
 
 from resolver.index.snapshot import Snapshot
 from resolver.model.release import File, Metadata
-from tests.builders import Built, build_archive, build_wheel, core_metadata
+from tests.builders import Built, build_archive, build_wheel, core_metadata, releases
 
 PYPI = "pypi"
 JSON = "application/vnd.pypi.simple.v1+json"
@@ -128,16 +127,14 @@ class LoopbackIndex:
     """A server that runs during the `with` block, and may be changed meanwhile.
 
     `pages` is the format of pages; "negotiate" follows the request's Accept. Without `ranges`, a Range is ignored: 200
-    and the whole file. With `etags`, answers have one, and a matching If-None-Match gives 304. `compress` sends pages
-    with gzip to whoever accepts it. With `tls` it is also a proxy that answers for every host over TLS, so an index can
-    be anywhere without a network.
+    and the whole file. With `etags`, answers have one, and a matching If-None-Match gives 304. With `tls` it is also a
+    proxy that answers for every host over TLS, so an index can be anywhere without a network.
     """
 
     def __init__(self, snapshot: Snapshot | None = None, *, tls: ssl.SSLContext | None = None) -> None:
         self.pages: Literal["json", "html", "negotiate"] = "json"
         self.ranges = True
         self.etags = True
-        self.compress = False
         self.tls = tls
         self.requests: list[Request] = []
         self._standings: dict[tuple[str, str], dict[str, str]] = {}
@@ -199,51 +196,25 @@ class LoopbackIndex:
 
     def serve(self, *rows: str) -> None:
         """List plain wheels; a row is `name version …` or `name version …: requirement, …`."""
-        for row in rows:
-            head, _, requires = row.partition(": ")
-            name, *versions = head.split()
-            for version in versions:
-                self.add_wheel(name, version, requires=requires.split(", ") if requires else ())
+        for name, version, requires in releases(rows):
+            self.add_wheel(name, version, requires=requires)
 
     def add_wheel(
-        self,
-        name: str,
-        version: str,
-        *,
-        requires_python: str = "",
-        yanked: str | None = None,
-        uploaded: str = "",
-        metadata_sidecar: bool = True,
-        sha256: bool = True,
-        index: str = PYPI,
-        **contents: Any,
+        self, name: str, version: str, *, metadata_sidecar: bool = True, index: str = PYPI, **said: Any
     ) -> Built:
-        """Make a wheel of these `contents` (see `build_wheel`) and list it, without `sha256` without a hash."""
-        built = build_wheel(name, version, requires_python=requires_python, **contents)
-        metadata = built.metadata if metadata_sidecar else None
-        self._add_built(index, name, built, metadata, requires_python, yanked, uploaded, sha256)
-        return built
+        """Make a wheel of what is `said` (see `build_wheel`) and list it with the rest of it (see `_list`)."""
+        row, contents = _apart(said)
+        built = build_wheel(name, version, **contents)
+        return self._list(index, name, built, built.metadata if metadata_sidecar else None, **row)
 
-    def add_archive(
-        self,
-        name: str,
-        version: str,
-        *,
-        requires_python: str = "",
-        yanked: str | None = None,
-        uploaded: str = "",
-        sha256: bool = True,
-        index: str = PYPI,
-        **contents: Any,
-    ) -> Built:
-        """Make a source archive of these `contents` (see `build_archive`) and list it."""
-        built = build_archive(name, version, requires_python=requires_python, **contents)
-        self._add_built(index, name, built, None, requires_python, yanked, uploaded, sha256)
-        return built
+    def add_archive(self, name: str, version: str, *, index: str = PYPI, **said: Any) -> Built:
+        """The same of a source archive (see `build_archive`)."""
+        row, contents = _apart(said)
+        return self._list(index, name, build_archive(name, version, **contents), None, **row)
 
     def add_file(self, name: str, filename: str, content: bytes, *, index: str = PYPI) -> None:
         """List any bytes under any file name."""
-        self._add_built(index, name, Built(filename, content, b""), None, "", None, "", True)
+        self._list(index, name, Built(filename, content, b""), None)
 
     def fault(self, pattern: str, fault: Fault, *, times: int | None = None) -> None:
         """Apply a fault to the paths that match (`*` and `?`), to the first `times` of them or to all.
@@ -284,9 +255,6 @@ class LoopbackIndex:
         match path.split("/"):
             case ["", "simple", index, project, ""]:
                 response = self._page(index, project, self._form(headers.get("accept", "")))
-                if response and self.compress and "gzip" in headers.get("accept-encoding", ""):
-                    packed = gzip.compress(response.body, mtime=0)
-                    response = replace(response, body=packed, headers={**response.headers, "Content-Encoding": "gzip"})
             case ["", "files", index, filename]:
                 response = self._file(index, filename)
         if response is None:
@@ -323,28 +291,13 @@ class LoopbackIndex:
 
     # What is served
 
-    def _add_built(
-        self,
-        index: str,
-        name: str,
-        built: Built,
-        metadata: bytes | None,
-        requires_python: str,
-        yanked: str | None,
-        uploaded: str,
-        with_hash: bool,
-    ) -> None:
-        file = File(
-            built.filename,
-            f"/files/{index}/{quote(built.filename)}",
-            built.sha256 if with_hash else "",
-            len(built.content),
-            requires_python,
-            yanked,
-            uploaded,
-            None if metadata is None else hashlib.sha256(metadata).hexdigest(),
-        )
-        self._add(index, canonicalize_name(name), _Row(file, built.content, metadata))
+    def _list(
+        self, index: str, name: str, built: Built, metadata: bytes | None, *, sha256: bool = True, **said: Any
+    ) -> Built:
+        """Without `sha256` without a hash; the page says of a file what is `said` of it."""
+        said = {"sha256": built.sha256 if sha256 else "", "size": len(built.content), **said}
+        self._add(index, canonicalize_name(name), _row(index, built.filename, built.content, metadata, **said))
+        return built
 
     def _add_snapshot(self, snapshot: Snapshot) -> None:
         """List everything recorded; pages include hashes that had to be computed.
@@ -376,17 +329,19 @@ def _recorded(snapshot: Snapshot, index: str, file: File) -> _Row:
             requires_python=metadata.requires_python,
             extras=dict.fromkeys(metadata.provides_extra, ()),
         )
-    listed = File(
-        file.filename,
-        f"/files/{index}/{quote(file.filename)}",
-        sha256,
-        size,
-        file.requires_python,
-        file.yanked,
-        file.uploaded,
-        None if content is None else hashlib.sha256(content).hexdigest(),
-    )
-    return _Row(listed, None, content)
+    said = {"requires_python": file.requires_python, "yanked": file.yanked, "uploaded": file.uploaded}
+    return _row(index, file.filename, None, content, sha256=sha256, size=size, **said)
+
+
+def _row(index: str, filename: str, content: bytes | None, metadata: bytes | None, **said: Any) -> _Row:
+    hashed = None if metadata is None else hashlib.sha256(metadata).hexdigest()
+    return _Row(File(filename, f"/files/{index}/{quote(filename)}", metadata=hashed, **said), content, metadata)
+
+
+def _apart(said: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a page says of a file, and what the file itself does: both, which Python it requires."""
+    row = {key: said[key] for key in ("requires_python", "yanked", "uploaded", "sha256") if key in said}
+    return row, {key: value for key, value in said.items() if key not in row or key == "requires_python"}
 
 
 def _json_page(project: str, files: Iterable[File], said: Mapping[str, str]) -> bytes:

@@ -113,8 +113,7 @@ def replaces(package: str, versions: str, drop: Iterable[str], *add: str) -> fac
 
 
 def collides(package: str, versions: str, other: str, module: str) -> facts.Collides:
-    stated = common(package, versions, "collides")
-    return facts.Collides(**stated, other=canonicalize_name(other), module=module)
+    return facts.Collides(**common(package, versions, "collides"), other=canonicalize_name(other), module=module)
 
 
 def metadata(package: str, versions: str, *lines: str, build_requires: Iterable[str] | None = None) -> facts.Metadata:
@@ -190,8 +189,7 @@ def taken(project: str, version: str, *lines: str, **recipe: Any) -> tuple[str, 
     fact = facts.Sources(
         **common(project, "", "sources"), git=url, commit=COMMIT, ref="", subdirectory="", recipe=made, requires_from=()
     )
-    source = Source(name=name, url=url, commit=COMMIT, recipe=made, fact=fact)
-    return f"{project} @ git+{url}@{COMMIT}", source
+    return f"{project} @ git+{url}@{COMMIT}", Source(name=name, url=url, commit=COMMIT, recipe=made, fact=fact)
 
 
 def with_sources(problem: Problem, *sources: Source) -> Problem:

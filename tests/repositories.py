@@ -23,6 +23,18 @@ _ENVIRONMENT = {
 }
 
 
+# What is static of a project `verl`.
+PROJECT = """\
+[build-system]
+requires = ["tool"]
+[project]
+name = "verl"
+version = "0.6"
+dependencies = ["numpy<2"]
+optional-dependencies = { npu = ["torch"], gpu = ["nosuch"] }
+"""
+
+
 class Repository:
     """The repository in `folder`, created if `new`. Each `commit` replaces the whole tree."""
 
@@ -40,8 +52,7 @@ class Repository:
     def git(self, *arguments: str) -> str:
         """The output of git."""
         command = ["git", "-C", str(self.folder), *arguments]
-        done = subprocess.run(command, env=_ENVIRONMENT, capture_output=True, text=True, check=True)
-        return done.stdout.strip()
+        return subprocess.run(command, env=_ENVIRONMENT, capture_output=True, text=True, check=True).stdout.strip()
 
     def commit(
         self, files: Mapping[str, str], *, tag: str = "", submodules: Mapping[str, str] = MappingProxyType({})
@@ -59,3 +70,12 @@ class Repository:
         if tag:
             self.git("tag", "--annotate", "--message", tag, tag)
         return self.git("rev-parse", "HEAD")
+
+    def fact(
+        self, commit: str, more: str = "", *, version: str = "1.0", requires: str = "[]", build: str = "[]"
+    ) -> str:
+        """The row of a fact about a commit."""
+        return (
+            f'[[sources]]\ngit = "{self.url}"\ncommit = "{commit}"\nversion = "{version}"\nrequires = {requires}\n'
+            f'build-requires = {build}\nreason = "a guide names it"\n{more}\n'
+        )

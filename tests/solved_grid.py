@@ -30,9 +30,8 @@ def answer(use: str, release: str, cann: str, soc: str, outcome: Outcome, python
         told = {"pins": pins, "practices": ("opencv",) if outcome is Outcome.PRACTICES else ()} | told
     else:
         told = {"reason": text(f"`vllm-ascend` {release} needs `base`", f"`vllm-ascend` {release} 要求 `base`")} | told
-    return Answer(
-        cell=cell, outcome=outcome, stack=stack_text(cell, one, "vllm-ascend", told.get("practices", ())), **told
-    )
+    stack = stack_text(cell, one, "vllm-ascend", told.get("practices", ()))
+    return Answer(cell=cell, outcome=outcome, stack=stack, **told)
 
 
 def solved_grid() -> Matrix:

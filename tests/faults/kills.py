@@ -187,8 +187,7 @@ def _locks_of(workspace: Workspace, *lines: str) -> Mapping[str, Path]:
     """Copies of the locks of each release, which these lines of the stack ask for."""
     kept = {version: workspace.root / f"locks-{version}" for version in ("1.0", "2.0")}
     for version, folder in kept.items():
-        workspace.stack(*(line.format(version) for line in lines), target=HERE)
-        workspace.locked()
+        workspace.locked_stack(*(line.format(version) for line in lines), target=HERE)
         shutil.copytree(workspace.locks, folder)
     return kept
 

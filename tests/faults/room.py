@@ -49,17 +49,7 @@ def limited(workspace: Workspace, limit: int, *arguments: str) -> Run:
 
 
 def _run(workspace: Workspace, command: list[str], preexec_fn: Callable[[], None] | None = None) -> Run:
-    process = subprocess.Popen(
-        command,
-        cwd=workspace.root,
-        env=workspace.environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=preexec_fn,
-    )
-    return workspace.finish(process)
+    return workspace.finish(workspace.begin(command, preexec_fn=preexec_fn))
 
 
 def fill_disks(root: Path, number: int, seed: int) -> Score:
@@ -75,8 +65,7 @@ def fill_disks(root: Path, number: int, seed: int) -> Score:
         index.add_wheel("setuptools", "80.0")
         steady: dict[str, Tree] = {}
         for version in ("1.0", "2.0", "1.0"):
-            workspace.stack(f"demo=={version}")
-            workspace.locked()
+            workspace.locked_stack(f"demo=={version}")
             steady[version] = tree(workspace.locks)
         for at in range(number):
             old, new = ("1.0", "2.0") if at % 2 == 0 else ("2.0", "1.0")

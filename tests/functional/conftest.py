@@ -1,20 +1,13 @@
-"""An index on loopback and a folder to work in, new for each test."""
+"""A folder to work in, new for each test."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.functional.workspace import Workspace
 from tests.loopback import LoopbackIndex
-
-
-@pytest.fixture
-def index() -> Iterator[LoopbackIndex]:
-    with LoopbackIndex() as served:
-        yield served
 
 
 @pytest.fixture

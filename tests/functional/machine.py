@@ -65,30 +65,13 @@ def install(workspace: Workspace, python: Path | str, *arguments: str, stack: st
 
 def start_install(workspace: Workspace, python: Path) -> subprocess.Popen[str]:
     """Start a lock's install.sh, in a process group of its own as on a terminal, without waiting."""
-    return subprocess.Popen(
-        [str(workspace.folder() / "install.sh"), "--python", str(python)],
-        cwd=workspace.root,
-        env=environment(workspace),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    command = [str(workspace.folder() / "install.sh"), "--python", str(python)]
+    return workspace.begin(command, env=environment(workspace), start_new_session=True)
 
 
 def execute(workspace: Workspace, command: list[str], **changes: str) -> Run:
     """Run any command where install.sh would run."""
-    done = subprocess.run(
-        command,
-        cwd=workspace.root,
-        env=environment(workspace, **changes),
-        capture_output=True,
-        text=True,
-        timeout=90,
-        check=False,
-    )
-    return Run(done.returncode, workspace.plain(done.stdout), workspace.plain(done.stderr))
+    return workspace.finish(workspace.begin(command, env=environment(workspace, **changes)))
 
 
 def npu_smi(workspace: Workspace, driver: str = "", chip: str = "") -> str:

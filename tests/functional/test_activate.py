@@ -58,8 +58,7 @@ def locked(workspace: Workspace) -> Workspace:
     add_source(workspace.index, "here", "0.9")
     add_source(workspace.index, "here", "1.0")
     workspace.facts("here", FACTS)
-    workspace.stack("here", target=TARGET)
-    workspace.locked_before()
+    workspace.locked_before("here", target=TARGET)
     return workspace
 
 
@@ -161,8 +160,7 @@ def test_each_part_is_found_or_told(locked: Workspace, variables: dict[str, str]
 def test_it_is_clean_and_refuses_to_be_run(locked: Workspace) -> None:
     scripts = [str(path) for path in (*REPOSITORY.glob("locks/*/*/activate.sh"), locked.folder() / "activate.sh")]
     assert len(scripts) > 1
-    found = subprocess.run([*SHELLCHECK, *scripts], capture_output=True, text=True, check=False)
-    assert found.stdout == ""
+    assert subprocess.run([*SHELLCHECK, *scripts], capture_output=True, text=True, check=False).stdout == ""
     run = execute(locked, [scripts[-1]])
     shown = locked.plain(scripts[-1])
     assert (run.status, run.stderr) == (1, f"activate.sh: source this file instead of running it: . {shown}\n")

@@ -113,12 +113,8 @@ def test_what_is_remembered_does_not_outlive_a_reading(read: Workspace) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        "",
-        "{}",
-        '{"archives": [{"file": "app-2.0.tar.gz"}]}',
-        '{"archives": [], "more": 1}',
+        *("", "{}", "\ufeff\ud800", '{"archives": [{"file": "app-2.0.tar.gz"}]}', '{"archives": [], "more": 1}'),
         '{"archives": ' + "[" * 100_000,
-        "\ufeff\ud800",
     ],
 )
 def test_a_broken_file_is_told(workspace: Workspace, content: str) -> None:
@@ -135,15 +131,10 @@ def test_a_broken_file_is_told(workspace: Workspace, content: str) -> None:
     [
         (lambda row: row.update(file="other-2.0.tar.gz"), "other-2.0.tar.gz is not an archive of app"),
         (lambda row: row["metadata"].update(name="other"), "the metadata of app-2.0.tar.gz is that of other"),
-        (
-            lambda row: row["metadata"].update({"requires-dist": ["a b"]}),
-            "app-2.0.tar.gz has the invalid requirement `a b`",
-        ),
+        (lambda row: row["metadata"].update({"requires-dist": ["a b"]}), "has the invalid requirement `a b`"),
     ],
 )
-def test_what_no_archive_would_say_is_told(
-    read: Workspace, change: Callable[[dict[str, Any]], object], why: str
-) -> None:
+def test_what_no_archive_says_is_told(read: Workspace, change: Callable[[dict[str, Any]], object], why: str) -> None:
     rows(read, change)
     run = read.lock()
     assert (run.status, why in run.stderr) == (2, True), run.stderr

@@ -17,8 +17,7 @@ from tests.loopback import status, wrong_hashes
 @pytest.fixture
 def locked(workspace: Workspace) -> Workspace:
     workspace.serve("demo 1.0")
-    workspace.stack("demo")
-    workspace.locked_before()
+    workspace.locked_before("demo")
     return workspace
 
 
@@ -107,8 +106,7 @@ def test_a_merge_of_two_locks_is_mended_as_the_hints_say(workspace: Workspace) -
         return subprocess.run(command, cwd=workspace.root, check=False, capture_output=True).returncode
 
     workspace.serve("a 1.0", "b 1.0")
-    workspace.stack("a", "b")
-    workspace.locked()
+    workspace.locked_stack("a", "b")
     assert (git("init", "-b", "main"), git("add", "."), git("commit", "-m", "both at 1.0")) == (0, 0, 0)
     for name in ("a", "b"):
         workspace.serve(f"{name} 2.0")
@@ -132,8 +130,7 @@ def test_a_merge_of_two_locks_is_mended_as_the_hints_say(workspace: Workspace) -
 
 def test_the_lock_of_another_target_is_not_taken_for_this_ones(workspace: Workspace) -> None:
     workspace.serve("demo 1.0")
-    workspace.stack("demo", target=targets("aarch64", "x86_64"))
-    workspace.locked()
+    workspace.locked_stack("demo", target=targets("aarch64", "x86_64"))
     folder = workspace.locks / "demo" / "x86_64"
     shutil.rmtree(folder)
     shutil.copytree(folder.with_name("aarch64"), folder)

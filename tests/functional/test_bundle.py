@@ -27,8 +27,7 @@ def base(workspace: Workspace, index: LoopbackIndex) -> Built:
     built = index.add_wheel("base", "1.0", files=BIG)
     add_backend(index)
     add_source(index, "apart", "1.0")
-    workspace.stack("base", "apart", target=HERE)
-    workspace.locked_before()
+    workspace.locked_before("base", "apart", target=HERE)
     return built
 
 
@@ -125,8 +124,7 @@ def test_a_manifest_that_no_bundle_has_is_refused_before_a_script_is_made_of_it(
     workspace: Workspace, base: Built, field: str, value: str, why: str
 ) -> None:
     bundle(workspace)
-    workspace.stack("base", name="another", target=HERE)
-    workspace.locked(stack="another")
+    workspace.locked_stack("base", name="another", target=HERE)
     path = workspace.root / "out" / "bundle.json"
     manifest = json.loads(path.read_text())
     manifest["locks"][0][field] = value
@@ -158,8 +156,7 @@ def test_files_that_are_gone_are_all_named(workspace: Workspace) -> None:
 
 
 def test_several_locks_share_files_and_what_an_earlier_lock_left_is_told(workspace: Workspace, base: Built) -> None:
-    workspace.stack("base", name="other", target=HERE)
-    workspace.locked(stack="other")
+    workspace.locked_stack("base", name="other", target=HERE)
     run = workspace.run("bundle", "demo", "other", "out")
     assert "of demo for here, other for here; 3 files downloaded now." in run.stdout
     rows = {row["path"]: row for row in json.loads((workspace.root / "out" / "bundle.json").read_text())["files"]}
@@ -175,8 +172,7 @@ def test_several_locks_share_files_and_what_an_earlier_lock_left_is_told(workspa
     assert f"No longer needed by any lock (--prune removes it): {base.filename}\n" in run.stdout
     assert f"{base.filename} belongs to no lock of the bundle\n" in workspace.run("bundle", "--check", "out").stdout
     (workspace.root / "out" / "mine.whl").write_bytes(b"")
-    run = bundle(workspace, "--prune")
-    assert f"Removed, no lock needs it: {base.filename}\n" in run.stdout
+    assert f"Removed, no lock needs it: {base.filename}\n" in bundle(workspace, "--prune").stdout
     assert distributions(workspace) == {new.filename, "apart-1.0.tar.gz", "tinybuild-1.0-py3-none-any.whl", "mine.whl"}
     assert not (workspace.root / "out" / "locks" / "other").exists()
     assert workspace.run("bundle", "--check", "out").status == 0
@@ -184,8 +180,7 @@ def test_several_locks_share_files_and_what_an_earlier_lock_left_is_told(workspa
 
 def test_a_lock_whose_files_cannot_be_had_leaves_the_others_alone(workspace: Workspace, base: Built) -> None:
     workspace.serve("lost 1.0")
-    workspace.stack("base", "lost", name="other", target=HERE)
-    workspace.locked(stack="other")
+    workspace.locked_stack("base", "lost", name="other", target=HERE)
     workspace.index.remove("lost")
     both = ("bundle", "other", "demo", "out")
     assert workspace.run(*both, "--prune").status == 3
@@ -277,8 +272,7 @@ def test_the_lock_for_this_machine_is_chosen(workspace: Workspace, base: Built) 
 @pytest.mark.parametrize("folder", [".", "", "locks", "locks/demo/there", "locks/new"])
 def test_a_bundle_is_not_put_among_the_locks(workspace: Workspace, folder: str) -> None:
     workspace.serve("a 1.0")
-    workspace.stack("a")
-    workspace.locked()
+    workspace.locked_stack("a")
     before = tree(workspace.root)
     run = workspace.run("bundle", "demo", folder, "--prune")
     assert (run.status, run.stderr.splitlines()[0]) == (2, "error: a bundle needs its own folder")

@@ -40,14 +40,11 @@ def a_comment(*path: str) -> Callable[[Workspace], None]:
 
 
 CHANGES: list[Callable[[Workspace], None]] = [
-    a_comment("matrices/stacks/demo.toml"),
-    a_comment("matrices/facts/c.toml"),
-    a_comment("matrices/indexes.toml"),
+    *(a_comment("matrices", name) for name in ("stacks/demo.toml", "facts/c.toml", "indexes.toml")),
+    *(a_comment("locks/demo/there", name) for name in ("install.sh", "lock.toml")),
     lambda workspace: workspace.facts("b", '[[requires]]\nid = "b-a"\nneeds = ["a"]\nreason = "so it is"\n'),
     lambda workspace: (workspace.matrices / "facts/c.toml").unlink(),
-    a_comment("locks/demo/there/install.sh"),
     rewritten(lambda content: content.replace(b"\n", b"\r\n"), "locks/demo/there/install.sh"),  # bash does not run it
-    a_comment("locks/demo/there/lock.toml"),
     lambda workspace: (workspace.folder() / "lock.toml").unlink(),
     lambda workspace: (workspace.folder() / "report.md").unlink(),
     rewritten(lambda _: b"\xff", "locks/demo/there/lock.toml"),
@@ -73,8 +70,7 @@ def test_a_cut_off_that_is_not_the_stacks_is_told(workspace: Workspace, index: L
     """The next lock would take the stack's own again; one that only the command line gave holds."""
     index.add_wheel("a", "1.0", uploaded="2025-01-02T00:00:00Z")
     index.add_wheel("a", "2.0", uploaded="2025-06-02T00:00:00Z")
-    workspace.stack("a", more="[policy]\nexclude-newer = 2025-03-01\n")
-    workspace.locked()
+    workspace.locked_stack("a", more="[policy]\nexclude-newer = 2025-03-01\n")
     assert workspace.run("check").status == 0
     workspace.locked("--exclude-newer", "2025-12-01", "--upgrade")
     assert workspace.pins() == {"a": "2.0"}
@@ -138,15 +134,9 @@ def test_one_command_locks_all_that_are_stale(three: Workspace) -> None:
     run = three.run("check", "one", "both", "new")
     assert run.status == 4
     lines = run.stdout.splitlines()
-    assert [line.partition(":")[0] for line in lines[:4]] == [
-        "one for there",
-        "both for aarch64",
-        "both for x86_64",
-        "new for there",
-    ]
-    assert lines[4].startswith(
-        "hint: locks/both/x86_64/lock.toml: restore it from version control, or lock with --upgrade"
-    )
+    told = "one for there, both for aarch64, both for x86_64, new for there"
+    assert [line.partition(":")[0] for line in lines[:4]] == told.split(", ")
+    assert lines[4].startswith("hint: locks/both/x86_64/lock.toml: restore it from version control")
     assert lines[5:] == ["hint: ascend-lock lock one new"]
 
 
@@ -257,8 +247,7 @@ def test_a_stack_of_the_current_folder_has_its_name(workspace: Workspace) -> Non
 
 def test_a_lock_of_a_target_that_the_stack_no_longer_has_is_told(workspace: Workspace) -> None:
     workspace.serve("a 1.0")
-    workspace.stack("a", target=targets("old", "new"))
-    workspace.locked()
+    workspace.locked_stack("a", target=targets("old", "new"))
     workspace.stack("a", target=targets("new"))
     run = workspace.run("check", "demo")
     assert run.stderr.startswith("hint: locks/demo/old belongs to no target of its stack any more")
@@ -337,18 +326,8 @@ def test_all_that_can_change_upstream(eleven: Workspace, index: LoopbackIndex) -
     assert (run.status, run.stderr) == (5, "")
     head, *told, end = run.stdout.splitlines()
     assert (head, end) == ("demo for there: current", "  12 files were compared with their index pages")
-    assert [line.partition(": ")[0].strip() for line in told] == [
-        "two hashes",
-        "gone",
-        "different hash",
-        "yanked since",
-        "quarantined",
-        "gone",
-        "gone",
-        "deprecated",
-        "archived",
-        "gone",
-    ]
+    changes = "two hashes, gone, different hash, yanked since, quarantined, gone, gone, deprecated, archived, gone"
+    assert [line.partition(": ")[0].strip() for line in told] == changes.split(", ")
     assert "  yanked since: taken-back 1.0 on `pypi`, reason: it ate \\x1b[2J data\n" in run.stdout
     assert f"has sha256 {'0' * 64}, the lock has {locked['swapped']}\n" in run.stdout
     told = upstream(eleven, "--json")
@@ -363,9 +342,7 @@ def test_all_that_can_change_upstream(eleven: Workspace, index: LoopbackIndex) -
 def test_nothing_changed_upstream_but_facts_are_old(eleven: Workspace, index: LoopbackIndex) -> None:
     """Each page is asked for once; what only grew old changes no status."""
     run = eleven.run("check", "--upstream")
-    assert run.stdout.startswith(
-        "demo for there: current\n  nothing changed upstream\n  1 of its facts was last checked"
-    )
+    assert run.stdout.startswith("demo for there: current\n  nothing changed upstream\n  1 of its facts was ")
     assert (run.status, run.stderr) == (0, "")
     assert sorted(request.path for request in index.requests) == sorted(f"/simple/pypi/{name}/" for name in NAMES)
     index.clear()
@@ -380,9 +357,7 @@ def test_an_index_out_of_reach_or_a_page_that_fails(eleven: Workspace, index: Lo
     index.remove("vanished")
     run = upstream(eleven)
     assert run.status == 5
-    assert (
-        "  gone: `pypi` no longer has the project vanished\n  not compared: `pypi` for kept: It answered" in run.stdout
-    )
+    assert "  gone: `pypi` no longer has the project vanished\n  not compared: `pypi` for kept: " in run.stdout
     index.add_wheel("vanished", "1.0")
     assert upstream(eleven).status == 3
     eleven.index_url = NOBODY

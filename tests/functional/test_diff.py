@@ -23,14 +23,12 @@ def history(workspace: Workspace) -> Repository:
         repository.git("tag", tag)
 
     workspace.serve("a 1.0", "b 1.0")
-    workspace.stack("a")
-    workspace.locked()
+    workspace.locked_stack("a")
     commit("old")
     workspace.serve("a 2.0")
     workspace.locked("--upgrade")
     commit("new")
-    workspace.stack("a", "b")
-    workspace.locked()
+    workspace.locked_stack("a", "b")
     return repository
 
 
@@ -42,9 +40,7 @@ def told(workspace: Workspace, *arguments: str) -> str:
 
 def test_a_lock_with_the_one_that_was_committed(workspace: Workspace, history: Repository) -> None:
     head = told(workspace, "demo")
-    assert head.startswith(
-        "demo/there@HEAD -> demo/there Lines of the stack + b 1 pin project before now b (new) 1.0 In "
-    )
+    assert head.startswith("demo/there@HEAD -> demo/there Lines of the stack + b 1 pin project before now b (new) 1.0")
     assert told(workspace, "demo@HEAD") == head
     assert told(workspace, "demo@old", "demo@new").startswith(f"demo/there@old -> demo/there@new {MOVED}")
     assert "2 pins project before now a 1.0 2.0 b (new) 1.0 " in told(workspace, "demo@HEAD~1")
@@ -64,10 +60,8 @@ def test_locks_are_named_by_stack_target_folder_and_file(workspace: Workspace, h
 
 def test_two_targets_and_stacks_of_several(workspace: Workspace) -> None:
     workspace.serve("a 1.0", "b 1.0")
-    workspace.stack("a", "b; platform_machine == 'x86_64'", target=targets("aarch64", "x86_64"))
-    workspace.locked()
-    workspace.stack("a", name="other", target=targets("aarch64", "third"))
-    workspace.locked(stack="other")
+    workspace.locked_stack("a", "b; platform_machine == 'x86_64'", target=targets("aarch64", "x86_64"))
+    workspace.locked_stack("a", name="other", target=targets("aarch64", "third"))
     both = told(workspace, "demo/aarch64", "demo/x86_64")
     assert "Target what before now name aarch64 x86_64 platform linux-aarch64 linux-x86_64 " in both
     assert "1 pin project before now b (new) 1.0 " in both
@@ -91,9 +85,7 @@ def test_two_targets_and_stacks_of_several(workspace: Workspace) -> None:
         (["demo", "--target", "x"], "`demo` has no lock for x", "there are there"),
     ],
 )
-def test_what_is_not_there(
-    workspace: Workspace, history: Repository, arguments: list[str], error: str, hint: str
-) -> None:
+def test_what_is_absent(workspace: Workspace, history: Repository, arguments: list[str], error: str, hint: str) -> None:
     history.git("tag", "empty", history.git("commit-tree", "-m", "nothing", EMPTY_TREE))
     run = workspace.run("diff", *arguments)
     assert (run.status, run.error, run.stderr.splitlines()[-1]) == (2, error, f"hint: {hint}")
@@ -101,8 +93,7 @@ def test_what_is_not_there(
 
 def test_outside_of_a_repository(workspace: Workspace) -> None:
     workspace.serve("a 1.0")
-    workspace.stack("a")
-    workspace.locked()
+    workspace.locked_stack("a")
     run = workspace.run("diff", "demo", GIT_CEILING_DIRECTORIES=str(workspace.root.parent))
     assert (run.status, run.error) == (2, "there is no `HEAD` of locks/demo")
     assert "not a git repository" in run.stderr

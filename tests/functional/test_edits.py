@@ -135,9 +135,7 @@ def test_an_index_that_fails(workspace: Workspace, stack: Path) -> None:
         (("remove", "demo", "a", "b", "c"), "`requires` cannot be used", ""),
     ],
 )
-def test_what_cannot_be_done(
-    workspace: Workspace, stack: Path, arguments: tuple[str, ...], error: str, hint: str
-) -> None:
+def test_what_is_refused(workspace: Workspace, stack: Path, arguments: tuple[str, ...], error: str, hint: str) -> None:
     before = everything(workspace)
     run = workspace.run(*arguments)
     assert (run.status, run.error, everything(workspace)) == (2, error, before)

@@ -47,8 +47,7 @@ def locked(workspace: Workspace) -> Workspace:
     serve(workspace.index)
     workspace.facts("here", FACTS)
     workspace.facts("top", '[[replaces]]\nid = "no-absent"\ndrop = ["absent"]\nreason = "it is never imported"\n')
-    workspace.stack("apart", "here", "top", target=HERE + CANN, more='[check]\nimports = ["top"]\n')
-    workspace.locked_before()
+    workspace.locked_before("apart", "here", "top", target=HERE + CANN, more='[check]\nimports = ["top"]\n')
     shutil.copy(REPOSITORY / "matrices" / "images.toml", workspace.matrices)
     return workspace
 
@@ -85,8 +84,7 @@ def test_a_name_that_installers_do_not_know_is_told(locked: Workspace) -> None:
 
 def test_pip_and_uv_install_a_pylock_and_no_other_bytes(locked: Workspace, index: LoopbackIndex) -> None:
     before = tree(locked.locks)
-    run = export(locked, "pylock", "--output", "pylock.toml")
-    noted(run)
+    noted(export(locked, "pylock", "--output", "pylock.toml"))
     assert tree(locked.locks) == before
 
     pip = make_environment(locked.root / "env")
@@ -145,23 +143,9 @@ def from_git(workspace: Workspace, index: LoopbackIndex) -> tuple[Workspace, str
     serve(index)
     own = Repository(workspace.root / "own")
     commit = own.commit({f"lib/{path}": text for path, text in tree_of("own", "1.0").items()})
-    workspace.facts(
-        "own",
-        f"""
-        [[sources]]
-        git = "{own.url}"
-        commit = "{commit}"
-        subdirectory = "lib"
-        version = "1.0"
-        requires = ["base"]
-        build-requires = []
-        editable = true
-        reason = "a guide names it"
-        """,
-    )
+    workspace.facts("own", own.fact(commit, 'subdirectory = "lib"\neditable = true', requires='["base"]'))
     more = '[[absent]]\npackage = "gone"\nreason = "the guide removes it"\n'
-    workspace.stack(f"own @ git+{own.url}@{commit}#subdirectory=lib", target=HERE, more=more)
-    workspace.locked()
+    workspace.locked_stack(f"own @ git+{own.url}@{commit}#subdirectory=lib", target=HERE, more=more)
     return workspace, commit
 
 
@@ -236,9 +220,7 @@ def test_the_sbom_is_valid_complete_and_always_the_same(locked: Workspace) -> No
     assert root["ascend-lock:environment:QUIET"] == "it's $HOME"
 
 
-def test_in_an_sbom_what_comes_from_git_is_its_commit_and_no_project_of_an_index(
-    from_git: tuple[Workspace, str],
-) -> None:
+def test_in_an_sbom_what_comes_from_git_is_its_commit_and_of_no_index(from_git: tuple[Workspace, str]) -> None:
     workspace, commit = from_git
     run = export(workspace, "sbom")
     assert (run.status, run.stderr) == (0, "")
@@ -273,14 +255,11 @@ def steps(text: str, name: str) -> list[str]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
-def test_the_steps_of_the_containerfile_install_the_lock_without_network(
-    workspace: Workspace, index: LoopbackIndex
-) -> None:
+def test_the_steps_of_the_containerfile_install_without_network(workspace: Workspace, index: LoopbackIndex) -> None:
     """No container engine: its steps are done here, below another root."""
     workspace.serve("base 1.0")
     workspace.facts("base", FACTS.partition("\n\n")[2])
-    workspace.stack("base", target=HERE + CANN)
-    workspace.locked_before()
+    workspace.locked_before("base", target=HERE + CANN)
     shutil.copy(REPOSITORY / "matrices" / "images.toml", workspace.matrices)
     path = workspace.root / "Containerfile"
     image = "quay.io/ascend/cann:8.5.0-910b-ubuntu22.04-py3.11"
@@ -327,8 +306,7 @@ def test_the_steps_of_the_containerfile_install_the_lock_without_network(
 def test_a_target_without_a_known_image_needs_one_by_name(workspace: Workspace) -> None:
     shutil.copy(REPOSITORY / "matrices" / "images.toml", workspace.matrices)
     workspace.serve("base 1.0")
-    workspace.stack("base", target=HERE + '[target.system]\ncann = "8.3.RC2"\nhdk = "25.5.0"\nsoc = "310P"\n')
-    workspace.locked()
+    workspace.locked_stack("base", target=HERE + '[target.system]\ncann = "8.3.RC2"\nhdk = "25.5.0"\nsoc = "310P"\n')
     run = export(workspace, "containerfile")
     known = ", ".join(f"quay.io/ascend/cann:8.3.rc2-{one}-ubuntu22.04-py3.11" for one in ("910b", "a3"))
     assert (run.status, run.error) == (2, "no base image is known for here")
@@ -339,8 +317,7 @@ def test_a_target_without_a_known_image_needs_one_by_name(workspace: Workspace) 
     assert "install.sh --skip-system-checks" in run.stdout
     assert steps(run.stdout, "ARG") == [f"BASE={image}", "LOCK=locks/demo/here", "PIP_INDEX_URL"]
     target = '[target]\npython = "3.10"\nplatform = "linux-aarch64"\nglibc = "2.35"\n'
-    workspace.stack("base", name="old", target=f'{target}[target.system]\ncann = "8.3.RC1"\nsoc = "A2"\n')
-    workspace.locked(stack="old")
+    workspace.locked_stack("base", name="old", target=f'{target}[target.system]\ncann = "8.3.RC1"\nsoc = "A2"\n')
     run = workspace.run("export", "old", "--format", "containerfile")
     nearest = "quay.io/ascend/cann:8.3.rc1-910b-ubuntu22.04-py3.11"
     assert f"  the nearest is {nearest}, which matches the lock except that it has Python 3.11\n" in run.stderr

@@ -104,9 +104,7 @@ def test_all_facts_and_those_of_a_stack_are_told_where_somebody_should_look(work
     assert len(workspace.run("facts", "check", "demo", "--facts-days", "0").stdout.splitlines()) == len(APP) + 1
 
 
-def test_facts_of_a_stack_are_about_what_its_lock_has_or_without_one_what_its_lines_and_facts_require(
-    workspace: Workspace,
-) -> None:
+def test_facts_of_a_stack_are_about_its_lock_or_what_its_lines_and_facts_require(workspace: Workspace) -> None:
     workspace.serve("app 1.0: lib", "lib 1.0", "base 1.0", "other 1.0")
     workspace.stack("app")
     needs = 'needs = ["base"]'
@@ -184,8 +182,7 @@ def test_an_index_that_may_be_passed_over(workspace: Workspace) -> None:
     workspace.serve("app 1.0")
     workspace.stack("app")
     workspace.indexes(BINDINGS)
-    row = '[[excludes]]\nid = "a"\nversions = ["==1.0", "==7"]\nreason = "r"\nchecked = 2020-01-31\n'
-    workspace.facts("app", row)
+    workspace.facts("app", '[[excludes]]\nid = "a"\nversions = ["==1.0", "==7"]\nreason = "r"\nchecked = 2020-01-31\n')
     run = workspace.run("facts", "check", "demo", "--facts-days", "30")
     assert run.stdout.splitlines()[0] == (
         "holds: a (matrices/facts/app.toml:6): the index has 1.0; `far`, which may have app ==7, could not be reached; "

@@ -36,8 +36,7 @@ NOT_WRITTEN = "the lock could not be written; what was there before is untouched
 def demo(workspace: Workspace) -> Workspace:
     """demo 1.0 is locked, and the stack asks for 2.0 now."""
     workspace.serve("demo 1.0 2.0")
-    workspace.stack("demo==1.0")
-    workspace.locked_before()
+    workspace.locked_before("demo==1.0")
     workspace.stack("demo==2.0")
     return workspace
 
@@ -155,8 +154,7 @@ def test_what_a_killed_run_left_goes_with_the_next_or_is_moved_back(demo: Worksp
 def test_locks_of_two_targets_are_written_both_or_neither(workspace: Workspace) -> None:
     workspace.serve("demo 1.0")
     one, two = targets("aarch64"), targets("x86_64")  # with more to check, so a longer verify.py
-    workspace.stack("demo", target=f'{one}{two}[target.system]\ncann = "8.5.0"\n')
-    workspace.locked()
+    workspace.locked_stack("demo", target=f'{one}{two}[target.system]\ncann = "8.5.0"\n')
     workspace.serve("demo 2.0")
     before = tree(workspace.locks)
     limit = len(before["demo/aarch64/verify.py"] or b"") + 10
@@ -213,8 +211,7 @@ except Exception as error:
     ],
 )
 def test_what_memory_is_not_there_for_is_no_mistake_of_ours(work: str, why: str) -> None:
-    command = [sys.executable, "-c", MEMORY.format(work)]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    run = subprocess.run([sys.executable, "-c", MEMORY.format(work)], capture_output=True, text=True, check=False)
     assert (run.stdout, run.stderr) == (f"2 {why}\n", "")
 
 
@@ -238,8 +235,7 @@ def test_an_install_killed_at_any_change_to_the_disk_is_whole_after_the_next_run
 def waiting(workspace: Workspace, index: LoopbackIndex) -> Iterator[tuple[Path, subprocess.Popen[str]]]:
     """A new environment, and an install.sh in it whose pip waits for a wheel."""
     workspace.serve("demo 1.0")
-    workspace.stack("demo", target=HERE)
-    workspace.locked()
+    workspace.locked_stack("demo", target=HERE)
     python = make_environment(workspace.root / "env")
     index.fault("/files/*", delayed(60), times=1)
     index.clear()
@@ -343,8 +339,7 @@ def releases(workspace: Workspace) -> Callable[[], None]:
             workspace.index.add_wheel(name, version, requires=["a"] if name != "a" else ())
     workspace.serve("setuptools 80.0")
     workspace.index.add_archive("d", "1.0")
-    workspace.stack("b", "c", "d")
-    workspace.locked()
+    workspace.locked_stack("b", "c", "d")
     before = tree(workspace.locks)
 
     def require_the_same() -> None:

@@ -37,19 +37,6 @@ def stack_of(workspace: Workspace, *sources: str, more: str = "") -> None:
     workspace.stack(*lines, target=HERE, more=more)
 
 
-def fact(repository: Repository, commit: str, version: str = "1.0", more: str = "", build: str = "[]") -> str:
-    return f"""
-        [[sources]]
-        git = "{repository.url}"
-        commit = "{commit}"
-        version = "{version}"
-        requires = []
-        build-requires = {build}
-        reason = "a guide names it"
-        {more}
-        """
-
-
 def repository(workspace: Workspace, name: str) -> Repository:
     return Repository(workspace.root / "git" / name)
 
@@ -60,7 +47,7 @@ def plain(
     """A repository, a fact about its commit, and the commit."""
     made = repository(workspace, name)
     commit = made.commit(tree(name, version, {f"{name}_own.py": text}), tag="v1")
-    workspace.facts(name, fact(made, commit, version, more))
+    workspace.facts(name, made.fact(commit, more, version=version))
     return commit
 
 
@@ -126,10 +113,8 @@ def test_each_kind_of_source_is_built_as_its_fact_says_and_only_once(workspace: 
         ("script", "1.0", "steps = [{ run = ['sh', 'build.sh', '-a b'], wheels = 'out/script*.whl' }]", "[]"),
         ("edited", "1.0", steps, tool),
     ):
-        rows = fact(made[name], commits[name], version, row, build)
-        if name == "edited":
-            rows = rows.replace("requires = []", "requires = ['wheel ; extra == \"x\"']")
-        workspace.facts(name, rows)
+        requires = "['wheel ; extra == \"x\"']" if name == "edited" else "[]"
+        workspace.facts(name, made[name].fact(commits[name], row, version=version, requires=requires, build=build))
     workspace.serve("wheel 1.0")
     stack_of(workspace, *(f"{name}{'[x]' if name == 'edited' else ''}={commit}" for name, commit in commits.items()))
     workspace.locked()
@@ -155,8 +140,7 @@ def test_each_kind_of_source_is_built_as_its_fact_says_and_only_once(workspace: 
     assert "ascend-lock.txt,sha256=" in note(python, "edited", "RECORD")
     assert not list(workspace.root.rglob("pwned"))
     assert not list(workspace.temporary.iterdir())
-    again = install(workspace, python)
-    assert again.stdout.count(": already installed") == len(workspace.content()["stage"])
+    assert install(workspace, python).stdout.count(": already installed") == len(workspace.content()["stage"])
 
 
 # --- the commit
@@ -173,7 +157,7 @@ def test_by_hand_the_pip_of_any_python_installs_it_with_the_tools_of_the_environ
         files = {**tree(name, "1.0", {f"{name}_own.py": "x = 1\n"}), "pyproject.toml": tool}
         commits[name] = made.commit({f"lib/{path}" if name == "below" else path: text for path, text in files.items()})
         env = 'isolation = false\nenv = { TINY_FLAVOUR = "it\'s" }'
-        workspace.facts(name, fact(made, commits[name], more=f"{env}\n{more}", build='["tinybuild"]'))
+        workspace.facts(name, made.fact(commits[name], f"{env}\n{more}", build='["tinybuild"]'))
     stack_of(workspace, *(f"{name}={commit}" for name, commit in commits.items()))
     workspace.locked()
     venv.create(workspace.root / "own", with_pip=True)
@@ -206,7 +190,7 @@ def test_another_commit_of_the_same_version_is_not_already_there(workspace: Work
     assert install(workspace, python).status == 0
     made = Repository(workspace.root / "git" / "plain", new=False)
     second = made.commit(tree("plain", "1.0", {"plain_own.py": "x = 2\n"}))
-    workspace.facts("plain", fact(made, second, more="editable = true"))
+    workspace.facts("plain", made.fact(second, "editable = true"))
     stack_of(workspace, f"plain={second}")
     told = workspace.locked().stdout
     assert f"plain 1.0 ({first[:12]}) -> 1.0 ({second[:12]})" in " ".join(told.split())
@@ -231,7 +215,7 @@ def test_attributes_of_a_repository_change_no_byte_and_stop_nothing(workspace: W
         "data.bin": "x\n",
     }
     commit = made.commit(tree("plain", "1.0", files))
-    workspace.facts("plain", fact(made, commit, more="editable = true"))
+    workspace.facts("plain", made.fact(commit, "editable = true"))
     stack_of(workspace, f"plain={commit}")
     workspace.locked()
 
@@ -259,7 +243,7 @@ def test_what_is_built_must_be_what_the_lock_names(
     """A step that finds nothing stops it, too."""
     made = repository(workspace, "plain")
     commit = made.commit(tree("plain", version, {"plain_own.py": "x = 1\n"}))
-    workspace.facts("plain", fact(made, commit, "1.0", more))
+    workspace.facts("plain", made.fact(commit, more))
     stack_of(workspace, f"plain={commit}")
     workspace.locked()
     told = failed(install(workspace, python))
@@ -318,7 +302,7 @@ def with_submodules(workspace: Workspace, *, named: str = "") -> dict[str, str]:
             {{ path = "lib/outer", git = "{outer.url}", commit = "{commits["outer"]}" }},
         ]
         """
-    workspace.facts("plain", fact(made, commits["plain"], more=more))
+    workspace.facts("plain", made.fact(commits["plain"], more))
     stack_of(workspace, f"plain={commits['plain']}")
     return commits
 
@@ -365,7 +349,7 @@ def test_a_submodule_must_be_the_one_that_the_repository_names(workspace: Worksp
     made = Repository(git / "plain", new=False)
     commit = made.commit(tree("plain", "1.0", {"lib/file.txt": "x"}))
     row = f'submodules = [{{ path = "lib", git = "{made.url}", commit = "{commit}" }}]'
-    workspace.facts("plain", fact(made, commit, more=row))
+    workspace.facts("plain", made.fact(commit, row))
     stack_of(workspace, f"plain={commit}")
     run = workspace.lock()
     assert (run.status, "`lib` is no submodule" in run.stderr) == (2, True), "a folder that is none is not replaced"
@@ -383,7 +367,7 @@ def test_an_install_that_failed_half_way_ends_in_the_same_environment(workspace:
     files["backend/tinybuild.py"] += "\nif __name__ == '__main__':\n    build_wheel('.')\n"
     commits = {"plain": plain(workspace), "a-plugin": plugin.commit(files)}
     more = "rewrites = ['plain', 'nosuch']\nsteps = [{ run = ['sh', 'build.sh'], wheels = '*.whl' }]"
-    workspace.facts("a-plugin", fact(plugin, commits["a-plugin"], more=more))
+    workspace.facts("a-plugin", plugin.fact(commits["a-plugin"], more))
     stack_of(workspace, *(f"{name}={commit}" for name, commit in commits.items()))
     workspace.locked()
     assert [stage["pins"] for stage in workspace.content()["stage"]] == [["plain"], ["a-plugin"]]
@@ -411,7 +395,7 @@ def test_a_plugin_that_patches_an_editable_checkout_does_it_once(workspace: Work
         isolation = false
         steps = [{ run = ["python", "patch.py", "it's `touch pwned`"] }]
         """
-    workspace.facts("a-plugin", fact(plugin, commits["a-plugin"], more=more))
+    workspace.facts("a-plugin", plugin.fact(commits["a-plugin"], more))
     stack_of(workspace, *(f"{name}={commit}" for name, commit in commits.items()))
     workspace.locked()
     assert install(workspace, python, "--dry-run").status == 0

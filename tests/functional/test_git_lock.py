@@ -7,17 +7,7 @@ import shutil
 import pytest
 
 from tests.functional.workspace import Run, Workspace
-from tests.repositories import Repository
-
-PROJECT = """\
-[build-system]
-requires = ["tool"]
-[project]
-name = "verl"
-version = "0.6"
-dependencies = ["numpy<2"]
-optional-dependencies = { npu = ["torch"], gpu = ["nosuch"] }
-"""
+from tests.repositories import PROJECT, Repository
 
 
 @pytest.fixture
@@ -27,17 +17,9 @@ def repository(workspace: Workspace) -> Repository:
     return Repository(workspace.root / "git" / "verl")
 
 
-def source(repository: Repository, commit: str, more: str = "", requires: str = '["numpy<2"]') -> str:
-    return f"""
-        [[sources]]
-        git = "{repository.url}"
-        commit = "{commit}"
-        version = "0.6"
-        requires = {requires}
-        build-requires = ["tool"]
-        reason = "the guide names this commit"
-        {more}
-        """
+def source(repository: Repository, commit: str, ref: str) -> str:
+    more = f"requires-from = ['requirements.txt']\nref = '{ref}'"
+    return repository.fact(commit, more, version="0.6", requires='["numpy<2"]', build='["tool"]')
 
 
 def refused(run: Run) -> str:
@@ -46,17 +28,13 @@ def refused(run: Run) -> str:
     return run.error
 
 
-# --- which commit
-
-
 def test_a_tag_or_a_short_commit_becomes_forty_digits(workspace: Workspace, repository: Repository) -> None:
     commit = repository.commit({"requirements.txt": "numpy<2\n"}, tag="v0.6")
     repository.commit({"requirements.txt": "other\n"})
-    workspace.facts("verl", source(repository, commit, "requires-from = ['requirements.txt']\nref = 'v0.6-0-gabc'"))
+    workspace.facts("verl", source(repository, commit, "v0.6-0-gabc"))
     texts = []
     for revision in ("v0.6", commit[:7]):
-        workspace.stack(f"verl @ git+{repository.url}@{revision}")
-        assert workspace.locked().stderr == ""
+        assert workspace.locked_stack(f"verl @ git+{repository.url}@{revision}").stderr == ""
         (pin,) = (pin for pin in workspace.content()["pin"] if pin["name"] == "verl")
         assert pin["git"] == {"url": repository.url, "commit": commit, "ref": "v0.6-0-gabc"}
         assert (pin["version"], pin["index"], pin["mode"]) == ("0.6", "", "built-apart")
@@ -66,8 +44,7 @@ def test_a_tag_or_a_short_commit_becomes_forty_digits(workspace: Workspace, repo
 
 def test_without_a_fact_a_static_pyproject_will_do(workspace: Workspace, repository: Repository) -> None:
     commit = repository.commit({"python/pyproject.toml": PROJECT}, tag="v0.6")
-    workspace.stack(f"verl[npu] @ git+{repository.url}@v0.6#subdirectory=python")
-    workspace.locked()
+    workspace.locked_stack(f"verl[npu] @ git+{repository.url}@v0.6#subdirectory=python")
     assert workspace.pins() == {"numpy": "1.0", "torch": "1.0", "verl": "0.6"}
     content = workspace.content()
     assert [pin["name"] for pin in content["build-pin"]] == ["tool"]
@@ -76,16 +53,10 @@ def test_without_a_fact_a_static_pyproject_will_do(workspace: Workspace, reposit
     assert "read at the commit" in workspace.read("report.md")
 
 
-# --- reachable or not
-
-
-def test_a_repository_that_cannot_be_reached_changes_one_line_of_the_lock(
-    workspace: Workspace, repository: Repository
-) -> None:
+def test_a_repository_out_of_reach_changes_one_line_of_the_lock(workspace: Workspace, repository: Repository) -> None:
     commit = repository.commit({"requirements.txt": "numpy<2\n"}, tag="v1")
-    workspace.facts("verl", source(repository, commit, "requires-from = ['requirements.txt']\nref = 'v1'"))
-    workspace.stack(f"verl @ git+{repository.url}@v1")
-    workspace.locked()
+    workspace.facts("verl", source(repository, commit, "v1"))
+    workspace.locked_stack(f"verl @ git+{repository.url}@v1")
     reached = workspace.read()
     repository.folder.rename(repository.folder.with_name("gone"))
     workspace.locked("--offline")  # what was read at the commit is in the cache
@@ -146,9 +117,5 @@ def test_nothing_of_the_repository_runs_while_locking(workspace: Workspace, repo
         f'[filter "evil"]\n  smudge = touch {trap}\n[core]\n  hooksPath = {repository.folder}/.git/hooks\n'
         f"  fsmonitor = touch {trap}\n"
     )
-    workspace.stack(f"verl @ git+{repository.url}@{commit}")
-    workspace.locked()
+    workspace.locked_stack(f"verl @ git+{repository.url}@{commit}")
     assert not trap.exists()
-
-
-# --- a conflict

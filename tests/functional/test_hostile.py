@@ -71,18 +71,11 @@ def test_data_for_other_programs_is_harmless_on_a_terminal(workspace: Workspace,
     index.add_wheel("demo", "1.0", yanked=EVIL)
     of_stack(summary=EVIL, source=EVIL, requires=["demo==1.0"])(workspace)
     of_fact("[[warns]]\ntext = EVIL\nreason = EVIL\nid = EVIL\nsource = EVIL\n")(workspace)
-    for command, status in {
-        "stacks": 0,
-        "lock demo --json": 0,
-        "check demo --json": 0,
-        "explain demo --package demo --json": 0,
-        "verify demo --json": 1,
-        "bundle demo bundle": 0,
-        "export demo --format sbom": 0,
-        "export demo --format pylock": 0,
-    }.items():
+    commands = ["stacks", "lock demo --json", "check demo --json", "explain demo --package demo --json"]
+    commands += ["verify demo --json", "bundle demo out", "export demo --format sbom", "export demo --format pylock"]
+    for command in commands:
         run = workspace.run(*command.split())
-        assert (run.status, is_harmless(run.stdout + run.stderr)) == (status, True), run
+        assert (run.status, is_harmless(run.stdout + run.stderr)) == (command.startswith("verify"), True), run
         assert run.stdout
     run = workspace.lock(stack=EVIL)
     assert (run.status, is_harmless(run.stderr)) == (2, True)
@@ -91,8 +84,7 @@ def test_data_for_other_programs_is_harmless_on_a_terminal(workspace: Workspace,
 def test_a_hostile_lock_is_told_harmlessly(workspace: Workspace) -> None:
     """It came with a change that somebody offers."""
     workspace.serve("demo 1.0")
-    workspace.stack("demo")
-    workspace.locked()
+    workspace.locked_stack("demo")
     path = workspace.folder() / "lock.toml"
     good = path.read_text()
     for field in ('"demo-1.0-py3-none-any.whl"', 'version = "1.0"', 'name = "demo"'):

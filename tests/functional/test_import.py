@@ -145,9 +145,7 @@ def test_a_freeze_of_a_cuda_machine_is_left_without_cuda(workspace: Workspace) -
     ]
     assert "`flash_attn==2.8.3` is left out: It is compiled for CUDA.\n" in run.stderr
     assert "`triton==3.5.0` is left out: triton-ascend is in its place.\n" in run.stderr
-
-
-def test_the_shipped_facts_say_what_is_for_cuda_alone(workspace: Workspace) -> None:
+    # the facts that ship say as much
     write(workspace, freeze_txt="flash-attn==2.8.3\ntorch-memory-saver==0.0.9\ntriton==3.5.0\ntensordict==0.9.0\n")
     stack, left_out = imported(workspace, "freeze.txt", "--matrices", str(REPOSITORY / "matrices"))
     assert (stack["stack"]["requires"], len(left_out)) == (["tensordict==0.9.0"], 3)

@@ -19,8 +19,7 @@ MACHINES = targets("aarch64", "x86_64")
 def locked(workspace: Workspace) -> Workspace:
     """a 1.0 and b 1.0 are locked; since then both have a 2.0."""
     workspace.serve("a 1.0", "b 1.0")
-    workspace.stack("a", "b")
-    workspace.locked_before()
+    workspace.locked_before("a", "b")
     workspace.serve("a 2.0", "b 2.0")
     return workspace
 
@@ -45,9 +44,7 @@ def test_upgrade_package_moves_that_one_and_the_lock_says_so(locked: Workspace) 
     locked.edit("stacks/demo.toml", "\n[target]", "# a comment\n[target]")
     assert "no pin changed.\n" in locked.locked().stdout
     locked.serve("c 3.0")
-    locked.stack("a", "c")
-    told = locked.locked().stdout
-    assert "2 pins changed: b 1.0 (removed), c 3.0 (new)\n" in told
+    assert "2 pins changed: b 1.0 (removed), c 3.0 (new)\n" in locked.locked_stack("a", "c").stdout
 
 
 def yanked(workspace: Workspace) -> None:
@@ -111,8 +108,7 @@ def test_a_conflict_leaves_what_is_there_and_puts_its_report_beside_it_until_the
     after = tree(locked.folder())
     assert after.keys() - before.keys() == REPORTS
     assert {name: after[name] for name in before} == before
-    locked.stack("a", "b")
-    locked.locked()
+    locked.locked_stack("a", "b")
     assert tree(locked.folder()).keys() == before.keys()
 
 
@@ -350,7 +346,6 @@ def test_one_target_alone(workspace: Workspace) -> None:
 def test_a_warning_of_several_targets_is_told_once(workspace: Workspace) -> None:
     workspace.serve("demo 1.0")
     workspace.facts("demo", '[[warns]]\nid = "demo-beware"\ntext = "beware"\nreason = "a test"\n')
-    workspace.stack("demo", target=MACHINES)
-    told = workspace.locked().stdout
+    told = workspace.locked_stack("demo", target=MACHINES).stdout
     assert told.count("demo: beware") == 1
     assert "\n1 warning: see locks/demo/x86_64/report.md\n" in told

@@ -41,9 +41,7 @@ def put(python: Path, pins: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("folder", LOCKS, ids=lambda folder: "/".join(folder.parts[-2:]))
-def test_of_each_shipped_lock_it_knows_what_an_environment_lacks(
-    workspace: Workspace, tmp_path: Path, folder: Path
-) -> None:
+def test_of_a_shipped_lock_it_knows_what_is_lacking(workspace: Workspace, tmp_path: Path, folder: Path) -> None:
     lock = lock_file.read(folder)
     assert lock is not None
     pins = {pin.name: pin.version for pin in lock.pin if pin.git is None}
@@ -61,8 +59,7 @@ def test_of_each_shipped_lock_it_knows_what_an_environment_lacks(
 
 def test_it_installs_what_was_locked_by_hash_and_removes_the_rest(workspace: Workspace, tmp_path: Path) -> None:
     workspace.serve("top 1.0: base", "base 1.0")
-    workspace.stack("top", target=HERE)
-    workspace.locked()
+    workspace.locked_stack("top", target=HERE)
     workspace.serve("base 2.0")
     python = make_environment(tmp_path / "env")
     put(python, {"something-else": "1.0"})

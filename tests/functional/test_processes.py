@@ -21,29 +21,13 @@ from tests.functional.workspace import COMMAND, HERE, Run, Tree, Workspace, tree
 from tests.loopback import LoopbackIndex
 
 SESSION = [
-    ("lock demo", 0),
-    ("tree demo", 0),
-    ("diff demo demo", 0),
-    ("lock conflict --json", 1),
-    ("lock demo --check", 0),
-    ("check demo", 0),
-    ("explain conflict --lang zh --json", 1),
-    ("facts check demo", 0),
-    ("pairs --package demo", 0),
-    ("matrix --jobs 1", 2),
-    ("init", 2),
-    ("verify demo --json", 1),
-    ("bundle demo out", 0),
-    ("bundle --check out", 0),
-    ("export demo --format pylock", 0),
-    ("snapshot demo", 0),
-    ("stacks", 0),
+    *((line, 0) for line in ("lock demo", "tree demo", "diff demo demo", "lock demo --check", "check demo")),
+    *((line, 1) for line in ("lock conflict --json", "explain conflict --lang zh --json", "verify demo --json")),
+    *((line, 0) for line in ("facts check demo", "pairs --package demo", "bundle demo out", "bundle --check out")),
+    *((line, 0) for line in ("export demo --format pylock", "snapshot demo", "stacks", "cache dir", "--version")),
     ("import locks/demo/here/requirements.txt -o mine.toml", 0),
     ("add demo demo>=1 nosuch", 1),
-    ("remove demo demo-data", 2),
-    ("cache dir", 0),
-    ("lock nosuch", 2),
-    ("--version", 0),
+    *((line, 2) for line in ("matrix --jobs 1", "init", "remove demo demo-data", "lock nosuch")),
     ("lock demo --no-such-option --json", 2),
 ]
 
@@ -74,17 +58,9 @@ def test_a_run_in_this_process_says_and_does_what_a_new_process_does(tmp_path: P
 
 def shell(workspace: Workspace, line: str, **environment: str) -> tuple[int, str, str]:
     """Run a line of bash, in which `$LOCK` is the command; status, stdout, stderr."""
-    done = subprocess.run(
-        ["bash", "-c", line],
-        cwd=workspace.root,
-        env=workspace.environment(LOCK=str(COMMAND), **environment),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    return done.returncode, done.stdout, done.stderr
+    environment = workspace.environment(LOCK=str(COMMAND), **environment)
+    done = workspace.finish(workspace.begin(["bash", "-c", line], env=environment))
+    return done.status, done.stdout, done.stderr
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
@@ -206,8 +182,7 @@ def test_the_cache_is_told_and_emptied(workspace: Workspace) -> None:
     for number in range(10):
         needs = [f"a{'b' * 500}; extra == 'x'"] * 400
         workspace.index.add_wheel("demo", f"{number}.0", requires=needs)
-    workspace.stack("demo")
-    workspace.locked()
+    workspace.locked_stack("demo")
     assert size(workspace) > 0.1
     (workspace.cache / "notes").write_text("of somebody")
     run = workspace.run("cache", "clear")

@@ -20,8 +20,7 @@ def solved(workspace: Workspace, index: LoopbackIndex) -> Workspace:
     """a needs b; both were locked, and that is remembered."""
     index.add_wheel("a", "1.0", requires=["b"], uploaded=DAY)
     index.add_wheel("b", "1.0", uploaded=DAY)
-    workspace.stack("a")
-    workspace.locked()
+    workspace.locked_stack("a")
     return workspace
 
 
@@ -43,14 +42,13 @@ def solves(workspace: Workspace, *arguments: str) -> bool:
     return "resolver.resolve.solver" in loaded(workspace, "lock", "demo", *arguments)
 
 
-def test_a_lock_that_is_known_loads_nothing_that_makes_one(solved: Workspace) -> None:
+def test_nothing_is_loaded_but_what_a_run_needs(solved: Workspace) -> None:
     assert loaded(solved, "lock", "demo") == {"httpx"}
     assert not loaded(solved, "lock", "demo", "--offline")
     assert loaded(solved, "check", "demo") == {"resolver.report.script"}
-
-
-def test_a_lock_that_is_made_loads_nothing_that_explains(solved: Workspace) -> None:
-    assert "resolver.explain.explain" not in loaded(solved, "lock", "demo", "--anew")
+    assert "resolver.explain.explain" not in loaded(solved, "lock", "demo", "--anew"), (
+        "one that is made explains nothing"
+    )
     solved.stack("a==2.0")
     assert solved.lock().status == 1
 
@@ -133,8 +131,7 @@ def test_indexes_are_asked_all_the_same(solved: Workspace, index: LoopbackIndex)
 
 def test_without_a_hash_nothing_is_remembered(workspace: Workspace, index: LoopbackIndex) -> None:
     index.add_wheel("a", "1.0", sha256=False)
-    workspace.stack("a")
-    workspace.locked()
+    workspace.locked_stack("a")
     assert solves(workspace)
 
 

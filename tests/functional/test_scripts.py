@@ -138,8 +138,7 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def test_the_script_is_clean_and_runs_nothing_that_it_was_told(made: Workspace) -> None:
     script = str(made.folder() / "install.sh")
     subprocess.run(["bash", "-n", script], check=True)
-    found = subprocess.run([*SHELLCHECK, script], capture_output=True, text=True, check=False)
-    assert found.stdout == ""
+    assert subprocess.run([*SHELLCHECK, script], capture_output=True, text=True, check=False).stdout == ""
     run = install(made, sys.executable, "--dry-run", "--skip-system-checks")
     assert run.status == 0, run.stderr
     assert run.stdout.endswith("dry run: nothing was changed\n")
@@ -231,8 +230,7 @@ def test_what_a_dry_run_shows_installs_all_of_it_if_pasted(workspace: Workspace,
     workspace.serve("base 1.0")
     add_backend(index)
     add_source(index, "apart", "1.0")
-    workspace.stack("base", "apart", target=HERE)
-    workspace.locked()
+    workspace.locked_stack("base", "apart", target=HERE)
     run = install(workspace, python, "--dry-run")
     commands = [line.removeprefix("would run: ") for line in lines(run.stdout, "would run: ")]
     script = "\n".join(commands).replace("<root>", str(workspace.root)).replace("<server>", index.url)

@@ -168,9 +168,7 @@ def test_the_lines_that_the_guide_comments_out_are_those_of_torch(tmp_path: Path
 
 
 @pytest.mark.parametrize(("verl", "vllm", "status"), [(True, True, 0), (False, True, 1), (True, False, 1)])
-def test_the_installation_stops_where_the_plugin_could_not_rewrite(
-    verl: bool, vllm: bool, status: int, tmp_path: Path
-) -> None:
+def test_it_stops_where_the_plugin_could_not_rewrite(verl: bool, vllm: bool, status: int, tmp_path: Path) -> None:
     """The step of the lock in a checkout whose setup.py has the functions that it calls."""
     (plugin,) = (pin for pin in content("mindspeed-rl")["pin"] if pin["name"] == "verl-npu")
     (step,) = plugin["git"]["steps"]
@@ -178,8 +176,7 @@ def test_the_installation_stops_where_the_plugin_could_not_rewrite(
     (tmp_path / "verl_npu" / "setup.py").write_text(
         f"def inject_verl_plugin():\n    return {verl}\n\ndef inject_vllm_plugin():\n    return {vllm}\n"
     )
-    done = subprocess.run([sys.executable, *step["run"][1:]], cwd=tmp_path, check=False)
-    assert done.returncode == status
+    assert subprocess.run([sys.executable, *step["run"][1:]], cwd=tmp_path, check=False).returncode == status
 
 
 # --- verl-qwen3.5, the stack that the project exists for
@@ -251,9 +248,7 @@ def same_as_committed(workspace: Workspace) -> None:
         assert without_history(workspace.locks / STACK / folder.name) == without_history(folder)
 
 
-def test_over_http_and_then_from_the_cache_alone_it_is_the_committed_lock(
-    served: tuple[LoopbackIndex, Workspace],
-) -> None:
+def test_over_http_and_then_from_the_cache_it_is_the_committed_lock(served: tuple[LoopbackIndex, Workspace]) -> None:
     index, workspace = served
     assert lock(workspace).stderr == HUAWEI + PYTORCH
     same_as_committed(workspace)
@@ -280,8 +275,7 @@ def test_it_pins_what_its_guide_and_its_facts_lead_to() -> None:
 
 
 def test_from_the_snapshot_it_is_the_committed_lock_under_another_hash_seed(workspace: Workspace) -> None:
-    run = lock(workspace, "--offline", PYTHONHASHSEED="1")
-    assert run.stderr == OF_THE_DAY
+    assert lock(workspace, "--offline", PYTHONHASHSEED="1").stderr == OF_THE_DAY
     same_as_committed(workspace)
 
 
@@ -336,9 +330,7 @@ def today(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
         ),
     ],
 )
-def test_with_the_missing_release_a_stack_locks(
-    today: Workspace, stack: str, target: str, expected: dict[str, str]
-) -> None:
+def test_with_the_missing_release_it_locks(today: Workspace, stack: str, target: str, expected: dict[str, str]) -> None:
     today.locked("--target", target, stack=stack)
     made = tomli.loads((today.locks / stack / target / "lock.toml").read_text(encoding="utf-8"))
     pins = {pin["name"]: pin for pin in made["pin"]}

@@ -14,8 +14,7 @@ def locked(workspace: Workspace) -> Workspace:
     workspace.index.add_wheel("mid", "2.0", requires=["low<3"], extras={"fast": ["quick"]})
     workspace.serve("low 1.0: base", "base 1.0", "quick 1.0", "loop 1.0: back", "back 1.0: loop")
     workspace.facts("quick", '[[requires]]\nid = "quick-low"\nneeds = ["low==1.0"]\nreason = "r"\n')
-    workspace.stack("demo", "low", "absent; sys_platform == 'win32'")
-    workspace.locked()
+    workspace.locked_stack("demo", "low", "absent; sys_platform == 'win32'")
     return workspace
 
 
@@ -108,13 +107,8 @@ def test_as_json(locked: Workspace) -> None:
 
 
 def test_several_targets_one_of_which_has_the_project(locked: Workspace) -> None:
-    locked.stack(
-        "low",
-        "base; platform_machine == 'x86_64'",
-        "loop; platform_machine == 'x86_64'",
-        name="two",
-        target=targets("aarch64", "x86_64"),
-    )
+    lines = ("low", *(f"{name}; platform_machine == 'x86_64'" for name in ("base", "loop")))
+    locked.stack(*lines, name="two", target=targets("aarch64", "x86_64"))
     locked.locked(stack="two")
     assert tree(locked, "--depth", "0", stack="two") == "two/aarch64\n\ntwo/x86_64\n"
     assert tree(locked, "--package", "loop", "--depth", "0", stack="two") == "loop 1.0\n"

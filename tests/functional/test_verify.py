@@ -101,8 +101,7 @@ def lock_them(workspace: Workspace) -> None:
     workspace.index.add_wheel("triton", "3.5.0", files={"triton/__init__.py": "cuda = True\n", "triton/cuda.py": "\n"})
     workspace.facts("triton-ascend", FACTS)
     workspace.facts("top", '[[replaces]]\ndrop = ["left-out"]\nreason = "it is never imported"\n')
-    workspace.stack("torch", "torch-npu", "top", "triton-ascend", target=TARGET, more=STACK)
-    workspace.locked()
+    workspace.locked_stack("torch", "torch-npu", "top", "triton-ascend", target=TARGET, more=STACK)
 
 
 @pytest.fixture(scope="module")
@@ -268,8 +267,7 @@ def test_only_warnings_where_the_machine_is_to_be_passed_over_or_has_no_npu(mach
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text.replace("8.5.0", "8.3.RC1"))
     machine.changes = {"ASCEND_HOME_PATH": str(machine.ascend / "cann-8.3.RC1")}
-    found = machine.found("--skip-system-checks")
-    assert found.startswith("warning: CANN is 8.3.RC1, but the lock is for 8.5.0 ")
+    assert machine.found("--skip-system-checks").startswith("warning: CANN is 8.3.RC1, but the lock is for 8.5.0 ")
     machine.changes = {"PATH": os.environ["PATH"]}
     found = machine.found()
     assert re.findall(r"(?m)^warning: .*  \[([a-z-]+)\]$", found) == ["soc-unknown", "npu-absent"]
@@ -332,35 +330,22 @@ def test_wrong_commands_have_status_2(machine: Machine) -> None:
         assert (run.status, run.stdout, run.error) == (2, "", error)
         assert f"\nhint: {hint}" in run.stderr
     (machine.workspace.matrices / "stacks" / "other.toml").unlink()
-    there = machine.workspace.locks / "demo" / "there"
-    shutil.copytree(there.with_name("here"), there)
-    lock = (there / "lock.toml").read_text()
-    (there / "lock.toml").write_text(lock.replace('name = "here"', 'name = "there"'))
-    try:
-        run = machine.workspace.run("verify", "demo")
-    finally:
-        shutil.rmtree(there)
-    assert run.status == 2
-    assert run.stderr.endswith("\n  at --target\nhint: choose this machine's target: here, there\n")
 
 
 def test_of_several_targets_the_one_for_this_processor_is_meant(machine: Machine) -> None:
-    here = machine.workspace.locks / "demo" / "here"
-    there = here.with_name("there")
-    shutil.copytree(here, there)
-    lock = (there / "lock.toml").read_text()
-    own = f'platform = "linux-{platform.machine()}"'
-    assert own in lock
-    other = "aarch64" if platform.machine() == "x86_64" else "x86_64"
-    assert 'name = "here"' in lock
-    lock = lock.replace(own, f'platform = "linux-{other}"').replace('name = "here"', 'name = "there"')
-    (there / "lock.toml").write_text(lock)
+    there = machine.workspace.locks / "demo" / "there"
+    shutil.copytree(there.with_name("here"), there)
+    lock = (there / "lock.toml").read_text().replace('name = "here"', 'name = "there"')
+    other = lock.replace(f'"linux-{MACHINE}"', f'"linux-{"aarch64" if MACHINE == "x86_64" else "x86_64"}"')
     command = ["verify", "demo", "--python", str(machine.python), "--ascend", str(machine.ascend)]
-    try:
-        run = machine.workspace.run(*command, **machine.environment)
-    finally:
-        shutil.rmtree(there)
-    assert (run.status, run.stdout, run.stderr) == (0, GROUPS, "")
+    runs = []
+    for text in (lock, other):
+        (there / "lock.toml").write_text(text)
+        runs.append(machine.workspace.run(*command, **machine.environment))
+    shutil.rmtree(there)
+    assert runs[0].status == 2
+    assert runs[0].stderr.endswith("\n  at --target\nhint: choose this machine's target: here, there\n")
+    assert (runs[1].status, runs[1].stdout, runs[1].stderr) == (0, GROUPS, "")
 
 
 @pytest.mark.parametrize(

@@ -29,8 +29,7 @@ def test_the_end_of_a_run(workspace: Workspace) -> None:
     workspace.serve("demo 1.0: below", "below 1.0")
     workspace.facts("below", '[[warns]]\ntext = "it is old"\nreason = "r"\n')
     workspace.facts("demo", FACTS)
-    workspace.stack("demo", "below-windows; sys_platform == 'win32'")
-    told = workspace.locked().stdout
+    told = workspace.locked_stack("demo", "below-windows; sys_platform == 'win32'").stdout
     assert told.startswith(
         "Locked demo for linux-aarch64, Python 3.11: 2 distributions in 1 stage\n"
         "  demo 1.0\n"
@@ -61,12 +60,10 @@ def test_new_and_grave_warnings_are_told_in_two_lines_each_and_the_others_counte
     """One that only moved to another line is not new."""
     workspace.serve("demo 1.0", "other 1.0")
     workspace.facts("demo", FACTS)
-    workspace.stack("demo")
-    workspace.locked()
+    workspace.locked_stack("demo")
     workspace.facts("demo", f"# a comment\n{FACTS}")
     workspace.facts("other", f'[[warns]]\ntext = "{LONG}. {LONG}."\nreason = "r"\n')
-    workspace.stack("demo", "other")
-    told = workspace.locked().stdout
+    told = workspace.locked_stack("demo", "other").stdout
     assert (
         "3 warnings in locks/demo/there/report.md; these are new or grave:\n"
         "  - demo: it does not start (matrices/facts/demo.toml:12)\n"
@@ -86,8 +83,7 @@ def test_all_that_is_asked_of_the_driver_is_one_warning(workspace: Workspace) ->
     row = '[[warns]]\nid = "{0}-driver"\ntext = "{0} wants it."\nunless = ["hdk >= {1}"]\nreason = "r"\n'
     workspace.facts("a", row.format("a", "25.5.0"))
     workspace.facts("b", row.format("b", "25.3.rc1") + '[[requires]]\nneeds = ["hdk < 27.0.0"]\nreason = "It fails."\n')
-    workspace.stack("a", "b", "hdk >= 25.0.rc1")
-    workspace.locked()
+    workspace.locked_stack("a", "b", "hdk >= 25.0.rc1")
     assert workspace.warnings() == [
         (
             "the target does not promise hdk >= 25.0.rc1 (demo), hdk >= 25.5.0 (a 1.0), hdk < 27.0.0 (b 1.0) and "
@@ -97,8 +93,7 @@ def test_all_that_is_asked_of_the_driver_is_one_warning(workspace: Workspace) ->
             "It fails. (matrices/facts/b.toml:11) b wants it. (matrices/facts/b.toml:6)"
         )
     ]
-    workspace.stack("a", "b", target=f'{ANYWHERE}[target.system]\nhdk = "25.5.0"\n')
-    workspace.locked()
+    workspace.locked_stack("a", "b", target=f'{ANYWHERE}[target.system]\nhdk = "25.5.0"\n')
     (warning,) = workspace.warnings()
     assert warning.startswith("the target does not promise hdk < 27.0.0 (b 1.0) (by"), "no target promises that"
 
@@ -125,8 +120,7 @@ def test_hints_name_the_command_as_it_was_called(workspace: Workspace) -> None:
 
 def test_an_extra_that_is_not_there_is_warned_of(workspace: Workspace) -> None:
     workspace.index.add_wheel("demo", "1.0", extras={"audio": [], "video": []})
-    workspace.stack("demo[audoi,gpu]")
-    told = " ".join(workspace.locked().stdout.split())
+    told = " ".join(workspace.locked_stack("demo[audoi,gpu]").stdout.split())
     missing = "demo 1.0 has no extra `{}`, although it is requested; nothing was added for it"
     assert f"2 warnings: - {missing.format('audoi')} - {missing.format('gpu')} " in told
 
@@ -145,19 +139,15 @@ def test_an_extra_that_another_release_has_is_warned_of_first(workspace: Workspa
     before = False
     for arguments in ([], ["--anew"], ["--offline", "--anew"], ["--upgrade", "--anew"]):
         told = " ".join(workspace.locked(*arguments).stdout.split())
-        assert (
-            "2 warnings: see locks/" if before else "2 warnings: - demo 1.0 has no extra `gpu`, `tpu`, which "
-        ) in told
+        assert ("2 warnings: see locks/" if before else "2 warnings: - demo 1.0 has no extra `gpu`, `tpu`, ") in told
         assert workspace.warnings() == [warning, "low 1.0 was yanked by its maintainers: of no use"]
         before = True
-    why = workspace.run("explain", "demo", "--package", "demo==2.0").stdout
-    assert "demo 2.0 needs low==2" in why
+    assert "demo 2.0 needs low==2" in workspace.run("explain", "demo", "--package", "demo==2.0").stdout
 
 
 def test_a_stack_of_which_nothing_applies_to_the_target(workspace: Workspace) -> None:
     workspace.serve("demo 1.0")
-    workspace.stack("demo")
-    workspace.locked()
+    workspace.locked_stack("demo")
     before = tree(workspace.locks)
     workspace.stack("demo; sys_platform == 'win32'")
     for _ in ("anew", "remembered"):
@@ -183,8 +173,7 @@ def passed(workspace: Workspace, index: LoopbackIndex) -> Workspace:
     workspace.serve("demo 1.0", "demo 2.0: broken")
     for version in ("0.2", "0.1"):
         index.add_archive("broken", version, static=False)
-    workspace.stack("demo")
-    workspace.locked()
+    workspace.locked_stack("demo")
     assert workspace.pins() == {"demo": "1.0"}
     return workspace
 
@@ -219,8 +208,7 @@ def test_a_pin_that_is_kept_keeps_the_warning_no_longer_than_it_is_true(passed: 
         (passed.matrices / "facts" / f"{project}.toml").unlink()
         passed.locked("--upgrade")
         assert len(passed.warnings()) == 1
-    passed.stack("demo<2")
-    passed.locked()
+    passed.locked_stack("demo<2")
     assert (passed.pins(), passed.warnings()) == ({"demo": "1.0"}, [])
 
 
@@ -248,8 +236,7 @@ def test_what_another_reason_keeps_out_is_not_told(
     workspace.serve(*rows)
     workspace.index.add_archive(*archive.split(), static=False)
     workspace.facts("demo", fact)
-    workspace.stack(*asks)
-    workspace.locked()
+    workspace.locked_stack(*asks)
     assert (workspace.pins()["demo"], workspace.warnings()) == ("1.0", [])
     before = tree(workspace.locks)
     for arguments in (("--anew",), ("--offline", "--anew")):
@@ -261,8 +248,7 @@ def test_the_archive_of_the_project_itself_and_one_farther_away(workspace: Works
     workspace.serve("near 1.0")
     index.add_archive("near", "2.0", static=False)
     workspace.serve("far 1.0", "far 2.0: between", "between 1.0: near>=2")
-    workspace.stack("near", "far")
-    workspace.locked()
+    workspace.locked_stack("near", "far")
     assert workspace.pins() == {"far": "1.0", "near": "1.0"}
     assert [row[: row.index(" has no")] for row in workspace.warnings()] == [
         "far 2.0 was skipped in favour of 1.0: `near-2.0.tar.gz` (index `pypi`)",
@@ -274,8 +260,7 @@ def test_a_post_that_a_fact_puts_last_was_not_passed_over(workspace: Workspace, 
     """It would not be taken before the pin if its archive were readable."""
     workspace.serve("demo 1.0", "demo 1.0.post1: broken")
     index.add_archive("broken", "0.2", static=False)
-    workspace.stack("demo")
-    workspace.locked()
+    workspace.locked_stack("demo")
     assert len(workspace.warnings()) == 1
     workspace.facts("demo", '[[warns]]\nversions = "==1.0.post1"\nlast = 1\ntext = "x"\nreason = "another target\'s"\n')
     workspace.locked()
@@ -332,8 +317,7 @@ def builds(workspace: Workspace, index: LoopbackIndex) -> Workspace:
 def test_torch_npu_is_the_one_for_the_cann_and_not_of_a_cuda_build(
     builds: Workspace, lines: list[str], cann: str, pins: dict[str, str]
 ) -> None:
-    builds.stack(*lines, target=target(cann))
-    builds.locked()
+    builds.locked_stack(*lines, target=target(cann))
     assert pins.items() <= builds.pins().items()
 
 
@@ -349,16 +333,13 @@ def test_a_cuda_build_that_is_needed_otherwise_is_a_conflict(builds: Workspace) 
     run = builds.run("explain", "demo", "--json")
     assert run.status == 1
     (only,) = run.json["contradictions"]
-    assert only["statements"][-1]["text"].startswith(
-        "torch 2.14.0 on `pypi` is not what its name suggests: From 2.11.0 on, PyPI's wheels"
-    )
+    assert only["statements"][-1]["text"].startswith("torch 2.14.0 on `pypi` is not what its name suggests: ")
 
 
 @pytest.mark.parametrize(("cann", "near"), [("8.5.9", "8.5.2 / 9.0.0"), ("9.9.0", "9.2.0"), ("8.5.0.B160", "")])
 def test_an_unknown_cann_is_told_with_the_nearest(builds: Workspace, cann: str, near: str) -> None:
     shutil.copy(REPOSITORY / "matrices" / "systems.toml", builds.matrices)
-    builds.stack("torch-npu", target=target(cann))
-    builds.locked()
+    builds.locked_stack("torch-npu", target=target(cann))
     told = [row for row in builds.warnings() if row.startswith(f"the target has CANN {cann}, which is in no list")]
     assert [f"the nearest known: {near}." in row for row in told] == [True] * bool(near)
     builds.stack("torch-npu==1.0", target=target(cann))

@@ -84,9 +84,7 @@ def test_it_locks_what_a_checkout_locks(installed: Path, anywhere: Workspace) ->
     assert tree(anywhere.locks / STACK) == tree(REPOSITORY / "locks" / STACK)
 
 
-def test_a_way_out_of_a_conflict_goes_to_the_current_folder_to_be_locked_with_network_access(
-    installed: Path, anywhere: Workspace
-) -> None:
+def test_a_way_out_goes_to_the_current_folder_to_be_locked_with_a_network(installed: Path, anywhere: Workspace) -> None:
     with_snapshot(anywhere, CONFLICT)
     told = run(installed, anywhere, "explain", CONFLICT, "--offline", "--apply", "A", *PATIENCE).stdout
     assert told.startswith("\n--- "), "the change alone: the page was read before"

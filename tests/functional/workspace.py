@@ -166,21 +166,17 @@ class Workspace:
         self, *arguments: str, stderr: int | IO[bytes] = subprocess.PIPE, **environment: str
     ) -> subprocess.Popen[str]:
         """Start the command without waiting."""
-        return subprocess.Popen(
-            [str(COMMAND), *arguments],
-            cwd=self.root,
-            env=self.environment(**environment),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            text=True,
-            encoding="utf-8",
-        )
+        return self.begin([str(COMMAND), *arguments], stderr=stderr, env=self.environment(**environment))
+
+    def begin(self, command: list[str], **how: Any) -> subprocess.Popen[str]:
+        """Start any command in the workspace without waiting."""
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        return subprocess.Popen(command, cwd=self.root, encoding="utf-8", **{"env": self.environment(), **pipes, **how})
 
     def finish(self, process: subprocess.Popen[str]) -> Run:
         """Wait for a command."""
         try:
-            stdout, stderr = process.communicate(timeout=60)
+            stdout, stderr = process.communicate(timeout=90)
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
             process.communicate()
@@ -233,8 +229,15 @@ class Workspace:
         assert run.status == 0, run
         return run
 
-    def locked_before(self) -> None:
-        """Lock, and leave nothing of it but the lock: neither what the cache holds nor the log of requests."""
+    def locked_stack(self, *requires: str, **written: str) -> Run:
+        """Write a stack, as `stack` does, and lock it, which must succeed."""
+        self.stack(*requires, **written)
+        return self.locked(stack=written.get("name", "demo"))
+
+    def locked_before(self, *requires: str, **written: str) -> None:
+        """Lock, perhaps another stack, and leave only the lock: not what the cache holds, nor the log of requests."""
+        if requires:
+            self.stack(*requires, **written)
         self.locked()
         self.forget()
         self.index.clear()

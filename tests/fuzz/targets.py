@@ -366,8 +366,7 @@ def pip_config(content: bytes) -> None:
 
 def cache_entry(content: bytes) -> None:
     """An entry of any kind with a content that it never was given: known as absent, or of the right shape."""
-    place = _folder() / "cache"
-    store = Cache(place, _no_warning)
+    store = Cache(_folder() / "cache", _no_warning)
     stored = FileCache(store)
     for kind in ("metadata", "archive"):
         store.put(kind, SHA, content)

@@ -78,74 +78,61 @@ PAGES = [
     Attack(
         "a page that comes byte by byte",
         both(once, answer(DEMO, replace(body(b"x" * 1000), pause=0.05))),
-        3,
         unreachable("It sends less than 100 bytes a second", 1),
     ),
-    Attack("a page without end", sends(b" " * (32 * MIB + 1)), 3, too_long(32)),
-    Attack("a page that unpacks to 1 GiB", sends(bomb(1024), **{"Content-Encoding": "gzip"}), 3, too_long(32)),
+    Attack("a page without end", sends(b" " * (32 * MIB + 1)), too_long(32)),
+    Attack("a page that unpacks to 1 GiB", sends(bomb(1024), **{"Content-Encoding": "gzip"}), too_long(32)),
     Attack(
         "a page that is packed 51 times",
         sends(b"x", **{"Content-Encoding": "gzip, " * 50 + "gzip"}),
-        3,
         "`gzip, gzip, gzip, gzip, gzip, gzip, gzip` was not asked for.",
     ),
     Attack(
         "JSON of 1,000 levels",
         sends(nested(1000)),
-        3,
         "It is not a JSON page of PEP 691: its values are nested too deeply.",
     ),
-    Attack(
-        "HTML of 300,000 levels", sends(b"<div>" * 300_000 + b"<p>", "text/html"), 3, "It is neither JSON nor HTML."
-    ),
+    Attack("HTML of 300,000 levels", sends(b"<div>" * 300_000 + b"<p>", "text/html"), "It is neither JSON nor HTML."),
     Attack(
         "a page of 600,000 objects",
         sends(page_body(files=[{"filename": "", "url": "", "hashes": {}, "core-metadata": {}}] * 200_000)),
-        3,
         "It has more than 600000 objects.",
     ),
-    Attack("a page of 200,001 links", sends(b"<a >" * 200_001, "text/html"), 3, "It has more than 200000 links."),
+    Attack("a page of 200,001 links", sends(b"<a >" * 200_001, "text/html"), "It has more than 200000 links."),
     Attack(
         "a link of 15 million attributes",
         sends(gzip.compress(b"<a " + b"a " * 15_000_000), "text/html", **{"Content-Encoding": "gzip"}),
-        3,
         "A tag of it is longer than 64 KiB.",
     ),
     Attack(
         "200 with a login page that has links",
         sends(b"<html><title>Login</title><a href='/'>Sign in</a> <a href='?lang=zh'>zh</a></html>", "text/html"),
-        3,
         NO_PAGE,
     ),
-    Attack("200 with an error page", sends(b"<html><h1>Blocked</h1></html>", "text/html"), 3, NO_PAGE),
+    Attack("200 with an error page", sends(b"<html><h1>Blocked</h1></html>", "text/html"), NO_PAGE),
     Attack(
         "200 with an error in JSON",
         sends(b'{"error": "try later"}'),
-        3,
         "It is not a JSON page of PEP 691: Object missing required field `meta`.",
     ),
     Attack(
         "a page for another project, with an evil name",
         page(lambda content: {**content, "name": EVIL}),
-        3,
         f"It is a page for another project, `{SHOWN}`.",
     ),
     Attack(
         "a page for another project, with a name of 100,000 characters",
         page(lambda content: {**content, "name": LONG}),
-        3,
         f"It is a page for another project, `{LONG}"[:999] + "…",
     ),
     Attack(
         "an evil version of the API",
         page(lambda content: {**content, "meta": {"api-version": EVIL}}),
-        3,
         f"Its API version is {SHOWN}; only version 1 is supported (PEP 629).",
     ),
     Attack(
         "a charset that nobody knows",
         sends(b"\xff\xfe", "text/html; charset=" + LONG[:1000]),
-        3,
         "It is neither JSON nor HTML.",
     ),
     Attack("a charset that breaks its decoder", in_charset("idna")),
@@ -158,47 +145,41 @@ PAGES = [
 ]
 
 ANSWERS = [
-    Attack("401", answer(DEMO, Response(401)), 3, "It answered 401."),
-    Attack("403", answer(DEMO, Response(403)), 3, "It answered 403."),
-    Attack("404", answer(DEMO, Response(404)), 1, "no index has a project `demo`  looked up on pypi"),
+    Attack("401", answer(DEMO, Response(401)), "It answered 401."),
+    Attack("403", answer(DEMO, Response(403)), "It answered 403."),
+    Attack("404", answer(DEMO, Response(404)), "no index has a project `demo`  looked up on pypi", 1),
     Attack(
         "429 with a Retry-After of a year",
         both(once, answer(DEMO, Response(429, b"", {"Retry-After": "31536000"}))),
-        3,
         unreachable("It answered 429 Too Many Requests", 1),
     ),
     Attack("429 twice, then the page", answer(DEMO, Response(429, b"", {"Retry-After": "0"}), times=2)),
-    Attack("500 every time", answer(DEMO, Response(500)), 3, unreachable("It answered 500 Internal Server Error")),
+    Attack("500 every time", answer(DEMO, Response(500)), unreachable("It answered 500 Internal Server Error")),
     Attack(
         "503 with a Retry-After that is nonsense",
         answer(DEMO, Response(503, b"", {"Retry-After": "$(touch pwned)"})),
-        3,
         unreachable("It answered 503 Service Unavailable"),
     ),
     Attack("503 three times, then the page", answer(DEMO, Response(503), times=3)),
     Attack(
         "a connection that is reset in the body, each time",
         lambda scene: scene.index.fault(DEMO, reset(50)),
-        3,
         unreachable("Connection reset by peer"),
     ),
     Attack("a connection that is reset in the body, twice", lambda scene: scene.index.fault(DEMO, reset(50), times=2)),
     Attack(
         "a length that is too long",
         lambda scene: scene.index.fault(DEMO, truncated()),
-        3,
         unreachable("It broke off its answer"),
     ),
     Attack(
         "a length that is too short",
         lambda scene: scene.index.fault(DEMO, lambda one: replace(one, declared=50)),
-        3,
         "It is not a JSON page of PEP 691: Input data was truncated.",
     ),
     Attack(
         "an answer that never comes",
         both(once, lambda scene: scene.index.fault(DEMO, delayed(60))),
-        3,
         unreachable("It stopped answering", 1),
     ),
 ]
@@ -215,22 +196,20 @@ REDIRECTS = [
     Attack(
         "a redirect without end",
         answer(DEMO, Response(302, b"", {"Location": DEMO})),
-        3,
         "There were more than 10 redirects.",
     ),
-    Attack("a redirect to plain http", redirect("http://index.example/simple/pypi/demo/"), 3, PLAIN),
-    Attack("a redirect to a file here", redirect("file:///etc/passwd"), 3, "`file:///etc/passwd` has no host"),
-    Attack("a redirect to this machine", redirect("http://127.0.0.2:1/x"), 3, LOCAL),
-    Attack("a redirect to this machine, in hexadecimal", redirect("https://0x7f000001/"), 3, LOCAL),
-    Attack("a redirect to the metadata address of a cloud", redirect("https://169.254.169.254/latest/"), 3, LOCAL),
-    Attack("a redirect to a private address", redirect("http://10.0.0.1/x"), 3, PLAIN),
+    Attack("a redirect to plain http", redirect("http://index.example/simple/pypi/demo/"), PLAIN),
+    Attack("a redirect to a file here", redirect("file:///etc/passwd"), "`file:///etc/passwd` has no host"),
+    Attack("a redirect to this machine", redirect("http://127.0.0.2:1/x"), LOCAL),
+    Attack("a redirect to this machine, in hexadecimal", redirect("https://0x7f000001/"), LOCAL),
+    Attack("a redirect to the metadata address of a cloud", redirect("https://169.254.169.254/latest/"), LOCAL),
+    Attack("a redirect to a private address", redirect("http://10.0.0.1/x"), PLAIN),
     Attack(
         "a redirect to a private address, with TLS",
         redirect("https://10.0.0.1/x"),
-        3,
         unreachable("Its certificate is not trusted: IP address mismatch, certificate is not valid for '10.0.0.1'", 1),
     ),
-    Attack("a redirect to an invalid address", redirect("https://[/"), 3, "It cannot be read."),
+    Attack("a redirect to an invalid address", redirect("https://[/"), "It cannot be read."),
     Attack("a redirect to another host", redirect("https://vendor.example/simple/pypi/demo/")),
 ]
 
@@ -243,18 +222,14 @@ PROXIES = [
     Attack(
         "a proxy that answers for all, with a certificate of its own",
         lambda scene: scene.variables.pop("SSL_CERT_FILE") and None,
-        3,
         unreachable("Its certificate is not trusted: unable to get local issuer certificate", 1),
     ),
     Attack(
         "a proxy that answers for all, with a page",
         answer("*", body(b"<html><form>Log in</form></html>", "text/html")),
-        3,
         NO_PAGE,
     ),
-    Attack(
-        "a proxy that lets nobody through", proxy_alone, 3, unreachable("The proxy answered 405 Method Not Allowed")
-    ),
+    Attack("a proxy that lets nobody through", proxy_alone, unreachable("The proxy answered 405 Method Not Allowed")),
 ]
 
 
@@ -284,25 +259,24 @@ LISTED = [
     Attack(
         "one name with two hashes",
         rows({}, {"hashes": {"sha256": "0" * 64}}),
-        1,
         "demo 2.0 has no file for the target: demo-2.0-py3-none-any.whl is",
+        1,
     ),
     Attack("a negative size", file(size=-1, core_metadata=False)),
     Attack(
         "a size that is too small",
         both(without_ranges := lambda scene: setattr(scene.index, "ranges", False), file(size=9, core_metadata=False)),
-        3,
         "The download was stopped after 9 bytes.",
     ),
     Attack("a size of 10^18 bytes", file(size=10**18, core_metadata=False)),
     Attack(
         "an address on this machine",
         file(url="http://127.0.0.2:1/demo-2.0-py3-none-any.whl"),
-        1,
         "an address that an index must not point to",
+        1,
     ),
-    Attack("a file without TLS", file(url="http://files.example/a.whl"), 3, PLAIN),
-    Attack("a file:// address", file(url="file:///etc/passwd"), 3, "`file:///etc/passwd.metadata` has no host"),
+    Attack("a file without TLS", file(url="http://files.example/a.whl"), PLAIN),
+    Attack("a file:// address", file(url="file:///etc/passwd"), "`file:///etc/passwd.metadata` has no host"),
     Attack("a file name of control characters", beside(filename=f"demo-3.0{EVIL}-py3-none-any.whl")),
     Attack("a file name with a path", beside(filename="../demo-3.0-py3-none-any.whl")),
     Attack("a file name of 100,000 characters", beside(filename=f"demo-3.0-{LONG}-py3-none-any.whl")),
@@ -328,8 +302,8 @@ LISTED = [
     Attack(
         "upload times beyond the years of UTC, and a cut-off",
         both(CUTOFF, file(upload_time=NEVER)),
-        1,
         "demo-2.0-py3-none-any.whl has no upload time to compare with the cut-off",
+        1,
     ),
     Attack("a version of 2012", beside(filename="demo-2004d.zip")),
     Attack("an egg", beside(filename="demo-3.0-py2.7.egg")),
@@ -342,8 +316,8 @@ LISTED = [
             {"filename": "demo-2004d.zip"},
             {"filename": "demo-2.0-py3-none-any.whl", "requires-python": ">=3.x"},
         ),
-        1,
         "needs a different Python (Requires-Python `>=3.x` cannot be read)",
+        1,
     ),
 ]
 
@@ -420,52 +394,49 @@ FILES = [
     Attack(
         "a .metadata file with another hash",
         both(answer(BESIDE, Response(200, b"x"))),
-        3,
         f"Its sha256 is {hashlib.sha256(b'x').hexdigest()}; the page says "
         f"{hashlib.sha256(core_metadata('demo', '2.0')).hexdigest()}.",
     ),
-    Attack("a .metadata file of 17 MiB", answer(BESIDE, body(bytes(17 * MIB))), 3, too_long(16)),
+    Attack("a .metadata file of 17 MiB", answer(BESIDE, body(bytes(17 * MIB))), too_long(16)),
     Attack(
         "a .metadata file of an evil project",
         named(core_metadata(EVIL[:-1], "2.0")),
-        3,
         f"It says {SHOWN[:-2]} 2.0; expected was demo 2.0.",
     ),
     Attack(
         "a .metadata file of an evil version",
         named(core_metadata("demo", EVIL[:-1])),
-        3,
         f"It says demo {SHOWN[:-2]}; expected was demo 2.0.",
     ),
     Attack("a missing .metadata file", answer(BESIDE, Response(404))),
-    Attack("an invalid requirement", metadata(f"Requires-Dist: {EVIL[:-1]}"), 1, cannot_be_used("demo-2.0")),
+    Attack("an invalid requirement", metadata(f"Requires-Dist: {EVIL[:-1]}"), cannot_be_used("demo-2.0"), 1),
     Attack(
-        "a requirement of 5,000 numbers", metadata(f"Requires-Dist: x=={'1.' * 5000}0"), 1, "it has 10004 characters"
+        "a requirement of 5,000 numbers", metadata(f"Requires-Dist: x=={'1.' * 5000}0"), "it has 10004 characters", 1
     ),
     Attack(
         "an archive that is built with a requirement of 100,000 characters",
         archive(tar(**{"demo-2.1/pyproject.toml": b'[build-system]\nrequires = ["' + LONG.encode() + b'"]'})),
-        2,
         "it has 100000 characters",
+        2,
     ),
-    Attack("a requirement of 100,000 characters", metadata(f"Requires-Dist: {LONG}"), 1, "it has 100000 characters"),
+    Attack("a requirement of 100,000 characters", metadata(f"Requires-Dist: {LONG}"), "it has 100000 characters", 1),
     Attack(
         "a requirement in 1,000 parentheses",
         metadata(f"Requires-Dist: x; {'(' * 1000}os_name=='a'{')' * 1000}"),
-        1,
         "it has parentheses 1000 deep",
+        1,
     ),
     Attack(
         "a requirement of a version of 5,000 digits",
         metadata(f"Requires-Dist: x>={'9' * 5000}"),
-        1,
         "it has a number of more than 100",
+        1,
     ),
     Attack(
         "100,000 requirements",
         metadata(*(f"Requires-Dist: x{n}" for n in range(100_000))),
-        1,
         "has a header of more than 50000 lines",
+        1,
     ),
     Attack(
         "an extra that needs itself",
@@ -475,14 +446,14 @@ FILES = [
     Attack(
         "a requirement of another release of itself",
         metadata("Requires-Dist: demo==1.0"),
-        1,
         cannot_be_used("it needs `demo==1.0` of itself"),
+        1,
     ),
     Attack(
         "a requirement with an address",
         metadata("Requires-Dist: x @ https://files.example/x.whl"),
-        1,
         cannot_be_used("it needs `x @"),
+        1,
     ),
     Attack("ranges with the bytes of another file", both(file(core_metadata=False), fault(WHEEL, other_bytes))),
     Attack("ranges of no file", both(file(core_metadata=False), fault(WHEEL, of_no_file))),
@@ -490,49 +461,48 @@ FILES = [
     Attack(
         "a wheel with other bytes",
         both(without_ranges, file(core_metadata=False), answer(WHEEL, Response(200, b"x"))),
-        3,
         f"Its sha256 is {hashlib.sha256(b'x').hexdigest()}; the page says {build_wheel('demo', '2.0').sha256}.",
     ),
     Attack(
         "a wheel whose METADATA unpacks to 64 MiB",
         wheel({"demo-2.0.dist-info/METADATA": bytes(64 * MIB)}),
-        1,
         cannot_be_used("the metadata of demo-2.0-py3-none-any.whl"),
+        1,
     ),
-    Attack("a wheel without METADATA", wheel({"demo.py": b""}), 1, "demo-2.0-py3-none-any.whl has no"),
+    Attack("a wheel without METADATA", wheel({"demo.py": b""}), "demo-2.0-py3-none-any.whl has no", 1),
     Attack(
         "a wheel with the .dist-info folder of another project, too",
         wheel({f"{name}-2.0.dist-info/METADATA": core_metadata(name, "2.0") for name in ("demo", "other")}),
-        1,
         "demo-2.0-py3-none-any.whl has",
+        1,
     ),
     Attack(
-        "an archive that unpacks to 9 GiB", archive(bomb(9 * 1024)), 1, "it has data after its end of unreasonable size"
+        "an archive that unpacks to 9 GiB", archive(bomb(9 * 1024)), "it has data after its end of unreasonable size", 1
     ),
     Attack(
         "an archive whose PKG-INFO has 9 MiB",
         archive(tar(**{"demo-2.1/PKG-INFO": b"x" * (9 * MIB)})),
-        1,
         "its PKG-INFO is larger than 8 MiB",
+        1,
     ),
-    Attack("an archive of 1,000,000 members", archive(MEMBERS), 1, "it has more than 100000 members", seconds=20),
+    Attack("an archive of 1,000,000 members", archive(MEMBERS), "it has more than 100000 members", 1, seconds=20),
     Attack(
         "an archive of 10 folders, in each a PKG-INFO of 8 MiB",
         archive(tar(**{f"{number}/PKG-INFO": bytes(8 * MIB) for number in range(10)})),
-        1,
         "what is read of it is larger than 32 MiB",
+        1,
     ),
     Attack(
         "an archive whose metadata has 100,000 requirements",
         notes(b"".join(b"x%d\n" % n for n in range(100_000))),
-        1,
         WITHOUT,
+        1,
     ),
     Attack(
         "an archive whose metadata has 20 GB of markers",
         notes(b"[:os_name != '%s']\n" % (b"x" * 10_000) + b"x\n" * 2_000_000),
-        1,
         WITHOUT,
+        1,
     ),
     Attack(
         "an archive of links and of paths that lead out of it",
@@ -553,14 +523,14 @@ FILES = [
     Attack(
         "an archive whose PKG-INFO is a link",
         archive(tar(**{"demo-2.1/PKG-INFO": "/etc/passwd"})),
-        1,
         "2  demo 2.1 cannot be used: demo-2.1.tar.gz is a source archive",
+        1,
     ),
     Attack(
         "an archive whose pyproject.toml has a number of 5,000 digits",
         archive(tar(**{"demo-2.1/pyproject.toml": b"x = " + b"9" * 5000})),
-        1,
         "demo 2.1 cannot be used: pyproject.toml in demo-2.1.tar.gz is",
+        1,
     ),
 ]
 

@@ -61,10 +61,14 @@ class Attack:
 
     name: str
     arrange: Arrange
-    status: int = 0
     told: str = ""
+    refused: int = 3
     pins: Mapping[str, str] = field(default_factory=lambda: {"demo": "2.0"})
     seconds: float = 10.0
+
+    @property
+    def status(self) -> int:
+        return self.refused if self.told else 0
 
 
 def is_harmless(text: str) -> bool:

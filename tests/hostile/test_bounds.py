@@ -25,8 +25,7 @@ ROW = b'{"filename":"","url":""},'
 
 def page(rows: int) -> bytes:
     """The shortest page of so many files."""
-    listed = (ROW * rows)[:-1]
-    return b'{"meta":{"api-version":"1.1"},"name":"demo","files":[' + listed + b"]}"
+    return b'{"meta":{"api-version":"1.1"},"name":"demo","files":[' + (ROW * rows)[:-1] + b"]}"
 
 
 SIXTEEN = 16 * 32 + 100  # as many pages may be held at once, each of that size at most

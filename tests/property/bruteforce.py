@@ -127,9 +127,7 @@ class BruteForce:
 
     def _requires(self, name: str, version: str, extra: str) -> Iterator[str]:
         """The applicable lines of a release's metadata, without those dropped by a fact."""
-        dropped = {
-            gone for fact in self._world.about(name, version) if isinstance(fact, facts.Replaces) for gone in fact.drop
-        }
+        dropped = {gone for fact in self._world.about(name, version, facts.Replaces) for gone in fact.drop}
         for line in self._world.projects[name][version].requires:
             needed = _requirement(line)
             if needed is None or (line_holds(line, extra, self._python) and needed.name not in dropped):

@@ -207,8 +207,7 @@ def falsehoods(world: World, statement: Statement) -> Iterator[str]:
 
 def _needs(world: World, statement: Needs) -> Iterator[str]:
     name, _, extra = statement.subject.removesuffix("]").partition("[")
-    concerned = within(world, name, statement.versions)
-    usable = [version for version in concerned if world.fits(name, version)]
+    usable = [version for version in within(world, name, statement.versions) if world.fits(name, version)]
     if not usable or sum(span.count for span in statement.versions) != len(usable):
         yield f"{usable} are the releases there"
     for span in statement.versions:

@@ -12,8 +12,6 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import SpecifierSet
-from packaging.utils import canonicalize_name
 from packaging.version import Version as Pep440
 
 from resolver.model import fact as facts
@@ -132,20 +130,7 @@ def disguised(draw: st.DrawFn) -> Disguised:
     for number in range(draw(st.integers(0, 2))):
         owner, other = draw(st.permutations(names))[:2]
         versions = draw(st.sampled_from(("", ">=2", "<3", "==1")))
-        common = problems.excludes(owner, versions)
-        stated.append(
-            facts.Absent(
-                id=f"absent-{number}",
-                package=canonicalize_name(owner),
-                versions=(SpecifierSet(versions),),
-                reason="so",
-                strength=common.strength,
-                source="a test",
-                checked=common.checked,
-                where=f"facts/{owner}.toml:{number}",
-                other=canonicalize_name(other),
-            )
-        )
+        stated.append(structs.replace(problems.absent(owner, versions, other), id=f"absent-{number}"))
     return Disguised(world, sources, tuple(absent), tuple(stated))
 
 

@@ -153,9 +153,7 @@ class World:
 
     def inputs(self) -> Inputs:
         """The stack file of this world's problem, including all facts, every third of which is enforced."""
-        rows = {
-            component: {"summary": "-", "known": list(known), "source": "-"} for component, known in self.known.items()
-        }
+        rows = {name: {"summary": "-", "known": list(known), "source": "-"} for name, known in self.known.items()}
         systems = read_text(tomli_w.dumps({"component": rows}), schema.SystemsFile, "systems.toml")
         return msgspec.structs.replace(stack_inputs(tomli_w.dumps(self._stack())), systems=systems)
 
@@ -217,17 +215,13 @@ def _row(fact: facts.Fact, strength: str) -> dict[str, Any]:
 
 
 @st.composite
-def worlds(
-    draw: st.DrawFn, *, acyclic: bool = False, prereleases: bool = False, plain: bool = False, easy: bool = False
-) -> World:
+def worlds(draw: st.DrawFn, *, prereleases: bool = False, plain: bool = False, easy: bool = False) -> World:
     """A world of two to six projects.
 
-    `acyclic` lets projects require only later ones; `plain` leaves facts and unusable files out; `prereleases` adds
-    pre-releases, yanked releases and the policies for them; `easy` requires little, so that most worlds have a
-    solution.
+    `plain` leaves facts and unusable files out; `prereleases` adds pre-releases, yanked releases and the policies for
+    them; `easy` requires little, so that most worlds have a solution.
     """
-    maker = _Maker(_drawn(draw), acyclic=acyclic, prereleases=prereleases, plain=plain, easy=easy)
-    return maker.world()
+    return _Maker(_drawn(draw), prereleases=prereleases, plain=plain, easy=easy).world()
 
 
 def random_world(seed: int) -> World:
@@ -305,12 +299,6 @@ def machine_world(seed: int) -> World:
     return World(projects=projects, asks=asks, facts=tuple(stated), known=KNOWN)
 
 
-@st.composite
-def specifiers(draw: st.DrawFn, versions: Sequence[str] = _VERSIONS) -> str:
-    """Specifier sets over these versions: comparisons, wildcards, compatible releases, sometimes two of them."""
-    return _Maker(_drawn(draw)).specifier(versions)
-
-
 class _Maker:
     """Draws a world. Every choice is one small number with the simplest first, which is fast and shrinks well."""
 
@@ -318,14 +306,13 @@ class _Maker:
         self,
         number: Number,
         *,
-        acyclic: bool = False,
         prereleases: bool = False,
         plain: bool = False,
         easy: bool = False,
     ) -> None:
         self._number = number
         self._comparisons, self._most_facts = ((0, 0, 0, 0, 1), 1) if easy else ((0, 1, 0, 1, 2), 3)
-        self._acyclic, self._prereleases, self._plain = acyclic, prereleases, plain
+        self._prereleases, self._plain = prereleases, plain
         self._pool = _VERSIONS + (_PRERELEASES if prereleases else ())
         self._versions: dict[str, list[str]] = {}
 
@@ -333,14 +320,12 @@ class _Maker:
         names = _NAMES[: self._number(2, len(_NAMES))]
         for name in names:
             self._versions[name] = sorted({self._one(self._pool) for _ in range(self._number(1, 4))})
-        projects = {
-            name: {version: self._release(name) for version in versions} for name, versions in self._versions.items()
-        }
+        projects = {name: {one: self._release(name) for one in versions} for name, versions in self._versions.items()}
         asks = [self._line(names, markers=False) for _ in range(self._number(1, 3))]
         stated: list[facts.Fact] = []
         if not self._plain:
             asks += [self._one(tuple(COMPONENT_NEEDS))] if self._once_in(8) else []
-            stated = [fact for _ in range(self._number(0, self._most_facts)) if (fact := self._fact(names)) is not None]
+            stated = [self._fact(names) for _ in range(self._number(0, self._most_facts))]
         policy: Prereleases = "if-necessary"
         if self._prereleases and self._once_in(6):
             policy = self._one(("allow", "never"))
@@ -364,8 +349,7 @@ class _Maker:
         return name + (f"[{extras}]" if extras else "") + specifier + (f" ; {marker}" if marker else "")
 
     def _release(self, name: str) -> Version:
-        names = self._needable(name)
-        requires = [self._line(names, own=name) for _ in range(self._one((0, 1, 1, 2, 3)))] if names else []
+        requires = [self._line(tuple(self._versions), own=name) for _ in range(self._one((0, 1, 1, 2, 3)))]
         if self._once_in(8):
             requires.append(f"{name}[x] ; extra == 'y'")  # an extra that includes another
         if self._plain or not self._once_in(4):
@@ -380,16 +364,12 @@ class _Maker:
             readable=not self._once_in(8),
         )
 
-    def _needable(self, name: str) -> Sequence[str]:
-        names = list(self._versions)
-        return names[names.index(name) + 1 :] if self._acyclic else names
-
-    def _fact(self, names: Sequence[str]) -> facts.Fact | None:
+    def _fact(self, names: Sequence[str]) -> facts.Fact:
         name = self._one(names)
-        versions, needable = self.specifier(self._versions[name]), self._needable(name)
+        versions = self.specifier(self._versions[name])
         match self._one(("excludes", "component", "requires", "collides", "replaces")):
-            case "requires" if needable:
-                return problems.requires(name, versions, self._line(needable, own=name, markers=False))
+            case "requires":
+                return problems.requires(name, versions, self._line(names, own=name, markers=False))
             case "component":
                 return problems.requires(name, versions, self._one(tuple(COMPONENT_NEEDS)))
             case "excludes":
@@ -397,10 +377,9 @@ class _Maker:
             case "collides":
                 other = self._one([other for other in names if other != name])
                 return problems.collides(name, versions, other, self._one(("m", "n")))
-            case "replaces" if needable:
-                added = [self._line(needable, own=name, markers=False)] if self._once_in(2) else []
-                return problems.replaces(name, versions, [self._one(needable)], *added)
-        return None
+            case _:
+                added = [self._line(names, own=name, markers=False)] if self._once_in(2) else []
+                return problems.replaces(name, versions, [self._one(names)], *added)
 
     def _one(self, options: Sequence[Option]) -> Option:
         return options[self._number(0, len(options) - 1)]

@@ -33,5 +33,4 @@ def test_the_core_is_found(scenario: Scenario, recorded: dict[Path, Snapshot]) -
 @pytest.mark.parametrize("scenario", ALL, ids=lambda one: one.name)
 def test_the_first_fix_locks(scenario: Scenario, recorded: dict[Path, Snapshot]) -> None:
     problem = scenario.fixed(scenario.fixes[0])
-    answer = decide(Universe(problem, replayed(scenario, problem, recorded)))
-    assert isinstance(answer, Resolution)
+    assert isinstance(decide(Universe(problem, replayed(scenario, problem, recorded))), Resolution)

@@ -61,9 +61,7 @@ def test_headings_and_the_letters_of_ways_out_are_bold() -> None:
     assert [text for text in bold if text][:6] == ["Target", "what", "before", "now", "Lines of the stack", "-"]
 
 
-def test_errors_are_red_and_warnings_yellow(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_errors_are_red_warnings_yellow(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     complain("demo: error: it failed\n  at here: error: not this\nhint: mend it")
     complain("hint: nothing of it")

@@ -100,14 +100,11 @@ def test_a_lock_is_the_old_one_or_the_new_one(tmp_path: Path, monkeypatch: pytes
     kept.require(place, place / "stages" / "1.txt", place / "notes", place / "notes" / "mine.txt")
 
 
-def test_a_report_beside_a_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_beside_a_lock_and_a_file_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = Disk(monkeypatch)
     folder.add(tmp_path / "demo" / "there", {"conflict.md": "# No\n", "conflict.json": "{}\n"})
     kept.require(tmp_path, tmp_path / "demo", tmp_path / "demo" / "there")
-
-
-def test_a_file_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = Disk(monkeypatch)
+    kept.renamed = 0
     files.write(tmp_path / "stack.toml", b"[stack]\n")
     kept.require(tmp_path, tmp_path / "stack.toml")
 
@@ -123,7 +120,7 @@ def test_a_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("number", "raised"), [("EINVAL", False), ("EIO", True)])
-def test_a_file_system_that_cannot_sync_folders(
+def test_folders_that_cannot_be_synced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: str, raised: bool
 ) -> None:
     def refuse(path: Path) -> None:

@@ -46,15 +46,10 @@ print("it goes on")
 """
 
 
-def test_where_it_cannot_be_raised_it_ends_the_run_all_the_same() -> None:
+@pytest.mark.parametrize("script", [LOST, FAILED], ids=["where-it-cannot-be-raised", "which-caused-a-failure"])
+def test_it_ends_the_run_and_is_told_as_an_interrupt(script: str) -> None:
     """Python passes over what is raised when an object goes, with a traceback: the run would go on."""
-    done = _run(LOST)
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "\ninterrupted; no lock was left half-written\n")
-
-
-def test_a_failure_that_an_interrupt_caused_is_told_as_the_interrupt() -> None:
-    """As writing to a terminal that is gone; the message is on a line of its own here, too."""
-    done = _run(FAILED)
+    done = _run(script)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "\ninterrupted; no lock was left half-written\n")
 
 

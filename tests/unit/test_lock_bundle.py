@@ -57,13 +57,8 @@ def test_a_file_is_there_whole_or_it_is_told(content: bytes | None, fault: str |
     assert [one.code for one in faults(tmp_path, manifest)] == ([] if fault is None else [fault])
 
 
-@pytest.mark.parametrize("path", ["a", "a/b", "a..b/.c", "é" * 127, "/".join(["abc"] * 250) + "d"])
-def test_a_path_inside(path: str) -> None:
-    assert is_inside(path)
-
-
-@pytest.mark.parametrize(
-    "path", ["", "/a", "a//b", "a/", "..", "a/../b", "./a", "a\0", "é" * 128, "/".join(["abc"] * 250) + "de"]
-)
-def test_a_path_that_leads_elsewhere_or_is_too_long(path: str) -> None:
-    assert not is_inside(path)
+def test_a_path_is_inside_or_leads_elsewhere_or_is_too_long() -> None:
+    long = "/".join(["abc"] * 250)
+    inside, outside = ["a", "a/b", "a..b/.c", "é" * 127, long + "d"], ["", "/a", "a//b", "a/", "..", "a/../b", "./a"]
+    outside += ["a\0", "é" * 128, long + "de"]
+    assert [path for path in [*inside, *outside] if is_inside(path)] == inside

@@ -43,9 +43,7 @@ def test_a_transfer_is_told_with_its_rate(capsys: pytest.CaptureFixture[str], mo
     assert drawn(line, capsys) == "2/3 bundling into out: 1 of 2 files; 30 MB, 10.0 MB/s"
 
 
-def test_in_chinese_no_line_is_wider_than_the_terminal(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_in_chinese_no_line_is_too_wide(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     line = Progress("zh", enabled=True)
     line.label("cli.locking", stack="a", target="b")

@@ -244,9 +244,7 @@ def test_what_was_not_recorded_is_a_failure_and_not_an_answer() -> None:
         ("2025-01-02t03:04:05z", "2025-01-02T03:04:05Z"),
         ("2025-01-02T03:04:05", "2025-01-02T03:04:05Z"),
         ("2025-01-02T03:04:05.1+08:00", "2025-01-01T19:04:05Z"),
-        ("2025-13-02T03:04:05Z", ""),
-        ("yesterday", ""),
-        ("", ""),
+        *((odd, "") for odd in ("2025-13-02T03:04:05Z", "yesterday", "")),
     ],
 )
 def test_upload_times_are_utc_and_whole_seconds(uploaded: str, expected: str) -> None:
@@ -326,15 +324,11 @@ def test_keeps_what_some_target_could_use() -> None:
         "demo-1.0-py2.py3-none-any.whl",
         "demo-1.0.tar.gz",
     ]
+    systems = ("win_amd64", "macosx_11_0_arm64", "musllinux_1_2_aarch64", "manylinux_2_28_i686")
+    pythons = ("cp39-cp39", "cp313-cp313t", "cp314-cp314", "pp310-pypy310_pp73")
     useless = [
-        "demo-1.0-cp311-cp311-win_amd64.whl",
-        "demo-1.0-cp311-cp311-macosx_11_0_arm64.whl",
-        "demo-1.0-cp311-cp311-musllinux_1_2_aarch64.whl",
-        "demo-1.0-cp39-cp39-manylinux_2_28_aarch64.whl",
-        "demo-1.0-cp313-cp313t-manylinux_2_28_aarch64.whl",
-        "demo-1.0-cp314-cp314-manylinux_2_28_aarch64.whl",
-        "demo-1.0-pp310-pypy310_pp73-manylinux_2_28_aarch64.whl",
-        "demo-1.0-cp311-cp311-manylinux_2_28_i686.whl",
+        *(f"demo-1.0-cp311-cp311-{system}.whl" for system in systems),
+        *(f"demo-1.0-{python}-manylinux_2_28_aarch64.whl" for python in pythons),
         "demo-1.0-py2-none-any.whl",
     ]
     assert kept(*useless, *useful) == useful

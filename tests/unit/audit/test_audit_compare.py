@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
 from contextlib import closing
 
-import pytest
 from msgspec.structs import replace
 from packaging.utils import NormalizedName
 
@@ -37,12 +35,6 @@ DEMO = NormalizedName("demo")
 HERE = {"project": DEMO, "version": "1.0", "index": "pypi"}
 
 
-@pytest.fixture
-def index() -> Iterator[LoopbackIndex]:
-    with LoopbackIndex() as served:
-        yield served
-
-
 def pin(*files: Built, index: str = "pypi", yanked: str | None = None, git: LockedGit | None = None) -> LockedPin:
     rows = tuple(LockedFile(name=file.filename, sha256=file.sha256) for file in files)
     return LockedPin(name="demo", version="1.0", index=index, mode="wheels", file=rows, yanked=yanked, git=git)
@@ -70,8 +62,7 @@ def compared(locked: Lock, served: LoopbackIndex, indexes: Indexes | None = None
 
 
 def test_what_is_no_longer_yanked(index: LoopbackIndex) -> None:
-    built = index.add_wheel("demo", "1.0")
-    found = compared(lock(pin(built, yanked="broken")), index)
+    found = compared(lock(pin(index.add_wheel("demo", "1.0"), yanked="broken")), index)
     assert found.changes == (Restored(**HERE),)
     assert not is_grave(found.changes[0])
     assert translate(change_sentence(found.changes[0]), "en") == "no longer yanked: demo 1.0 on `pypi`"
@@ -118,8 +109,7 @@ def test_an_index_that_is_not_defined_any_more(index: LoopbackIndex) -> None:
 
 
 def test_what_comes_from_git_is_not_looked_up(index: LoopbackIndex) -> None:
-    git = LockedGit(url="https://example.test/demo.git", commit="0" * 40)
-    locked = lock(pin(git=git, index=""))
+    locked = lock(pin(git=LockedGit(url="https://example.test/demo.git", commit="0" * 40), index=""))
     assert len(pins_of(locked)) == 1
     found = compared(locked, index)
     assert (found.sources, found.changes, index.requests) == ((DEMO,), (), [])

@@ -114,8 +114,6 @@ def test_no_facts_where_the_stack_wants_none(tmp_path: Path) -> None:
     assert problem.facts == ()
 
 
-# --- what a stack says of facts
-
 TWO_NEEDS = """
 [[requires]]
 id = "verl-needs"
@@ -129,8 +127,7 @@ reason = "broken"
 
 
 def test_a_fact_set_aside_is_gone_and_told(tmp_path: Path) -> None:
-    stack = STACK + '[[relax]]\nfact = "verl-broken"\nreason = "it works here"\n'
-    (problem,) = compiled(tmp_path, stack, TWO_NEEDS)
+    (problem,) = compiled(tmp_path, STACK + '[[relax]]\nfact = "verl-broken"\nreason = "it works here"\n', TWO_NEEDS)
     assert [fact.id for fact in problem.facts] == ["verl-needs"]
     (relaxed,) = problem.stack.relaxed
     assert (relaxed.fact.id, relaxed.needs, relaxed.reason) == ("verl-broken", (), "it works here")
@@ -149,8 +146,7 @@ def test_a_fact_set_aside_is_gone_and_told(tmp_path: Path) -> None:
 def test_some_needs_of_a_fact_set_aside(needs: str, left: list[list[str]], tmp_path: Path) -> None:
     stack = STACK + f'[[relax]]\nfact = "verl-needs"\n{needs}\nreason = "it works here"\n'
     (problem,) = compiled(tmp_path, stack, TWO_NEEDS)
-    kept = [[str(need) for need in fact.needs] for fact in problem.facts if isinstance(fact, Requires)]
-    assert kept == left
+    assert [[str(need) for need in fact.needs] for fact in problem.facts if isinstance(fact, Requires)] == left
 
 
 def test_facts_of_the_stack_itself_come_last_and_have_ids_of_their_own(tmp_path: Path) -> None:
@@ -164,9 +160,6 @@ def test_facts_of_the_stack_itself_come_last_and_have_ids_of_their_own(tmp_path:
     fact = next(one for one in problem.facts if one.package == "trl")
     assert (fact.strength, str(fact.versions[0])) == (Strength.OBSERVED, ">=0")
     assert fact.where == f"matrices/stacks/s.toml:{len(STACK.splitlines()) + 5}"
-
-
-# --- policy
 
 
 @pytest.mark.parametrize(
@@ -190,8 +183,6 @@ def test_prereleases(tmp_path: Path) -> None:
     assert problem.policy.prereleases_for("torch-npu") == "allow"
     assert problem.policy.prereleases_for("torch") == "never"
 
-
-# --- indexes
 
 INDEXES = """\
 [[index]]
@@ -239,17 +230,12 @@ def test_of_two_bindings_of_a_project_the_first_rules_where_it_applies(first: st
     assert problem.indexes.binding("torch", other).indexes == ("pypi",)
 
 
-# --- digest
-
-
 def test_line_endings_change_no_digest(tmp_path: Path) -> None:
     before = compiled(tmp_path)[0].digest
     path = tmp_path / "stacks" / "s.toml"
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
     assert compile_problems(load("s", tmp_path))[0].digest == before
 
-
-# --- what the project ships
 
 ALL_FACTS = "verl-qwen3.5"  # a stack that leaves none out
 

@@ -53,29 +53,20 @@ x = 2
 @pytest.mark.parametrize(
     ("path", "written"),
     [
-        (("title",), "title ="),
+        *(((key,), f"{key} =") for key in ("title", "literal", "after")),
         (("quoted key",), '"quoted key"'),
         (('single "quoted"',), "'single"),
-        (("dotted", "key", "with.dot"), "dotted."),
-        (("dotted",), "dotted."),
+        *((path, "dotted.") for path in (("dotted", "key", "with.dot"), ("dotted",))),
         (("text",), 'text = """'),
-        (("literal",), "literal ="),
-        (("after",), "after ="),
-        (("spaced",), "[ spaced"),
-        (("spaced", "out"), "[ spaced"),
+        *((path, "[ spaced") for path in (("spaced",), ("spaced", "out"))),
         (("spaced", "out", "a"), '"a" = ['),
-        (("spaced", "out", "a", 0), '  "]", '),
-        (("spaced", "out", "a", 1), '  "]", '),
-        (("spaced", "out", "a", 2), "  [ 1, [ 2,"),
-        (("spaced", "out", "a", 2, 1, 0), "  [ 1, [ 2,"),
+        *((("spaced", "out", "a", at), '  "]", ') for at in (0, 1)),
+        *((("spaced", "out", "a", 2, *rest), "  [ 1, [ 2,") for rest in ((), (1, 0))),
         (("spaced", "out", "a", 2, 1, 1), "    3 ] ],"),
-        (("spaced", "out", "a", 3), "  { name"),
-        (("spaced", "out", "a", 3, "nested", "deep"), "  { name"),
+        *((("spaced", "out", "a", 3, *rest), "  { name") for rest in ((), ("nested", "deep"))),
         (("spaced", "out", "a", 3, "nested", "deep", 1), "    2] } }"),
-        (("spaced", "out", "empty"), "empty"),
-        (("spaced", "out", "none"), "none"),
-        (("row",), "[[row]]"),
-        (("row", 0), "[[row]]"),
+        *((("spaced", "out", key), key) for key in ("empty", "none")),
+        *((("row", *rest), "[[row]]") for rest in ((), (0,))),
         (("row", 0, "versions", 1), '  "==2"]'),
         (("row", 0, "sub", "key"), "key = true"),
         (("row", 1, "versions"), 'versions = "==3"'),
@@ -99,30 +90,15 @@ def test_what_is_not_written_is_told_at_the_nearest_that_is() -> None:
     assert lines.line(()) == 1
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        "-1.5e3",
-        '"\\"], }, # \\\\"',
-        "'[[no]]'",
-        '""',
-        '"""\nx = 1\n[y]\n"""',
-        '"""a""""',
-        '"""""a\\""""""',
-        "'''\n# ] }\n'''",
-        "'''''x'''''",
-        '"""\\\n   folded"""',
-        "[ # ] } \" '''\n]",
-    ],
-)
+VALUES = ["-1.5e3", '"\\"], }, # \\\\"', "'[[no]]'", '""', '"""\nx = 1\n[y]\n"""', '"""a""""', '"""""a\\""""""']
+VALUES += ["'''\n# ] }\n'''", "'''''x'''''", '"""\\\n   folded"""', "[ # ] } \" '''\n]"]
+
+
+@pytest.mark.parametrize("value", VALUES)
 def test_what_follows_a_value_is_found(value: str) -> None:
     text = f"a = {value} # '\n'[x]' = [{value},\n {value} ]\nc.d = {{ e = {value} }}\n\"last\" = 1\n"
     assert tomli.loads(text)["last"] == 1
     lines = Lines(text)
-    for path, written in (
-        (("[x]",), "'[x]'"),
-        (("[x]", 1), f" {value} ]"),
-        (("c", "d", "e"), "c.d"),
-        (("last",), '"last'),
-    ):
+    places = {("[x]",): "'[x]'", ("[x]", 1): f" {value} ]", ("c", "d", "e"): "c.d", ("last",): '"last'}
+    for path, written in places.items():
         assert lines.line(path) == text.count("\n", 0, text.index(written)) + 1

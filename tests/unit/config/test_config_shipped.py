@@ -63,9 +63,7 @@ def test_of_the_posts_of_a_torch_npu_the_one_paired_with_the_cann_comes_first(ca
     ("cann", "too_old", "enough"),
     [("9.1.0", "25.0.rc1.1", "25.2.0"), ("9.0.0", "24.1.0", "25.0.rc1.1"), ("8.5.0", "24.1.0", "25.0.rc1.1")],
 )
-def test_the_driver_of_a_cann_is_told_where_the_target_does_not_promise_it(
-    cann: str, too_old: str, enough: str
-) -> None:
+def test_the_driver_of_a_cann_is_told_where_no_target_promises_it(cann: str, too_old: str, enough: str) -> None:
     pages = catalog(torch_npu=["2.9.0.post2"])
     told = f"torch-npu-hdk-of-cann-{cann[:3]}"
     assert told in warned("torch-npu", pages, cann=cann)

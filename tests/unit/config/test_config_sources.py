@@ -26,9 +26,6 @@ reason = "the guide names it"
 """
 
 
-# --- what they mean
-
-
 def recipe(folder: Path, *keys: str) -> Recipe:
     """What a row with these keys besides says of building the project."""
     (fact,) = problem(folder, facts=HEAD + SOURCE + "\n".join(keys)).facts
@@ -80,9 +77,7 @@ def test_submodules_are_sorted_so_that_one_follows_the_one_it_is_in(tmp_path: Pa
 @pytest.mark.parametrize(
     ("path", "git", "commit", "why"),
     [
-        ("../x", "", "", _OUTSIDE),
-        ("-x", "", "", _OUTSIDE),
-        (".git/modules/x", "", "", _OUTSIDE),
+        *((path, "", "", _OUTSIDE) for path in ("../x", "-x", ".git/modules/x")),
         ("a", "ext::sh -c id", "", "only https, ssh, file are supported, not `ext`"),
         ("a", "-upload-pack=id", "", "only https, ssh, file are supported, not ``"),
         ("a", "ssh://-oProxyCommand=x/a", "", _CHARACTERS),
@@ -131,36 +126,30 @@ def test_addresses_of_one_repository() -> None:
     assert not same_repository("https://github.com/a/b", "ssh://github.com/a/b")
 
 
-# --- what is wrong with a line of the stack
-
 _PLACE = "  at matrices/stacks/s.toml:4: stack.requires[0]\n"
 
 
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("verl @ https://h/verl-1.whl", "only git repositories are supported"),
-        ("verl @ git+https://h/verl.git", "it names no commit or tag"),
-        ("verl @ git+ssh://git@h/verl.git", "it names no commit or tag"),
-        ("verl @ git+https://me:s3cret@h/verl.git@v1", _CREDENTIALS),
-        ("verl @ git+https://s3cret@h/verl.git@v1", _CREDENTIALS),
-        ("verl @ git+ssh://git:s3cret@h/verl.git@v1", _CREDENTIALS),
-        ("verl @ git+http://h/verl.git@v1", "only https, ssh, file are supported, not `http`"),
-        ("verl @ git+ext::sh@h/x@v1", "only https, ssh, file are supported, not `ext`"),
-        ("verl @ git+https://h/$(touch${IFS}x)@v1", _CHARACTERS),
-        ("verl @ git+https://h/a;b@v1", _CHARACTERS),
-        ("verl @ git+https:///a@v1", _CHARACTERS),
-        ("verl @ git+ssh://-oProxyCommand=x/a@v1", _CHARACTERS),
-        ("verl @ git+https://h/a@--upload-pack=x", "what follows @ is not a commit or tag"),
-        ("verl @ git+https://h/a@$(id)", "what follows @ is not a commit or tag"),
-        ("verl @ git+https://h/a@v1..v2", "what follows @ is not a commit or tag"),
-        ("verl @ git+https://h/a@v1#egg=x", "only subdirectory=PATH is allowed after #"),
-        ("verl @ git+https://h/a@v1#subdirectory=../x", _OUTSIDE),
-        ("verl @ git+https://h/a@v1#subdirectory=.git/hooks", _OUTSIDE),
+        ("https://h/verl-1.whl", "only git repositories are supported"),
+        *((line, "it names no commit or tag") for line in ("git+https://h/verl.git", "git+ssh://git@h/verl.git")),
+        *((f"git+https://{secret}@h/verl.git@v1", _CREDENTIALS) for secret in ("me:s3cret", "s3cret")),
+        ("git+ssh://git:s3cret@h/verl.git@v1", _CREDENTIALS),
+        ("git+http://h/verl.git@v1", "only https, ssh, file are supported, not `http`"),
+        ("git+ext::sh@h/x@v1", "only https, ssh, file are supported, not `ext`"),
+        *((f"git+https://{odd}@v1", _CHARACTERS) for odd in ("h/$(touch${IFS}x)", "h/a;b", "/a")),
+        ("git+ssh://-oProxyCommand=x/a@v1", _CHARACTERS),
+        *(
+            (f"git+https://h/a@{odd}", "what follows @ is not a commit or tag")
+            for odd in ("--upload-pack=x", "$(id)", "v1..v2")
+        ),
+        ("git+https://h/a@v1#egg=x", "only subdirectory=PATH is allowed after #"),
+        *((f"git+https://h/a@v1#subdirectory={path}", _OUTSIDE) for path in ("../x", ".git/hooks")),
     ],
 )
 def test_an_address_that_is_not_followed(line: str, why: str, tmp_path: Path) -> None:
-    told = message(tmp_path, requiring(line))
+    told = message(tmp_path, requiring(f"verl @ {line}"))
     assert told == f"`requires` cannot be used\n{_PLACE}  {why}"
     assert "s3cret" not in told
 
@@ -169,9 +158,6 @@ def test_a_line_that_cannot_be_read_shows_no_credentials(tmp_path: Path) -> None
     told = message(tmp_path, requiring("verl @@ git+https://me:s3cret@h/verl.git@v1"))
     assert told.startswith(f"a line that may contain a password is not a requirement\n{_PLACE}")
     assert "s3cret" not in told
-
-
-# --- what is wrong with a row
 
 
 def test_a_stack_does_not_ask_for_what_it_keeps_out(tmp_path: Path) -> None:

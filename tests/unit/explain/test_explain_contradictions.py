@@ -112,14 +112,8 @@ def test_what_a_fact_says_of_an_archive_is_cited_as_the_fact_and_not_as_its_meta
 
 def test_prereleases_that_no_final_release_makes_room_for_are_told_once() -> None:
     """Whoever asks for the project, in whichever words: its pre-releases are out for one reason."""
-    catalog = DataCatalog(
-        {
-            "app": {"1": ["lib"], "2": ["helper"]},
-            "helper": {"1": ["lib"], "2": ["lib"], "2.1": ["lib"]},
-            "lib": {"1": ["base<2"], "2": ["base<2"], **{f"3rc{number}": [] for number in range(1, 8)}},
-            "base": {"1": [], "2": []},
-        }
-    )
+    catalog = DataCatalog().serve("app 1: lib", "app 2: helper", "helper 1 2 2.1: lib", "lib 1 2: base<2", "base 1 2")
+    catalog.serve(f"lib {' '.join(f'3rc{number}' for number in range(1, 8))}")
     (one,) = contradictions(catalog, "app", "base>=2")
     assert told(one) == [
         "the stack asks for app",
@@ -138,14 +132,8 @@ def test_prereleases_that_no_final_release_makes_room_for_are_told_once() -> Non
 
 def test_cases_that_fail_in_the_same_way_are_told_together_and_one_case_is_none() -> None:
     """`plugin` has two statements, but one release: it is no case. `app 2` says what each of its neighbours says."""
-    catalog = DataCatalog(
-        {
-            "plugin": {"1": ["base<2", "lib>=2"]},
-            "app": {"1": ["lib<2"], "2": ["lib<2", "base>=2"], "3": ["base>=2"]},
-            "lib": {"1": [], "2": []},
-            "base": {"1": [], "2": []},
-        }
-    )
+    catalog = DataCatalog().serve("app 1: lib<2", "app 2: lib<2, base>=2", "app 3: base>=2", "lib 1 2", "base 1 2")
+    catalog.serve("plugin 1: base<2, lib>=2")
     (one,) = contradictions(catalog, "plugin", "app")
     assert told(one)[2:] == [
         "app 2 and 3 need base>=2",

@@ -29,8 +29,7 @@ def ways_out(catalog: DataCatalog, *lines: str, facts: str = "", cutoff: datetim
 
 def explained(catalog: DataCatalog, *lines: str, facts: str = "", cutoff: datetime | None = None) -> Explanation:
     inputs = inputs_of(*lines, more=target() + facts)
-    answer = refutation(inputs, catalog, cutoff=cutoff)
-    return explanation_of(answer, inputs, Clock(60), cutoff=cutoff)
+    return explanation_of(refutation(inputs, catalog, cutoff=cutoff), inputs, Clock(60), cutoff=cutoff)
 
 
 def told(fix: Fix) -> list[str]:
@@ -83,9 +82,7 @@ def test_a_misspelt_name_and_another_version_are_one_change_of_the_line() -> Non
 
 def test_what_a_warning_says_will_not_work_on_the_machine_comes_later_and_tells_it() -> None:
     """The line further down is the cheaper one to change, but what it then brings is for another SoC."""
-    catalog = DataCatalog(
-        {"plugin": {"1": ["base==1", "kernels"], "2": ["base==2"]}, "base": {"1": [], "2": []}, "kernels": {"1": []}}
-    )
+    catalog = DataCatalog().serve("plugin 1: base==1, kernels", "plugin 2: base==2", "base 1 2", "kernels 1")
     fixes = ways_out(catalog, "base==1", "plugin==2", facts=NEEDS_A2)
     assert [told(fix) for fix in fixes if len(fix.files) == 1 and not fix.risky] == [
         ["base==1 -> base==2"],
@@ -106,9 +103,7 @@ def test_a_note_that_another_cann_meets_is_nothing_against_a_release() -> None:
 
 def test_a_grave_warning_about_what_stands_beside_a_release_counts_where_nobody_asks_for_it() -> None:
     grave = warning("plugin", "==2", "It runs on nothing by itself.", 'unless = ["runner"]\ngrave = true')
-    catalog = DataCatalog(
-        {"plugin": {"1": ["base==2"], "2": ["base==2"]}, "base": {"1": [], "2": []}, "runner": {"1": []}}
-    )
+    catalog = DataCatalog().serve("plugin 1 2: base==2", "base 1 2", "runner 1")
     assert told(ways_out(catalog, "plugin==3", "runner", facts=grave)[0])[0] == "plugin==3 -> plugin==2"
     assert told(ways_out(catalog, "plugin==3", "base", facts=grave)[0])[0] == "plugin==3 -> plugin==1"
 
@@ -124,8 +119,7 @@ def test_to_go_without_a_line_is_a_larger_change_than_a_release_that_is_warned_o
 
 def test_what_does_not_work_without_the_line_that_is_dropped_is_no_way_out_if_there_is_another() -> None:
     """As vllm without vllm-ascend on an A3, for which there is no wheel of the latter."""
-    needs = 'needs = ["soc in A2"]'
-    for_a2 = fact("requires", "runner", "==1", needs, "enforced")
+    for_a2 = fact("requires", "runner", "==1", 'needs = ["soc in A2"]', "enforced")
     for_none = fact("excludes", "runner", "==1", "", "enforced")
     useless = warning("engine", "==1", "It runs on nothing by itself.", 'unless = ["runner"]\ngrave = true')
     catalog = DataCatalog({"engine": {"1": []}, "runner": {"1": []}})
@@ -141,10 +135,8 @@ def test_what_does_not_work_without_the_line_that_is_dropped_is_no_way_out_if_th
 
 def test_a_line_is_dropped_rather_than_a_fact_set_aside_that_says_it_cannot_be_installed() -> None:
     """As flash-attn, with two more changes on offer that go against the fact, and nothing else."""
-    what = 'needs = ["cann in 8.5.0"]'
-    for_8_5 = fact("requires", "base", "==2", what, "vendor")
-    not_here = fact("excludes", "kernels", "", "", "observed")
-    not_here = not_here.replace('versions = ""\n', "")
+    for_8_5 = fact("requires", "base", "==2", 'needs = ["cann in 8.5.0"]', "vendor")
+    not_here = fact("excludes", "kernels", "", "", "observed").replace('versions = ""\n', "")
     for_8_3 = for_8_5.replace("==2", "==1").replace("8.5.0", "8.3.RC1")
     catalog = DataCatalog({"base": {"1": [], "2": []}, "kernels": {"1": []}})
     fixes = ways_out(catalog, "base==1", "kernels", facts=for_8_5 + for_8_3 + not_here)
@@ -155,9 +147,7 @@ def test_a_line_is_dropped_rather_than_a_fact_set_aside_that_says_it_cannot_be_i
 
 
 def test_two_environments_are_a_larger_change_than_two_releases_that_are_warned_of() -> None:
-    catalog = DataCatalog(
-        {"plugin": {"2": ["base==2", "tool==2"]}, "base": {"1": [], "2": []}, "tool": {"1": [], "2": []}}
-    )
+    catalog = DataCatalog().serve("plugin 2: base==2, tool==2", "base 1 2", "tool 1 2")
     facts = "".join(warns_of_cann(name, "2") for name in ("base", "tool"))
     first, second, *_ = ways_out(catalog, "base==1", "tool==1", "plugin==2", facts=facts)
     assert told(first)[:2] == ["base==1 -> base==2", "tool==1 -> tool==2"]
@@ -215,9 +205,7 @@ def test_the_candidate_of_a_pinned_release_that_the_matrix_pairs_with_the_target
     facts = matrix("==2,<3rc0", "8.3.RC1") + matrix("==2rc1", "8.5.0") + matrix("==1", "8.3.RC1")
     fixes = ways_out(catalog, "plugin==2", facts=facts + matrix("==3rc1", "8.5.0"))
     assert told(fixes[0]) == ["plugin==2 -> plugin==2rc1"]
-    assert all("3rc1" not in line for fix in fixes for line in told(fix)), (
-        "it is none of the release that was asked for"
-    )
+    assert all("3rc1" not in line for fix in fixes for line in told(fix)), "of another release"
     unlisted = ways_out(catalog, "plugin==2", facts=matrix("==2,<3rc0", "8.3.RC1") + matrix("==1", "8.3.RC1"))
     assert all("rc" not in line.partition(" -> ")[2].lower().replace("8.3.rc1", "") for line in told(unlisted[0]))
 
@@ -268,8 +256,7 @@ def test_an_extra_that_the_release_does_not_have_goes_and_costs_what_it_costs_to
 def test_an_override_is_for_the_releases_that_the_targets_own_lines_ask_for() -> None:
     catalog = DataCatalog({"plugin": {one: [f"base=={one}"] for one in "123"}, "base": {one: [] for one in "1234"}})
     here, there = "plugin==2 ; platform_machine == 'aarch64'", "plugin==3 ; platform_machine == 'x86_64'"
-    fixes = ways_out(catalog, here, there, "base==4")
-    (override,) = (fix for fix in fixes if fix.risky)
+    (override,) = (fix for fix in ways_out(catalog, here, there, "base==4") if fix.risky)
     assert 'versions = "==2"' in override.changes[0].after
     assert override.changes[0].before == "base==2"
 
@@ -301,24 +288,16 @@ def test_a_release_of_which_nothing_is_known_comes_late_where_a_policy_brings_it
     ]
 
 
-def of_two_glibcs() -> DataCatalog:
-    """Newer wheels of `plugin` are for a newer glibc, and its archives state nothing."""
-    catalog = DataCatalog({"plugin": {one: [] for one in ("0.1", "0.2", "0.3")}})
+def test_the_glibc_that_wheels_need_comes_first_where_archives_state_nothing() -> None:
+    """With the next CANN, too, it comes before an old release with that CANN."""
+    catalog = DataCatalog().serve("plugin 0.1 0.2 0.3")
     for version in ("0.4", "0.5"):
         catalog.add_wheel("plugin", version, tags="cp311-cp311-manylinux_2_34_aarch64")
         catalog.add_archive("plugin", version, requires=None)
-    return catalog
-
-
-def test_the_glibc_that_wheels_need_comes_first_where_archives_state_nothing() -> None:
-    first, second, *_ = ways_out(of_two_glibcs(), "plugin>=0.4")
-    assert told(first) == ["2.28 -> 2.34"]
-    assert told(second) == ["plugin>=0.4 -> plugin==0.3"]
-
-
-def test_a_newer_glibc_and_the_next_cann_come_before_an_old_release_with_another_cann() -> None:
+    first, second, *_ = ways_out(catalog, "plugin>=0.4")
+    assert (told(first), told(second)) == (["2.28 -> 2.34"], ["plugin>=0.4 -> plugin==0.3"])
     facts = matrix("==0.5", "8.3.RC1") + matrix("<=0.3", "8.3.RC1") + matrix("==0.4", "8.3.RC1")
-    lines = [told(fix) for fix in ways_out(of_two_glibcs(), "plugin>=0.4", facts=facts) if not fix.risky]
+    lines = [told(fix) for fix in ways_out(catalog, "plugin>=0.4", facts=facts) if not fix.risky]
     assert lines[:2] == [["2.28 -> 2.34", "8.5.0 -> 8.3.RC1"], ["plugin>=0.4 -> plugin==0.3", "8.5.0 -> 8.3.RC1"]]
 
 
@@ -334,37 +313,20 @@ def test_a_release_of_years_ago_comes_after_a_dropped_line() -> None:
 
 def test_environments_are_split_by_what_was_hidden_too() -> None:
     """`one` and `two` clash; so do `one` and `three`, which only shows when the first conflict is out of the way."""
-    catalog = DataCatalog(
-        {
-            "one": {"1": ["base==1", "deep==1"]},
-            "two": {"1": ["base==2"]},
-            "three": {"1": ["far"]},
-            "far": {"1": ["deep==2"]},
-            "base": {"1": [], "2": []},
-            "deep": {"1": [], "2": []},
-        }
-    )
-    fixes = ways_out(catalog, "one", "two", "three")
-    split = next(fix for fix in fixes if len(fix.environments) > 1)
+    catalog = DataCatalog().serve("one 1: base==1, deep==1", "two 1: base==2", "three 1: far", "far 1: deep==2")
+    catalog.serve("base 1 2", "deep 1 2")
+    split = next(fix for fix in ways_out(catalog, "one", "two", "three") if len(fix.environments) > 1)
     assert [where.requires for where in split.environments] == [("two", "three"), ("one",)]
 
 
 def test_a_split_puts_nothing_where_it_does_not_work() -> None:
     """`engine` clashes with nothing; without `plugin` it does not run, so it goes with that one alone."""
-    releases: dict[str, dict[str, list[str]]] = {
-        "trainer": {"1": ["base==1"]},
-        "plugin": {"1": ["base==2"]},
-        "engine": {"1": []},
-        "base": {"1": [], "2": []},
-    }
     idle = warning("engine", "==1", "It cannot run by itself.", 'grave = true\nunless = ["plugin"]')
-    fixes = ways_out(DataCatalog(releases), "trainer", "engine", "plugin", facts=idle)
-    split = next(fix for fix in fixes if len(fix.environments) > 1)
-    assert [where.requires for where in split.environments] == [("trainer",), ("engine", "plugin")]
-
-    releases["trainer"]["1"] += ["engine"]  # which thus comes back
-    fixes = ways_out(DataCatalog(releases), "trainer", "engine", "plugin", facts=idle)
-    assert [fix for fix in fixes if len(fix.environments) > 1] == []
+    for needs, splits in (("base==1", [[("trainer",), ("engine", "plugin")]]), ("base==1, engine", [])):  # comes back
+        catalog = DataCatalog().serve(f"trainer 1: {needs}", "plugin 1: base==2", "engine 1", "base 1 2")
+        fixes = ways_out(catalog, "trainer", "engine", "plugin", facts=idle)
+        found = [[where.requires for where in fix.environments] for fix in fixes if len(fix.environments) > 1]
+        assert found[:1] == splits
 
 
 def test_a_pair_that_the_tables_name_is_found_beside_a_release_that_they_leave_out() -> None:
@@ -438,13 +400,8 @@ def test_an_older_series_that_is_still_maintained_is_not_of_years_ago() -> None:
 
 def test_a_pre_release_that_the_tables_do_not_list_comes_after_several_listed_releases() -> None:
     """As with vllm-ascend 0.7.3rc2, which says nothing of what it needs and so clashes with nothing."""
-    catalog = DataCatalog(
-        {
-            "plugin": {"0.7rc2": [], "1": ["base==1", "tool==1"], "2rc1": ["base==2"]},
-            "base": {"1": [], "3": []},
-            "tool": {"1": [], "2": []},
-        }
-    )
+    catalog = DataCatalog().serve("plugin 0.7rc2", "plugin 1: base==1, tool==1", "plugin 2rc1: base==2")
+    catalog.serve("base 1 3", "tool 1 2")
     facts = matrix(">=1,!=2rc1", "8.3.RC1", "enforced") + matrix("==2rc1", "8.5.0", "enforced")
     fixes = ways_out(catalog, "plugin==2rc1", "base==3", "tool==2", facts=facts)
     assert [told(fix) for fix in fixes[:2]] == [

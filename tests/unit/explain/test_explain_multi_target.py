@@ -91,9 +91,7 @@ def _told(change: Change) -> str:
         ),
     ],
 )
-def test_a_way_out_names_what_changes_for_each_target(
-    lines: list[str], more: str, fixes: list[tuple[str, ...]]
-) -> None:
+def test_a_way_out_names_changes_for_each_target(lines: list[str], more: str, fixes: list[tuple[str, ...]]) -> None:
     found = explained(PLUGIN, *lines, more=more)
     assert told(found.fixes) == fixes
     assert not any(fix.risky for fix in found.fixes)

@@ -76,11 +76,7 @@ def test_what_reads_many_releases_ends_in_time(
 
 def two_that_clash(catalog: Slow, b_2: str) -> None:
     """a 1 and b 1 need different releases of c; b 2 needs something else."""
-    catalog.add_wheel("a", "1", ["c==1"])
-    catalog.add_wheel("b", "1", ["c==2"])
-    catalog.add_wheel("b", "2", [b_2])
-    catalog.add_wheel("c", "1")
-    catalog.add_wheel("c", "2")
+    catalog.serve("a 1: c==1", "b 1: c==2", f"b 2: {b_2}", "c 1 2")
 
 
 def of_no_use(catalog: Slow, project: str, number: int) -> None:

@@ -16,21 +16,13 @@ from tests.problems import problem
 
 def test_only_what_must_move_moves() -> None:
     """The lock's other pins stay, though newer releases are there."""
-    catalog = DataCatalog(
-        {
-            "app": {"1": ["a", "b", "c"]},
-            "a": {"2": ["c==2"], "1": []},
-            "b": {"2": [], "1": []},
-            "c": {"3": [], "2": [], "1": []},
-        }
-    )
+    catalog = DataCatalog().serve("app 1: a, b, c", "a 2: c==2", "a 1", "b 2 1", "c 3 2 1")
     locked = {name: Version("1") for name in ("app", "a", "b", "c")}
     universe = Universe(problem("app"), catalog, locked)
     answer = decide(universe)
     assert isinstance(answer, Resolution)
     assert {str(pin.version) for pin in answer.pins} == {"1"}
-    found = why(answer, universe, text.requirement("a==2"), Clock(60))
-    assert found.moves == (("a", "1", "2"), ("c", "1", "2"))
+    assert why(answer, universe, text.requirement("a==2"), Clock(60)).moves == (("a", "1", "2"), ("c", "1", "2"))
 
 
 def test_lines_of_one_file_about_one_project_are_one_statement() -> None:

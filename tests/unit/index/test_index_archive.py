@@ -54,8 +54,7 @@ def read(path: Path, members: dict[str, str]) -> Archive:
     """The same archive as .tar.gz and as .zip gives the same."""
     placed = {f"demo-1.0/{name}": content for name, content in members.items()}
     first = read_archive(tar(path, placed), TAR, URL)
-    second = read_archive(zipped(path, placed), ZIP, URL)
-    assert first == second
+    assert first == read_archive(zipped(path, placed), ZIP, URL)
     return first
 
 
@@ -70,8 +69,7 @@ def test_a_static_pkg_info(path: Path) -> None:
 @pytest.mark.parametrize("field", ["Requires-Dist", "requires-python", "Provides-Extra"])
 def test_a_dynamic_pkg_info(path: Path, field: str) -> None:
     found = read(path, {"PKG-INFO": NEW + f"Dynamic: {field}\n"})
-    why = f"its PKG-INFO calls {field.title()} dynamic, and it has no pyproject.toml"
-    assert found == Archive(None, None, why)
+    assert found == Archive(None, None, f"its PKG-INFO calls {field.title()} dynamic, and it has no pyproject.toml")
 
 
 def test_other_dynamic_fields_do_not_matter(path: Path) -> None:

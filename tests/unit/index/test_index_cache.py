@@ -67,9 +67,7 @@ def test_a_content_in_the_place_of_another_is_absent(cache: Cache, tmp_path: Pat
 @pytest.mark.parametrize(
     "make",
     [
-        lambda path: path.write_text(
-            "A file of somebody else, which is longer than the header of a database is, twice."
-        ),
+        lambda path: path.write_text("A file of somebody else, which is longer than the header of a database, twice."),
         os.mkfifo,
         os.mkdir,
         lambda path: path.symlink_to("/dev/zero"),

@@ -144,9 +144,7 @@ def ask(transport: httpx.AsyncBaseTransport, *urls: str, timeout: float = 5.0) -
 )
 def test_no_redirect_leads_to_this_machine(target: str) -> None:
     transport, asked = answering(httpx.Response(302, headers={"Location": target}))
-    assert "redirects to an address that is not allowed" in failure(
-        IndexFailure, lambda: ask(transport, "https://index.example/a")
-    )
+    assert "redirects to an address" in failure(IndexFailure, lambda: ask(transport, "https://index.example/a"))
     assert len(asked) == 1
 
 
@@ -283,13 +281,8 @@ def test_netrc(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
         get(f"{server.url}/a", root=server.url.replace("//", f"//{root}"))
     path.unlink()
     get(f"{server.url}/a", root=server.url.replace("//", "//token@"))
-    assert [one[1]["authorization"] for one in server.seen] == [
-        basic("me", "pw"),
-        basic("me", "pw"),
-        basic("me", "other"),
-        basic("me", "pw"),
-        basic("token", ""),
-    ]
+    told = [basic(*one) for one in (("me", "pw"), ("me", "pw"), ("me", "other"), ("me", "pw"), ("token", ""))]
+    assert [one[1]["authorization"] for one in server.seen] == told
 
 
 @pytest.mark.parametrize(

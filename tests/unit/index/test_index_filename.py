@@ -49,10 +49,7 @@ def test_what_is_no_wheel(filename: str) -> None:
         ("Zope.Interface-5.0.zip", "zope-interface", "5.0"),
         ("demo-1.0-1.tar.gz", "demo", "1.0-1"),
         ("demo-extra-1.0.tar.gz", "demo", "extra-1.0"),
-        ("demo-1.0.tar.bz2", "demo", None),
-        ("other-1.0.tar.gz", "demo", None),
-        ("demo.tar.gz", "demo", None),
-        ("demo-.tar.gz", "demo", None),
+        *((name, "demo", None) for name in ("demo-1.0.tar.bz2", "other-1.0.tar.gz", "demo.tar.gz", "demo-.tar.gz")),
     ],
 )
 def test_the_version_of_an_archive(filename: str, project: str, version: str | None) -> None:

@@ -89,9 +89,7 @@ def test_an_absurd_time_limit_is_ignored(text: str) -> None:
         (b"[global]\nproxy = hunter2\xff\n", "It is not UTF-8, the encoding of the locale."),
     ],
 )
-def test_a_broken_file_is_named_and_not_quoted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, why: str
-) -> None:
+def test_a_broken_file_is_not_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, why: str) -> None:
     monkeypatch.setattr("locale.getpreferredencoding", lambda _: "UTF-8")
     own = tmp_path / "pip.conf"
     own.write_bytes(content)

@@ -17,17 +17,8 @@ from resolver.index.git import Repositories, UnreadRepository
 from resolver.index.sources import settled
 from resolver.model.message import Message, message
 from resolver.model.release import Source
-from tests.repositories import Repository
+from tests.repositories import PROJECT, Repository
 
-PROJECT = """\
-[build-system]
-requires = ["tool"]
-[project]
-name = "verl"
-version = "0.6"
-dependencies = ["numpy<2"]
-optional-dependencies = { npu = ["torch"], gpu = ["nosuch"] }
-"""
 PLACE = "  at matrices/stacks/s.toml:4\n"
 
 
@@ -41,11 +32,8 @@ class Desk:
             (root / "matrices" / name).mkdir(parents=True)
 
     def source(self, commit: str, more: str = "", requires: str = '["numpy<2"]') -> str:
-        return (
-            f'[[sources]]\ngit = "{self.repository.url}"\ncommit = "{commit}"\nversion = "0.6"\nrequires = {requires}\n'
-            f'build-requires = ["tool"]\nreason = "a guide names it"\nstrength = "documented"\nsource = "a guide"\n'
-            f"checked = 2026-11-20\n{more}\n\n"
-        )
+        evidence = f'strength = "documented"\nsource = "a guide"\nchecked = 2026-11-20\n{more}\n'
+        return self.repository.fact(commit, evidence, version="0.6", requires=requires, build='["tool"]')
 
     def settle(self, *revisions: str, facts: str = "", more: str = "") -> dict[str, Source]:
         """What verl at these revisions is, by revision."""
@@ -213,8 +201,7 @@ def test_a_damaged_cache_is_mended_where_there_is_a_network_and_a_machine_withou
     desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit = desk.repository.commit({"a": "x"})
-    repositories = Repositories(tmp_path / "cache", warn=pytest.fail)
-    repositories.read(desk.repository.url, commit, "a")
+    Repositories(tmp_path / "cache", warn=pytest.fail).read(desk.repository.url, commit, "a")
     for pack in (tmp_path / "cache" / "git").rglob("objects/*/*"):
         pack.chmod(0o644)
         pack.write_bytes(b"")
@@ -238,9 +225,7 @@ def test_a_repository_that_is_not_there_is_told_in_the_words_that_say_so(tmp_pat
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are told by /proc")
-def test_a_host_that_never_answers_is_given_up_with_all_that_git_began(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_host_that_never_answers_is_given_up_with_all_of_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The part of git that reaches the network is a process of its own."""
     monkeypatch.setattr(git, "_ASK_SECONDS", 1)
     warned: list[Message] = []

@@ -147,9 +147,7 @@ def test_a_server_that_sends_little_each_time_is_not_asked_for_ever(index: Loopb
     assert len(index.requests) == 3
 
 
-def test_one_that_stops_at_the_same_place_each_time_is_kept_for_the_next_run(
-    index: LoopbackIndex, tmp_path: Path
-) -> None:
+def test_one_that_stops_at_the_same_place_is_kept_for_the_next_run(index: LoopbackIndex, tmp_path: Path) -> None:
     file = file_of(index)
     index.ranges = False
     index.fault(WHEEL, cut_at(0.5), times=6)

@@ -22,17 +22,8 @@ ASCENDING = [
     ["8.3.RC1", "8.3.RC2", "8.5.0"],
     ["6.3.RC3", "6.3.RC3.1", "7.0.RC1", "7.0.0"],
     # drivers
-    [
-        "25.3.rc1",
-        "25.3.rc1.1",
-        "25.3.rc1.2",
-        "25.3.RC2",
-        "25.5.t3.b001",
-        "25.5.0",
-        "25.5.0.1",
-        "26.0.rc1",
-        "26.1.0.b083",
-    ],
+    ["25.3.rc1", "25.3.rc1.1", "25.3.rc1.2", "25.3.RC2", "25.5.t3.b001", "25.5.0", "25.5.0.1", "26.0.rc1"],
+    ["26.0.rc1", "26.1.0.b083"],
 ]
 
 
@@ -45,20 +36,12 @@ def test_order(row: list[str]) -> None:
     assert [str(version) for version in sorted(map(parse, reversed(row)))] == row
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("8.3.RC1", "8.3.rc1"),
-        ("8.5.0.B160", "8.5.0.b160"),
-        ("8.1.RC1.alpha001", "8.1.rc1.ALPHA1"),
-        ("8.5.0-beta.2", "8.5.0.beta2"),
-        ("8.5.0-alpha", "8.5.0.alpha0"),
-        ("26.1.0.b083", "26.1.0.B83"),
-        ("25.3.rc1.0", "25.3.rc1"),
-        ("08.05.0", "8.5.0"),
-        (" 8.5.0\n", "8.5.0"),
-    ],
-)
+PAIRS = [("8.3.RC1", "8.3.rc1"), ("8.5.0.B160", "8.5.0.b160"), ("8.1.RC1.alpha001", "8.1.rc1.ALPHA1")]
+PAIRS += [("8.5.0-beta.2", "8.5.0.beta2"), ("8.5.0-alpha", "8.5.0.alpha0"), ("26.1.0.b083", "26.1.0.B83")]
+PAIRS += [("25.3.rc1.0", "25.3.rc1"), ("08.05.0", "8.5.0"), (" 8.5.0\n", "8.5.0")]
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS)
 def test_two_spellings_of_one_version(one: str, other: str) -> None:
     assert parse(one) == parse(other)
     assert hash(parse(one)) == hash(parse(other))
@@ -75,37 +58,18 @@ def test_a_build_is_its_release_and_no_prerelease(build: str) -> None:
     assert parse(build).before(parse("8.5.1"))
 
 
-@pytest.mark.parametrize(
-    "early", ["8.2.T2", "8.3.RC1", "6.3.RC3.1", "8.1.RC1.alpha001", "8.5.0-beta.2", "8.5.0.rc1.B001"]
-)
-def test_prereleases(early: str) -> None:
-    assert parse(early).is_prerelease
+def test_prereleases_and_lines() -> None:
+    for early in ("8.2.T2", "8.3.RC1", "6.3.RC3.1", "8.1.RC1.alpha001", "8.5.0-beta.2", "8.5.0.rc1.B001"):
+        assert parse(early).is_prerelease, early
+    assert [parse(one).line for one in ("8.5.0.B160", "25.3.rc1.2", "8.2.T2")] == [(8, 5), (25, 3), (8, 2)]
 
 
-@pytest.mark.parametrize(("version", "line"), [("8.5.0.B160", (8, 5)), ("25.3.rc1.2", (25, 3)), ("8.2.T2", (8, 2))])
-def test_line(version: str, line: tuple[int, int]) -> None:
-    assert parse(version).line == line
+# The last but one has digits, but not ASCII ones
+NONE = ["", "8", "8.5", "v8.5.0", "8.5.0+cpu", "8.5.0-gamma", "8.5.0.B", "8.5.0.B160.1", "8.3 .RC1", "8.5.*"]
+NONE += ["8.5.0rc1", "8.5.0\n8.5.1", "٨.5.0", "8.5." + "9" * 10]
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        "",
-        "8",
-        "8.5",
-        "v8.5.0",
-        "8.5.0+cpu",
-        "8.5.0-gamma",
-        "8.5.0.B",
-        "8.5.0.B160.1",
-        "8.3 .RC1",
-        "8.5.*",
-        "8.5.0rc1",
-        "8.5.0\n8.5.1",
-        "٨.5.0",  # digits, but not ASCII ones
-        "8.5." + "9" * 10,
-    ],
-)
+@pytest.mark.parametrize("wrong", NONE)
 def test_what_is_no_version_is_named(wrong: str) -> None:
     with pytest.raises(ValueError, match="is not a CANN or HDK version") as caught:
         parse(wrong)
@@ -140,10 +104,6 @@ def test_releases_are_ordered_as_versions_are_builds_apart(a: SystemVersion, b: 
     assert [a.before(b), a.same_release(b), b.before(a)].count(True) == 1
     assert not a.before(b) or a < b
     assert not a < b or not b.before(a)
-
-
-@given(versions(), versions())
-def test_lines_are_ordered_first(a: SystemVersion, b: SystemVersion) -> None:
     assert a.line >= b.line or a < b
 
 

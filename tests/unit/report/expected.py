@@ -3,38 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from tests.unit.report import samples
-from tests.unit.report.page import (
-    difference_markdown,
-    difference_text,
-    explanation_markdown,
-    explanation_text,
-    why_text,
-)
+from tests.unit.report import page, samples
 from tests.unit.report.sentences import all_sentences
 
 FOLDER = Path(__file__).parent / "expected"
 Language = Literal["en", "zh"]
+OF_BOTH = (samples.trl, samples.branching, samples.several)
 
 TEXTS: dict[str, Callable[[Language], str]] = {
-    "trl.{}.txt": lambda language: explanation_text(samples.trl(), language),
-    "trl-narrow.{}.txt": lambda language: explanation_text(samples.trl(), language, 60),
-    "branching.{}.txt": lambda language: explanation_text(samples.branching(), language),
-    "several.{}.txt": lambda language: explanation_text(samples.several(), language),
-    "trl.{}.md": lambda language: explanation_markdown(samples.trl(), language),
-    "branching.{}.md": lambda language: explanation_markdown(samples.branching(), language),
-    "several.{}.md": lambda language: explanation_markdown(samples.several(), language),
-    "hostile.{}.md": lambda language: explanation_markdown(samples.hostile(), language),
-    "long.{}.txt": lambda language: explanation_text(samples.long(), language),
+    **{f"{one.__name__}.{{}}.txt": partial(page.explanation_text, one()) for one in (*OF_BOTH, samples.long)},
+    **{f"{one.__name__}.{{}}.md": partial(page.explanation_markdown, one()) for one in (*OF_BOTH, samples.hostile)},
+    "trl-narrow.{}.txt": lambda language: page.explanation_text(samples.trl(), language, 60),
     "sentences.{}.txt": all_sentences,
-    "why-bound.{}.txt": lambda language: why_text(samples.why(), language),
-    "why-newest.{}.txt": lambda language: why_text(samples.newest(), language),
-    "difference.{}.txt": difference_text,
-    "difference.{}.md": difference_markdown,
-    "why-moves.{}.txt": lambda language: why_text(samples.why(moves=True), language),
+    "why-bound.{}.txt": partial(page.why_text, samples.why()),
+    "why-newest.{}.txt": partial(page.why_text, samples.newest()),
+    "why-moves.{}.txt": partial(page.why_text, samples.why(moves=True)),
+    "difference.{}.txt": page.difference_text,
+    "difference.{}.md": page.difference_markdown,
 }
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 

@@ -311,13 +311,8 @@ def long() -> Explanation:
                 ),
                 closing=None,
                 branches=(
-                    _case("0.9", "cann", 2, 3),
-                    _case("0.10", "cann", 2, 4),
-                    _case("0.13", "cann", 2, 5),
-                    _case("0.14", "cann", 2, 6),
-                    _case("0.20", "triton", 7, 10),
-                    _case("0.23", "triton", 8, 11),
-                    _case("0.24", "triton", 9, 10),
+                    *(_case(version, "cann", 2, at) for at, version in enumerate(("0.9", "0.10", "0.13", "0.14"), 3)),
+                    *(_case(version, "triton", *at) for version, at in _TRITONS.items()),
                 ),
             ),
         ),
@@ -325,6 +320,9 @@ def long() -> Explanation:
         attempts=(),
         limited=False,
     )
+
+
+_TRITONS = {"0.20": (7, 10), "0.23": (8, 11), "0.24": (9, 10)}
 
 
 def _case(version: str, subject: str, *numbers: int) -> Branch:
@@ -337,23 +335,12 @@ HOSTILE = "a\u202e\x1b[31m<script>alert(1)</script>`|*[x](javascript:alert(1))\n
 
 def hostile() -> Explanation:
     """Texts of somebody who means harm, wherever a text can come from outside."""
-    bad = fact(
-        facts.Excludes,
-        "numpy",
-        reason=HOSTILE,
-        reason_zh=HOSTILE,
-        source=HOSTILE,
-        where=f"matrices/facts/{HOSTILE}.toml:1",
-    )
+    said = dict.fromkeys(("reason", "reason_zh", "source"), HOSTILE)
+    bad = fact(facts.Excludes, "numpy", **said, where=f"matrices/facts/{HOSTILE}.toml:1")
     warns = fact(facts.Warns, "numpy", text=HOSTILE, text_zh=HOSTILE, extra="", unless=(), source=HOSTILE)
     change = Change(kind=ChangeKind.VERSION, subject=HOSTILE, before=HOSTILE, after=HOSTILE, where=HOSTILE)
-    environment = Environment(
-        name=HOSTILE,
-        requires=(HOSTILE,),
-        pins=(PinOf(name=HOSTILE, version=HOSTILE, wished=True),),
-        count=1,
-        warnings=(warns,),
-    )
+    pinned = PinOf(name=HOSTILE, version=HOSTILE, wished=True)
+    environment = Environment(name=HOSTILE, requires=(HOSTILE,), pins=(pinned,), count=1, warnings=(warns,))
     return Explanation(
         problem=problem("hostile", "numpy", where=f"./{HOSTILE}.toml"),
         contradictions=(

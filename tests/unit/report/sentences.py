@@ -48,10 +48,7 @@ STATEMENTS: tuple[Statement, ...] = (
     Asks(text="trl[vllm]==0.28.0", where="a:1"),
     Asks(text="numpy==2", where="--package"),
     Has(component="cann", value="8.5.0", where="a:2"),
-    needs(ONE),
-    needs(TWO),
-    needs((Span("1.0", "1.0", 1), *FIVE)),
-    needs(()),
+    *(needs(spans) for spans in (ONE, TWO, (Span("1.0", "1.0", 1), *FIVE), ())),
     needs(ONE, NeedSource.BUILD),
     Forbids(subject="trl", versions=TWO, fact=fact(facts.Excludes, "trl")),
     Forbids(subject="deep-ep", versions=ONE, fact=fact(facts.Names, "deep-ep", index="huawei")),
@@ -99,8 +96,7 @@ def change(kind: ChangeKind, before: str, after: str, steps: int = 0, years: int
 BOTH = "demo[fast,safe]==2.0"
 CHANGES = (
     change(ChangeKind.EXTRA, "demo[fast]==2.0", "demo==2.0"),
-    change(ChangeKind.EXTRA, BOTH, "demo[safe]==2.0"),
-    change(ChangeKind.EXTRA, BOTH, "demo==2.0"),
+    *(change(ChangeKind.EXTRA, BOTH, after) for after in ("demo[safe]==2.0", "demo==2.0")),
     change(ChangeKind.VERSION, BOTH, "demo[safe]==1.0", -1),
     change(ChangeKind.VERSION, "cann in 8.5.0", "cann in 8.3.RC1"),
     change(ChangeKind.VERSION, "demo==2.0", "demo==1.0rc1", -9, -3),

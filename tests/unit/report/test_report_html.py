@@ -70,15 +70,12 @@ def test_ids_are_unique_and_references_lead_to_them(page: Page) -> None:
     assert wanted <= set(ids)
 
 
-def test_nothing_is_asked_of_the_network(page: Page) -> None:
+def test_nothing_is_asked_of_the_network_and_links_go_to_this_page_the_matrices_or_the_web(page: Page) -> None:
     assert {tag for tag, _ in page.elements}.isdisjoint({"script", "img", "iframe", "object", "embed", "form", "base"})
     assert page.all("link") == [{"rel": "icon", "href": "data:,"}]
     style = "".join(data for tag, data in page.texts if tag == "style")
     assert "url(" not in style
     assert "@import" not in style
-
-
-def test_links_go_to_lines_of_this_page_the_matrices_or_the_web(page: Page) -> None:
     for link in page.all("a"):
         assert re.match(r"#|\.\./\.\./\.\./matrices/|https://", link["href"]), link
 

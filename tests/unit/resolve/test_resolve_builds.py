@@ -51,8 +51,7 @@ def test_a_build_tool_without_a_wheel_is_refused() -> None:
     catalog = tools()
     catalog.add_archive("b", "1", build_requires=["tool"])
     catalog.add_archive("tool", "1")
-    resolution = solved(problem("b"), catalog)
-    ((_, answer),) = solve_builds(resolution, catalog)
+    ((_, answer),) = solve_builds(solved(problem("b"), catalog), catalog)
     assert isinstance(answer, Refutation)
     assert [translate(sentence(statement), "en") for statement in answer.statements] == [
         "building b 1 needs tool",

@@ -108,15 +108,7 @@ _EARLY, _LATE = "2025-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
 
 def index() -> DataCatalog:
     """Of `older`, `archive`, `half`, `gone` and `last`, the file that pip takes was uploaded after _THEN."""
-    catalog = DataCatalog(
-        {
-            "app": {"1": ["b<2"], "2": ["gone==1"]},
-            "user": {"1": ["app==1"]},
-            "b": {"1": [], "2": []},
-            "c": {"1": []},
-            "early": {"1": [], "2rc1": [], "2rc2": []},
-        }
-    )
+    catalog = DataCatalog().serve("app 1: b<2", "app 2: gone==1", "user 1: app==1", "b 1 2", "c 1", "early 1 2rc1 2rc2")
     catalog.add_wheel("older", "1", uploaded=_EARLY)
     catalog.add_wheel("older", "1", tags=_BEST, uploaded=_LATE)
     catalog.add_archive("archive", "1", uploaded=_EARLY)

@@ -17,15 +17,9 @@ _MANY = 120
 
 def test_releases_that_fail_in_a_row_are_decided_ahead_of_what_they_fail_against() -> None:
     """Each `sdk` has a `core` of its own, and none of them fits the `dates` that was decided before."""
-    catalog = DataCatalog(
-        {
-            "app": {"1": ["alpha", "sdk"]},
-            "alpha": {"1": ["dates"]},
-            "dates": {"1": [], "2": []},
-            "sdk": {f"1.{number}": [f"core==1.{number}"] for number in range(_MANY)},
-            "core": {f"1.{number}": ["dates<2"] for number in range(_MANY)},
-        }
-    )
+    catalog = DataCatalog().serve("app 1: alpha, sdk", "alpha 1: dates", "dates 1 2")
+    for number in range(_MANY):
+        catalog.serve(f"sdk 1.{number}: core==1.{number}", f"core 1.{number}: dates<2")
     engine = CompleteEngine(Universe(problem("app"), catalog))
     chosen = {package.name: str(one.version) for package, one in engine.solve().items()}
     newest = f"1.{_MANY - 1}"
@@ -36,14 +30,8 @@ def test_releases_that_fail_in_a_row_are_decided_ahead_of_what_they_fail_against
 
 def test_what_a_decision_asks_not_to_be_is_not_asked_about() -> None:
     """Of `core` only the one that `sdk` pins can be: the hundred others are no question."""
-    catalog = DataCatalog(
-        {
-            "app": {"1": ["sdk", "zeta==2"]},
-            "sdk": {"2": ["core==1.7"], "1": []},
-            "core": {f"1.{number}": ["zeta==1"] for number in range(_MANY)},
-            "zeta": {"1": [], "2": []},
-        }
-    )
+    catalog = DataCatalog().serve("app 1: sdk, zeta==2", "sdk 2: core==1.7", "sdk 1", "zeta 1 2")
+    catalog.serve(*(f"core 1.{number}: zeta==1" for number in range(_MANY)))
     engine = CompleteEngine(Universe(problem("app"), catalog))
     chosen = {package.name: one.version for package, one in engine.solve().items()}
     assert chosen == {"app": Version("1"), "sdk": Version("1"), "zeta": Version("2")}
@@ -64,17 +52,11 @@ def test_an_extra_is_looked_for_among_what_is_left_of_its_project() -> None:
 
 def test_a_policy_on_prereleases_is_named_where_many_were_not_read() -> None:
     """Any of 500 releases might ask for the pre-release of `deep`. They are not read; that it is out is a statement."""
-    catalog = DataCatalog(
-        {
-            "app": {"1": ["many", "deep"]},
-            "many": {str(version): [] for version in range(1, 501)},
-            "deep": {"1": ["gone"], "1a1": []},
-        }
-    )
+    catalog = DataCatalog().serve("app 1: many, deep", "deep 1: gone", "deep 1a1")
+    catalog.serve(*(f"many {version}" for version in range(1, 501)))
     engine = CompleteEngine(Universe(problem("app", "deep<2"), catalog))
     with pytest.raises(Unsatisfiable) as caught:
         engine.solve()
-    assert [one.lack for one in caught.value.core if isinstance(one, Lacking) and one.project == "deep"] == [
-        Lack.NEEDLESS
-    ]
+    lacking = [one for one in caught.value.core if isinstance(one, Lacking) and one.project == "deep"]
+    assert [one.lack for one in lacking] == [Lack.NEEDLESS]
     assert len(catalog.asked) < 10

@@ -13,8 +13,6 @@ from resolver.resolve.needs import build_lines, requirements_file
 from tests.datacatalog import DataCatalog
 from tests.problems import builds, pins, problem, replaces, solved, told
 
-# --- requirements files
-
 
 @pytest.mark.parametrize(
     ("content", "lines"),
@@ -44,9 +42,6 @@ def test_options_are_refused(option: str) -> None:
     assert str(caught.value) == f"the requirements file has the option `{option}`, which is not supported"
 
 
-# --- build requirements
-
-
 def test_a_builds_fact_drops_and_adds() -> None:
     archive = Archive(None, ("cmake>=3.26.1", "Torch == 2.9.0", "ninja"))
     assert build_lines(archive, builds("vllm", "", drop=["torch"], add=["torch", "wheel<1"])) == (
@@ -55,9 +50,6 @@ def test_a_builds_fact_drops_and_adds() -> None:
         "torch",
         "wheel<1",
     )
-
-
-# --- where the requirements of a lock come from
 
 
 def vllm() -> DataCatalog:
@@ -69,8 +61,7 @@ def vllm() -> DataCatalog:
 
 
 def test_a_builds_fact_takes_the_requirements_from_the_archive() -> None:
-    fact = builds("vllm", ">=0.10", "requirements/common.txt")
-    resolution = solved(problem("vllm", facts=[fact]), vllm())
+    resolution = solved(problem("vllm", facts=[builds("vllm", ">=0.10", "requirements/common.txt")]), vllm())
     assert {pin.name: str(pin.version) for pin in resolution.pins} == {"numpy": "1", "vllm": "0.13.0"}
     assert [pin.release.file.filename for pin in resolution.pins if pin.name == "vllm"] == ["vllm-0.13.0.tar.gz"]
 
@@ -79,8 +70,7 @@ def test_a_builds_fact_takes_the_requirements_from_the_archive() -> None:
 def test_what_its_extras_add_is_the_archives_own_word_however_it_is_written(marker: str) -> None:
     catalog = vllm()
     catalog.add_wheel("more", "1")
-    members = {"requirements/common.txt": "numpy\n"}
-    catalog.add_archive("vllm", "0.14.0", ["torch", f"more ; {marker}"], members=members)
+    catalog.add_archive("vllm", "0.14.0", ["torch", f"more ; {marker}"], members={"requirements/common.txt": "numpy\n"})
     fact = builds("vllm", ">=0.10", "requirements/common.txt")
     assert pins(problem("vllm[x]", facts=[fact]), catalog) == {"more": "1", "numpy": "2", "vllm": "0.14.0"}
 

@@ -33,9 +33,6 @@ def test_final_releases_that_cannot_be_had_do_not_count() -> None:
     assert pins(problem("a", facts=[excludes("a", "==0.9")]), catalog) == {"a": "2rc1"}
 
 
-# --- the lock before
-
-
 @pytest.mark.parametrize(
     ("ask", "before", "taken"),
     [
@@ -52,9 +49,6 @@ def test_what_still_fits_is_kept(ask: str, before: str, taken: str) -> None:
     assert pins(problem(ask), catalog, preferred={"a": before}) == {"a": taken}
 
 
-# --- extras
-
-
 def test_an_extra_that_requirements_name_is_known_though_it_is_not_declared() -> None:
     """Old tools left Provides-Extra out. uv takes what the markers say, and so does this."""
     catalog = DataCatalog({"b": {"1": []}})
@@ -62,9 +56,6 @@ def test_an_extra_that_requirements_name_is_known_though_it_is_not_declared() ->
     pin = solved(problem("a[x,y,z]"), catalog).pin("a")
     assert pin is not None
     assert (pin.extras, pin.unknown_extras) == (("x", "y", "z"), ("y", "z"))
-
-
-# --- facts
 
 
 def test_a_fact_about_a_release_that_is_not_on_the_index_is_a_mistake() -> None:
@@ -99,9 +90,6 @@ def test_metadata_is_read_of_what_is_tried_only() -> None:
     catalog = DataCatalog({"a": {str(number): [] for number in range(50)}})
     assert pins(problem("a"), catalog) == {"a": "49"}
     assert set(catalog.asked) == {"a-49-py3-none-any.whl"}
-
-
-# --- the check by itself
 
 
 def test_the_check_reads_facts_indexes_and_metadata_itself() -> None:

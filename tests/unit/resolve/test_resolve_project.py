@@ -31,9 +31,6 @@ def of_versions(versions: Iterable[str]) -> Project:
     )
 
 
-# --- masks
-
-
 _numbers = st.lists(st.integers(0, 3), min_size=1, max_size=3).map(lambda parts: ".".join(map(str, parts)))
 _version_texts = st.builds(
     "{}{}{}{}{}".format,
@@ -65,9 +62,6 @@ def test_a_mask_is_what_the_specifier_contains(versions: list[str], specifier: s
 def test_what_is_not_about_versions_admits_no_release() -> None:
     some = of_versions(["1"])
     assert some.mask(Among(0)) == some.mask(Owner("a")) == some.mask(Among(2)) == 0
-
-
-# --- the release that is taken
 
 
 def taken(project: Project, version: str) -> Release:

@@ -27,8 +27,6 @@ from tests.problems import (
     without,
 )
 
-# --- from a commit
-
 
 def test_what_is_required_of_wheels_is_not_of_what_is_built() -> None:
     a2 = replace(requires("vllm-ascend", "<=0.13.0", "soc in A2"), wheels=True)
@@ -54,8 +52,7 @@ def test_its_index_is_never_asked() -> None:
             assert "verl" not in [name for name, _ in wanted]
 
     line, source = taken("verl", "0.6", "numpy")
-    asked = with_sources(problem(line), source)
-    universe = Universe(asked, Jealous({"numpy": {"1": ["verl>=0.5"]}}))
+    universe = Universe(with_sources(problem(line), source), Jealous({"numpy": {"1": ["verl>=0.5"]}}))
     assert isinstance(decide(universe, hints=[source.name]), Resolution)
 
 
@@ -99,9 +96,6 @@ def test_a_source_for_another_python_or_that_a_fact_excludes() -> None:
     assert len(refused(asked, DataCatalog()).statements) == 2
 
 
-# --- absent
-
-
 def test_what_the_stack_keeps_out_is_left_out_wherever_it_is_asked_for() -> None:
     catalog = DataCatalog({"a": {"1": ["timm>=1", "b", "timm[x] ; extra == 'x'"]}, "b": {"1": []}, "timm": {"1": []}})
     asked = without(problem("a[x]", facts=[requires("b", "==1", "timm")]), "timm")
@@ -116,13 +110,8 @@ def test_what_the_stack_keeps_out_is_left_out_wherever_it_is_asked_for() -> None
 
 # triton-ascend up to 3.2 owns the module; later ones ask for triton themselves.
 def _tritons() -> DataCatalog:
-    catalog = DataCatalog()
-    catalog.add_wheel("xgrammar", "1", ["triton"])
-    catalog.add_wheel("triton", "3")
-    catalog.add_wheel("triton-ascend", "3.2")
-    catalog.add_wheel("triton-ascend", "3.3", ["triton"])
-    catalog.add_wheel("vllm-ascend", "1", ["triton-ascend==3.2"])
-    return catalog
+    rows = "xgrammar 1: triton", "triton 3", "triton-ascend 3.2", "triton-ascend 3.3: triton"
+    return DataCatalog().serve(*rows, "vllm-ascend 1: triton-ascend==3.2")
 
 
 _ABSENT = absent("triton-ascend", "<=3.2", "triton")
@@ -145,9 +134,6 @@ def test_elsewhere_the_two_exclude_each_other_and_the_conflict_says_why() -> Non
         assert [line.partition(" @ ")[0] for line in lines[:2]] == [f"the stack asks for {ask}" for ask in asks]
 
 
-# --- the check
-
-
 def test_the_check_knows_a_pin_that_is_not_what_the_stack_names() -> None:
     catalog = DataCatalog({"numpy": {"1": []}})
     line, source = taken("verl", "0.6", "numpy")
@@ -160,7 +146,6 @@ def test_the_check_knows_a_pin_that_is_not_what_the_stack_names() -> None:
         return check(asked, replace(found, pins=(found.pins[0], changed)), catalog)
 
     assert violations() == []
-    other = replace(source, commit="0" * 40)
-    assert violations(source=other) == ["verl is not what the stack's address stands for"]
+    assert violations(source=replace(source, commit="0" * 40)) == ["verl is not what the stack's address stands for"]
     assert violations(version=Version("0.7")) == [f"verl 0.7 is not verl 0.6 of {source.address}"]
     assert any("must be absent" in one for one in check(without(asked, "numpy"), found, catalog))

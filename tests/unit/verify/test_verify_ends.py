@@ -60,17 +60,14 @@ def ended_with(told: str, code: str) -> str:
     return findings
 
 
-def test_on_another_processor(folder: Path) -> None:
-    change(folder, f'"platform": "linux-{platform.machine()}"', '"platform": "linux-m68k"')
-    told = ended_with(run(folder), "processor-differs")
-    assert f'set platform = "linux-{platform.machine()}" in the stack\'s target and lock again\n' in told
-
-
-def test_with_another_python(folder: Path) -> None:
+def test_with_another_python_and_on_another_processor(folder: Path) -> None:
     change(folder, f'"python": "{LINE}"', '"python": "3.99"')
     told = ended_with(run(folder), "python-differs")
     assert "\n   fix: python3.99 -m venv env && . env/bin/activate && bash <lock>/install.sh\n" in told
     assert run(folder, "--lang", "zh").splitlines()[2].split() == ["Python", "错误", "python-differs"]
+    change(folder, f'"platform": "linux-{platform.machine()}"', '"platform": "linux-m68k"')
+    told = ended_with(run(folder), "processor-differs")
+    assert f'set platform = "linux-{platform.machine()}" in the stack\'s target and lock again\n' in told
 
 
 def test_in_no_environment(folder: Path) -> None:
@@ -92,8 +89,7 @@ def test_in_an_empty_environment_it_names_install(folder: Path, tmp_path: Path) 
 
 def test_what_is_missing_of_a_shared_python_is_mended_by_an_environment(folder: Path) -> None:
     """Few of a lock are missing there: all is looked at, and nothing is taken away."""
-    text = (folder / "verify.py").read_text()
-    head, _, rest = text.partition('"pins": [\n')
+    head, _, rest = (folder / "verify.py").read_text().partition('"pins": [\n')
     pins = re.findall(r'^\{"name": "(?:numpy|torch)",.*?\}(?=,?$)', rest, re.MULTILINE)
     tail = rest[rest.index('],\n"texts"') :]
     (folder / "verify.py").write_text(head + '"pins": [\n' + ",\n".join(pins) + "\n" + tail)

@@ -89,10 +89,7 @@ def test_compiled_files_scripts_and_rows_without_a_hash(site: Site) -> None:
 
 def test_a_hash_with_padding_is_the_same(site: Site) -> None:
     record = site.add("one", {"one.py": "1"}) / "RECORD"
-    digest = base64.urlsafe_b64encode(hashlib.sha256(b"1").digest()).decode()
-    assert digest.endswith("=")
-    assert digest.rstrip("=") in record.read_text()
-    record.write_text(record.read_text().replace(digest.rstrip("="), digest))
+    record.write_text(record.read_text().replace(",1\n", "=,1\n"))
     assert site.codes() == []
 
 
@@ -125,8 +122,7 @@ def test_a_sample_sees_any_size_and_some_contents_and_full_sees_all(site: Site) 
     ],
 )
 def test_a_record_that_makes_no_sense(site: Site, content: bytes, why: str | None) -> None:
-    info = site.add("one", {"one.py": "1"})
-    (info / "RECORD").write_bytes(content)
+    (site.add("one", {"one.py": "1"}) / "RECORD").write_bytes(content)
     (finding,) = site.groups()["files"].findings
     assert finding.code == "record-broken"
     if why is not None:  # Python 3.10 and 3.11 say different things of a null
@@ -155,12 +151,6 @@ def test_what_the_stack_rewrites_is_not_compared(site: Site) -> None:
 
 
 # --- where a distribution is from
-
-
-def test_conda_builds_are_told_and_not_compared(site: Site) -> None:
-    site.add("one", {"one.py": "1"}, INSTALLER="conda\n")
-    (site.root / "one.py").write_text("with a prefix of conda")
-    assert site.codes() == ["distribution-conda one"]
 
 
 EDITABLE = json.dumps({"url": "file:///src/one", "dir_info": {"editable": True}})
@@ -206,11 +196,14 @@ def test_a_pipe_in_place_of_a_file_is_not_waited_for(site: Site, name: str) -> N
     assert {code.split()[0] for code in site.codes()} & {"metadata-broken", "record-broken"}
 
 
-def test_setup_py_develop_leaves_an_egg_info_in_the_source(site: Site) -> None:
-    (site.root / "one.egg-info").mkdir()
-    (site.root / "one.egg-info" / "PKG-INFO").write_text("Name: one\nVersion: 1.0\n")
-    site.pins["one"] = LockedDistribution("one", "1.0", 1)
-    assert site.codes() == ["distribution-editable one"]
+def test_what_conda_and_setup_py_develop_installed(site: Site) -> None:
+    """The files of conda have its prefix, and are not compared; the other leaves an .egg-info in the source."""
+    site.add("one", {"one.py": "1"}, INSTALLER="conda\n")
+    (site.root / "one.py").write_text("with a prefix of conda")
+    (site.root / "two.egg-info").mkdir()
+    (site.root / "two.egg-info" / "PKG-INFO").write_text("Name: two\nVersion: 1.0\n")
+    site.pins["two"] = LockedDistribution("two", "1.0", 1)
+    assert site.codes() == ["distribution-conda one", "distribution-editable two"]
 
 
 def test_what_interrupted_installations_leave(site: Site) -> None:
@@ -244,13 +237,10 @@ def collision(site: Site) -> list[str]:
     return [" ".join([row.code, *(row.values[key] for key in keys)]) for row in group.findings]
 
 
-def test_the_same_content_twice_is_no_collision(site: Site) -> None:
+def test_a_stranger_collides_whoever_came_last(site: Site) -> None:
+    """Not where both have the same content."""
     site.add("one", {"tests/__init__.py": ""})
     site.add("two", {"tests/__init__.py": ""}, locked=False)
-    assert collision(site) == []
-
-
-def test_a_stranger_collides_whoever_came_last(site: Site) -> None:
     site.add("triton", {"triton/__init__.py": "cuda"}, locked=False)
     site.add("triton-ascend", {"triton/__init__.py": "ascend"})
     assert collision(site) == ["collision triton-ascend triton triton 1 1 0"]

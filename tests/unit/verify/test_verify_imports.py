@@ -38,14 +38,11 @@ def test_the_command_that_is_shown_does_the_same() -> None:
     assert shown_command(asked(), "import a").split(" -c ") == [sys.executable, "'import a'"]
     command = shown_command(asked(B="it's 2", A="1"), "import os; print(os.environ['A'], os.environ['B'])")
     assert command.startswith("env A=1 B=")
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
-    assert done.stdout == "1 it's 2\n"
+    assert subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True).stdout == "1 it's 2\n"
 
 
 @pytest.mark.parametrize(("implementation", "no_gil", "kind"), [("PyPy", 0, "PyPy"), ("CPython", 1, "free-threaded")])
-def test_another_python_of_the_same_line(
-    implementation: str, no_gil: int, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_python_of_a_line(implementation: str, no_gil: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     config = sysconfig.get_config_var
     monkeypatch.setattr(platform, "python_implementation", lambda: implementation)
     monkeypatch.setattr(sysconfig, "get_config_var", lambda name: no_gil if name == "Py_GIL_DISABLED" else config(name))

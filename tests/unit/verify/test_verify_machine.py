@@ -104,24 +104,14 @@ def test_a_build_of_the_release_is_the_release(there: Installation, release: str
     assert there.cann() == [f"{release} (<root>/cann-8.5.0)"]
 
 
-def test_the_internal_number_is_never_the_release(there: Installation) -> None:
+@pytest.mark.parametrize("installed", ["", "toolkit_installed_version=[8.5.0.2.220:8.5.0]\n"])
+def test_the_release_is_what_runs_and_never_the_internal_number(there: Installation, installed: str) -> None:
     """8.2.0.0.201 is what version.info of CANN 8.2.RC1 says as its Version."""
     (there.home / RECORD).unlink()
     there.system["cann"] = "8.2.RC1"
     there.write("cann-8.5.0/opp/version.info", "Version=8.2.0.0.201\nversion_dir=8.2.RC1\n")
-    there.write("cann-8.5.0/version.cfg", "toolkit_running_version=[8.2.0.0.201:8.2.RC1]\n")
+    there.write("cann-8.5.0/version.cfg", f"{installed}toolkit_running_version=[8.2.0.0.201:8.2.RC1]\n")
     assert there.cann() == ["8.2.RC1 (<root>/cann-8.5.0)"]
-
-
-def test_what_runs_counts_and_not_what_was_installed_before(there: Installation) -> None:
-    (there.home / RECORD).unlink()
-    (there.home / "opp" / "version.info").unlink()
-    there.write(
-        "cann-8.5.0/version.cfg",
-        "toolkit_installed_version=[8.5.0.2.220:8.5.0]\ntoolkit_running_version=[7.7.T20.0.B210:8.1.RC1]\n",
-    )
-    there.system["cann"] = "8.1.RC1"
-    assert there.cann() == ["8.1.RC1 (<root>/cann-8.5.0)"]
 
 
 @pytest.mark.parametrize(("found", "name"), [("8.3.RC1", "cann-8.3.RC1"), ("8.5.0.alpha001", "x"), ("18.5.0", "y")])
@@ -148,26 +138,17 @@ def test_a_cann_that_is_not_active(there: Installation, script: str) -> None:
     assert there.mends == [f". <root>/{script}"]
 
 
-def test_a_cann_that_was_removed_after_it_was_activated(there: Installation) -> None:
+def test_a_cann_that_is_gone_or_active_by_halves(there: Installation) -> None:
+    """torch_npu looks at the one variable that is not set."""
+    there.environ["ASCEND_TOOLKIT_HOME"] = there.environ.pop("ASCEND_HOME_PATH")
+    assert there.cann() == ["cann-half-active"]
+    assert there.mends == ["source CANN's set_env.sh, which sets both"]
     there.environ["ASCEND_HOME_PATH"] = "/gone/cann-8.5.0"
     assert there.cann() == ["cann-gone"]
     assert there.mends == ["source the set_env.sh of CANN 8.5.0 in a new shell"]
     there.write("cann-8.5.0/set_env.sh", "")
     assert there.cann()
     assert there.mends == [". <root>/cann-8.5.0/set_env.sh"]
-
-
-def test_a_cann_that_only_one_variable_tells_of(there: Installation) -> None:
-    """torch_npu looks at the other one."""
-    there.environ["ASCEND_TOOLKIT_HOME"] = there.environ.pop("ASCEND_HOME_PATH")
-    assert there.cann() == ["cann-half-active"]
-    assert there.mends == ["source CANN's set_env.sh, which sets both"]
-
-
-def test_a_part_of_another_release(there: Installation) -> None:
-    there.write("cann-8.5.0/opp/version.info", "Version=7.8.T5.0.B028\nversion_dir=8.3.RC2\n")
-    assert there.cann() == ["cann-parts-differ"]
-    assert there.told[0].endswith(": opp 8.3.RC2 (<root>/cann-8.5.0/opp/version.info) (1 in all)")
 
 
 @pytest.mark.parametrize(
@@ -189,10 +170,14 @@ def test_a_record_that_cannot_be_read(there: Installation, record: bytes | None,
     assert there.told[0].endswith(f" <root>/cann-8.5.0/{RECORD}: {why}")
 
 
-def test_a_broken_file_beside_one_that_tells_the_release(there: Installation) -> None:
+def test_a_broken_file_or_a_part_of_another_release_beside_one_that_tells_the_release(there: Installation) -> None:
     there.write("cann-8.5.0/version.cfg", "toolkit_running_version=[8.5.0.2")
     assert there.cann() == ["cann-file-unreadable"]
     assert there.told[0].endswith(": `toolkit_running_version` is not [internal:release]")
+    there.write("cann-8.5.0/version.cfg", CANN_FILES["version.cfg"])
+    there.write("cann-8.5.0/opp/version.info", "Version=7.8.T5.0.B028\nversion_dir=8.3.RC2\n")
+    assert there.cann() == ["cann-parts-differ"]
+    assert there.told[0].endswith(": opp 8.3.RC2 (<root>/cann-8.5.0/opp/version.info) (1 in all)")
 
 
 def test_nnal_of_another_release(there: Installation) -> None:
@@ -235,18 +220,15 @@ def test_the_locks_driver_or_a_newer_one(there: Installation, found: str, runnin
         assert there.mends[0].endswith('or set hdk = "25.2.1" in the stack\'s target and lock again')
 
 
-def test_no_driver_where_the_lock_requires_none(there: Installation) -> None:
-    driver(there, "")
-    del there.system["hdk"]
-    assert there.hdk() == ["none found; the lock requires none"]
-
-
-def test_a_driver_file_that_cannot_be_read(there: Installation) -> None:
+def test_a_driver_file_that_cannot_be_read_and_none_where_the_lock_requires_none(there: Installation) -> None:
     there.write("driver/version.info", "Version=25.")
     assert there.hdk() == ["hdk-unreadable"]
     assert there.told[0].endswith(f" <root>/driver/version.info: `25.` {NO_VERSION}")
+    assert machine(there).hdk == ""
     del there.system["hdk"]
     assert there.hdk() == ["hdk-file-unreadable"]
+    driver(there, "")
+    assert there.hdk() == ["none found; the lock requires none"]
 
 
 NEED = DriverNeed(
@@ -296,14 +278,8 @@ def test_a_driver_that_a_requirement_rules_out_is_wrong(asking: Installation) ->
 @pytest.mark.parametrize(
     ("ranges", "met"),
     [
-        ("== 25.3.*", True),
-        ("!= 25.3.*", False),
-        ("== 25.*", True),
-        ("== 25.0.rc1 | == 25.3.rc1", True),
-        ("== 25.0.rc1 | == 25.2.1", False),
-        ("< 25.3.rc1", False),
-        (">= 25.2.0, != 25.3.rc1", False),
-        ("> 25.3.rc1.b001", True),
+        *((text, True) for text in ("== 25.3.*", "== 25.*", "== 25.0.rc1 | == 25.3.rc1", "> 25.3.rc1.b001")),
+        *((text, False) for text in ("!= 25.3.*", "== 25.0.rc1 | == 25.2.1", "< 25.3.rc1", ">= 25.2.0, != 25.3.rc1")),
     ],
 )
 def test_each_form_of_what_is_asked(asking: Installation, ranges: str, *, met: bool) -> None:
@@ -337,10 +313,6 @@ def test_an_npu_smi_that_says_little(there: Installation, script: str, expected:
     assert [finding.code for finding in check_soc(there.asked, tool).findings] == ["soc-unknown"]
 
 
-def test_a_chip_of_no_known_family(there: Installation) -> None:
-    assert there.said(check_soc(there.asked, NpuTool("", "Ascend777", 1))) == ["soc-unnamed"]
-
-
 @pytest.mark.parametrize(
     ("names", "family"),
     [
@@ -351,8 +323,10 @@ def test_a_chip_of_no_known_family(there: Installation) -> None:
         ("Ascend910 Ascend310 910ProB", ""),
     ],
 )
-def test_families(names: str, family: str) -> None:
+def test_families(there: Installation, names: str, family: str) -> None:
     assert {soc_family(name) for name in names.split()} == {family}
+    said = there.said(check_soc(there.asked, NpuTool("", names.split()[0], 1)))
+    assert (said == ["soc-unnamed"]) is (family == "")
 
 
 # --- the target that a machine would be
@@ -371,22 +345,14 @@ def machine(there: Installation) -> Machine:
 
 
 def test_a_machine_is_told_as_a_target(there: Installation) -> None:
+    """In a container without a file of the driver npu-smi tells of it; what nothing tells is empty."""
     npu_smi(there, A3)
-    python = ".".join(platform.python_version_tuple()[:2])
-    glibc = platform.libc_ver()[1]
-    assert machine(there) == Machine(python, f"linux-{MACHINE}", glibc, "8.5.0", "25.3.rc1", "A3")
-
-
-def test_what_a_machine_does_not_tell_is_empty(tmp_path: Path) -> None:
-    found = this_machine({"PATH": str(tmp_path), "HOME": str(tmp_path)}, str(tmp_path))
-    assert (found.cann, found.hdk, found.soc) == ("", "", "")
-    assert found.platform == f"linux-{MACHINE}"
-
-
-def test_the_driver_is_that_of_npu_smi_where_a_container_has_no_file_of_it(there: Installation) -> None:
-    npu_smi(there, A3)
+    here = (".".join(platform.python_version_tuple()[:2]), f"linux-{MACHINE}", platform.libc_ver()[1])
+    assert machine(there) == Machine(*here, "8.5.0", "25.3.rc1", "A3")
     (there.root / "driver" / "version.info").unlink()
     assert machine(there).hdk == "25.5.1"
+    nowhere = str(there.root / "nowhere")
+    assert this_machine({"PATH": nowhere, "HOME": nowhere}, nowhere) == Machine(*here, "", "", "")
 
 
 @pytest.mark.parametrize("name", ["cann", "ascend-toolkit/latest", "home/Ascend/cann"])
@@ -405,8 +371,3 @@ def test_an_active_cann_counts_before_the_current_one_and_so_does_one_that_canno
     assert machine(there).cann == "9.1.0"
     there.write(f"other/{RECORD}", "version=nine\n")
     assert machine(there).cann == ""
-
-
-def test_a_driver_of_an_unknown_form_is_unknown(there: Installation) -> None:
-    there.write("driver/version.info", "Version=newest\n")
-    assert machine(there).hdk == ""
