@@ -26,7 +26,6 @@ NOTE = 10  # a fact that repeats an archive's own notes: nothing of the wish is 
 BUILD = 1000  # the same of a release with wheels for other machines: one of those, or another release, is nearer
 ADD = 120  # an existing fact that the stack leaves out
 SPLIT = 700  # two environments: more than two other versions with all surcharges
-LATER = -10  # a later cut-off instead of none
 OVERRIDE = 900
 VERSION = 100
 EXTRA = 130  # an extra removed from a line, or missing from its release

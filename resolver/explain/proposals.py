@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import date
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import TypeGuard
@@ -26,14 +25,13 @@ from resolver.explain.changes import Changes, proposed
 from resolver.explain.costs import ADD, BUILD, NOTE, PRACTICE, RENAME, named
 from resolver.explain.stack_text import StackText
 from resolver.explain.trial import Changed, Trials
-from resolver.index.parse.distribution import moment
 from resolver.index.parse.metadata import Noted, noted_in
 from resolver.index.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.dependency import Candidate, Kind, NeedSource, Package
 from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Builds, Practice, Replaces
-from resolver.model.release import File, Reason, Release
+from resolver.model.release import File, Release
 from resolver.model.requirement import ComponentRequirement, Requirement, parse_value
 from resolver.model.resolution import Lack
 from resolver.model.target import lacking, machine_of, newer_glibc
@@ -225,22 +223,3 @@ class Proposals:
 
 def _of_metadata(ground: Ground) -> TypeGuard[Said]:
     return isinstance(ground, Said) and ground.source is NeedSource.METADATA
-
-
-def first_day(clauses: Clauses, core: Sequence[Ground]) -> date | None:
-    """The first upload day of the releases that a core lacks because of the cut-off; None if it lacks none.
-
-    With any earlier cut-off the core clashes. A cut-off that is a day means its end, in UTC.
-    """
-    days: list[date] = []
-    for ground in core:
-        if not isinstance(ground, Lacking) or ground.lack is not Lack.CUTOFF:
-            continue
-        project = clauses.universe.project(text.name(ground.project))
-        rest = [other for other in core if other != ground]
-        for _, position, variable in clauses.absent[ground]:
-            files = project.release(position)
-            if isinstance(files, tuple) and clauses.satisfiable([variable], rest):
-                times = (moment(row.detail) for row in files if row.reason is Reason.NEWER)
-                days += (uploaded.date() for uploaded in times if uploaded is not None)
-    return min(days, default=None)

@@ -18,9 +18,9 @@ from resolver.explain import costs
 from resolver.explain.alternatives import free_of
 from resolver.explain.changes import Changes
 from resolver.explain.contradictions import hidden_contradiction, is_open, wish_of
-from resolver.explain.proposals import Proposals, first_day
+from resolver.explain.proposals import Proposals
 from resolver.explain.stack_text import StackText
-from resolver.explain.trial import CUTOFF, Answer, Changed, Expired, Found, Trials, Undecided, attempt
+from resolver.explain.trial import Answer, Changed, Expired, Found, Trials, Undecided, attempt
 from resolver.model.explanation import Attempt, Change, ChangeKind
 from resolver.model.resolution import Lack, Resolution
 from resolver.resolve.clauses import Clauses
@@ -31,7 +31,6 @@ _WHOLE = 2  # fixes that go against nothing, after which dropping lines is no lo
 _SETS = 24  # sets of changes for which releases are looked for
 _ROUNDS = 96  # sets in all: most are refuted at once
 _STEPS = 240  # of all repairs
-_DAYS = 12  # days tried for one cut-off
 _EACH = 4  # proposals of a kind for one core, or for all of the stack's until one works
 _READABLE = 24  # statements of a further contradiction: a longer one does not help the reader
 _FURTHER = 3  # further contradictions
@@ -294,8 +293,6 @@ class Repairs:
             found.useless.append((changed, explained))
             return answer
         found.add(changed, explained)
-        if changed.lifted is not None:
-            self._try_days(changed, changed.lifted)
         return answer
 
     def _locks_elsewhere(self, changed: Changed) -> bool:
@@ -332,29 +329,6 @@ class Repairs:
         fewer = replace(changed, changes=changes, text=stack.text, price=changed.price - costs.PRACTICE * len(idle))
         return fewer, self._trials.lock(fewer.text)
 
-    def _try_days(self, changed: Changed, lifted: Change) -> None:
-        """For a stack that locks without its cut-off, find the first day with which, as its cut-off, it also does.
-
-        A clash under one cut-off persists until one of the releases that it excludes may be used, so
-        no earlier day is missed.
-        """
-        wish, stack = StackText(self._trials.wish), StackText(changed.text)
-        later = stack.with_cutoff(wish)
-        day = None
-        for _ in range(_DAYS):
-            answer = self._trials.lock_all(later.text)
-            if isinstance(answer, Resolution) and day is not None:
-                until = replace(lifted, after=f"{CUTOFF} = {day}")
-                changes = tuple(until if one is lifted else one for one in changed.changes)
-                fix = replace(changed, changes=changes, text=later.text, price=changed.price + costs.LATER)
-                self._found.add(fix, self._trials.explained(later.text))
-            if not isinstance(answer, Refutation) or self._trials.clock.expired():
-                return
-            day = first_day(answer.clauses, answer.core)
-            if day is None:
-                return
-            later = stack.with_cutoff(wish, day)
-
     def _is_needless(self, changed: Changed) -> bool:
         """Whether some of the earlier and present changes are enough."""
         if self._is_wish:
@@ -365,8 +339,7 @@ class Repairs:
         return any(
             self._holds_without(change, changed)
             for change in changed.changes
-            if (costs.saved(change) or change is changed.lifted)
-            and (change.kind, change.subject, change.target) in earlier
+            if costs.saved(change) and (change.kind, change.subject, change.target) in earlier
         )
 
     def _has_fix_within(self, changed: Changed) -> bool:
@@ -376,10 +349,7 @@ class Repairs:
     def _holds_without(self, change: Change, changed: Changed) -> bool:
         """Whether a fix also works without one of its earlier changes."""
         trials = self._trials
-        if change is changed.lifted:
-            text = StackText(changed.text).with_cutoff(StackText(trials.wish)).text
-        else:
-            text = StackText(changed.text).undone(change, trials.place_of(change)).text
+        text = StackText(changed.text).undone(change, trials.place_of(change)).text
         return isinstance(trials.lock_all(text), Resolution)
 
 

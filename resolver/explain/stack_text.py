@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import date
 from functools import cached_property, reduce
 from itertools import count
 from operator import delitem, getitem, setitem
@@ -144,12 +143,6 @@ class StackText:
     def without_practice(self, name: str) -> StackText:
         """With this practice turned off; others stay on."""
         return self.without(("stack", "practices", self._raw["stack"]["practices"].index(name)))
-
-    def with_cutoff(self, before: StackText, day: date | None = None) -> StackText:
-        """With the exclude-newer that this stack lacks and one before it had, or with another day in its place."""
-        policy: Any = tomlkit.parse(before.text)["policy"]
-        restored = self._edited(lambda document: document["policy"].append(CUTOFF, policy.value.item(CUTOFF)))
-        return restored if day is None else restored.with_key(("policy", CUTOFF), day)
 
     def with_table(self, key: str, row: Mapping[str, object]) -> StackText:
         """With one more row of an array of tables, at the end of the file: ("relax", {…}), ("fact.replaces", {…})."""

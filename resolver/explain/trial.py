@@ -79,8 +79,7 @@ Answer = Resolution | Refutation | Undecided
 class Trials:
     """Locks variants of a stack for one of its targets, that of a universe, and for the others.
 
-    `inputs` are the files that the universe's problem was made from, `cutoff` overrides theirs. `wish` is the text of
-    the original stack, from which all changes started. `catalog_of` gives the catalog for another target's problem;
+    `inputs` are the files that the universe's problem was made from, `cutoff` overrides theirs. `catalog_of` gives the catalog for another target's problem;
     without it there are no other targets.
     """
 
@@ -92,7 +91,6 @@ class Trials:
         cutoff: datetime | None = None,
         catalog_of: Callable[[Problem], Catalog] | None = None,
     ) -> None:
-        self.wish = inputs.stack.text
         self.clock = clock
         self._cutoff = cutoff
         self._wished = compile_problems(inputs, exclude_newer=cutoff, sources=universe.problem.sources)
@@ -198,11 +196,6 @@ class Changed(msgspec.Struct, frozen=True):
     price: int
     risky: bool
     surcharge: int = 0
-
-    @property
-    def lifted(self) -> Change | None:
-        """The change that removes the stack's cut-off, if it is among these."""
-        return next((one for one in self.changes if one.subject == CUTOFF and not one.after), None)
 
     @property
     def reported(self) -> tuple[Change, ...]:

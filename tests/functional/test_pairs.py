@@ -197,7 +197,7 @@ def test_what_goes_with_the_releases_of_the_shipped_stacks(workspace: Workspace)
 
 def test_other_projects_that_facts_pair_and_what_there_is_for_a3_and_a_cann(workspace: Workspace) -> None:
     for package, release, paired, pins in (
-        ("torch-npu", "2.9.0", ["cann in 8.5.0"], {"torch": "==2.9.0"}),
+        ("torch-npu", "2.9.0", ["cann in 8.5.0 | 8.5.1"], {"torch": "==2.9.0"}),
         ("verl", "0.7.1", ["cann in 8.5.0"], {"triton-ascend": "==3.2.0"}),
         ("triton-ascend", "3.2.0", [], {}),
     ):
