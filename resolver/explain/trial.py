@@ -79,8 +79,8 @@ Answer = Resolution | Refutation | Undecided
 class Trials:
     """Locks variants of a stack for one of its targets, that of a universe, and for the others.
 
-    `inputs` are the files that the universe's problem was made from, `cutoff` overrides theirs. `catalog_of` gives the catalog for another target's problem;
-    without it there are no other targets.
+    `inputs` are the files that the universe's problem was made from, `cutoff` overrides theirs. `catalog_of` gives the
+    catalog for another target's problem; without it there are no other targets.
     """
 
     def __init__(
