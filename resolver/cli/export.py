@@ -50,6 +50,9 @@ def command(
 
     That is pylock.toml (PEP 751), a CycloneDX SBOM, or a Containerfile that installs the lock.
     """
+    if form != "containerfile" and (base_image or wheelhouse):
+        option = "--base-image" if base_image else "--wheelhouse"
+        raise InputError(f"{form} has no use for this option", where=option, hint="it is for --format containerfile")
     problems = chosen(compile_problems(load(stack, run.matrices)), run.targets)
     if len(problems) > 1:
         names = ", ".join(problem.target.name for problem in problems)

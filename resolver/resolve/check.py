@@ -209,7 +209,7 @@ class _Check:
             return list(self._catalog.metadata(file).requires_dist)
         archive = self._catalog.archive(file)
         if builds := self._about(pin, facts.Builds):
-            listed = self._catalog.member(file, builds[0].requires_from).replace("\\\n", " ").split("\n")
+            listed = self._catalog.member(file, builds[-1].requires_from).replace("\\\n", " ").split("\n")
             lines = [re.sub(r"(^|\s)#.*$", "", line).strip() for line in listed]
             own = archive.metadata.requires_dist if archive.metadata else ()
             optional = [line for line in own if re.search(r"\bextra\b", line.partition(";")[2])]
@@ -227,12 +227,12 @@ class _Check:
             lines = [] if recipe.isolation else list(recipe.build_requires)
         else:
             builds = self._about(pin, facts.Builds)
-            if not builds or builds[0].isolation:
+            if not builds or builds[-1].isolation:
                 return []
             stated = self._catalog.archive(pin.release.file).build_requires
             lines = ["setuptools>=40.8.0", "wheel"] if stated is None else list(stated)
-            lines = [line for line in lines if text.requirement(line).name not in builds[0].build_drop]
-            lines += map(str, builds[0].build_add)
+            lines = [line for line in lines if text.requirement(line).name not in builds[-1].build_drop]
+            lines += map(str, builds[-1].build_add)
         return [line for line in lines if text.requirement(line).name != pin.name]
 
     # --- files

@@ -167,6 +167,7 @@ def test_what_cannot_be_exported_is_told(locked: Workspace) -> None:
         ("sbom --output nowhere/sbom.json", "the export could not be written"),
         ("sbom --target there", "demo has no target `there`"),
         ("containerfile --base-image i --wheelhouse ../else", "`../else` is not inside the build's context"),
+        ("sbom --wheelhouse w", "sbom has no use for this option"),
     ):
         run = export(locked, *words.split())
         assert (run.status, run.stdout, run.error) == (2, "", error)

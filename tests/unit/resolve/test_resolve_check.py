@@ -92,6 +92,14 @@ def test_a_final_release_that_nobody_can_take_is_none_that_fits() -> None:
     assert pins(problem("a"), catalog) == {"a": "2a1"}
 
 
+def test_of_several_facts_that_build_a_release_the_last_one_counts() -> None:
+    catalog = DataCatalog({"numpy": {"1": [], "2": []}})
+    catalog.add_archive("app", "1", build_requires=[], members={"old.txt": "numpy<2\n", "new.txt": "numpy>=2\n"})
+    old, new = (replace(builds("app", "", f"{name}.txt"), id=name) for name in ("old", "new"))
+    assert pins(problem("app", facts=[old, new]), catalog) == {"app": "1", "numpy": "2"}
+    assert pins(problem("app", facts=[new, old]), catalog) == {"app": "1", "numpy": "1"}
+
+
 def test_a_build_tool_of_which_a_pre_release_alone_has_a_wheel() -> None:
     catalog = DataCatalog({"tool": {"2rc1": []}})
     catalog.add_archive("tool", "1")
