@@ -57,7 +57,7 @@ class Catalogs:
     def ask(self, problem: Problem, ask: Callable[[Catalog], _Answer]) -> _Answer:
         """Call `ask` with a catalog. Offline, that is the cache, or if it lacks something, once more the snapshot."""
         path = self._settings.snapshot_path(problem.stack.name)
-        with closing(self.asking(problem)) as catalog:
+        with closing(self.open(problem)) as catalog:
             try:
                 return ask(catalog)
             except IndexFailure:
@@ -70,7 +70,7 @@ class Catalogs:
         """A catalog for another target of the stack that is answered: of its indexes, or of the same snapshot."""
         path = self._settings.snapshot_path(problem.stack.name)
         if self._last is None or self._last[0] != path:
-            return self.asking(problem)
+            return self.open(problem)
         return self._of_snapshot(path, problem)
 
     def with_sources(self, problems: Sequence[Problem]) -> tuple[Problem, ...]:
@@ -129,7 +129,7 @@ class Catalogs:
         """Release connections and threads."""
         self.pool.close()
 
-    def asking(self, problem: Problem) -> LiveCatalog:
+    def open(self, problem: Problem) -> LiveCatalog:
         """The live catalog, supplemented by what the stack itself records about indexes that are out of reach."""
         return self.live(problem, () if self._settings.offline else problem.stack.recorded)
 

@@ -137,7 +137,7 @@ class Worker:
         platform = problem.target.platform
         if self._recorded is not None:
             return SnapshotCatalog(self._recorded, platform)
-        live = self._catalogs.asking(problem)
+        live = self._catalogs.open(problem)
         return live if self._recording is None else RecordingCatalog(live, platform, self._recording)
 
 

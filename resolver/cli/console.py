@@ -185,7 +185,7 @@ class Progress:
 
 
 @dataclass
-class Page:
+class ConflictPage:
     """Pages on `out`, or nowhere without it. Each target's begins with an empty line, the first one apart.
 
     `options` are those of this run that the suggested commands have to repeat, as no file records them. No command is

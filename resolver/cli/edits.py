@@ -10,7 +10,7 @@ import click
 
 from resolver import files
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.console import Page, complain
+from resolver.cli.console import ConflictPage, complain
 from resolver.cli.lock import Session
 from resolver.cli.options import Settings, ships
 from resolver.cli.outcome import tell_failures, tell_outcomes
@@ -42,7 +42,7 @@ def edited(run: Settings, stack: str, edit: Callable[[StackText], StackText], *,
         return 0
     try:
         with closing(Catalogs(run)) as catalogs:
-            page = Page(sys.stderr, run.progress, run.again, undone=True)
+            page = ConflictPage(sys.stderr, run.progress, run.again, undone=True)
             session = Session(run, catalogs, page, all_or_none=True)
             outcomes = session.lock(session.jobs(stack))
         locked = all(isinstance(outcome.found, Lock) for outcome in outcomes)

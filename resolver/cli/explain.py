@@ -18,7 +18,7 @@ from resolver import files
 from resolver.cli import options
 from resolver.cli.answers import explained
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.console import Page, complain, tell
+from resolver.cli.console import ConflictPage, complain, tell
 from resolver.cli.lock import Session
 from resolver.cli.options import Settings, folder_beside, settings
 from resolver.cli.outcome import CONFLICT, UNDECIDED, Job, print_targets
@@ -55,7 +55,7 @@ def command(run: Settings, stack: str, package: str | None, letter: str | None) 
     With --package, explain why a pin is what it is.
     """
     quiet = run.as_json or letter is not None  # who applies a way out has read the page
-    page = Page(None if quiet else sys.stdout, run.progress, run.again)
+    page = ConflictPage(None if quiet else sys.stdout, run.progress, run.again)
     wanted = None if package is None else _wanted(package)
     with closing(Catalogs(run)) as catalogs:
         session = Session(run, catalogs, page)

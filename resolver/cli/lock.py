@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import failure
-from resolver.cli.console import Page
+from resolver.cli.console import ConflictPage
 from resolver.cli.options import ALL, Settings, settings
 from resolver.cli.outcome import TOLD_AS, Job, Outcome, outcome_json, print_targets, tell_failures, tell_outcomes
 from resolver.cli.stacks import chosen, named
@@ -76,7 +76,7 @@ def command(
     out = sys.stderr if len(names) == 1 and not run.as_json else None
     with closing(Catalogs(run)) as catalogs:
         policy = UpgradePolicy(upgrade, frozenset(map(canonicalize_name, packages)))
-        session = Session(run, catalogs, Page(out, run.progress, run.again), policy, anew, dry=check or dry_run)
+        session = Session(run, catalogs, ConflictPage(out, run.progress, run.again), policy, anew, dry=check or dry_run)
         outcomes = _lock_all(names, session)
     run.progress.clear()
     counted = [outcome for outcome in outcomes if not (ALL in stacks and outcome.is_known)]
@@ -135,7 +135,7 @@ class Session:
 
     settings: Settings
     catalogs: Catalogs
-    page: Page
+    page: ConflictPage
     policy: UpgradePolicy = KEEP_ALL
     anew: bool = False
     dry: bool = False
@@ -157,8 +157,8 @@ class Session:
             if not self.dry:
                 lock_folder.tidy(folder)
             previous = self._previous(folder)
-            known = not (folder / lock_file.NAME).exists() and bool(lock_folder.reports(folder))
-            jobs.append(Job(inputs, problem, folder, previous, known))
+            has_report = not (folder / lock_file.NAME).exists() and bool(lock_folder.reports(folder))
+            jobs.append(Job(inputs, problem, folder, previous, has_report))
         return jobs
 
     def lock(self, jobs: Sequence[Job]) -> list[Outcome]:

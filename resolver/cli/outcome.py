@@ -35,13 +35,13 @@ TOLD_AS = {0: "locked", CONFLICT: "conflict", UNDECIDED: "undecided", StaleLock.
 
 
 class Job(msgspec.Struct, frozen=True):
-    """One target to be locked. `known`: it has a conflict report instead of a lock."""
+    """One target to be locked. `has_report`: of a conflict, instead of a lock."""
 
     inputs: Inputs
     problem: Problem
     folder: Path
     previous: Lock | None
-    known: bool
+    has_report: bool
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,7 +83,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_known(self) -> bool:
         """Whether there is no solution, and the target's conflict report said so before."""
-        return not isinstance(self.found, (Lock, ResolverError)) and self.job is not None and self.job.known
+        return not isinstance(self.found, (Lock, ResolverError)) and self.job is not None and self.job.has_report
 
 
 def print_targets(status: str, targets: Sequence[dict[str, Any]]) -> None:

@@ -9,7 +9,7 @@ import click
 from resolver.cli import options
 from resolver.cli.answers import explained, solved
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.console import Page, tell
+from resolver.cli.console import ConflictPage, tell
 from resolver.cli.lock import Session
 from resolver.cli.options import Settings, settings, today
 from resolver.cli.stacks import named
@@ -48,13 +48,13 @@ def _record(stack: str, run: Settings) -> None:
         )
     progress = run.progress
     with closing(Catalogs(run)) as catalogs:
-        session = Session(run, catalogs, Page(None, progress))
+        session = Session(run, catalogs, ConflictPage(None, progress))
         jobs = session.jobs(stack)
         recording = Recording(job.problem.target for job in jobs)
         for job in jobs:
             problem = job.problem
             progress.label("cli.locking", stack=name, target=problem.target.name)
-            with closing(catalogs.asking(problem)) as asked:
+            with closing(catalogs.open(problem)) as asked:
                 catalog = RecordingCatalog(asked, problem.target.platform, recording)
                 kept_with_lock = [] if job.previous is None else [KEEP_ALL.keep(job.previous)]
                 for kept in (Preferences(), *kept_with_lock):

@@ -23,7 +23,7 @@ from resolver.model.fact import Warns
 from resolver.model.release import Release
 from resolver.model.resolution import Lack, Needs, Statement
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.core_statements import spans, tell
+from resolver.resolve.core_statements import spans, statements_of
 from resolver.resolve.grounded import Component, Ground, Lacking, Line, Module, Said, Taken
 from resolver.resolve.universe import Universe
 
@@ -246,7 +246,7 @@ def contradiction(
     clauses: Clauses, core: Sequence[Ground], expired: Callable[[], bool] = lambda: False
 ) -> Contradiction:
     """A core in the form for people, with its cases as far as time allows."""
-    statement_of = tell(clauses, core)
+    statement_of = statements_of(clauses, core)
     statements = tuple(dict.fromkeys(statement_of.values()))
     numbers = {ground: statements.index(statement) + 1 for ground, statement in statement_of.items()}
     cases = branches(clauses, numbers, expired=expired)

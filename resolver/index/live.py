@@ -16,7 +16,7 @@ from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure, ResolverError, Unreachable
 from resolver.index.net.pipconfig import PipConfig, read_pip_config
-from resolver.index.parse.metadata import Release
+from resolver.index.parse.metadata import FileRelease
 from resolver.index.protocol import NOBODY, Catalog, Follow, Lookup, Meter, Traffic, UnusableFile
 from resolver.index.store.cache import Cache
 from resolver.index.store.file_cache import FileCache, release_of
@@ -102,7 +102,7 @@ class LiveCatalog(Catalog):
         self._pages = PageCache(indexes, platform, pool.cache, lambda: pool.pip.index_url, pool.pages, recorded)
         self._lookups: dict[NormalizedName, Lookup] = {}
         self._seen: dict[NormalizedName, str] = {}
-        self._covered = True
+        self._rememberable = True
         self._network: Network | None = None
         self._closed = False
         self._lock = threading.RLock()
@@ -120,14 +120,14 @@ class LiveCatalog(Catalog):
             self._seen[project] = NOBODY
             raise
         except ResolverError:
-            self._covered = False  # and the caller may continue without it
+            self._rememberable = False  # and the caller may continue without it
             raise
         self._lookups[project] = found
         self._seen[project] = found.mark
         return found
 
     def seen(self) -> Mapping[NormalizedName, str] | None:
-        return dict(self._seen) if self._covered else None
+        return dict(self._seen) if self._rememberable else None
 
     def marks(self, projects: Sequence[NormalizedName]) -> Mapping[NormalizedName, str]:
         if self._pool.offline:
@@ -190,13 +190,13 @@ class LiveCatalog(Catalog):
         A mark covers it if the file has a hash, or it is `covered` by another one; so it does for what is wrong with
         the bytes, which is kept, but for no other failure.
         """
-        before, self._covered = self._covered, False  # whichever part of the run read it
+        before, self._rememberable = self._rememberable, False  # whichever part of the run read it
         try:
             found = stored()
             if found is None and not self._pool.offline:
                 found = self._wait(lambda network: read(network.files))
         except UnusableFile:
-            self._covered = before and bool(file.sha256)
+            self._rememberable = before and bool(file.sha256)
             raise
         if found is None:
             why, hint = "", "lock once without --offline to fill the cache"
@@ -208,7 +208,7 @@ class LiveCatalog(Catalog):
                 )
             message = f"{what}{file.filename} is not in the cache, and --offline does not use the network."
             raise IndexFailure(message, why=why, hint=hint)
-        self._covered = before and (covered or bool(file.sha256))
+        self._rememberable = before and (covered or bool(file.sha256))
         return found
 
     def _wait(self, work: Callable[[Network], Coroutine[Any, Any, T]]) -> T:
@@ -232,5 +232,5 @@ class LiveCatalog(Catalog):
                 self._network = Network(self._pages, pool.connection(), pool.warn, self._release)
             return self._network
 
-    def _release(self, file: File) -> Release:
+    def _release(self, file: File) -> FileRelease:
         return release_of(file, self._lookups.__contains__)

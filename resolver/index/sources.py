@@ -16,7 +16,7 @@ from packaging.utils import NormalizedName
 
 from resolver.errors import InputError
 from resolver.index.git import NoSuchCommit, Repositories, UnreadRepository
-from resolver.index.parse.metadata import LEGACY_BUILD, Release, read_pyproject
+from resolver.index.parse.metadata import LEGACY_BUILD, FileRelease, read_pyproject
 from resolver.index.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.fact import Fact, Sources
@@ -151,7 +151,7 @@ def _static(ask: Ask, need: Requirement, direct: Direct, commit: str, repositori
         content = repositories.read(direct.url, commit, path)
         if content is None:
             raise UnusableFile(f"it has no {path}")
-        found = read_pyproject(content, Release(name, need.name, ""))
+        found = read_pyproject(content, FileRelease(name, need.name, ""))
         if (metadata := found.metadata) is None:
             raise UnusableFile(found.why_dynamic)
         if (version := text.version(metadata.version)) is None:
@@ -262,7 +262,7 @@ def _lines(fact: Sources, path: str, repositories: Repositories) -> set[str] | N
     content = _patched(fact, path, repositories)
     try:
         if path.rpartition("/")[2] == _FILE:
-            found = read_pyproject(content.encode(), Release(path, fact.package, ""))
+            found = read_pyproject(content.encode(), FileRelease(path, fact.package, ""))
             if found.metadata is None:
                 return None
             extras = {extra for line in fact.recipe.requires for extra in _extras(line)}

@@ -126,7 +126,7 @@ class Clauses(Grounded):
             for one in candidates:
                 base = self.universe.candidate(package.base, one.release.position)
                 assert base is not None  # noqa: S101  it is there where the extra is
-                self.imply([-self._variables[one], self._variables[base]])
+                self.add_clause([-self._variables[one], self._variables[base]])
 
     def rule_out(
         self,
@@ -165,9 +165,9 @@ class Clauses(Grounded):
             self._unread.update(waiting)
             guard = self.fresh()
             self._guards.append(guard)
-            self.imply([-guard, *waiting])
+            self.add_clause([-guard, *waiting])
             givers.append(guard)
-        self.imply([-leave, *givers])
+        self.add_clause([-leave, *givers])
         rows = self.absent.setdefault(ground, [])
         for candidate in out:
             row = (candidate.package, candidate.release.position, self.variable(candidate))
@@ -177,7 +177,7 @@ class Clauses(Grounded):
     def any_of(self, candidates: Iterable[Candidate]) -> int:
         """A variable that, assumed, demands one of the candidates."""
         name = self.fresh()
-        self.imply([-name, *map(self.variable, candidates)])
+        self.add_clause([-name, *map(self.variable, candidates)])
         return name
 
     # --- answers
@@ -217,7 +217,7 @@ class Clauses(Grounded):
         if len(rows) < _COMPARED:
             for other, other_clause, is_unknown in rows:
                 if (unknown or is_unknown) and str(other) != str(pin) and _are_apart(other, pin):
-                    self.imply([*clause, *other_clause])
+                    self.add_clause([*clause, *other_clause])
             rows.append((pin, clause, unknown))
 
     def _allowed(self, edge: Edge, allows: Allows | None) -> Iterator[int]:

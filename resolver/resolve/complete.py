@@ -213,5 +213,5 @@ class CompleteEngine:
             and (not self.clauses.opened(other) or any(e.package in packages for e in self._universe.edges(other)))
         ]
         for one in sorted(idle, key=variable):
-            self.clauses.imply([-variable(one), *ways])
+            self.clauses.add_clause([-variable(one), *ways])
         return bool(idle)

@@ -33,7 +33,7 @@ _REFUSALS = 4  # releases whose files are listed one by one
 Rejections = tuple[Rejection, ...]
 
 
-def tell(clauses: Clauses, core: Iterable[Ground]) -> dict[Ground, Statement]:
+def statements_of(clauses: Clauses, core: Iterable[Ground]) -> dict[Ground, Statement]:
     """The statement of each ground of a core: the stack's own first, then as they became known.
 
     Aspects of one line are the same statement.

@@ -125,7 +125,7 @@ class Grounded:
         """Every ground so far, in the order in which they became known."""
         return self._selectors.keys()
 
-    def imply(self, clause: Sequence[int]) -> None:
+    def add_clause(self, clause: Sequence[int]) -> None:
         """Add a clause that holds regardless of what is relaxed."""
         self._solver.add_clause(clause)
 
@@ -195,7 +195,7 @@ class Grounded:
 
     def rule(self, because: Iterable[Ground], clause: Iterable[int]) -> None:
         """Add a clause with grounds."""
-        self.imply([*(-self.selector(ground) for ground in because), *clause])
+        self.add_clause([*(-self.selector(ground) for ground in because), *clause])
 
     def selector(self, ground: Ground) -> int:
         """The variable that says that a ground holds."""
@@ -214,7 +214,7 @@ class Grounded:
         coded = CardEnc.atmost(variables, 1, top_id=self._top, encoding=encoding)
         self._top = max(self._top, coded.nv)
         for clause in coded.clauses:
-            self.imply(clause)
+            self.add_clause(clause)
 
     def fresh(self) -> int:
         """A new variable."""

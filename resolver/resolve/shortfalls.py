@@ -102,7 +102,7 @@ def _kept_out(universe: Universe, pin: Pin) -> tuple[Statement, ...]:
     Empty if they do not. Whatever is unread can only forbid more.
     """
     from resolver.resolve.clauses import Clauses  # they need PySAT
-    from resolver.resolve.core_statements import tell
+    from resolver.resolve.core_statements import statements_of
 
     problem = universe.problem
     line = f"{pin.name}>{pin.version.public}"
@@ -130,7 +130,7 @@ def _kept_out(universe: Universe, pin: Pin) -> tuple[Statement, ...]:
                 return ()
             tried.update(unread)
         core = clauses.preferred(newer, sorted(clauses.known, key=_order))
-        statements = dict.fromkeys(tell(clauses, core).values())
+        statements = dict.fromkeys(statements_of(clauses, core).values())
     finally:
         clauses.close()
     return tuple(one for one in statements if one != Asks(text=line, where=problem.stack.where))

@@ -53,9 +53,9 @@ class Refutation(msgspec.Struct, frozen=True):
     @property
     def statements(self) -> tuple[Statement, ...]:
         """What people read of the grounds."""
-        from resolver.resolve.core_statements import tell  # PySAT is loaded only where it is needed
+        from resolver.resolve.core_statements import statements_of  # PySAT is loaded only where it is needed
 
-        return tuple(dict.fromkeys(tell(self.clauses, self.core).values()))
+        return tuple(dict.fromkeys(statements_of(self.clauses, self.core).values()))
 
 
 def solve(

@@ -43,7 +43,7 @@ from resolver.index.parse import metadata, simple
 from resolver.index.parse.address import NOWHERE, origin, read_root
 from resolver.index.parse.archive import MissingSpanError, RangeFile, read_archive, read_member, wheel_metadata
 from resolver.index.parse.distribution import Compatibility, is_readable, wheel_parts
-from resolver.index.parse.metadata import Release, check_texts, noted_in, read_pyproject
+from resolver.index.parse.metadata import FileRelease, check_texts, noted_in, read_pyproject
 from resolver.index.protocol import UnusableFile
 from resolver.index.snapshot import SnapshotCatalog
 from resolver.index.store.cache import Cache
@@ -62,7 +62,7 @@ from tests.datacatalog import DataCatalog
 from tests.fuzz import tokens
 
 DEMO = NormalizedName("demo")
-WHEEL = Release("demo-1.0-py3-none-any.whl", DEMO, "1.0")
+WHEEL = FileRelease("demo-1.0-py3-none-any.whl", DEMO, "1.0")
 SHA = "a" * 64
 ARCHIVE = File("demo-1.0.tar.gz", "https://files.example/demo-1.0.tar.gz", "a" * 64, 1000)
 FILE = File(WHEEL.filename, f"https://files.example/{WHEEL.filename}", SHA, 1000)
@@ -186,7 +186,7 @@ def archive(ending: str, content: bytes) -> None:
     """A source archive, given unpacked where it is a tar."""
     path = _folder() / f"archive{ending}"
     path.write_bytes(gzip.compress(content, 1, mtime=0) if ending == ".tar.gz" else content)
-    release = Release(f"demo-1.0{ending}", DEMO, "1.0")
+    release = FileRelease(f"demo-1.0{ending}", DEMO, "1.0")
     found = read_archive(path, release, FILE.url)
     if found.metadata is not None:
         assert canonicalize_name(found.metadata.name) == DEMO
@@ -222,7 +222,7 @@ class _Noting(DataCatalog):
 
 def project(content: bytes) -> None:
     """pyproject.toml of a source archive or a commit."""
-    found = read_pyproject(content, Release("demo-1.0.tar.gz", DEMO, "1.0"))
+    found = read_pyproject(content, FileRelease("demo-1.0.tar.gz", DEMO, "1.0"))
     for line in found.metadata.requires_dist if found.metadata else ():
         marker = text.requirement(line).marker
         assert marker is None or isinstance(marker, Marker)

@@ -19,7 +19,7 @@ from resolver.index.net.client import BRIEF, PAGES, Client, Patience, Reply, con
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.net.remote_files import Files, Once
 from resolver.index.parse.address import Root
-from resolver.index.parse.metadata import Release
+from resolver.index.parse.metadata import FileRelease
 from resolver.index.parse.simple import ACCEPT
 from resolver.index.protocol import NOBODY, Follow, Lookup, Meter, answer_of
 from resolver.index.store.file_cache import FileCache
@@ -150,7 +150,7 @@ class Network:
         pages: PageCache,
         connection: Connection,
         warn: Callable[[Message], None],
-        release: Callable[[File], Release],
+        release: Callable[[File], FileRelease],
     ) -> None:
         self.worker = connection.worker
         self.files = connection.files
@@ -180,10 +180,10 @@ class Network:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def expect_metadata(self, files: Sequence[tuple[File, Release]]) -> None:
+    def expect_metadata(self, files: Sequence[tuple[File, FileRelease]]) -> None:
         """Start to read these wheels."""
 
-        async def read(file: File, release: Release) -> None:
+        async def read(file: File, release: FileRelease) -> None:
             with suppress(Exception):  # whoever really needs it will meet the failure again
                 async with self._connection.ahead:
                     await self.files.metadata(file, release)

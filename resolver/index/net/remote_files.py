@@ -26,7 +26,7 @@ from resolver.index.parse.archive import (
     read_member,
     wheel_metadata,
 )
-from resolver.index.parse.metadata import Release, read
+from resolver.index.parse.metadata import FileRelease, read
 from resolver.index.protocol import UnusableFile
 from resolver.index.store.file_cache import FileCache, Hashed
 from resolver.model.message import Message, message
@@ -97,7 +97,7 @@ class Files:
             self._folder.cleanup()
 
     @_once
-    async def metadata(self, file: File, release: Release) -> Metadata:
+    async def metadata(self, file: File, release: FileRelease) -> Metadata:
         """A wheel's metadata. Raises UnusableFile and IndexFailure."""
         if (known := self._cache.metadata(file, release)) is not None:
             return known
@@ -113,7 +113,7 @@ class Files:
         self._cache.keep_metadata(file, metadata, beside=beside)
         return metadata
 
-    async def _beside(self, file: File, release: Release) -> Metadata | None:
+    async def _beside(self, file: File, release: FileRelease) -> Metadata | None:
         """The `.metadata` file beside a wheel (PEP 658), or None if there is none that can be relied on."""
         if file.metadata is None:
             return None
@@ -131,7 +131,7 @@ class Files:
                 raise
             return None
 
-    async def _of_wheel(self, file: File, release: Release) -> bytes:
+    async def _of_wheel(self, file: File, release: FileRelease) -> bytes:
         """METADATA, read in parts if the server has ranges, else of the whole wheel, compared with its hash."""
         try:
             return await self._of_parts(file, release)
@@ -143,7 +143,7 @@ class Files:
         finally:
             whole.path.unlink()
 
-    async def _of_parts(self, file: File, release: Release) -> bytes:
+    async def _of_parts(self, file: File, release: FileRelease) -> bytes:
         """METADATA. Raises _DistrustError."""
         tail = await self._part(file, f"bytes=-{_TAIL}")
         is_whole = tail.start == 0 and file.sha256 != ""
@@ -189,7 +189,7 @@ class Files:
         return await self._client.request(file.url, consume, headers={**PLAIN, "Range": span})
 
     @_once
-    async def archive(self, file: File, release: Release) -> Archive:
+    async def archive(self, file: File, release: FileRelease) -> Archive:
         """The static contents of a source archive. Raises UnusableFile and IndexFailure."""
         if (known := self._cache.archive(file)) is not None:
             return known
@@ -198,7 +198,7 @@ class Files:
         return await _kept(reading, partial(self._cache.keep_archive, file))
 
     @_once
-    async def member(self, file: File, release: Release, path: str) -> str:
+    async def member(self, file: File, release: FileRelease, path: str) -> str:
         """The text of a file in a source archive. Raises UnusableFile and IndexFailure."""
         if (known := self._cache.member(file, path)) is not None:
             return known

@@ -16,7 +16,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any, Final, TypeVar
 
-from resolver.index.parse.metadata import Release, read, read_pyproject
+from resolver.index.parse.metadata import FileRelease, read, read_pyproject
 from resolver.index.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.release import Archive
@@ -172,7 +172,7 @@ class Guarded:
 # Wheels
 
 
-def wheel_metadata(file: IO[bytes] | RangeFile, release: Release) -> bytes:
+def wheel_metadata(file: IO[bytes] | RangeFile, release: FileRelease) -> bytes:
     """METADATA of a wheel. Raises UnusableFile, and what reading the file raises unless OSError."""
     source = Guarded(file, one_read=DIRECTORY_LIMIT, position=1 << 62)
     with readable(release.filename, "wheel"):
@@ -188,7 +188,7 @@ def wheel_metadata(file: IO[bytes] | RangeFile, release: Release) -> bytes:
     raise UnusableFile(f"the metadata of {release.filename} is larger than 16 MiB")
 
 
-def _metadata_member(names: Iterable[str], release: Release) -> str:
+def _metadata_member(names: Iterable[str], release: FileRelease) -> str:
     """METADATA in the .dist-info folder. Raises UnusableFile if there are several, like pip and uv."""
     folders = list(dict.fromkeys(name.removesuffix("/METADATA") for name in names if _AT_TOP.fullmatch(name)))
     if len(folders) > 1:
@@ -202,7 +202,7 @@ def _metadata_member(names: Iterable[str], release: Release) -> str:
 # Source archives
 
 
-def read_archive(path: Path, release: Release, where: str) -> Archive:
+def read_archive(path: Path, release: FileRelease, where: str) -> Archive:
     """Read PKG-INFO and pyproject.toml, without running anything; `where` is the address to name in a failure.
 
     Raises UnusableFile if the archive cannot be read, IndexFailure if it is of another release.
@@ -230,7 +230,7 @@ def read_archive(path: Path, release: Release, where: str) -> Archive:
     return Archive(project.metadata, build_requires)
 
 
-def read_member(path: Path, release: Release, member: str) -> str:
+def read_member(path: Path, release: FileRelease, member: str) -> str:
     """The text of one file below the archive's top folder. Raises UnusableFile if there is none."""
     found = _read_members(path, release, (member,))
     if member not in found:
@@ -241,7 +241,7 @@ def read_member(path: Path, release: Release, member: str) -> str:
         raise UnusableFile(f"{member} in {release.filename} is not UTF-8") from None
 
 
-def _read_members(path: Path, release: Release, wanted: Collection[str]) -> dict[str, bytes]:
+def _read_members(path: Path, release: FileRelease, wanted: Collection[str]) -> dict[str, bytes]:
     """The wanted files below the top folder. Of several with the same name the last counts, as when unpacking."""
     found: dict[str, dict[str, bytes]] = {}
     kept = 0

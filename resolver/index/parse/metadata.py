@@ -26,7 +26,7 @@ MOST_TEXT: Final = 2 << 20  # characters of all requirements: parsing them takes
 _MOST_EXTRAS: Final = 100  # extras named in a marker, and markers whose extras cannot be determined
 
 
-class Release(NamedTuple):
+class FileRelease(NamedTuple):
     """A release, according to a file's name."""
 
     filename: str
@@ -42,7 +42,7 @@ class Header(NamedTuple):
     dynamic: frozenset[str]
 
 
-def read(content: bytes, release: Release, where: str) -> Header:
+def read(content: bytes, release: FileRelease, where: str) -> Header:
     """The metadata of a file, checked to be of its release; `where` is the address to name in a failure.
 
     Raises UnusableFile if it is invalid, WrongRelease if it is of another release.
@@ -82,7 +82,7 @@ def read(content: bytes, release: Release, where: str) -> Header:
     return Header(metadata, (int(form[1]), int(form[2])), dynamic)
 
 
-def check_release(name: str, version: str, release: Release, where: str) -> None:
+def check_release(name: str, version: str, release: FileRelease, where: str) -> None:
     """Raise WrongRelease unless name and version are those of the file's name."""
     if text.name(name) == release.project and text.version(version) == text.version(release.version):
         return
@@ -149,7 +149,7 @@ class _Project(msgspec.Struct, rename="kebab"):
     requires_python: str = ""
 
 
-def read_pyproject(content: bytes, release: Release) -> Pyproject:
+def read_pyproject(content: bytes, release: FileRelease) -> Pyproject:
     """Read a pyproject.toml. Raises UnusableFile if it is invalid."""
     try:
         document = tomli.loads(content.decode("utf-8-sig"))
@@ -179,7 +179,7 @@ def read_pyproject(content: bytes, release: Release) -> Pyproject:
     return Pyproject(metadata, build_requires)
 
 
-def _convert(document: dict[str, Any], table: str, shape: type[Any], release: Release) -> Any:
+def _convert(document: dict[str, Any], table: str, shape: type[Any], release: FileRelease) -> Any:
     if table not in document:
         return None
     try:
@@ -188,7 +188,7 @@ def _convert(document: dict[str, Any], table: str, shape: type[Any], release: Re
         raise UnusableFile(f"[{table}] of pyproject.toml in {release.filename} is invalid: {error}") from None
 
 
-def _of_extra(line: str, extra: str, release: Release) -> str:
+def _of_extra(line: str, extra: str, release: FileRelease) -> str:
     """The requirement as in core metadata: with a marker for the extra."""
     try:
         text.requirement(line)

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from resolver.index.parse.distribution import ARCHIVE_ENDINGS, wheel_parts
-from resolver.index.parse.metadata import Release, check_release
+from resolver.index.parse.metadata import FileRelease, check_release
 from resolver.index.protocol import UnusableFile
 from resolver.index.store.cache import Cache
 from resolver.index.store.readings import Readings
@@ -49,7 +49,7 @@ class FileCache:
         self._cache = cache
         self._readings = readings or Readings()
 
-    def metadata(self, file: File, release: Release) -> Metadata | None:
+    def metadata(self, file: File, release: FileRelease) -> Metadata | None:
         """A wheel's metadata. Raises like `Files.metadata`."""
         known = (self._load("metadata", _metadata_key(file, beside=one), _METADATA) for one in (True, False))
         found = next((one for one in known if one is not None), None)
@@ -105,17 +105,17 @@ class FileCache:
         return found
 
 
-def release_of(file: File, is_project: Callable[[str], bool]) -> Release:
+def release_of(file: File, is_project: Callable[[str], bool]) -> FileRelease:
     """The release that a file's name says it is of.
 
     If a source archive's name can be split in several ways, the first split whose project `is_project` counts,
     otherwise the first.
     """
     if (parts := wheel_parts(file.filename)) is not None:
-        return Release(file.filename, text.name(parts.distribution), parts.version)
+        return FileRelease(file.filename, text.name(parts.distribution), parts.version)
     stem = next((file.filename.removesuffix(end) for end in ARCHIVE_ENDINGS if file.filename.endswith(end)), "")
     splits = [
-        Release(file.filename, text.name(stem[:at]), stem[at + 1 :])
+        FileRelease(file.filename, text.name(stem[:at]), stem[at + 1 :])
         for at, char in enumerate(stem)
         if char == "-" and at and text.version(stem[at + 1 :]) is not None
     ]

@@ -7,7 +7,7 @@ from io import StringIO
 
 from msgspec.structs import replace
 
-from resolver.cli.console import Page, Progress
+from resolver.cli.console import ConflictPage, Progress
 from resolver.explain.costs import cost
 from resolver.explain.explain import explanation_of
 from resolver.explain.trial import Clock
@@ -43,7 +43,7 @@ def told(fix: Fix) -> list[str]:
 def page(explanation: Explanation) -> str:
     """The terminal's, as it comes bit by bit."""
     out = StringIO()
-    pages = Page(out, Progress(enabled=False))
+    pages = ConflictPage(out, Progress(enabled=False))
     pages.why(explanation.problem, explanation.contradictions[:1])
     pages.ways(explanation)
     return out.getvalue()

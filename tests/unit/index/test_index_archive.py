@@ -14,12 +14,12 @@ from packaging.utils import NormalizedName
 
 from resolver.index.parse import archive as archive_module
 from resolver.index.parse.archive import read_archive, read_member
-from resolver.index.parse.metadata import Release
+from resolver.index.parse.metadata import FileRelease
 from resolver.index.protocol import UnusableFile
 from resolver.model.release import Archive, Metadata
 
-TAR = Release("demo-1.0.tar.gz", NormalizedName("demo"), "1.0")
-ZIP = Release("demo-1.0.zip", NormalizedName("demo"), "1.0")
+TAR = FileRelease("demo-1.0.tar.gz", NormalizedName("demo"), "1.0")
+ZIP = FileRelease("demo-1.0.zip", NormalizedName("demo"), "1.0")
 URL = "https://mirror.example/demo-1.0.tar.gz"
 OLD = "Metadata-Version: 1.0\nName: demo\nVersion: 1.0\n"
 NEW = "Metadata-Version: 2.2\nName: demo\nVersion: 1.0\nRequires-Dist: numpy\n"

@@ -8,11 +8,11 @@ import pytest
 from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure
-from resolver.index.parse.metadata import Release, check_texts, read
+from resolver.index.parse.metadata import FileRelease, check_texts, read
 from resolver.index.protocol import UnusableFile
 from resolver.model.release import Metadata
 
-DEMO = Release("demo_x-1.0-py3-none-any.whl", NormalizedName("demo-x"), "1.0")
+DEMO = FileRelease("demo_x-1.0-py3-none-any.whl", NormalizedName("demo-x"), "1.0")
 URL = "https://mirror.example/demo_x-1.0-py3-none-any.whl"
 
 

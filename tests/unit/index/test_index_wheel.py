@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from packaging.utils import NormalizedName
 
 from resolver.index.parse.archive import MissingSpanError, RangeFile, wheel_metadata
-from resolver.index.parse.metadata import Release
+from resolver.index.parse.metadata import FileRelease
 from resolver.index.protocol import UnusableFile
 
-DEMO = Release("demo_x-1.0-py3-none-any.whl", NormalizedName("demo-x"), "1.0")
+DEMO = FileRelease("demo_x-1.0-py3-none-any.whl", NormalizedName("demo-x"), "1.0")
 
 
 def make(*names: str, content: bytes = b"Name: demo\n", comment: bytes = b"") -> bytes:

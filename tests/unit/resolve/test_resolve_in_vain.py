@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from resolver.errors import WrongRelease
-from resolver.index.parse.metadata import Release, check_release
+from resolver.index.parse.metadata import FileRelease, check_release
 from resolver.model.release import File, Metadata
 from resolver.resolve.solver import solve
 from tests.datacatalog import DataCatalog
@@ -22,7 +22,7 @@ class MixedUp(DataCatalog):
     def metadata(self, file: File) -> Metadata:
         found = super().metadata(file)
         version = found.version if found.version in self.right else "77"
-        check_release("x", version, Release(file.filename, found.name, found.version), file.filename)
+        check_release("x", version, FileRelease(file.filename, found.name, found.version), file.filename)
         return found
 
 
