@@ -30,10 +30,11 @@ if TYPE_CHECKING:
 
 
 def solved(universe: Universe, kept: Preferences, tick: Tick | None = None) -> Lock | Refutation:
-    """The lock of a universe's problem, as far as that hangs on what was requested; a refutation if there is none."""
-    answer = decide(universe, hints=kept.pins, tick=tick, wheels=True)
+    """Solve a universe's problem and build its lock, which has no changes since the one before; or refute it."""
+    answer = decide(universe, hints=kept.pins, tick=tick)
     if isinstance(answer, Refutation):
         return answer
+    universe.catalog.expect_metadata(other for pin in answer.pins for other in pin.release.others)  # a lock needs it
     answer = replace(
         answer,
         passed_over=passed_over(universe, answer, kept.passed_over),

@@ -133,7 +133,7 @@ def spares(changes: Sequence[Change], others: Sequence[Change]) -> bool:
 
 def _of_wish(changes: Sequence[Change]) -> set[tuple[str, str, bool]]:
     """The lines, components and policies that change, and which of them are dropped; facts are not part of the wish."""
-    said = (ChangeKind.PRACTICE, ChangeKind.ADD, ChangeKind.STATE, ChangeKind.RELAX)
+    said = (ChangeKind.PRACTICE, ChangeKind.FACTS, ChangeKind.ADD, ChangeKind.STATE, ChangeKind.RELAX)
     wishes = [change for change in changes if change.kind not in said]
     gone = {(change.subject, change.target, True) for change in wishes if change.kind is ChangeKind.DROP}
     return gone | {(change.subject, change.target, False) for change in wishes}

@@ -205,7 +205,7 @@ class Proposals:
         name = PurePosixPath(spare.name).stem
         stack = StackText(self._trials.text).with_names("facts", [name])
         where = self._trials.inputs.stack.line("stack", "facts")
-        change = Change(ChangeKind.ADD, name, after=spare.name, where=where)
+        change = Change(ChangeKind.FACTS, name, after=spare.name, where=where)
         return Changed((change,), stack.text, ADD, risky=False)
 
     def _with_noted(self, name: str, release: Release, noted: Noted) -> Changed:

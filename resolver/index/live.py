@@ -102,7 +102,7 @@ class LiveCatalog(Catalog):
         self._pages = PageCache(indexes, platform, pool.cache, lambda: pool.pip.index_url, pool.pages, recorded)
         self._lookups: dict[NormalizedName, Lookup] = {}
         self._seen: dict[NormalizedName, str] = {}
-        self._rememberable = True
+        self._rememberable = True  # every answer so far has a mark or a hash that vouches for it
         self._network: Network | None = None
         self._closed = False
         self._lock = threading.RLock()
@@ -187,8 +187,8 @@ class LiveCatalog(Catalog):
     ) -> T:
         """What is `stored` of a file, or else (and then kept) `read` from the network. `what` is told of a failure.
 
-        A mark covers it if the file has a hash, or it is `covered` by another one; so it does for what is wrong with
-        the bytes, which is kept, but for no other failure.
+        A remembered lock may rest on it if the file has a hash, or what was read has one of its own (`covered`); on
+        an UnusableFile if the file has one; on any other failure never.
         """
         before, self._rememberable = self._rememberable, False  # whichever part of the run read it
         try:

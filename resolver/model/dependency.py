@@ -96,7 +96,7 @@ class NeedSource(Enum):
 
 
 class NeedLine(msgspec.Struct, frozen=True):
-    """A line that says what `parent` needs: of a file, or of a `fact`, also where that stands for the file's own."""
+    """A requirement of `parent`: from a file, from a `fact`, or (METADATA with a fact) from one in the file's place."""
 
     source: NeedSource
     parent: str

@@ -49,8 +49,9 @@ class ChangeKind(Enum):
     DROP = "drop"  # a line of the stack goes
     COMPONENT = "component"  # another CANN, HDK, SoC or Python
     POLICY = "policy"  # another policy of the stack
-    ADD = "add"  # a fact is added to the stack: `after` is its TOML
-    STATE = "state"  # likewise one that says what the archive `before` needs, which does not say it statically
+    FACTS = "facts"  # facts that the stack leaves out are used: `after` is their file
+    ADD = "add"  # a fact against metadata is added to the stack, a risk: `after` is its TOML
+    STATE = "state"  # likewise one that says what the archive `before` needs, as it has no static metadata
     RELAX = "relax"  # a fact is set aside: a risk
     SPLIT = "split"  # the lines go to two environments
 

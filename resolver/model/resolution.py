@@ -1,8 +1,9 @@
 """The answer to a problem: what is pinned, or what clashes.
 
 What clashes are statements, each one a constraint with its origin. A statement holds data, no words: renderers make
-sentences of it, in English and in Chinese. There are five sorts: a line of the stack, a component of the target, a
-requirement (of a file's metadata, a fact or a build), a fact that forbids, and the absence of usable files.
+sentences of it, in English and in Chinese. There are six sorts: a line of the stack, a component of the target, a
+requirement (of a file's metadata, a fact or a build), a fact that forbids, a module that two share, and the absence of
+usable files.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The independent check: is a resolution valid? Deliberately written separately from the search.
 
-It reads pages, metadata and facts again and evaluates everything with the `packaging` library alone, so that a
-mistake in the universe, the search or the SAT encoding cannot go unnoticed. It shares types with them, but no logic.
+It looks at pages, metadata and facts again and evaluates them with the `packaging` library, so that a mistake in the
+universe, the search or the SAT encoding cannot go unnoticed. What it shares with them, and thus cannot doubt, are the
+model's types with their comparisons (tags of a target, requirements on components), and pages as they were parsed.
 """
 
 from __future__ import annotations

@@ -152,9 +152,10 @@ class Project:
         return (at for at, bit in enumerate(reversed(f"{mask:b}")) if bit == "1")
 
     def in_order(self, mask: int) -> Iterator[int]:
-        """The positions in a mask, newest first: before all others those that a fact puts last on other targets only.
+        """The positions in a mask, most preferred first.
 
-        Posts of one release that a fact puts last come after its other ones.
+        First come releases that a `last` fact puts last on other targets only, then the others, newest first; of the
+        posts of one release, those that such a fact puts last on this target come last.
         """
         for first in self._first:
             yield from self.positions(mask & first)

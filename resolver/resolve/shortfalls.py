@@ -40,11 +40,11 @@ _LOOKED_AT = 3  # releases, the most wanted first: each may be a file to read
 
 
 def fallen_back(universe: Universe, resolution: Resolution) -> tuple[FellBack, ...]:
-    """Those of the lines; the first has what keeps newer releases out, as far as nothing newer is possible at all.
+    """The lines whose pin is far behind.
 
-    First is what tables bind to the machine, and of that what needs the others: their releases follow from its. What
-    keeps newer ones out is a core of the clauses about what the stack names: that takes a fraction of a proof, and
-    requests next to nothing.
+    Projects that facts bind to a component come first, and of those the ones that no other row needs. Only the first
+    row says why: a core of the clauses about the projects that the stack names, which is far cheaper than a proof;
+    nothing if something newer may be possible.
     """
     rows = list(_far(universe, resolution))
     needed = {name for pin, _ in rows for name in pin.needs}

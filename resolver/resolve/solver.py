@@ -79,19 +79,13 @@ def solve(
 
 
 def decide(
-    universe: Universe, *, hints: Iterable[NormalizedName] = (), tick: Tick | None = None, wheels: bool = False
+    universe: Universe, *, hints: Iterable[NormalizedName] = (), tick: Tick | None = None
 ) -> Resolution | Refutation:
     """Solve a given universe, as `solve` does.
 
-    `hints` are projects that will probably be needed, whose pages are requested at once. With `wheels`, the metadata of
-    all wheels of the pins is requested as soon as they are known, as a lock will need it.
+    `hints` are projects that will probably be needed, whose pages are requested at once.
     """
-    found = search(universe, hints=hints, tick=tick)
-    if found is None:
-        return prove(universe, tick)
-    if wheels:
-        universe.catalog.expect_metadata(other for pin in found.pins for other in pin.release.others)
-    return found
+    return search(universe, hints=hints, tick=tick) or prove(universe, tick)
 
 
 def search(universe: Universe, *, hints: Iterable[NormalizedName] = (), tick: Tick | None = None) -> Resolution | None:

@@ -1,4 +1,4 @@
-"""What can be chosen for one problem, and what each choice needs: the one place where metadata and facts meet.
+"""What can be chosen for one problem, and what each choice needs, according to its file and to facts.
 
 It is lazy: metadata is requested when a release is first chosen (`edges`). The search and the complete engine are both
 built on it; the independent check is not.
@@ -72,7 +72,8 @@ class Universe(Candidates):
     def variant(self, problem: Problem, preferred: Mapping[NormalizedName, Version] | None = None) -> Universe:
         """The universe of another problem, over the same catalog.
 
-        If only the stack's lines differ, everything known is shared, except for what this universe prefers.
+        If only the stack's lines differ, all that is known is shared: an attribute that depends on them, or on what is
+        preferred, must be replaced below.
         """
         fresh = Universe(problem, self.catalog, preferred)
         fresh._ordered, fresh._made = self._ordered, self._made

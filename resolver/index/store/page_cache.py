@@ -140,10 +140,10 @@ class PageCache:
     async def lookup_by(self, project: NormalizedName, ask: Callable[[str], Awaitable[str]]) -> Lookup:
         """The answers of the indexes bound to a project, as far as they could be asked.
 
-        `ask` is called with the name of an index, and returns the key of its page, "" if it has none. What is recorded
-        counts for an index out of reach, unless it is the first one that answers and another one has.
-        Raises what `ask` raises, but Unreachable and NotCached only if the binding does not admit that, or no index
-        could be asked.
+        `ask` is called with the name of an index, and returns the key of its page, "" if it has none. Recorded rows
+        stand in for an index that cannot be reached; where the binding takes the first index that has the project, only
+        if none has. Raises what `ask` raises, but Unreachable and NotCached only if the binding says "fail", or if no
+        index answered and nothing is recorded.
         """
         binding = self.binding(project)
         keys: dict[str, str] = {}
