@@ -31,14 +31,13 @@ from resolver.model import text
 from resolver.model.dependency import Candidate, Kind, NeedSource, Package
 from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Builds, Practice, Replaces
-from resolver.model.release import File, Release
+from resolver.model.release import File, Reason, Release
 from resolver.model.requirement import ComponentRequirement, Requirement, parse_value
 from resolver.model.resolution import Lack
 from resolver.model.target import lacking, machine_of, newer_glibc
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.core_statements import meant
 from resolver.resolve.grounded import Component, Ground, Lacking, Said
-from resolver.resolve.needs import DYNAMIC
 
 _MARKED = 3  # releases with the same requirement whose metadata is searched for markers
 _ARCHIVES = 3  # of a project that are read for what they note: they may be large
@@ -126,8 +125,9 @@ class Proposals:
         """Whether another Python could remove a ground: a missing file, or a requirement with a marker."""
         if isinstance(ground, Lacking):
             is_unusable = ground.lack is Lack.UNUSABLE
-            told = is_unusable and "python" in ground.detail.lower()
-            return ground.lack is Lack.FILE or told or (is_unusable and self._has_wheels_for_others(ground))
+            if is_unusable and ground.detail in (Reason.PYTHON.name, Reason.PATCH.name):
+                return True
+            return ground.lack is Lack.FILE or (is_unusable and self._has_wheels_for_others(ground))
         return _of_metadata(ground) and self._is_marked(ground)
 
     def _has_wheels_for_others(self, ground: Lacking) -> bool:
@@ -175,7 +175,11 @@ class Proposals:
     def stated(self, core: Sequence[Ground]) -> Iterator[Changed]:
         """The stack with a fact that says what a core's archive needs: left-out ones, else what the archive notes."""
         for ground in core:
-            if not isinstance(ground, Lacking) or ground.lack is not Lack.UNUSABLE or ground.detail != DYNAMIC:
+            if (
+                not isinstance(ground, Lacking)
+                or ground.lack is not Lack.UNUSABLE
+                or ground.detail != Reason.DYNAMIC.name
+            ):
                 continue
             name = ground.name
             spare = self._spare(name)

@@ -124,13 +124,12 @@ class SameRelease(msgspec.Struct, frozen=True):
 class Unusable(msgspec.Struct, frozen=True):
     """A file that proved unusable when it was opened, or was not opened because similar ones had.
 
-    Files of the same `sort` are reported together, each with its reason. `text` gives the specifics.
+    `text` gives the specifics.
     """
 
     filename: str
+    reason: Reason
     text: str
-    sort: str
-    reason: Reason = Reason.METADATA
 
 
 Origin = StackLine | NeedLine | SameRelease | Unusable

@@ -16,6 +16,7 @@ from pysat.solvers import Cadical153
 
 from resolver.model import text
 from resolver.model.dependency import Edge, NeedLine, NeedSource, Owner, Package, SameRelease, StackLine, Unusable
+from resolver.model.release import Reason
 from resolver.model.resolution import Lack
 
 
@@ -55,7 +56,7 @@ class Taken(NamedTuple):
 
 
 class Lacking(NamedTuple):
-    """A project (or an extra) has nothing usable. `detail` is a specifier, or the kind of unusable files."""
+    """A project (or an extra) has nothing usable. `detail` is a specifier, or the name of a `Reason`."""
 
     project: str
     lack: Lack
@@ -86,7 +87,8 @@ def grounds(parent: Package | None, edge: Edge) -> tuple[tuple[tuple[Ground, ...
             there = (((line,), False),)
             return (*there, ((line, Line(origin, "version")), True)) if str(edge.allows) else there
         case Unusable():
-            return (((Lacking(str(parent), Lack.UNUSABLE, origin.sort),), True),)
+            reason = Reason.DYNAMIC if origin.reason is Reason.UNOPENED else origin.reason  # told together
+            return (((Lacking(str(parent), Lack.UNUSABLE, reason.name),), True),)
         case NeedLine():
             assert parent is not None  # noqa: S101  only the stack's own lines have no parent
             fact = origin.fact.id if origin.fact else ""

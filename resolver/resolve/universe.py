@@ -43,10 +43,6 @@ from resolver.resolve.needs import DYNAMIC, DynamicArchiveError, Lines, Relevanc
 
 # How many of a project's archives without static metadata are opened before older ones are given up.
 _IN_VAIN = 3
-_UNREADABLE = "its metadata cannot be read"
-_ADDRESS = "it requires something from an address"
-_ITSELF = "it needs another release of itself"
-_MIXED_UP = "its metadata is for a different release"
 
 
 class _Unfit(Exception):
@@ -228,23 +224,21 @@ class Universe(Candidates):
         dynamic = self._dynamic.setdefault(candidate.package.name, [])
         if len(dynamic) >= _IN_VAIN and not (stated or release.builds or release.source or release.file.is_wheel):
             self.refused[filename] = dynamic[0]
-            # of one kind, so that a core names them together
-            raise _Unfit(Reason.UNOPENED.value, DYNAMIC, Reason.UNOPENED)
+            raise _Unfit(Reason.UNOPENED, Reason.UNOPENED.value)
         try:
             lines = requirement_lines(self.catalog, release, stated)
         except UnusableFile as error:
-            raise _Unfit(str(error), _UNREADABLE) from None
+            raise _Unfit(Reason.METADATA, str(error)) from None
         except DynamicArchiveError as error:
             # not fatal yet, as another release may do; fatal if the whole lock fails because of it
             self.refused[filename] = error
             dynamic.append(error)
-            raise _Unfit(DYNAMIC, DYNAMIC, Reason.DYNAMIC) from None
+            raise _Unfit(Reason.DYNAMIC, DYNAMIC) from None
         except WrongRelease as error:
             self.refused[filename] = error
-            raise _Unfit(error.message, _MIXED_UP) from None
+            raise _Unfit(Reason.METADATA, error.message) from None
         if (refusal := self._screen.python_refusal(lines.requires_python)) is not None:
-            reason, why = refusal
-            raise _Unfit(why, why, reason)
+            raise _Unfit(*refusal)
         return lines
 
     def _needs(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
@@ -261,7 +255,7 @@ class Universe(Candidates):
         for requirement in self._followed(of_file, package.extra, dropped, "metadata", "it needs"):
             if requirement.name == package.name and not requirement.extras:
                 if not requirement.specifier.contains(release.version, prereleases=True):
-                    raise _Unfit(f"it needs `{requirement}` of itself", _ITSELF)
+                    raise _Unfit(Reason.METADATA, f"it needs `{requirement}` of itself")
                 continue
             what = requirement.without_marker()
             origin = NeedLine(NeedSource.METADATA, parent, what, release.file.filename, spoken_by)
@@ -285,11 +279,11 @@ class Universe(Candidates):
             try:
                 requirement = self._relevant(line, extra)
             except InvalidRequirement:
-                raise _Unfit(f"`{line}` in its {where} is not a requirement", _UNREADABLE) from None
+                raise _Unfit(Reason.METADATA, f"`{line}` in its {where} is not a requirement") from None
             if requirement is None or requirement.name in left_out:
                 continue
             if requirement.url:
-                raise _Unfit(f"{who} `{requirement}`, and addresses are not supported", _ADDRESS, Reason.DIRECT)
+                raise _Unfit(Reason.DIRECT, f"{who} `{requirement}`, and addresses are not supported")
             yield requirement
 
     def _stated(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
