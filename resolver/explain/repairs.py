@@ -69,6 +69,10 @@ def find(
             if not steps:
                 break
             min(steps, key=itemgetter(0))[1]()
+        if not found.fixes:  # of many pinned lines there are more sets than can be tried
+            for ground in dict.fromkeys(grounds):
+                if costs.drops(ground) and first.changes.keeps_a_line([ground]):
+                    first.propose(first.changes.apply([ground], {}), found.attempts)
     return found
 
 
@@ -95,9 +99,9 @@ class Repairs:
         # practices change nothing of the wish
         self._is_as_wished = all(change.kind is ChangeKind.PRACTICE for change in before.changes) if before else True
         self._before = before or Changed((), trials.text, 0, risky=False)
-        self._changes = Changes(clauses, trials)
-        self._alternatives = self._changes.alternatives
-        self.proposals = Proposals(clauses, trials, self._changes)
+        self.changes = Changes(clauses, trials)
+        self._alternatives = self.changes.alternatives
+        self.proposals = Proposals(clauses, trials, self.changes)
         self._corrections = costs.Corrections()
         self._proposed: list[Changed] = []
         self._next: list[Ground] | None = None
@@ -117,7 +121,7 @@ class Repairs:
         ]
         wanted = self._wanted()
         if wanted is not None:
-            price = self._before.price + sum(self._changes.price(ground) or 0 for ground in wanted)
+            price = self._before.price + sum(self.changes.price(ground) or 0 for ground in wanted)
             if self._is_as_wished or price < most:
                 steps.append((price, partial(self._correct, wanted)))
         return min(steps, key=itemgetter(0), default=None)
@@ -166,12 +170,12 @@ class Repairs:
         if cutoff is not None:
             corrections.refuse([cutoff])
             self._sets_left -= 1
-            self.propose(self._before.then(self._changes.apply([cutoff], {})), self._found.attempts)
+            self.propose(self._before.then(self.changes.apply([cutoff], {})), self._found.attempts)
             return
-        with clauses.without(other for ground in wanted for other in self._changes.same(ground)):
+        with clauses.without(other for ground in wanted for other in self.changes.same(ground)):
             if not clauses.satisfiable():
                 self._demand(clauses.minimal())
-            elif not self._changes.keeps_a_line(wanted):
+            elif not self.changes.keeps_a_line(wanted):
                 corrections.refuse(wanted)
             else:
                 self._sets_left -= 1
@@ -185,11 +189,11 @@ class Repairs:
         self._found.unreached.update({name: self._clauses.universe.project(name).unreachable for name in missing})
         # a core does not include releases that a line could become if there were files for the target
         self._propose([*core, *(lack for one in given if (lack := self._alternatives.lacking(one)) is not None)])
-        changing = dict.fromkeys(self._changes.same(ground)[0] for ground in core)
+        changing = dict.fromkeys(self.changes.same(ground)[0] for ground in core)
         prices = {
             ground: price
             for ground in changing
-            if ground not in _PROPOSED and (price := self._changes.price(ground)) is not None
+            if ground not in _PROPOSED and (price := self.changes.price(ground)) is not None
         }
         if prices:
             self._corrections.demand(prices, given)
@@ -218,7 +222,7 @@ class Repairs:
         hit = hit_listed = failed = False
         for newest in (False,) if any(map(costs.risky, wanted)) else (False, True):
             for choice in islice(alternatives.choices(wanted, newest=newest), _TRIES):
-                changed = self._before.then(self._changes.apply(wanted, choice))
+                changed = self._before.then(self.changes.apply(wanted, choice))
                 if self._trials.clock.expired():
                     return False
                 locks = self._seen(changed)
