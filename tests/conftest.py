@@ -41,6 +41,10 @@ def index() -> Iterator[LoopbackIndex]:
 
 
 def pytest_collection_finish() -> None:
-    """What was collected stays to the end: that garbage is not looked for in it saves a quarter of the time."""
+    """What was collected stays to the end: that garbage is not looked for in it saves a quarter of the time.
+
+    Nor often in the rest, as the program runs without collection.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(100_000, 20, 20)

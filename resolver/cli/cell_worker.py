@@ -63,6 +63,7 @@ class Worker:
         self._recording = recording
         self._recorded: snapshot.Snapshot | None = None  # once the cache lacks something
         self._last: dict[str, Universe] = {}  # by platform
+        gc.freeze()  # so that each cell collects what cells have left, and nothing older
 
     def close(self) -> None:
         """Release the connection and the cache."""
