@@ -26,7 +26,7 @@ from resolver.resolve.solver import Refutation, decide, solve_builds
 from resolver.resolve.universe import Universe
 
 if TYPE_CHECKING:
-    from resolver.cli.lock import Session
+    from resolver.cli.session import Session
 
 
 def solved(universe: Universe, kept: Preferences, tick: Tick | None = None) -> Lock | Refutation:

@@ -11,9 +11,9 @@ import click
 from resolver import files
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import ConflictPage, complain
-from resolver.cli.lock import Session
 from resolver.cli.options import Settings, ships
 from resolver.cli.outcome import tell_failures, tell_outcomes
+from resolver.cli.session import Session
 from resolver.config.load import find_stack, read_stack, read_text
 from resolver.config.schema import StackFile
 from resolver.errors import InputError

@@ -19,9 +19,9 @@ from resolver.cli import options
 from resolver.cli.answers import explained
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import ConflictPage, complain, tell
-from resolver.cli.lock import Session
 from resolver.cli.options import Settings, folder_beside, settings
 from resolver.cli.outcome import CONFLICT, UNDECIDED, Job, print_targets
+from resolver.cli.session import Session
 from resolver.config.load import find_stack
 from resolver.errors import InputError
 from resolver.explain.trial import Clock

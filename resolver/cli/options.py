@@ -46,7 +46,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     offline: bool = False
     targets: tuple[str, ...] = ()
     cutoff: dt.datetime | None = None
-    seconds: float = 900.0
+    seconds: float = 900.0  # where there is no option for it: a snapshot has what an explanation may ask for
 
     @property
     def matrices(self) -> Path:

@@ -10,8 +10,8 @@ from resolver.cli import options
 from resolver.cli.answers import explained, solved
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import ConflictPage, tell
-from resolver.cli.lock import Session
 from resolver.cli.options import Settings, settings, today
+from resolver.cli.session import Session
 from resolver.cli.stacks import named
 from resolver.config.load import find_stack, load
 from resolver.errors import InputError

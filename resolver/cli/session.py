@@ -1,0 +1,185 @@
+"""A run over stacks: the targets of each, their locks or explanations, and the writing of all at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec.structs import replace
+
+from resolver.cli.catalogs import Catalogs
+from resolver.cli.commands import failure
+from resolver.cli.console import ConflictPage
+from resolver.cli.options import Settings
+from resolver.cli.outcome import Job, Outcome
+from resolver.cli.stacks import chosen
+from resolver.config.compile import compile_problems
+from resolver.config.load import load
+from resolver.errors import InputError, NothingToLock, ResolverError
+from resolver.i18n import translate
+from resolver.index.protocol import Catalog
+from resolver.lock import file as lock_file
+from resolver.lock import folder as lock_folder
+from resolver.lock.previous import KEEP_ALL, UpgradePolicy, replaced_files, same_decisions, with_changes
+from resolver.lock.remembered import RememberedLock, rendered
+from resolver.model.lock import Lock
+from resolver.model.message import message
+from resolver.model.requirement import Requirement
+from resolver.report.rendering import render
+
+if TYPE_CHECKING:  # a remembered lock needs no explaining
+    from resolver.model.explanation import Explanation
+
+_Result = TypeVar("_Result")
+
+_NEEDS_FACTS = ("torch-npu", "vllm-ascend")  # their metadata says nothing of CANN, nor of what to install with them
+
+
+class _OvertakenError(Exception):
+    """Another run wrote a lock since this one read it."""
+
+
+def attempt(work: Callable[[], _Result]) -> _Result | ResolverError:
+    """The result of `work`, or why it failed."""
+    try:
+        return work()
+    except Exception as error:
+        return failure(error)
+
+
+@dataclass(frozen=True)
+class Session:
+    """What a run works with. Conflicts are told on the `page`; `anew` solves even if the result is remembered.
+
+    A `dry` one leaves the folders of locks as they are. With `all_or_none` nothing is written unless every target has a
+    lock.
+    """
+
+    settings: Settings
+    catalogs: Catalogs
+    page: ConflictPage
+    policy: UpgradePolicy = KEEP_ALL
+    anew: bool = False
+    dry: bool = False
+    all_or_none: bool = False
+
+    def jobs(self, stack: str) -> list[Job]:
+        """The targets of a stack, each with its existing lock. Raises ResolverError."""
+        run, progress = self.settings, self.settings.progress
+        inputs = load(stack, run.matrices)
+        problems = chosen(compile_problems(inputs, exclude_newer=run.cutoff), run.targets)
+        needs = [ask.need for problem in problems for ask in problem.stack.asks]
+        asked = {need.name for need in needs if isinstance(need, Requirement)}
+        for name in _NEEDS_FACTS:
+            if name in asked and not (run.matrices / "facts" / f"{name}.toml").is_file():
+                progress.warn(message("cli.no-facts", name=name, folder=run.matrices / "facts"))
+        jobs = []
+        for problem in self.catalogs.with_sources(problems):
+            folder = run.locks / problem.stack.name / problem.target.name
+            if not self.dry:
+                lock_folder.tidy(folder)
+            previous = self._previous(folder)
+            has_report = not (folder / lock_file.NAME).exists() and bool(lock_folder.reports(folder))
+            jobs.append(Job(inputs, problem, folder, previous, has_report))
+        return jobs
+
+    def lock(self, jobs: Sequence[Job]) -> list[Outcome]:
+        """Lock each target, with conflicts on the page; then write the locks, all at once, and the reports.
+
+        If another run writes a lock meanwhile, that becomes the previous lock and locking starts over from it.
+        Otherwise an upgrade would be undone by a run that started before it and finished after it.
+        """
+        while True:
+            try:
+                return self._write([self._outcome(job) for job in jobs])
+            except _OvertakenError:
+                jobs = [replace(job, previous=self._previous(job.folder)) for job in jobs]
+
+    def _previous(self, folder: Path) -> Lock | None:
+        """The lock in a folder; None if there is none.
+
+        Raises InputError if it cannot be read; for an upgrade, which keeps nothing of it, that is None, too.
+        """
+        try:
+            return lock_file.read_own(folder)
+        except InputError:
+            if self.policy.upgrade:
+                return None
+            raise
+
+    def _outcome(self, job: Job) -> Outcome:
+        stack, target = job.problem.stack.name, job.problem.target.name
+        progress = self.settings.progress
+        progress.label("cli.locking", stack=stack, target=target)
+        began = time.monotonic()
+        found = attempt(partial(self._answer, job))
+        moved = isinstance(found, Lock) and (job.previous is None or not same_decisions(job.previous, found))
+        return Outcome(stack=stack, job=job, found=found, dry=self.dry, seconds=time.monotonic() - began, moved=moved)
+
+    def _answer(self, job: Job) -> Lock | Explanation:
+        answer = self.catalogs.ask(job.problem, partial(self._lock_or_explain, job))
+        if not isinstance(answer, Lock):
+            return answer
+        progress, language = self.settings.progress, self.settings.language
+        if not answer.pin:
+            notes = [translate(note, language) for note in answer.notes]
+            raise NothingToLock(
+                translate("cli.nothing-applies", language, stack=answer.stack, target=answer.target.name),
+                where=job.problem.stack.where,
+                why="; ".join(notes) or translate("cli.nothing-applies-why", language),
+                hint=translate("cli.nothing-applies-hint", language),
+            )
+        for was, now in replaced_files(job.previous, answer) if job.previous is not None else ():
+            progress.warn(message("cli.replaced", file=now.name, was=was.sha256, now=now.sha256))
+        return with_changes(answer, job.previous)
+
+    def _lock_or_explain(self, job: Job, catalog: Catalog) -> Lock | Explanation:
+        """The lock, regardless of what changed; without a solution, the explanation."""
+        problem, kept = job.problem, self.policy.keep(job.previous)
+        remembered = RememberedLock(self.catalogs.pool.cache, problem)
+        lock = None if self.anew else remembered.recall(catalog, kept)
+        if lock is not None:
+            return lock
+        from resolver.cli.answers import explained, solved
+        from resolver.resolve.solver import Refutation
+        from resolver.resolve.universe import Universe
+
+        universe = Universe(problem, catalog, kept.pins)
+        answer = solved(universe, kept, self.settings.progress.solving)
+        if isinstance(answer, Refutation):
+            return explained(answer, job.inputs, self)
+        # a lock is a fixed point: solving with its own pins preferred gives it again
+        for preferences in (kept, KEEP_ALL.keep(answer)):
+            remembered.keep(catalog, answer, preferences)
+        return answer
+
+    def _write(self, outcomes: list[Outcome]) -> list[Outcome]:
+        if self.all_or_none and not all(isinstance(outcome.found, Lock) for outcome in outcomes):
+            return outcomes
+        before = {outcome.folder: outcome.job.previous for outcome in outcomes if outcome.job}
+        changed: dict[Path, dict[str, str]] = {}
+        names: dict[Path, tuple[str, ...]] = {}
+        for outcome in outcomes:
+            folder, found = outcome.folder, outcome.found
+            if isinstance(found, Lock):
+                texts = rendered(found, self.catalogs.pool.cache, render)
+                if old := (*lock_folder.outdated(texts, folder), *lock_folder.reports(folder)):
+                    changed[folder], names[folder] = texts, old
+            elif not isinstance(found, ResolverError) and not self.dry:
+                from resolver.report.explanation.conflict import report_files
+
+                report = report_files(found)
+                lock_folder.add(folder, report)
+                names[folder] = tuple(report)
+
+        def require_the_same(folder: Path) -> None:
+            if self._previous(folder) != before[folder] and lock_folder.outdated(changed[folder], folder):
+                raise _OvertakenError
+
+        if not self.dry:
+            lock_folder.replace(changed, require_the_same)
+        return [replace(outcome, written=names.get(outcome.folder, ())) for outcome in outcomes]
