@@ -20,7 +20,7 @@ _MORE = os.environ.get("ASCEND_LOCK_EXAMPLES")
 
 settings.register_profile(
     "ascend-lock",
-    max_examples=int(_MORE or 100),
+    max_examples=int(_MORE or 75),
     derandomize=not _MORE,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
