@@ -42,7 +42,10 @@ def answers(sweep: Sweep, pool: Pool, cells: Sequence[Cell]) -> Iterator[Answer]
                     del left[answer.cell.name]
                     tries = 0
                     yield answer
-            except BrokenProcessPool:
+            except (BrokenProcessPool, OSError) as error:
+                # Python's own pipe to a pool that broke while it was given work: "handle is closed", without a number
+                if isinstance(error, OSError) and error.errno is not None:
+                    raise
                 tries += 1
                 if tries >= _TRIES:
                     raise ResolverError(
