@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -90,12 +91,16 @@ def columns(stream: TextIO, widest: int) -> int:
 
 
 class Progress:
-    """A line that says what is going on. Silent if stderr is not a terminal."""
+    """A line that says what is going on. Silent if stderr is not a terminal.
+
+    The main thread shows and erases it, so that no other one brings it back while something is written.
+    """
 
     def __init__(self, language: Language = "en", *, enabled: bool | None = None) -> None:
         self.language = language
         self._enabled = sys.stderr.isatty() if enabled is None else enabled
         self._live: Live | None = None
+        self._lock = threading.RLock()  # of the line: warnings come from any thread
         self._label = ""
         self._place = ""
         self._counters: Message | None = None
@@ -121,7 +126,6 @@ class Progress:
     def fetching(self, traffic: Traffic) -> None:
         """Called by the catalog, from its thread."""
         self._transfers = message("cli.requests", count=traffic.requests, size=f"{traffic.bytes / 1e6:.0f}")
-        self._begin()
 
     def copying(self, copied: Copied) -> None:
         """Called by a transfer, from its thread."""
@@ -133,7 +137,6 @@ class Progress:
             size = message("cli.of", part=size, whole=f"{copied.total / 1e6:.0f}")
         self._counters = message("cli.of", part=copied.files, whole=message("cli.files", count=copied.of_files))
         self._transfers = message("cli.transfer", size=size, rate=f"{max(rate, 0) / 1e6:.1f}")
-        self._begin()
 
     def warn(self, warning: Message) -> None:
         """Print a warning on a line of its own, terminal or not, once each."""
@@ -141,36 +144,42 @@ class Progress:
         if text in self._warned:
             return
         self._warned.add(text)
-        self.clear()
         told = translate("cli.warning", self.language, message="\n".join(map(shown, text.split("\n"))))
         label = translate("cli.warning", self.language, message="").rstrip()
-        sys.stderr.write(f"{styled(label, has_color(sys.stderr), 'bold yellow')}{told.removeprefix(label)}\n")
-        sys.stderr.flush()
+        with self._lock:
+            goes_on = self._live is not None
+            self.clear()
+            sys.stderr.write(f"{styled(label, has_color(sys.stderr), 'bold yellow')}{told.removeprefix(label)}\n")
+            sys.stderr.flush()
+            if goes_on:
+                self._begin()
 
     def clear(self) -> None:
         """Erase the line, until there is more to say."""
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
+        with self._lock:
+            if self._live is not None:
+                self._live.stop()
+                self._live = None
 
     def _begin(self) -> None:
         """Show the line, which rich draws again and again in a thread of its own."""
-        if not self._enabled or self._live is not None:
-            return
-        from rich.console import Console
-        from rich.live import Live
+        with self._lock:
+            if not self._enabled or self._live is not None:
+                return
+            from rich.console import Console
+            from rich.live import Live
 
-        console = Console(file=sys.stderr, force_terminal=True)
-        self._live = Live(
-            get_renderable=self._line,
-            console=console,
-            refresh_per_second=_REDRAWN,
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        )
-        self._live.start()
-        console.show_cursor()  # nobody would, after a kill
+            console = Console(file=sys.stderr, force_terminal=True)
+            self._live = Live(
+                get_renderable=self._line,
+                console=console,
+                refresh_per_second=_REDRAWN,
+                transient=True,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+            self._live.start()
+            console.show_cursor()  # nobody would, after a kill
 
     def _line(self) -> Text:
         """The label and the figures."""

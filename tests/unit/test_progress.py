@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import threading
+import time
 
 import pytest
 from rich.cells import cell_len
@@ -11,6 +13,7 @@ from resolver.cli import console
 from resolver.cli.console import Progress
 from resolver.index.net.downloads import Copied
 from resolver.index.protocol import Traffic
+from resolver.model.message import message
 
 CONTROL = re.compile(r"\x1b\[[?\d;]*[A-Za-z]")
 
@@ -37,9 +40,11 @@ def test_a_transfer_is_told_with_its_rate(capsys: pytest.CaptureFixture[str], mo
     assert drawn(line, capsys) == "2/3 bundling into out"
     now += 1
     line.copying(Copied(0, 2, 10_000_000, 40_000_000))
+    line.label("cli.bundling", folder="out")
     assert drawn(line, capsys).endswith("0 of 2 files; 10 of 40 MB, 0.0 MB/s")
     now += 2
     line.copying(Copied(1, 2, 30_000_000, None))
+    line.label("cli.bundling", folder="out")
     assert drawn(line, capsys) == "2/3 bundling into out: 1 of 2 files; 30 MB, 10.0 MB/s"
 
 
@@ -55,6 +60,40 @@ def test_in_chinese_no_line_is_too_wide(capsys: pytest.CaptureFixture[str], monk
     assert told.startswith("正在锁定 demo，目标 there：216 个")
     assert told.endswith("…")
     assert cell_len(told) <= 40
+
+
+def test_no_other_thread_brings_the_line_back_or_leaves_a_second_one(capsys: pytest.CaptureFixture[str]) -> None:
+    """A line that nobody erases would be drawn over what is written later."""
+    threads = threading.active_count()
+    line = Progress(enabled=True)
+
+    def work(number: int) -> None:
+        for at in range(20):
+            line.fetching(Traffic(requests=at, bytes=0))
+            line.warn(message("cli.replaced", file=f"{number} {at}", was="b", now="c"))
+
+    line.label("cli.locking", stack="a", target="b")
+    others = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for other in others:
+        other.start()
+    while any(other.is_alive() for other in others):
+        line.solving(1, 2)
+    line.clear()
+    assert capsys.readouterr().err.count("warning: ") == 80
+    line.fetching(Traffic(requests=100, bytes=0))
+    line.warn(message("cli.replaced", file="last", was="b", now="c"))
+    until = time.monotonic() + 10
+    while threading.active_count() > threads and time.monotonic() < until:
+        time.sleep(0.01)
+    assert threading.active_count() == threads
+    assert "\x1b" not in capsys.readouterr().err
+
+
+def test_a_warning_stands_above_the_line_which_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    line = Progress(enabled=True)
+    line.label("cli.locking", stack="a", target="b")
+    line.warn(message("cli.replaced", file="x", was="b", now="c"))
+    assert drawn(line, capsys) == "locking a for b"
 
 
 def test_nothing_is_drawn_where_nobody_sees_it(capsys: pytest.CaptureFixture[str]) -> None:
