@@ -19,7 +19,7 @@ from typing import Final
 from resolver.cli.cell_worker import Sweep, Worker
 from resolver.config.grid import load_grid
 from resolver.model.matrix import LOCKED, Cell, Outcome
-from resolver.report.matrix_file import read_matrix
+from resolver.report.matrix import read_matrix
 
 MATRICES: Final = Path(__file__).parents[1] / "matrices"
 GRID: Final = MATRICES / "grid.toml"

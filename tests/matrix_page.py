@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from resolver.report.matrix_file import read_matrix
-from resolver.report.matrix_page import matrix_page
+from resolver.report.matrix import matrix_page, read_matrix
 
 REPOSITORY = Path(__file__).parents[1]
 PAGE = REPOSITORY / "docs" / "matrix.html"

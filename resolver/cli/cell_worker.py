@@ -87,13 +87,14 @@ class Worker:
     def _answer(self, cell: Cell) -> Answer:
         """Without practices, then with all of them, and if that locks, with those that it needs."""
         practices: Practices = ()
-        found = decide(self._universe(cell, practices))
-        if isinstance(found, Refutation):
+        answer = solved(self._universe(cell, practices), Preferences())
+        if isinstance(answer, Refutation):
             practices = "all"
             found = decide(self._universe(cell, practices))
-            if isinstance(found, Resolution):
-                practices = self._needed(cell, found)
-        answer = solved(self._universe(cell, practices), Preferences()) if isinstance(found, Resolution) else found
+            if isinstance(found, Refutation):
+                return self._refused(cell, practices, found)
+            practices = self._needed(cell, found)
+            answer = solved(self._universe(cell, practices), Preferences())
         if isinstance(answer, Refutation):
             return self._refused(cell, practices, answer)
         return self._told(

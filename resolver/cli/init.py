@@ -18,7 +18,7 @@ from resolver.errors import InputError, NothingToLock
 from resolver.i18n import translate
 from resolver.model.matrix import LOCKED, Matrix, Outcome, Practices, stack_text
 from resolver.model.target import PLATFORMS
-from resolver.report.matrix_file import read_matrix
+from resolver.report.matrix import read_matrix
 from resolver.verify.machine import this_machine
 
 # What a person has to know, in the order in which it is asked for.

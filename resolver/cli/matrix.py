@@ -27,9 +27,15 @@ from resolver.json_text import digest
 from resolver.model import text
 from resolver.model.matrix import Answer, Cell, Matrix
 from resolver.model.message import message
-from resolver.report.matrix_file import matrix_json, read_matrix
-from resolver.report.matrix_page import matrix_page
-from resolver.report.matrix_summary import changed_cells, is_broken, matrix_difference, matrix_summary
+from resolver.report.matrix import (
+    changed_cells,
+    is_broken,
+    matrix_difference,
+    matrix_json,
+    matrix_page,
+    matrix_summary,
+    read_matrix,
+)
 from resolver.report.terminal import WIDTH
 
 _LOGGED = 50  # cells between two lines of progress where there is no terminal

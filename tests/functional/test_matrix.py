@@ -16,7 +16,7 @@ import pytest
 
 from resolver.config.grid import load_grid
 from resolver.json_text import json_text
-from resolver.report.matrix_file import read_matrix
+from resolver.report.matrix import read_matrix
 from tests import matrix_page
 from tests.functional.workspace import COMMAND, NOBODY, NOBODY_THERE, Content, Workspace
 

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from resolver.report.matrix_page import matrix_page
+from resolver.report.matrix import matrix_page
 from tests.browser import CHROMIUM, DRIVER, ENTER, ESCAPE, RIGHT, Browser, browser
 from tests.solved_grid import HOSTILE, solved_grid
 

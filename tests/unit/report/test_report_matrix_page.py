@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from resolver.i18n import LANGUAGES
 from resolver.model.matrix import Outcome
-from resolver.report.matrix_file import matrix_json
-from resolver.report.matrix_page import matrix_page
+from resolver.report.matrix import matrix_json, matrix_page
 from tests.solved_grid import HOSTILE, solved_grid
 from tests.unit.report.test_report_html import Page
 
