@@ -73,8 +73,6 @@ class Universe(Candidates):
         """
         fresh = Universe(problem, self.catalog, preferred)
         fresh._ordered, fresh._made = self._ordered, self._made
-        if self._screen.is_for(problem.target, problem.policy.exclude_newer):
-            fresh._screen = self._screen
         here, there = (
             [(name, source) for name, (_, source) in one.sources.items()] + sorted(one.absent) for one in (self, fresh)
         )

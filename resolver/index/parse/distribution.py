@@ -118,18 +118,15 @@ class Compatibility:
     def __init__(self, target: Target, exclude_newer: dt.datetime | None) -> None:
         self._target = target
         self._cutoff = exclude_newer
+        self._given = target.python, target.platform, target.glibc, exclude_newer
         self._rank = lru_cache(1 << 14)(self._rank_of)  # the wheels of a project have few different tags
         self._refused_python = lru_cache(1 << 14)(self._refuse_python)
 
-    def is_for(self, target: Target, exclude_newer: dt.datetime | None) -> bool:
-        """Whether its results are those of another target and cut-off."""
-        own = self._target
-        return (own.python, own.platform, own.glibc, self._cutoff) == (
-            target.python,
-            target.platform,
-            target.glibc,
-            exclude_newer,
-        )
+    def __eq__(self, other: object) -> bool:
+        """Whether the results are those of another target and cut-off."""
+        return isinstance(other, Compatibility) and self._given == other._given
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __call__(self, files: tuple[File, ...]) -> CompatibleFiles:
         """Sort one release's files into usable and set aside. A yanked file stays usable here."""
