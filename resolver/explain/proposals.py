@@ -187,8 +187,15 @@ class Proposals:
                 yield self._with_facts(spare)
                 continue
             rest = [other for other in core if other != ground]
+            universe = self._clauses.universe
+            wished = [edge for edge in universe.roots() if edge.package.name == name]
             candidates = [one for one, _ in self._clauses.edges[ground] if one is not None]
-            fitting = (one for one in candidates if self._clauses.satisfiable([self._clauses.variable(one)], rest))
+            fitting = (
+                one
+                for one in candidates
+                if all(universe.is_admitted(one, edge) for edge in wished)
+                and self._clauses.satisfiable([self._clauses.variable(one)], rest)
+            )
             for release in islice(dict.fromkeys(one.release for one in fitting), _ARCHIVES):
                 if (noted := self._noted(release.file)) is not None:
                     yield self._with_noted(name, release, noted)

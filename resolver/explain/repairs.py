@@ -188,7 +188,7 @@ class Repairs:
         missing = [ground.name for ground in core if is_open(ground, self._clauses)]
         self._found.unreached.update({name: self._clauses.universe.project(name).unreachable for name in missing})
         # a core does not include releases that a line could become if there were files for the target
-        self._propose([*core, *(lack for one in given if (lack := self._alternatives.lacking(one)) is not None)])
+        self._propose(core, [lack for one in given if (lack := self._alternatives.lacking(one)) is not None])
         changing = dict.fromkeys(self.changes.same(ground)[0] for ground in core)
         prices = {
             ground: price
@@ -201,16 +201,15 @@ class Repairs:
             self._sets_left = 0
         return bool(prices)
 
-    def _propose(self, core: Sequence[Ground]) -> None:
+    def _propose(self, core: Sequence[Ground], lacks: Sequence[Ground] = ()) -> None:
         """Make the proposals that a core suggests; no component and no archive of a project a second time."""
         done = {change.subject for change in self._before.changes if change.target == self._trials.target}
         stated = {change.subject for change in self._before.changes if change.kind is ChangeKind.STATE}
         proposed = [one for one in self.proposals.stated(core) if one.changes[0].subject not in stated]
         for component, several in (("python", self.proposals.pythons), ("glibc", self.proposals.glibcs)):
             if component not in done:
-                proposed += islice(several(core), _EACH)
-        if not self._is_wish:  # the practices for all cores of the wish are proposed together
-            proposed += self.proposals.practices(core)
+                proposed += islice(several([*core, *lacks]), _EACH)
+        proposed += self.proposals.practices(core)
         if self._trials.target:
             proposed += self.proposals.builds(core)
         self._proposed += map(self._before.then, proposed)
@@ -275,11 +274,11 @@ class Repairs:
 
     def _seen(self, changed: Changed) -> bool | None:
         """Whether a stack that was tried before locks; None if it was not tried."""
-        return self._found.seen.get((self._trials.at, changed.text))
+        return self._found.seen.get((self._trials.at, frozenset(changed.changes)))
 
     def _lock(self, changed: Changed, tried: list[Attempt]) -> Answer:
         """Lock a changed stack: the result is a fix, or an attempt and why it failed."""
-        found, key = self._found, (self._trials.at, changed.text)
+        found, key = self._found, (self._trials.at, frozenset(changed.changes))
         answer = self._trials.lock(changed.text)
         if isinstance(answer, Resolution):
             changed, answer = self._practised(changed, answer)

@@ -253,10 +253,10 @@ def _joined(change: Change, later: Change) -> Change:
 class Found(msgspec.Struct):
     """The results of a search for fixes.
 
-    `seen` says of every stack that was tried for a target whether it locks. `refused` are those that lock for one
-    target, and not for another. `further` contradictions were found on the way. `useless` are stacks that lock, but
-    something in them does not work without a line that was dropped. `unreached` are the indexes, by project, that could
-    not be reached and may have what further fixes need.
+    `seen` says of the changes that were tried for a target, in whatever order, whether they lock. `refused` are stacks
+    that lock for one target, and not for another. `further` contradictions were found on the way. `useless` are stacks
+    that lock, but something in them does not work without a line that was dropped. `unreached` are the indexes, by
+    project, that could not be reached and may have what further fixes need.
     `report` is called with the first fix that goes against nothing.
     """
 
@@ -264,7 +264,7 @@ class Found(msgspec.Struct):
     fixes: list[tuple[Changed, Resolution]] = msgspec.field(default_factory=list)
     useless: list[tuple[Changed, Resolution]] = msgspec.field(default_factory=list)
     attempts: list[Attempt] = msgspec.field(default_factory=list)
-    seen: dict[tuple[int, str], bool] = msgspec.field(default_factory=dict)
+    seen: dict[tuple[int, frozenset[Change]], bool] = msgspec.field(default_factory=dict)
     refused: set[str] = msgspec.field(default_factory=set)
     further: list[tuple[Sequence[Ground], Contradiction]] = msgspec.field(default_factory=list)
     unreached: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
