@@ -22,7 +22,7 @@ from resolver.config.load import Document
 from resolver.config.schema import FactFile
 from resolver.errors import ResolverError
 from resolver.explain.changes import Changes, proposed
-from resolver.explain.costs import ADD, BUILD, NOTE, PRACTICE, RENAME, named
+from resolver.explain.costs import ADD, BUILD, NOTE, PRACTICE, RENAME
 from resolver.explain.stack_text import StackText
 from resolver.explain.trial import Changed, Trials
 from resolver.index.parse.metadata import Noted, noted_in
@@ -30,7 +30,7 @@ from resolver.index.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.dependency import Candidate, Kind, NeedSource, Package
 from resolver.model.explanation import Change, ChangeKind
-from resolver.model.fact import Builds, Practice, Replaces
+from resolver.model.fact import Builds
 from resolver.model.release import File, Reason, Release
 from resolver.model.requirement import ComponentRequirement, Requirement, parse_value
 from resolver.model.resolution import Lack
@@ -73,27 +73,18 @@ class Proposals:
         if changes:
             yield Changed(tuple(changes), stack.text, RENAME * len(changes), risky=False)
 
-    def practices(self, grounds: Sequence[Ground]) -> Iterator[Changed]:
-        """The stack with all practices that lift one of the grounds."""
-        lifting = (one for one in self._problem.practices if any(self._is_lifted(ground, one) for ground in grounds))
-        found = [practice.id for practice in lifting]
+    def practices(self) -> Iterator[Changed]:
+        """The stack with every practice about a project that it may need turned on, at the price of one.
+
+        Those that a solution can do without are turned off again.
+        """
+        known = self._clauses.universe.known
+        found = [practice.id for practice in self._problem.practices if known(text.name(practice.package))]
         if found:
             stack = StackText(self._trials.text).with_names("practices", found)
             where = self._trials.inputs.stack.line("stack")
             changes = tuple(Change(ChangeKind.PRACTICE, name, where=where) for name in found)
-            yield Changed(changes, stack.text, PRACTICE * len(found), risky=False)
-
-    def _is_lifted(self, ground: Ground, practice: Practice) -> bool:
-        """Whether a practice replaces a requirement."""
-        return (
-            isinstance(practice, Replaces)
-            and isinstance(ground, Said)
-            and ground.package.name == practice.package
-            and named(ground.text) in practice.drop
-            and any(
-                parent is not None and practice.speaks_of(parent.version) for parent, _ in self._clauses.edges[ground]
-            )
-        )
+            yield Changed(changes, stack.text, PRACTICE, risky=False)
 
     def pythons(self, grounds: Sequence[Ground]) -> Iterator[Changed]:
         """The stack for other Pythons, nearest first, if a ground is about Python or missing files for it."""
@@ -173,7 +164,10 @@ class Proposals:
                 yield self._with_facts(spare)
 
     def stated(self, core: Sequence[Ground]) -> Iterator[Changed]:
-        """The stack with a fact that says what a core's archive needs: left-out ones, else what the archive notes."""
+        """The stack with a fact that says what a core's archive needs: left-out ones, else what the archive notes.
+
+        Only for releases that the stack's own lines admit.
+        """
         for ground in core:
             if (
                 not isinstance(ground, Lacking)
@@ -181,21 +175,19 @@ class Proposals:
                 or ground.detail != Reason.DYNAMIC.name
             ):
                 continue
-            name = ground.name
-            spare = self._spare(name)
+            name, universe = ground.name, self._clauses.universe
+            lines = [edge for edge in universe.roots() if edge.package.name == name]
+            wished = [
+                one
+                for one, _ in self._clauses.edges[ground]
+                if one is not None and all(universe.is_admitted(one, line) for line in lines)
+            ]
+            spare = self._spare(name) if wished else None
             if spare is not None and (spare.content.metadata or spare.content.builds):
                 yield self._with_facts(spare)
                 continue
             rest = [other for other in core if other != ground]
-            universe = self._clauses.universe
-            wished = [edge for edge in universe.roots() if edge.package.name == name]
-            candidates = [one for one, _ in self._clauses.edges[ground] if one is not None]
-            fitting = (
-                one
-                for one in candidates
-                if all(universe.is_admitted(one, edge) for edge in wished)
-                and self._clauses.satisfiable([self._clauses.variable(one)], rest)
-            )
+            fitting = (one for one in wished if self._clauses.satisfiable([self._clauses.variable(one)], rest))
             for release in islice(dict.fromkeys(one.release for one in fitting), _ARCHIVES):
                 if (noted := self._noted(release.file)) is not None:
                     yield self._with_noted(name, release, noted)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import partial, reduce
 from itertools import chain, islice
 from operator import itemgetter
 
@@ -54,9 +54,9 @@ def find(
     first = Repairs(clauses, cores, trials, found, search)
     search.append(first)
     proposals, grounds = first.proposals, list(chain.from_iterable(cores))
-    kinds = (proposals.names, proposals.practices, proposals.pythons, proposals.glibcs)
+    usable = proposals.names(grounds), proposals.practices(), proposals.pythons(grounds), proposals.glibcs(grounds)
     with suppress(Expired):
-        for several in (*(kind(grounds) for kind in kinds), *map(proposals.builds, cores)):
+        for several in (*usable, *map(proposals.builds, cores)):
             before = len(found.fixes)
             for changed in islice(several, _EACH):
                 if len(found.fixes) > before or trials.clock.expired():
@@ -209,9 +209,8 @@ class Repairs:
         for component, several in (("python", self.proposals.pythons), ("glibc", self.proposals.glibcs)):
             if component not in done:
                 proposed += islice(several([*core, *lacks]), _EACH)
-        proposed += self.proposals.practices(core)
         if self._trials.target:
-            proposed += self.proposals.builds(core)
+            proposed += [*self.proposals.practices(), *self.proposals.builds(core)]
         self._proposed += map(self._before.then, proposed)
 
     def _try(self, wanted: Sequence[Ground]) -> bool:
@@ -319,18 +318,18 @@ class Repairs:
         surcharge = costs.UNLISTED_LAST * len(unlisted) + costs.years_older(self._alternatives.years_behind(found))
         return replace(changed, price=changed.price + costs.UNLISTED * len(unnamed), surcharge=surcharge)
 
-    def _practised(self, changed: Changed, found: Resolution) -> tuple[Changed, Answer]:
-        """A changed stack with no more practices turned on than its lock rests on, and its lock."""
+    def _practised(self, changed: Changed, found: Resolution) -> tuple[Changed, Resolution]:
+        """A changed stack with no more practices turned on than it needs to lock, and its lock."""
+        on = [one for one in changed.changes if one.kind is ChangeKind.PRACTICE]
         used = {practice.id for practice in found.practices}
-        idle = [one for one in changed.changes if one.kind is ChangeKind.PRACTICE and one.subject not in used]
-        if not idle:
-            return changed, found
-        stack = StackText(changed.text)
-        for one in idle:
-            stack = stack.without_practice(one.subject)
-        changes = tuple(one for one in changed.changes if one not in idle)
-        fewer = replace(changed, changes=changes, text=stack.text, price=changed.price - costs.PRACTICE * len(idle))
-        return fewer, self._trials.lock(fewer.text)
+        for gone in ([one for one in on if one.subject not in used], *([one] for one in on if one.subject in used)):
+            stack = reduce(StackText.without_practice, (one.subject for one in gone), StackText(changed.text))
+            answer = self._trials.lock(stack.text)
+            if isinstance(answer, Resolution):
+                changes = tuple(one for one in changed.changes if one not in gone)
+                changed, found = replace(changed, changes=changes, text=stack.text), answer
+        needed = sum(one.kind is ChangeKind.PRACTICE for one in changed.changes)
+        return replace(changed, price=changed.price + costs.PRACTICE * (needed - bool(on))), found
 
     def _is_needless(self, changed: Changed) -> bool:
         """Whether some of the earlier and present changes are enough."""
@@ -347,7 +346,7 @@ class Repairs:
 
     def _has_fix_within(self, changed: Changed) -> bool:
         """Whether a fix changes nothing but what this changes, too."""
-        return any(fix.subjects <= changed.subjects for fix, _ in self._found.fixes)
+        return any(fix.subjects <= changed.subjects and not changed.is_nearer(fix) for fix, _ in self._found.fixes)
 
     def _holds_without(self, change: Change, changed: Changed) -> bool:
         """Whether a fix also works without one of its earlier changes."""

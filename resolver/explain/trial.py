@@ -212,6 +212,11 @@ class Changed(msgspec.Struct, frozen=True):
         """What changes, and for which other target."""
         return {(one.kind, one.subject, one.target) for one in self.changes}
 
+    def is_nearer(self, other: Changed) -> bool:
+        """Whether some line becomes a release that is nearer to the wish than with the other changes."""
+        steps = {one.subject: abs(one.steps) for one in other.changes if one.kind is ChangeKind.VERSION}
+        return any(abs(one.steps) < steps.get(one.subject, 0) for one in self.changes if one.kind is ChangeKind.VERSION)
+
     @property
     def dropped(self) -> set[str]:
         """The projects whose lines are dropped."""

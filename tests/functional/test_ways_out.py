@@ -86,6 +86,8 @@ def test_only_what_is_needed_is_proposed(noted: Workspace, index: LoopbackIndex)
     assert {"name": "broken", "version": "0.2", "wished": False} in fix["environments"][0]["pins"]
     noted.stack("demo", "broken<0.2")
     assert fixes(noted)[0]["changes"][0]["before"] == "broken-0.1.tar.gz"
+    noted.stack("demo", "broken==0.3")
+    assert not [change for fix in fixes(noted) for change in fix["changes"] if change["kind"] == "state"]
 
 
 SETUP = "import platform, sys\nif sys.platform == 'linux' and platform.machine() == 'x86_64':\n    ...\n"
@@ -273,6 +275,15 @@ def test_with_practices_the_release_that_is_asked_for_is_kept_on_another_machine
     changed = [[(change["kind"], change["subject"]) for change in fix["changes"]] for fix in fixes(clash)]
     assert changed[0] == [("practice", "older-kernels"), ("version", "plugin")]
     assert [("practice", "old-cv, older-kernels"), ("component", "soc")] in changed
+
+
+def test_a_near_release_that_takes_a_practice_is_found_beside_a_far_one_that_does_not(clash: Workspace) -> None:
+    """Although nothing of the conflict is about what the practice lifts."""
+    clash.serve("plugin 0.19: engine==0.19, kernels==1")
+    clash.stack("plugin==0.19")
+    found = [[(change["kind"], change["after"]) for change in fix["changes"]] for fix in fixes(clash)]
+    near = [("practice", 'practices = ["old-cv"]'), ("version", "plugin==0.18")]
+    assert found[:2] == [[("version", "plugin==0.13")], near]
 
 
 def test_a_lock_tells_first_what_it_goes_against(clash: Workspace) -> None:
