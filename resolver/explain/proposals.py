@@ -191,6 +191,7 @@ class Proposals:
             for release in islice(dict.fromkeys(one.release for one in fitting), _ARCHIVES):
                 if (noted := self._noted(release.file)) is not None:
                     yield self._with_noted(name, release, noted)
+                    break
 
     def _noted(self, file: File) -> Noted | None:
         """The notes in an archive, if a fact can express them."""

@@ -223,7 +223,7 @@ class Repairs:
                 changed = self._before.then(self.changes.apply(wanted, choice))
                 if self._trials.clock.expired():
                     return False
-                locks = self._seen(changed)
+                locks = True if self._has_fix_within(changed) else self._seen(changed)
                 if locks is None:
                     answer = self._lock(changed, tried)
                     if isinstance(answer, Undecided):
@@ -333,8 +333,6 @@ class Repairs:
 
     def _is_needless(self, changed: Changed) -> bool:
         """Whether some of the earlier and present changes are enough."""
-        if self._is_wish:
-            return False
         if self._has_fix_within(changed):
             return True
         earlier = self._before.subjects
@@ -345,8 +343,10 @@ class Repairs:
         )
 
     def _has_fix_within(self, changed: Changed) -> bool:
-        """Whether a fix changes nothing but what this changes, too."""
-        return any(fix.subjects <= changed.subjects and not changed.is_nearer(fix) for fix, _ in self._found.fixes)
+        """Whether a fix changes nothing but what this changes, too, and this is no change of the wish itself."""
+        return not self._is_wish and any(
+            fix.subjects <= changed.subjects and not changed.is_nearer(fix) for fix, _ in self._found.fixes
+        )
 
     def _holds_without(self, change: Change, changed: Changed) -> bool:
         """Whether a fix also works without one of its earlier changes."""
