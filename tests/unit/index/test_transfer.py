@@ -56,7 +56,7 @@ def ranges(index: LoopbackIndex) -> list[str]:
 
 def cut_at(share: float) -> Fault:
     """As `truncated`, but what comes before has been read by then."""
-    return lambda answer: replace(truncated(share)(answer), hold=0.6)
+    return lambda answer: replace(truncated(share)(answer), hold=0.2)
 
 
 def other_bytes() -> Fault:
