@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
+from packaging.requirements import Requirement
 
 from resolver.errors import InputError
 from resolver.index.protocol import UnusableFile
 from resolver.lock.build import build
 from resolver.model.message import message
 from resolver.model.release import Archive
+from resolver.resolve.check import check
 from resolver.resolve.needs import build_lines, requirements_file
 from tests.datacatalog import DataCatalog
 from tests.problems import builds, pins, problem, replaces, solved, told
@@ -120,3 +123,37 @@ def test_a_builds_fact_whose_file_is_not_in_the_archive() -> None:
         "the stack asks for vllm @ stack.toml:5",
         "vllm 0.13.0 cannot be used: it has no `requirements/npu.txt` @ vllm-0.13.0.tar.gz",
     ]
+
+
+@pytest.mark.parametrize("asked", ["app", "app[a]", "app[b]"])
+@pytest.mark.parametrize(
+    "marker",
+    [
+        'extra == "a"',
+        "python_version >= '3' and extra == 'a'",
+        "(python_version >= '3') and (os_name == 'posix') and extra == 'a'",
+        "(python_version >= '3' and os_name == 'posix') and extra == 'a'",
+        "python_version >= '3' or platform_version != 'x;' and extra == 'a'",
+        "platform_version != \"; extra == 'a'\"",
+        'platform_version != "x and extra == \'a" and extra != "a"',
+        "extra == 'b' or (python_version >= '3' and extra == 'a')",
+        "platform_version not in 'x or y' and extra == 'a'",
+        "platform_version != 'or' and extra == 'A'",
+    ],
+)
+def test_markers_count_as_packaging_has_it(marker: str, asked: str) -> None:
+    """Search and check each know at a glance what most lines are for; neither may see what is not there."""
+    line = f"dep ; {marker}"
+    world = problem(asked)
+    extras = ["", *([asked[4:-1]] if "[" in asked else [])]
+    environment = world.target.markers
+    judged = Requirement(line).marker
+    assert judged is not None
+    wanted = any(judged.evaluate({**environment, "extra": extra}) for extra in extras)
+    lines = [line, "other ; extra == 'b'", "other ; extra == 'a'"]
+    catalog = DataCatalog({"app": {"1": lines}, "dep": {"1": []}, "other": {"1": []}})
+    answer = solved(world, catalog)
+    assert ("dep" in {pin.name for pin in answer.pins}) == wanted
+    if wanted:
+        without = msgspec.structs.replace(answer, pins=tuple(pin for pin in answer.pins if pin.name != "dep"))
+        assert check(world, without, catalog) != []
