@@ -14,7 +14,7 @@ import resolver
 from resolver.audit.fact_checks import Verdict
 from resolver.i18n import LANGUAGES, listed, translate
 from resolver.model.fact import Strength
-from resolver.model.message import message, text
+from resolver.model.message import Message, joined, message, text
 from resolver.model.release import Reason
 from resolver.report.explanation.sentences import numbers
 
@@ -112,3 +112,11 @@ def test_an_unknown_code_or_a_missing_value_is_an_error() -> None:
     for wrong in (message("lock.no-such"), message("lock.yanked")):
         with pytest.raises(KeyError):
             translate(wrong, "en")
+
+
+def test_equal_messages_have_one_hash() -> None:
+    """Also with what was read from a file, which has its keys in another order."""
+    told = message("code", names=joined("comma", ["a", message("b", x=1)]), count=2)
+    again = Message(told.code, dict(reversed(told.values.items())))
+    assert told == again
+    assert len({told, again}) == 1
