@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from resolver.report.sanitize import wrapped
 from resolver.report.terminal import paragraph
 from tests.unit.report import samples
-from tests.unit.report.page import explanation_text
+from tests.unit.report.expected import explanation_text
 
 
 def test_chinese_wraps_between_characters_and_keeps_marks_with_them() -> None:

@@ -13,8 +13,16 @@ from resolver.report.document import Items
 from resolver.report.explanation.conflict import statement_items
 from resolver.report.terminal import terminal_text
 from tests.unit.report import samples
-from tests.unit.report.expected import FOLDER, LANGUAGES, TEXTS, Language
-from tests.unit.report.page import explanation_html, explanation_markdown, explanation_text, why_text
+from tests.unit.report.expected import (
+    FOLDER,
+    LANGUAGES,
+    TEXTS,
+    Language,
+    explanation_html,
+    explanation_markdown,
+    explanation_text,
+    why_text,
+)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

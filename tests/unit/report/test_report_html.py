@@ -11,7 +11,7 @@ import pytest
 
 from resolver.report.explanation.json import explanation_json
 from tests.unit.report import samples
-from tests.unit.report.page import explanation_html
+from tests.unit.report.expected import explanation_html
 
 VOID = {"meta", "link", "br"}
 MAKES = [samples.trl, samples.branching, samples.several, samples.hostile]
