@@ -334,21 +334,6 @@ def an_enforced_fact_is_never_relaxed_and_risks_come_last(case: Case) -> None:
     assert not case.explanation.limited
 
 
-@_laws
-@given(worlds(easy=True))
-def test_what_one_change_of_a_version_solves_has_a_way_out(world: World) -> None:
-    """Brute force over every line and every release: where that helps, something is shown."""
-    case = conflict(world)
-    helps = False
-    for at, line in enumerate(case.world.asks):
-        name = line.partition("[")[0].partition("=")[0].strip("<>!~ ")
-        for version in case.world.projects.get(name, {}):
-            asks = (*case.world.asks[:at], f"{name}=={version}", *case.world.asks[at + 1 :])
-            helps |= BruteForce(case.world.asking(*asks)).satisfiable()
-    if helps:
-        assert case.explanation.fixes
-
-
 _COSTS = {"version": 100, "extra": 130, "policy": 180, "drop": 600, "add": 900}
 _COMPONENTS = {"cann": 140, "python": 160, "glibc": 165, "soc": 800}
 _RELAXED = {"observed": 500, "vendor": 700}

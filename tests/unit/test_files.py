@@ -11,15 +11,6 @@ import pytest
 from resolver import files
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    for text in ("one\r\ntwo\rthree\n", ""):
-        files.write(path, text.encode())
-        assert files.read(path, len(text)) == text.encode()
-        assert files.read_text(path, 100) == path.read_text("utf-8")
-    assert [one.name for one in tmp_path.iterdir()] == ["a"]
-
-
 @pytest.mark.parametrize(
     ("make", "why"),
     [

@@ -12,11 +12,10 @@ import pytest
 
 import resolver
 from resolver.audit.fact_checks import Verdict
-from resolver.i18n import LANGUAGES, listed, translate
+from resolver.i18n import LANGUAGES, translate
 from resolver.model.fact import Strength
 from resolver.model.message import Message, joined, message, text
 from resolver.model.release import Reason
-from resolver.report.explanation.sentences import numbers
 
 ROOT = Path(resolver.__file__).parent
 CATALOGUES = {language: polib.pofile(str(ROOT / "locale" / f"{language}.po")) for language in LANGUAGES}
@@ -86,15 +85,6 @@ def test_chinese_has_chinese_punctuation() -> None:
 def test_reasons_are_told_in_both_languages(reason: Reason) -> None:
     assert translate(reason.code, "en", 1) == reason.value
     assert re.search(CHINESE, translate(reason.code, "zh", 1))
-
-
-def test_lists() -> None:
-    assert listed([], "en") == ""
-    assert listed(["a"], "en") == "a"
-    assert listed(["a", "b", "c"], "en") == "a, b and c"
-    assert listed(["a", "b", "c"], "zh") == "a、b 和 c"
-    assert translate(numbers([1, 3, 4]), "en") == "1, 3 and 4"
-    assert translate(numbers([1, 3, 4]), "zh") == "1、3、4"
 
 
 def test_a_message_among_the_values_is_told_in_the_same_language() -> None:

@@ -26,14 +26,6 @@ def entry(content: bytes, *stacks: str, pins: tuple[str, ...] = ("a==1",)) -> En
     )
 
 
-def test_a_file_that_two_locks_need_is_one_row() -> None:
-    rows = [entry(b"1", "two", pins=("a[x]==1",)), entry(b"1", "one")]
-    assert merged(None, [served("two"), served("one")], rows) == (
-        [served("one"), served("two")],
-        [entry(b"1", "one", "two", pins=("a==1", "a[x]==1"))],
-    )
-
-
 def test_of_an_earlier_bundle_the_other_locks_stay() -> None:
     old = Manifest(format=1, locks=(served("one"), served("two")), files=(entry(b"1", "one", "two"),), texts=())
     assert merged(old, [served("one")], []) == ([served("one"), served("two")], [entry(b"1", "two")])

@@ -196,30 +196,6 @@ def test_a_snapshot_answers_as_the_recorded_catalog_before_and_after_it_is_a_fil
     assert ask_everything(SnapshotCatalog(again, "linux-aarch64"), files) == ask_everything(recording, files)
 
 
-def test_a_look_ahead_is_not_followed_while_it_is_recorded() -> None:
-    inner = Plain()
-    Taped(inner).expect([(NormalizedName("demo"), None)], "follow")  # type: ignore[list-item, arg-type]
-    assert inner.expected == [("demo", None), None], "its answers would go unrecorded"
-
-
-def test_files_come_back_without_address_and_in_order() -> None:
-    recording, _ = demo()
-    lookup = SnapshotCatalog(taken(recording), "linux-aarch64").lookup(NormalizedName("demo"))
-    assert lookup.unreachable == ("vendor",)
-    (page,) = lookup.pages
-    assert (page.project, page.index) == ("demo", "pypi")
-    assert page.rejections == (Rejection("demo-old.tar.gz", Reason.VERSION, "old"),)
-    assert sorted(page.releases) == ["1.0", "1.10", "1.9", "2.0"]
-    wheel = "demo-1.9-cp311-cp311-manylinux_2_28_aarch64.whl"
-    assert [file for version in ("1.0", "1.9", "1.10", "2.0") for file in page.releases[version]] == [
-        File("demo-1.0-py3-none-any.whl", "", sha("demo-1.0-py3-none-any.whl"), 1025, ">=3.9", None, SECOND),
-        File("demo-1.0.tar.gz", "", sha("demo-1.0.tar.gz"), 1015, "", "", "2025-01-02T03:04:09Z"),
-        File(wheel, "", "", 1047),
-        File("Demo-1.10.zip", "", sha("Demo-1.10.zip"), None, "", "broken"),
-        File("demo-2.0-py3-none-any.whl", "", sha("demo-2.0-py3-none-any.whl"), 1025, uploaded="2025-12-31T16:00:00Z"),
-    ]
-
-
 def test_what_was_not_recorded_is_a_failure_and_not_an_answer() -> None:
     recording, files = demo()
     catalog = SnapshotCatalog(taken(recording), "linux-aarch64")
@@ -334,12 +310,6 @@ def test_keeps_what_some_target_could_use() -> None:
     assert kept(*useless, *useful) == useful
 
 
-def test_a_release_that_no_target_could_use_keeps_one_row() -> None:
-    assert kept("demo-1.0-cp311-cp311-win_amd64.whl", "demo-1.0-cp310-cp310-win_amd64.whl") == [
-        "demo-1.0-cp310-cp310-win_amd64.whl"
-    ]
-
-
 def test_files_of_another_format_are_left_out_beside_a_release() -> None:
     aside = [Rejection("demo-1.0.win32.exe", Reason.FORMAT), Rejection("demo-1.0-x.whl", Reason.NAME)]
     page = recorded_page(a_page("demo", {"1.0": [a_file("demo-1.0.tar.gz")]}, rejections=aside))
@@ -424,8 +394,3 @@ def test_a_damaged_file_is_an_input_error(tmp_path: Path, change: Callable[[byte
     with pytest.raises(InputError, match="ascend-lock snapshot demo") as caught:
         snapshot_file.read(path)
     assert caught.value.why == (why or caught.value.why)
-
-
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"No such file or directory\nhint: .* ascend-lock snapshot none"):
-        snapshot_file.read(tmp_path / "none.snapshot")

@@ -44,25 +44,6 @@ def test_a_problem(tmp_path: Path) -> None:
     assert compile_problems(load(str(tmp_path / "stacks" / "s.toml"), tmp_path)) == (problem,)
 
 
-def test_a_build_applies_to_the_targets_that_promise_its_conditions(tmp_path: Path) -> None:
-    row = '[[builds]]\nrequires-from = "r.txt"\nreason = "for {}"\n'
-    targets = [(None, "2.28"), ("A2", "2.31"), ("A3", "2.35")]
-    text = "".join(
-        f'[[target]]\nname = "{glibc}"\npython = "3.11"\nplatform = "linux-aarch64"\nglibc = "{glibc}"\n'
-        + (f'system = {{ soc = "{soc}" }}\n' if soc else "")
-        for soc, glibc in targets
-    )
-    stack = STACK[: STACK.index("[target]")] + text
-    problems = compiled(tmp_path, stack, row.format("all") + row.format("A3") + 'when = ["soc in A3"]\n')
-    assert [(problem.target.name, problem.target.glibc) for problem in problems] == [
-        ("2.28", (2, 28)),
-        ("2.31", (2, 31)),
-        ("2.35", (2, 35)),
-    ]
-    found = [[fact.reason for fact in problem.facts] for problem in problems]
-    assert found == [["for all"], ["for all"], ["for all", "for A3"]]
-
-
 def test_what_is_read_of_a_fact(tmp_path: Path) -> None:
     rows = """
 [[requires]]
@@ -108,12 +89,6 @@ reason = "seen"
     assert (list(map(str, warns.beside)), warns.text_zh, warns.extra) == (["torch>=2"], "", "")
 
 
-def test_no_facts_where_the_stack_wants_none(tmp_path: Path) -> None:
-    stack = STACK.replace("requires =", "facts = []\nrequires =")
-    (problem,) = compiled(tmp_path, stack, '[[excludes]]\nreason = "broken"\n')
-    assert problem.facts == ()
-
-
 TWO_NEEDS = """
 [[requires]]
 id = "verl-needs"
@@ -124,14 +99,6 @@ id = "verl-broken"
 versions = "==1"
 reason = "broken"
 """
-
-
-def test_a_fact_set_aside_is_gone_and_told(tmp_path: Path) -> None:
-    (problem,) = compiled(tmp_path, STACK + '[[relax]]\nfact = "verl-broken"\nreason = "it works here"\n', TWO_NEEDS)
-    assert [fact.id for fact in problem.facts] == ["verl-needs"]
-    (relaxed,) = problem.stack.relaxed
-    assert (relaxed.fact.id, relaxed.needs, relaxed.reason) == ("verl-broken", (), "it works here")
-    assert relaxed.where == f"matrices/stacks/s.toml:{len(STACK.splitlines()) + 1}"
 
 
 @pytest.mark.parametrize(
@@ -177,13 +144,6 @@ def test_cut_off(written: str, cutoff: dt.datetime, tmp_path: Path) -> None:
     assert problem.policy.exclude_newer == cutoff
 
 
-def test_prereleases(tmp_path: Path) -> None:
-    policy = '[policy]\nprereleases = "never"\nprereleases-of = { Torch_NPU = "allow" }\n'
-    (problem,) = compiled(tmp_path, STACK + policy)
-    assert problem.policy.prereleases_for("torch-npu") == "allow"
-    assert problem.policy.prereleases_for("torch") == "never"
-
-
 INDEXES = """\
 [[index]]
 name = "pypi"
@@ -220,21 +180,6 @@ def test_bindings(tmp_path: Path) -> None:
     assert indexes.binding("torchaudio", "linux-aarch64").indexes == ("cpu",)
     assert indexes.binding("anything", "linux-aarch64").indexes == ("pypi",)
     assert not indexes.own
-
-
-@pytest.mark.parametrize(("first", "other"), [("linux-x86_64", "linux-aarch64"), ("linux-aarch64", "linux-x86_64")])
-def test_of_two_bindings_of_a_project_the_first_rules_where_it_applies(first: str, other: str, tmp_path: Path) -> None:
-    rest = '[[binding]]\npackages = ["torch"]\nindexes = ["pypi"]\n'
-    (problem,) = compiled(tmp_path, indexes=INDEXES.replace('"linux-x86_64"', f'"{first}"') + rest)
-    assert problem.indexes.binding("torch", first).indexes == ("cpu",)
-    assert problem.indexes.binding("torch", other).indexes == ("pypi",)
-
-
-def test_line_endings_change_no_digest(tmp_path: Path) -> None:
-    before = compiled(tmp_path)[0].digest
-    path = tmp_path / "stacks" / "s.toml"
-    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-    assert compile_problems(load("s", tmp_path))[0].digest == before
 
 
 ALL_FACTS = "verl-qwen3.5"  # a stack that leaves none out

@@ -7,7 +7,7 @@ import pytest
 from resolver.lock.build import applied
 from resolver.model.fact import Warns
 from tests.datacatalog import DataCatalog
-from tests.problems import pins, problem, solved, taken, target, told, with_sources
+from tests.problems import pins, problem, solved, target
 from tests.unit.config.folders import SHIPPED as FACTS
 
 TOOLS = ("attrs", "decorator", "numpy", "psutil", "pybind11", "pyyaml", "scipy", "setuptools")
@@ -24,21 +24,6 @@ def warned(line: str, pages: DataCatalog, **system: str) -> set[str]:
     """The warnings of a stack of one line, by id."""
     found = applied(solved(problem(line, target=target(**system), facts=FACTS), pages))
     return {fact.id for fact in found if isinstance(fact, Warns)}
-
-
-@pytest.mark.parametrize(
-    ("cann", "taken"),
-    [
-        ("9.2.0", "2.14.0"),
-        ("8.5.0", "2.14.0"),
-        ("8.3.RC1", "2.10.0"),
-        ("8.0.RC2", "2.4.0.post2"),
-        ("8.0.RC1", "2.1.0.post3"),
-    ],
-)
-def test_the_newest_torch_npu_is_one_whose_series_accepts_the_cann(cann: str, taken: str) -> None:
-    pages = catalog(torch_npu=["2.14.0", "2.12.0.post2", "2.10.0", "2.4.0.post2", "2.1.0.post3"])
-    assert pins(problem("torch-npu", target=target(cann=cann), facts=FACTS), pages)["torch-npu"] == taken
 
 
 @pytest.mark.parametrize(
@@ -71,17 +56,3 @@ def test_the_driver_of_a_cann_is_told_where_no_target_promises_it(cann: str, too
     assert told not in warned("torch-npu", pages, cann=cann, hdk=enough)
     others = {one.id for one in FACTS if one.id.startswith("torch-npu-hdk-of-cann-")} - {told}
     assert not others & warned("torch-npu", pages, cann=cann)
-
-
-def test_a_wheel_of_vllm_ascend_is_not_for_310p_and_a_commit_may_be() -> None:
-    here = target(cann="8.3.RC1", soc="310P")
-    pages = catalog(vllm_ascend=["0.11.0rc1"], transformers=["4.57.1"])
-    vllm_line, vllm = taken("vllm", "0.11.0")
-    line, source = taken("vllm-ascend", "0.11.0rc1")
-    asked = with_sources(problem(vllm_line, "vllm-ascend==0.11.0rc1", target=here, facts=FACTS), vllm)
-    assert any("needs soc != 310P" in row for row in told(asked, pages))
-    built = solved(with_sources(problem(vllm_line, line, target=here, facts=FACTS), vllm, source), pages)
-    assert built.pin("vllm-ascend") is not None
-    assert not {"vllm-ascend-older-wheels-not-for-310p", "vllm-ascend-older-wheels-are-a2"} & {
-        fact.id for fact in applied(built)
-    }

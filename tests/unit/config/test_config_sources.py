@@ -8,7 +8,7 @@ import pytest
 from packaging.version import Version
 
 from resolver.model import fact as facts
-from resolver.model.repository import Direct, Recipe, Step, container, same_repository
+from resolver.model.repository import Direct, Recipe, Step, same_repository
 from tests.unit.config.folders import HEAD, message, problem, requiring
 
 _CREDENTIALS = "the address contains credentials, which do not belong in a file; use a git credential helper"
@@ -63,15 +63,6 @@ def test_a_step_with_wheels_is_the_script_that_builds_the_wheel(tmp_path: Path) 
     changed = recipe(tmp_path, "editable = true", "steps = [{ run = ['python', 'a.py'] }, { move = 'a', to = 'b' }]")
     assert changed.steps == (Step(run=("python", "a.py")), Step(move="a", to="b"))
     assert changed.script is None
-
-
-def test_submodules_are_sorted_so_that_one_follows_the_one_it_is_in(tmp_path: Path) -> None:
-    rows = ", ".join(
-        f"{{ path = '{path}', git = 'https://example.org/x', commit = '{COMMIT}' }}" for path in ("a/b/c", "a-b", "a/")
-    )
-    paths = [one.path for one in recipe(tmp_path, f"submodules = [{rows}]").submodules]
-    assert paths == ["a", "a-b", "a/b/c"]
-    assert [container(path, paths) for path in paths] == ["", "", "a"]
 
 
 @pytest.mark.parametrize(

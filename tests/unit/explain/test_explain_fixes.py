@@ -16,9 +16,6 @@ from tests.datacatalog import DataCatalog
 from tests.unit.explain.inputs import fact, inputs_of, matrix, refutation, target, warning
 from tests.unit.report import samples
 
-PYTHON_3_12 = "cp312-cp312-manylinux_2_28_aarch64"
-
-
 NEEDS_CANN = matrix("==2", "8.3.RC1", "enforced")
 NEEDS_A2 = warning("kernels", "==1", "These kernels are built for A2.", 'unless = ["soc in A2"]')
 

@@ -15,10 +15,10 @@ from resolver.explain.explain import explanation_of
 from resolver.explain.trial import Clock
 from resolver.i18n import translate
 from resolver.index.protocol import Catalog, Lookup
-from resolver.model.explanation import Change, Explanation, Fix, Outcome
+from resolver.model.explanation import Change, Explanation, Fix
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
-from resolver.report.explanation.fixes import change_sentences, outcome_sentence
+from resolver.report.explanation.fixes import change_sentences
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
@@ -115,11 +115,6 @@ def test_what_becomes_the_same_for_several_targets_is_told_once(more: str, engli
     assert fix.environments[0].count == 1
 
 
-def test_each_target_has_the_same_ways_out() -> None:
-    one, two = (explained(PLUGIN, "plugin==2", more=TOO_OLD, name=name) for name in ("one", "two"))
-    assert [fix.files for fix in one.fixes] == [fix.files for fix in two.fixes]
-
-
 def test_one_line_that_changes_for_both_targets_is_told_once() -> None:
     catalog = DataCatalog()
     for version, python in (("3", ">=3.12"), ("2", ">=3.11"), ("1", "")):
@@ -127,18 +122,6 @@ def test_one_line_that_changes_for_both_targets_is_told_once() -> None:
     found = explained(catalog, "base==3", more=target("one", python="3.11") + target("old", python="3.10"))
     assert told(found.fixes)[0] == ("base==3 -> base==1",)
     assert found.fixes[0].changes[0].steps == -2
-
-
-def test_a_target_that_an_index_fails_for_is_not_said_to_have_no_solution() -> None:
-    more = target("one", cann="8.2.RC1") + target("two") + needs("==2", "8.5.0")
-    found = explained(OLDER, "plugin==2", more=more, failing="two")
-    assert not found.fixes
-    assert {(one.outcome, one.target, one.why) for one in found.attempts} == {
-        (Outcome.FAILED, "two", "Index `far` cannot be reached.")
-    }
-    assert {translate(outcome_sentence(attempt), "zh") for attempt in found.attempts} == {
-        "此处可以锁定，但无法为该栈的目标 two 锁定：Index `far` cannot be reached."
-    }
 
 
 def test_two_targets_may_become_the_same_machine() -> None:

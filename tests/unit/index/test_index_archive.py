@@ -72,10 +72,6 @@ def test_a_dynamic_pkg_info(path: Path, field: str) -> None:
     assert found == Archive(None, None, f"its PKG-INFO calls {field.title()} dynamic, and it has no pyproject.toml")
 
 
-def test_other_dynamic_fields_do_not_matter(path: Path) -> None:
-    assert read(path, {"PKG-INFO": NEW + "Dynamic: License\n"}).metadata is not None
-
-
 @pytest.mark.parametrize(
     ("members", "build_requires", "why"),
     [
@@ -167,15 +163,6 @@ def test_members(path: Path) -> None:
     assert read_member(path, ZIP, "setup.py") == "é"
 
 
-def test_the_last_of_several_members_counts(path: Path) -> None:
-    with tarfile.open(path, "w:gz") as archive:
-        for content in (b"first", b"last"):
-            info = tarfile.TarInfo("demo-1.0/a")
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
-    assert read_member(path, TAR, "a") == "last"
-
-
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE, tarfile.DIRTYPE])
 def test_links_and_devices_are_no_members(path: Path, kind: bytes) -> None:
     info = tarfile.TarInfo("demo-1.0/PKG-INFO")
@@ -233,14 +220,6 @@ def test_a_member_that_is_not_utf8(path: Path) -> None:
 
 
 # --- damage and malice
-
-
-def test_an_archive_that_breaks_off(path: Path) -> None:
-    whole = tar(path, {"demo-1.0/a": "x" * 5000, "demo-1.0/PKG-INFO": NEW}).read_bytes()
-    for length in range(1, len(whole), 7):
-        path.write_bytes(whole[:-length])
-        with pytest.raises(UnusableFile):
-            read_archive(path, TAR, URL)
 
 
 def test_a_member_that_is_larger_than_it_says(path: Path) -> None:

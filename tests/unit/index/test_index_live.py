@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 from packaging.specifiers import SpecifierSet
@@ -70,22 +68,11 @@ def files(lookup: Lookup) -> list[File]:
     return [file for page in lookup.pages for key in sorted(page.releases) for file in page.releases[key]]
 
 
-def names(lookup: Lookup) -> list[str]:
-    return [file.filename for file in files(lookup)]
-
-
 def asked(index: LoopbackIndex) -> list[str]:
     """Status, path and range of each request so far; forgets them."""
     lines = [f"{one.status} {one.path} {one.sent.get('range', '')}".rstrip() for one in index.requests]
     index.clear()
     return lines
-
-
-def bound(*named: tuple[str, str], **binding: Any) -> Indexes:
-    return Indexes(
-        indexes={name: Index(name=name, url=url) for name, url in named},
-        bindings=(Binding(packages=("demo",), indexes=tuple(name for name, _ in named), **binding),),
-    )
 
 
 # --- pages and their revalidation
@@ -121,13 +108,6 @@ def test_without_validators_an_unchanged_page_is_not_parsed_again(
     monkeypatch.setattr("resolver.index.parse.simple.parse", None)
     assert files(opened().lookup(DEMO)) == found
     assert asked(index) == ["200 /simple/pypi/demo/"] * 2
-
-
-def test_compressed_pages(index: LoopbackIndex, opened: Opener) -> None:
-    index.add_wheel("demo", "1.0")
-    index.fault("/simple/*", lambda one: Response(200, gzip.compress(one.body), {"Content-Encoding": "gzip"}))
-    assert names(opened().lookup(DEMO)) == ["demo-1.0-py3-none-any.whl"]
-    assert "gzip" in index.requests[0].sent["accept-encoding"]
 
 
 def test_offline_without_hashes_of_files(index: LoopbackIndex, opened: Opener) -> None:
@@ -179,24 +159,13 @@ def test_a_project_that_is_not_there(index: LoopbackIndex, opened: Opener, code:
 # --- bindings
 
 
-def test_an_unreachable_index_is_not_asked_again(index: LoopbackIndex, opened: Opener, warnings: list[Message]) -> None:
-    index.fault("/simple/a/*", status(502))
-    indexes = Indexes(
-        indexes={name: Index(name=name, url=index.url_of(name)) for name in "ab"},
-        bindings=(Binding(packages=("*",), indexes=("a", "b"), unreachable="next"),),
-    )
-    catalog = opened(indexes)
-    for name in ("x", "y", "z"):
-        assert catalog.lookup(NormalizedName(name)).unreachable == ("a",)
-    assert [line for line in asked(index) if "/a/" in line] == ["502 /simple/a/x/"] * 2
-    assert len(warnings) == 1
-
-
 def test_one_address_under_two_names(index: LoopbackIndex, opened: Opener) -> None:
     """The cache keeps pages by address; the name is that of whoever asks."""
     index.add_wheel("demo", "1.0")
     for name in ("a", "b"):
-        assert [page.index for page in opened(bound((name, index.url))).lookup(DEMO).pages] == [name]
+        bound = Binding(packages=("demo",), indexes=(name,))
+        catalog = opened(Indexes(indexes={name: Index(name=name, url=index.url)}, bindings=(bound,)))
+        assert [page.index for page in catalog.lookup(DEMO).pages] == [name]
 
 
 # --- the metadata of wheels
@@ -208,18 +177,6 @@ TAIL = "bytes=-65536"
 def wheel_of(catalog: LiveCatalog) -> File:
     (file,) = files(catalog.lookup(DEMO))
     return file
-
-
-def test_the_metadata_file(index: LoopbackIndex, opened: Opener) -> None:
-    index.add_wheel("demo", "1.0", requires=["numpy>=1"], requires_python=">=3.9")
-    catalog = opened()
-    file = wheel_of(catalog)
-    expected = Metadata("demo", "1.0", ("numpy>=1",), ">=3.9")
-    assert catalog.metadata(file) == expected
-    assert catalog.metadata(file) == expected
-    assert asked(index) == ["200 /simple/pypi/demo/", f"200 {BODY}.metadata"]
-    assert opened().metadata(file) == expected
-    assert asked(index) == []
 
 
 def without_metadata_hash(body: bytes) -> bytes:
@@ -384,16 +341,6 @@ def test_a_file_without_a_hash(index: LoopbackIndex, opened: Opener, warnings: l
     assert len(warnings) == 1
 
 
-def test_metadata_without_a_hash_of_the_file(index: LoopbackIndex, opened: Opener) -> None:
-    """PyTorch's index has the hash of METADATA and none of the wheel."""
-    index.add_wheel("demo", "1.0", sha256=False, requires=["numpy"])
-    catalog = opened()
-    file = wheel_of(catalog)
-    assert catalog.metadata(file).requires_dist == ("numpy",)
-    asked(index)
-    assert opened(offline=True).metadata(file).requires_dist == ("numpy",)
-
-
 # --- looking ahead
 
 
@@ -453,31 +400,6 @@ def test_who_waits_for_a_page_keeps_nobody_from_reading_another_project(index: L
         catalog.close()
 
 
-def test_who_was_closed_looks_ahead_no_more(index: LoopbackIndex, opened: Opener) -> None:
-    index.add_wheel("a", "1.0")
-    catalog = opened()
-    (file,) = files(catalog.lookup(NormalizedName("a")))
-    catalog.close()
-    asked(index)
-    catalog.expect([(NormalizedName("b"), SpecifierSet())], Newest())
-    catalog.expect_metadata([file])
-    assert catalog._network is None
-    assert asked(index) == []
-
-
-def test_another_target_is_looked_ahead_for_again(index: LoopbackIndex, opened: Opener) -> None:
-    """Another Python takes other files: what was looked ahead for one does not help the other."""
-    index.serve("a 1.0: b", "b 1.0")
-    catalog = opened()
-    first, same, other = Newest(), Newest(), Newest(target="there")
-    for follow in (first, same, other):
-        catalog.expect([(NormalizedName("a"), SpecifierSet())], follow)
-        wait_until(lambda: len(first.picked) == 2)
-    wait_until(lambda: len(other.picked) == 2)
-    assert (first.picked, same.picked, other.picked) == (["a", "b"], [], ["a", "b"])
-    assert len(asked(index)) == 4, "two pages and what is beside two wheels, each asked for once"
-
-
 def wait_until(holds: Callable[[], bool]) -> None:
     end = time.monotonic() + 10
     while not holds():
@@ -491,7 +413,7 @@ def test_a_look_ahead_never_fails(index: LoopbackIndex, opened: Opener) -> None:
     follow = Newest(broken=True)
     catalog.expect([(DEMO, SpecifierSet())], follow)
     wait_until(lambda: bool(follow.picked))
-    assert names(catalog.lookup(DEMO)) == ["demo-1.0-py3-none-any.whl"]
+    assert wheel_of(catalog).filename == "demo-1.0-py3-none-any.whl"
 
 
 def test_closing_breaks_off_what_runs(index: LoopbackIndex, opened: Opener) -> None:
@@ -503,20 +425,6 @@ def test_closing_breaks_off_what_runs(index: LoopbackIndex, opened: Opener) -> N
     catalog.close()
     catalog.close()
     assert time.monotonic() - begun < 10  # the answers take three times as long
-
-
-def test_marks_are_equal_only_where_answers_are(opened: Opener, index: LoopbackIndex) -> None:
-    index.add_wheel("demo", "1.0")
-    first = opened()
-    first.lookup(DEMO)
-    first.lookup(NormalizedName("absent"))
-    seen = first.seen()
-    assert seen is not None
-    assert opened().marks(list(seen)) == seen
-    assert opened(offline=True).marks(list(seen)) == seen
-    index.add_wheel("demo", "2.0")
-    assert opened().marks(list(seen))[DEMO] != seen[DEMO]
-    assert len({*seen.values()}) == 2  # a page is told from none
 
 
 def test_a_failure_that_is_kept_is_covered(opened: Opener, index: LoopbackIndex) -> None:
@@ -532,26 +440,3 @@ def test_a_failure_that_is_kept_is_covered(opened: Opener, index: LoopbackIndex)
             catalog.member(archive, "none.txt")
         assert catalog.seen() is not None
         assert bool(index.requests) is requests
-
-
-def test_a_look_up_that_failed_is_not_covered(opened: Opener, index: LoopbackIndex) -> None:
-    """Whoever asked may have gone on without."""
-    index.fault("/simple/*/demo/", status(403))
-    catalog = opened()
-    with pytest.raises(IndexFailure):
-        catalog.lookup(DEMO)
-    assert catalog.seen() is None
-
-
-def test_what_another_catalog_of_the_run_read_without_a_hash_is_not_covered_either(
-    index: LoopbackIndex, tmp_path: Path
-) -> None:
-    index.add_wheel("demo", "1.0", sha256=False, metadata_sidecar=False)
-    cache = Cache(tmp_path / "shared", pytest.fail)
-    with closing(Pool(cache, pip=PipConfig(index_url=index.url))) as pool:
-        for _ in range(2):
-            catalog = LiveCatalog(Indexes(indexes={}, bindings=()), "linux-aarch64", pool)
-            (file,) = files(catalog.lookup(DEMO))
-            catalog.metadata(file)
-            assert catalog.seen() is None
-            catalog.close()

@@ -6,7 +6,6 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any
 
 import pytest
@@ -49,16 +48,6 @@ async def answered() -> str:
     return "answer"
 
 
-def refused() -> Coroutine[Any, Any, str]:
-    raise MemoryError
-
-
-def test_work_that_cannot_be_begun(worker: Worker, caplog: pytest.LogCaptureFixture) -> None:
-    assert outcome(worker, refused) is MemoryError
-    assert outcome(worker, answered) == "answer"
-    assert not caplog.records
-
-
 def test_a_loop_that_fails_ends_the_wait_and_goes_on(
     worker: Worker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -81,35 +70,7 @@ def test_a_loop_that_fails_ends_the_wait_and_goes_on(
     assert not caplog.records
 
 
-def test_a_callback_that_fails_prints_no_traceback(worker: Worker, caplog: pytest.LogCaptureFixture) -> None:
-    worker.tell(refused)  # type: ignore[arg-type]
-    assert outcome(worker, answered) == "answer"
-    assert not caplog.records
-
-
 # --- waiting
-
-
-class LateFuture(Future[int]):
-    """Done just after a wait for it timed out."""
-
-    def result(self, timeout: float | None = None) -> int:
-        if timeout is not None and not self.done():
-            self.set_result(1)
-            raise FutureTimeoutError
-        return super().result(timeout)
-
-
-def test_an_answer_that_comes_right_after_the_wait_is_no_timeout() -> None:
-    with looking(pytest.fail):
-        assert answer_of(LateFuture()) == 1
-
-
-def test_a_timeout_of_what_was_waited_for_is_its_failure() -> None:
-    future: Future[int] = Future()
-    future.set_exception(FutureTimeoutError("its own"))
-    with looking(pytest.fail), pytest.raises(FutureTimeoutError, match="its own"):
-        answer_of(future)
 
 
 def test_what_a_look_raises_ends_the_wait() -> None:

@@ -108,14 +108,6 @@ def test_a_download_that_is_cut_goes_on(
     assert told[-1] == Copied(1, 1, len(CONTENT), len(CONTENT) if known else None)
 
 
-def test_a_server_without_ranges_sends_all_of_it_again(index: LoopbackIndex, tmp_path: Path) -> None:
-    index.ranges = False
-    index.fault(WHEEL, cut_at(0.5), times=1)
-    save(file_of(index), tmp_path)
-    assert (tmp_path / NAME).read_bytes() == CONTENT
-    assert ranges(index) == ["", GOES_ON]
-
-
 def test_many_cuts_are_no_failure_while_it_goes_on(index: LoopbackIndex, tmp_path: Path) -> None:
     index.fault(WHEEL, cut_at(0.3), times=5)
     save(file_of(index), tmp_path)
@@ -161,14 +153,6 @@ def test_one_that_stops_at_the_same_place_is_kept_for_the_next_run(index: Loopba
     assert {path.name for path in tmp_path.iterdir()} == {NAME}
 
 
-def test_a_part_that_is_whole_already_asks_nothing(index: LoopbackIndex, tmp_path: Path) -> None:
-    file = file_of(index, size=len(CONTENT))
-    part_of(file, tmp_path).write_bytes(CONTENT)
-    save(file, tmp_path)
-    assert (tmp_path / NAME).read_bytes() == CONTENT
-    assert index.requests == []
-
-
 @pytest.mark.parametrize("there", [bytes(1000), bytes(len(CONTENT)), bytes(len(CONTENT) + 1)])
 def test_a_part_of_other_bytes_costs_a_download_and_no_more(index: LoopbackIndex, tmp_path: Path, there: bytes) -> None:
     file = file_of(index, size=len(CONTENT))
@@ -192,10 +176,3 @@ def test_what_is_not_the_file_is_not_kept(index: LoopbackIndex, tmp_path: Path, 
     with pytest.raises(IndexFailure):
         save(file_of(index, size=len(CONTENT)), tmp_path)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_what_a_server_calls_packed_by_mistake_is_taken(index: LoopbackIndex, tmp_path: Path) -> None:
-    """As some do with each .tar.gz."""
-    index.fault(WHEEL, lambda answer: replace(answer, headers={**answer.headers, "Content-Encoding": "x-gzip"}))
-    save(file_of(index, size=len(CONTENT)), tmp_path)
-    assert (tmp_path / NAME).read_bytes() == CONTENT

@@ -49,16 +49,6 @@ def test_two_spellings_of_one_version(one: str, other: str) -> None:
     assert str(parse(one)) == one.strip()
 
 
-@pytest.mark.parametrize("build", ["8.5.0.B160", "8.5.0.b232"])
-def test_a_build_is_its_release_and_no_prerelease(build: str) -> None:
-    assert parse(build) != parse("8.5.0")
-    assert parse(build).same_release(parse("8.5.0"))
-    assert not parse(build).before(parse("8.5.0"))
-    assert not parse("8.5.0").before(parse(build))
-    assert not parse(build).is_prerelease
-    assert parse(build).before(parse("8.5.1"))
-
-
 def test_prereleases_and_lines() -> None:
     for early in ("8.2.T2", "8.3.RC1", "6.3.RC3.1", "8.1.RC1.alpha001", "8.5.0-beta.2", "8.5.0.rc1.B001"):
         assert parse(early).is_prerelease, early

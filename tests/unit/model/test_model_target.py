@@ -13,7 +13,6 @@ from packaging.markers import default_environment
 
 from resolver.index.parse.distribution import Compatibility
 from resolver.model.release import File
-from resolver.model.system import SystemVersion
 from resolver.model.target import Target, default_name, lacking, machine_of
 from tests.problems import target
 
@@ -64,13 +63,6 @@ def test_tags_are_those_of_pip_in_the_same_order(python: str, glibc: str, monkey
 )
 def test_the_folder_of_a_target_without_a_name(python: str, platform: str, system: dict[str, str], name: str) -> None:
     assert default_name(python, platform, target(**system).system) == name
-
-
-def test_a_target_in_one_line() -> None:
-    assert str(target(cann="8.5.0.B160", soc="a2", hdk="25.3.rc1")) == (
-        "linux-aarch64, Python 3.11, CANN 8.5.0.B160, HDK 25.3.rc1, SoC A2"
-    )
-    assert target(cann="8.5.0").system["cann"] == SystemVersion.parse("8.5.0")
 
 
 # --- what a wheel needs that a target has not, by its name alone; held against the tags that the target accepts

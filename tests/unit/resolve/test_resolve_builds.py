@@ -25,11 +25,6 @@ def built(catalog: DataCatalog, *asks: str, **more: object) -> dict[str, str]:
     return {pin.name: str(pin.version) for pin in answer.pins}
 
 
-def test_wheels_need_none() -> None:
-    catalog = tools()
-    assert solve_builds(solved(problem("a"), catalog), catalog) == ()
-
-
 def test_what_archives_ask_for_is_pinned() -> None:
     catalog = tools()
     catalog.add_archive("b", "1", build_requires=["setuptools<80", "ninja"])

@@ -61,12 +61,6 @@ def test_tags(tags: str, python: str, usable: bool) -> None:
     assert bool(wheels(f"a-1-{tags}.whl", python=python)) is usable
 
 
-def test_archives_are_kept_apart_tar_gz_first() -> None:
-    found = screened("a-1.zip", "a-1-py3-none-any.whl", "a-1.tar.gz")
-    assert [file.filename for file in found.archives] == ["a-1.tar.gz", "a-1.zip"]
-    assert [file.filename for file in found.wheels] == ["a-1-py3-none-any.whl"]
-
-
 @pytest.mark.parametrize(
     ("requires_python", "predicate"),
     [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from typing import Any
 
 import pytest
@@ -77,22 +76,6 @@ def test_a_page_without_any_release(odd: list[Rejection], said: str) -> None:
     assert causes(catalog, "torch") == [f"the index page of torch {said} {PAGE}"]
 
 
-def test_no_file_for_the_target_with_the_reasons() -> None:
-    catalog = wheels("torch-npu", "2.8.0", "cp312-cp312-manylinux_2_28_aarch64", "cp311-cp311-manylinux_2_28_x86_64")
-    catalog.add_archive("torch-npu", "2.8.0", requires_python=">=3.12")
-    catalog.add_wheel("torch-npu", "2.7.1")
-    assert causes(catalog, "torch-npu==2.8.0") == [
-        (
-            "torch-npu 2.8.0 has no file for the target: "
-            "2 files need Python 3.12 or x86_64 (the target has aarch64 and Python 3.11), "
-            f"1 file needs a different Python {PAGE}"
-        ),
-        "  torch_npu-2.8.0-cp312-cp312-manylinux_2_28_aarch64.whl needs Python 3.12 (the target has Python 3.11)",
-        "  torch_npu-2.8.0-cp311-cp311-manylinux_2_28_x86_64.whl needs x86_64 (the target has aarch64)",
-        "  torch_npu-2.8.0.tar.gz needs a different Python (Requires-Python >=3.12)",
-    ]
-
-
 def test_what_the_files_need_and_the_target_has() -> None:
     catalog = wheels(
         "a",
@@ -146,20 +129,3 @@ def test_what_a_newer_glibc_is_enough_for_is_told_before_archives_that_are_newer
             '(versions = "==5", requires = […] as in its setup.py; see matrices/README.md)'
         ),
     ]
-
-
-@pytest.mark.parametrize(
-    ("cutoff", "archive", "said"),
-    [
-        ((2026, 3, 1), "2026-03-04T08:15:00Z", "is newer than the cut-off (2026-02-28)"),
-        ((2026, 3, 1, 12), "2026-03-04T08:15:00Z", "is newer than the cut-off (2026-03-01T12:00:00+00:00)"),
-        # a file without a day is not said to be newer
-        ((2026, 3, 1), "", "was not uploaded before the cut-off (2026-02-28), according to the index"),
-    ],
-)
-def test_a_cut_off_names_its_day_and_that_of_the_release(cutoff: tuple[int, ...], archive: str, said: str) -> None:
-    catalog = DataCatalog()
-    catalog.add_wheel("a", "1", uploaded="2026-03-02T08:15:00Z")
-    catalog.add_archive("a", "1", uploaded=archive)
-    moment = dt.datetime(*cutoff, tzinfo=dt.timezone.utc)  # type: ignore[misc,arg-type]
-    assert causes(catalog, "a", exclude_newer=moment)[0] == f"a 1 (uploaded 2026-03-02) {said} {PAGE}"

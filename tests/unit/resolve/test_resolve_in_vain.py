@@ -49,21 +49,6 @@ def test_files_that_cannot_be_read_are_one_statement() -> None:
     ]
 
 
-def test_metadata_that_was_read_is_none_that_cannot_be_read() -> None:
-    catalog = DataCatalog({"x": {"2": ["y @ https://y.test/y.zip"], "1": ["z @ https://z.test/z.zip"]}})
-    for version in ("1", "2"):
-        catalog.add_wheel("w", version, metadata_python="<3.9")
-    followed = "requires a direct URL, which is not supported"
-    assert told(problem("x"), catalog)[2:] == [
-        f"  x-2-py3-none-any.whl {followed} (it needs `y @ https://y.test/y.zip`, and addresses are not supported)",
-        f"  x-1-py3-none-any.whl {followed} (it needs `z @ https://z.test/z.zip`, and addresses are not supported)",
-    ]
-    assert told(problem("w"), catalog)[2:] == [
-        "  w-2-py3-none-any.whl needs a different Python (Requires-Python <3.9)",
-        "  w-1-py3-none-any.whl needs a different Python (Requires-Python <3.9)",
-    ]
-
-
 @pytest.mark.parametrize("asked", ["a", "a[x]", "a[x,y]", "a[x,y,z]"])
 def test_an_archive_that_is_asked_for_with_extras_is_one(asked: str) -> None:
     """Three that tell nothing are enough to read no more of a project, whatever is asked of each."""

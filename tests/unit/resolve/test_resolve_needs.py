@@ -10,11 +10,10 @@ from resolver.errors import InputError
 from resolver.index.protocol import UnusableFile
 from resolver.lock.build import build
 from resolver.model.message import message
-from resolver.model.release import Archive
 from resolver.resolve.check import check
-from resolver.resolve.needs import build_lines, requirements_file
+from resolver.resolve.needs import requirements_file
 from tests.datacatalog import DataCatalog
-from tests.problems import builds, pins, problem, replaces, solved, told
+from tests.problems import builds, pins, problem, solved, told
 
 
 @pytest.mark.parametrize(
@@ -45,28 +44,12 @@ def test_options_are_refused(option: str) -> None:
     assert str(caught.value) == f"the requirements file has the option `{option}`, which is not supported"
 
 
-def test_a_builds_fact_drops_and_adds() -> None:
-    archive = Archive(None, ("cmake>=3.26.1", "Torch == 2.9.0", "ninja"))
-    assert build_lines(archive, builds("vllm", "", drop=["torch"], add=["torch", "wheel<1"])) == (
-        "cmake>=3.26.1",
-        "ninja",
-        "torch",
-        "wheel<1",
-    )
-
-
 def vllm() -> DataCatalog:
     catalog = DataCatalog({"numpy": {"1": [], "2": []}, "cmake": {"3": []}, "torch": {"2.8.0": [], "2.9.0": []}})
     catalog.add_wheel("vllm", "0.13.0", ["torch==2.9.0"])
     members = {"requirements/common.txt": "numpy<2 # not yet\n"}
     catalog.add_archive("vllm", "0.13.0", ["torch==2.9.0"], build_requires=["cmake", "torch==2.9.0"], members=members)
     return catalog
-
-
-def test_a_builds_fact_takes_the_requirements_from_the_archive() -> None:
-    resolution = solved(problem("vllm", facts=[builds("vllm", ">=0.10", "requirements/common.txt")]), vllm())
-    assert {pin.name: str(pin.version) for pin in resolution.pins} == {"numpy": "1", "vllm": "0.13.0"}
-    assert [pin.release.file.filename for pin in resolution.pins if pin.name == "vllm"] == ["vllm-0.13.0.tar.gz"]
 
 
 @pytest.mark.parametrize("marker", ["extra == 'x'", "'x' == extra", "extra != 'y' and extra == 'x'"])
@@ -90,15 +73,6 @@ def test_a_line_that_hangs_on_the_kernel_is_told() -> None:
         "  It depends on the machine's kernel, which is unknown when locking.\n"
         "hint: leave `platform_release` and `platform_version` out of the marker"
     )
-
-
-@pytest.mark.parametrize("kind", ["add_wheel", "add_archive"])
-def test_what_a_fact_drops_is_told_whatever_the_file(kind: str) -> None:
-    catalog = DataCatalog({"b": {"1": []}})
-    getattr(catalog, kind)("a", "1", ["b>=1"])
-    fact = replaces("a", "==1", ["b"])
-    lock = build(solved(problem("a", facts=[fact]), catalog), [], catalog)
-    assert [(row.package, row.name, row.dropped) for row in lock.override] == [("a", "b", "b>=1")]
 
 
 def test_without_isolation_its_build_requirements_constrain_the_environment() -> None:

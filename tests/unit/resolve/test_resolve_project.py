@@ -11,7 +11,6 @@ from packaging.version import Version
 
 from resolver.index.parse.distribution import Compatibility
 from resolver.index.protocol import Lookup
-from resolver.model.dependency import Among, Owner
 from resolver.model.fact import Fact
 from resolver.model.problem import PYPI
 from resolver.model.release import File, Page, Release
@@ -59,32 +58,10 @@ def test_a_mask_is_what_the_specifier_contains(versions: list[str], specifier: s
     assert all(some.position(version) == at for at, version in enumerate(some.versions))
 
 
-def test_what_is_not_about_versions_admits_no_release() -> None:
-    some = of_versions(["1"])
-    assert some.mask(Among(0)) == some.mask(Owner("a")) == some.mask(Among(2)) == 0
-
-
 def taken(project: Project, version: str) -> Release:
     release = project.release(project.versions.index(Version(version)))
     assert isinstance(release, Release), list(map(str, release))
     return release
-
-
-def refused(project: Project, version: str) -> list[str]:
-    release = project.release(project.versions.index(Version(version)))
-    assert isinstance(release, tuple), release.file.filename
-    return list(map(str, release))
-
-
-def test_a_wheel_goes_before_an_archive_and_the_other_wheels_stay_known() -> None:
-    catalog = DataCatalog()
-    catalog.add_archive("a", "1")
-    catalog.add_wheel("a", "1", tags="py3-none-any")
-    catalog.add_wheel("a", "1", tags="cp311-cp311-manylinux_2_17_aarch64")
-    catalog.add_wheel("a", "1", tags="cp311-cp311-manylinux_2_17_x86_64")
-    release = taken(project(catalog), "1")
-    assert release.file.filename == "a-1-cp311-cp311-manylinux_2_17_aarch64.whl"
-    assert [file.filename for file in release.others] == ["a-1-py3-none-any.whl"]
 
 
 def test_the_first_index_named_wins_where_two_have_a_version() -> None:

@@ -6,7 +6,6 @@ from msgspec.structs import replace
 from packaging.version import Version
 
 from resolver.lock.build import applied
-from resolver.model.lock import Override
 from resolver.model.resolution import Resolution
 from resolver.resolve.check import check
 from resolver.resolve.solver import build_problem, decide
@@ -14,7 +13,6 @@ from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.problems import (
     absent,
-    excludes,
     pins,
     problem,
     refused,
@@ -85,17 +83,6 @@ def test_a_requirement_on_another_version_is_told_with_the_facts_line() -> None:
     ]
 
 
-def test_a_source_for_another_python_or_that_a_fact_excludes() -> None:
-    line, source = taken("verl", "0.6", requires_python=">=3.12")
-    assert told(with_sources(problem(line), source), DataCatalog()) == [
-        f"the stack asks for {line} @ stack.toml:5",
-        f"verl 0.6 cannot be used: Requires-Python >=3.12 @ {source.address}",
-    ]
-    line, source = taken("verl", "0.6")
-    asked = with_sources(problem(line, facts=[excludes("verl", "==0.6")]), source)
-    assert len(refused(asked, DataCatalog()).statements) == 2
-
-
 def test_what_the_stack_keeps_out_is_left_out_wherever_it_is_asked_for() -> None:
     catalog = DataCatalog({"a": {"1": ["timm>=1", "b", "timm[x] ; extra == 'x'"]}, "b": {"1": []}, "timm": {"1": []}})
     asked = without(problem("a[x]", facts=[requires("b", "==1", "timm")]), "timm")
@@ -115,14 +102,6 @@ def _tritons() -> DataCatalog:
 
 
 _ABSENT = absent("triton-ascend", "<=3.2", "triton")
-
-
-def test_a_fact_holds_where_the_stack_names_its_project() -> None:
-    found = solved(problem("xgrammar", "triton-ascend==3.2", facts=[_ABSENT]), _tritons())
-    assert {pin.name: str(pin.version) for pin in found.pins} == {"triton-ascend": "3.2", "xgrammar": "1"}
-    assert found.left_out == (
-        Override(package="xgrammar", version="1", name="triton", dropped="triton", fact="triton-ascend-absent"),
-    )
 
 
 def test_elsewhere_the_two_exclude_each_other_and_the_conflict_says_why() -> None:

@@ -87,12 +87,6 @@ def test_compiled_files_scripts_and_rows_without_a_hash(site: Site) -> None:
     assert site.codes() == ["file-changed one bin/one"]
 
 
-def test_a_hash_with_padding_is_the_same(site: Site) -> None:
-    record = site.add("one", {"one.py": "1"}) / "RECORD"
-    record.write_text(record.read_text().replace(",1\n", "=,1\n"))
-    assert site.codes() == []
-
-
 def test_a_sample_sees_any_size_and_some_contents_and_full_sees_all(site: Site) -> None:
     site.add("big", {f"big/m{number:03}.py": f"x = {number:3}\n" for number in range(100)} | {"big/w.so": "w" * 9})
     group = site.groups()["files"]
@@ -259,16 +253,6 @@ def test_of_two_locked_ones_the_later_stage_owns(site: Site) -> None:
     (site.root / "triton/__init__.py").write_text("cuda")
     assert collision(site) == ["collision-order triton-ascend triton triton 1 0 1"]
     assert site.codes() == ["collision-order"]
-
-
-def test_of_two_locked_ones_in_a_stage_either_may(site: Site) -> None:
-    site.add("one", {"examples/__init__.py": "one"})
-    site.add("two", {"examples/__init__.py": "two"})
-    assert site.codes() == []
-    (site.root / "examples/__init__.py").write_text("one")
-    assert site.codes() == []
-    (site.root / "examples/__init__.py").write_text("three")
-    assert site.codes() == ["file-changed one examples/__init__.py", "file-changed two examples/__init__.py"]
 
 
 def test_without_pip_nothing_could_be_installed() -> None:
