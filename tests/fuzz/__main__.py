@@ -34,7 +34,6 @@ _GRAPHS = 500  # a minute
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Judge what was asked for."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("count", type=int, nargs="?", default=100_000, help="how many graphs")
     parser.add_argument("--first", type=int, default=0, metavar="SEED", help="the first graph's seed")

@@ -48,7 +48,6 @@ def bomb(size: int) -> bytes:
 
 
 def once(scene: Scene) -> None:
-    """Try once, and wait no longer than a second."""
     scene.patience = scene.patience._replace(tries=1)
     scene.variables["PIP_TIMEOUT"] = "1"
 
@@ -343,7 +342,6 @@ def wheel(members: Mapping[str, bytes]) -> Arrange:
 
 
 def archive(content: bytes) -> Arrange:
-    """There is a source archive of 2.1, and no wheel."""
     return both(stack("demo==2.1"), lambda scene: scene.index.add_file("demo", "demo-2.1.tar.gz", content))
 
 
@@ -364,7 +362,6 @@ def tar(**members: bytes | str) -> bytes:
 
 
 def other_bytes(response: Response) -> Response:
-    """A range of another file."""
     return replace(response, body=b"x" * len(response.body)) if response.status == 206 else response
 
 

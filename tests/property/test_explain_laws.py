@@ -98,7 +98,6 @@ def conflict(world: World) -> Case:
 
 
 def refuted(world: World) -> Case | None:
-    """The conflict of a world, if it has one."""
     inputs, catalog = world.inputs(), world.catalog()
     (problem,) = compile_problems(inputs)
     answer = decide(Universe(problem, catalog))
@@ -106,7 +105,6 @@ def refuted(world: World) -> Case | None:
 
 
 def lines(contradiction: Contradiction) -> str:
-    """A contradiction as people read it."""
     return terminal_text(further_blocks([contradiction]), "en", 120)
 
 
@@ -412,7 +410,6 @@ def test_ways_out() -> None:
 
 
 def undone(fix: Fix, change: Change, text: str = "") -> str:
-    """The stack of a way out without one of its changes."""
     raw: dict[str, Any] = tomli.loads(text or fix.files[0][1])
     requires = raw["stack"]["requires"]
     match change.kind:

@@ -92,7 +92,6 @@ FILES = ("lock.toml", "report.md", "report.zh.md")  # not of the program
 
 
 def _found() -> dict[str, str]:
-    """Each name, with a text that has it."""
     return {
         name: str(text.relative_to(REPOSITORY))
         for text in TEXTS

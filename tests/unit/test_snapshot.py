@@ -91,8 +91,6 @@ class Plain(Catalog):
 
 
 class Taped(RecordingCatalog):
-    """A catalog with its own recording."""
-
     def __init__(self, inner: Catalog) -> None:
         self.recording = Recording([ARM])
         super().__init__(inner, ARM.platform, self.recording)
@@ -151,7 +149,6 @@ def ask_everything(catalog: Catalog, files: Mapping[str, File]) -> list[object]:
 
 
 def taken(recording: Taped) -> Snapshot:
-    """What a recording has so far."""
     return recording.recording.snapshot("demo", TODAY)
 
 
@@ -162,21 +159,18 @@ def refusal(catalog: Catalog, file: File, path: str = "") -> str:
 
 
 def flipped(position: int, content: bytes) -> bytes:
-    """The content with one bit of one byte changed."""
     changed = bytearray(content)
     changed[position] ^= 1
     return bytes(changed)
 
 
 def recorded_page(page: Page) -> RecordedPage:
-    """What becomes of a page in a recording."""
     recording = Taped(Plain({page.project: Lookup((page,))}))
     recording.lookup(page.project)
     return taken(recording).projects[page.project].pages[0]
 
 
 def kept(*filenames: str) -> list[str]:
-    """Which files of one release a recording keeps."""
     page = recorded_page(a_page("demo", {"1.0": map(a_file, filenames)}))
     return [file.filename for file in page.releases["1.0"]]
 

@@ -38,14 +38,12 @@ KNOWN = {"cann": ["8.3.RC1", "8.5.0"], "soc": ["310P", "A2"], "python": ["3.10",
 def target(
     name: str = "", python: str = "3.11", system: str = 'cann = "8.5.0", soc = "310P"', header: str = "[target]"
 ) -> str:
-    """A target in TOML."""
     named = f'name = "{name}"\n' if name else ""
     rest = f'python = "{python}"\nplatform = "linux-aarch64"\nglibc = "2.28"\nsystem = {{ {system} }}\n'
     return f"\n{header}\n{named}{rest}"
 
 
 def fact(kind: str, package: str, versions: str, what: str, strength: str = "observed") -> str:
-    """A fact in TOML."""
     return _FACT.format(kind=kind, package=package, versions=versions, what=what, strength=strength)
 
 
@@ -55,7 +53,6 @@ def matrix(versions: str, cann: str, strength: str = "vendor") -> str:
 
 
 def warning(package: str, versions: str, text: str, more: str = "") -> str:
-    """Something is said of releases."""
     return fact("warns", package, versions, f'text = "{text}"\n{more}')
 
 

@@ -67,7 +67,6 @@ class Server(LoopbackIndex):
 
     @property
     def seen(self) -> list[tuple[str, Mapping[str, str]]]:
-        """Each path that was asked for, and the headers."""
         return [(request.path, request.sent) for request in self.requests]
 
 

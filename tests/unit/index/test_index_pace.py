@@ -35,8 +35,6 @@ def failure(address: str, kind: type[IndexFailure], timeout: float = 5.0) -> str
 
 
 def saying(*content: bytes) -> Callable[[socket.socket], None]:
-    """What says this to whoever has asked."""
-
     def talk(connection: socket.socket) -> None:
         connection.recv(1 << 16)
         connection.sendall(b"".join(content))
@@ -51,8 +49,6 @@ def for_ever(connection: socket.socket, content: bytes, pause: float = 0.0) -> N
 
 
 def endless(head: bytes, content: bytes, pause: float = 0.0) -> Callable[[socket.socket], None]:
-    """What goes on with the same content for ever."""
-
     def talk(connection: socket.socket) -> None:
         saying(head)(connection)
         for_ever(connection, content, pause)

@@ -48,7 +48,6 @@ class Desk:
         return {url.rpartition("@")[2]: source for url, source in problem.sources.items()}
 
     def error(self, *revisions: str, facts: str = "", more: str = "") -> str:
-        """Why they stand for nothing."""
         with pytest.raises(InputError) as caught:
             self.settle(*revisions, facts=facts, more=more)
         return str(caught.value).replace(str(self.root), "<root>")

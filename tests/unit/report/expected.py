@@ -29,17 +29,14 @@ def explanation_text(explanation: Explanation, language: Language = "en", width:
 
 
 def explanation_markdown(explanation: Explanation, language: Language = "en") -> str:
-    """conflict.md or conflict.zh.md."""
     return report_files(explanation)["conflict.md" if language == "en" else "conflict.zh.md"]
 
 
 def explanation_html(explanation: Explanation, language: Language = "en") -> str:
-    """conflict.html or conflict.zh.html."""
     return report_files(explanation)["conflict.html" if language == "en" else "conflict.zh.html"]
 
 
 def why_text(why: Why, language: Language = "en") -> str:
-    """What `explain --package` prints."""
     return terminal_text(why_blocks(why), language)
 
 

@@ -31,7 +31,6 @@ def strict(schema: Any) -> Any:
 
 
 def faults(value: Any, kind: str) -> list[str]:
-    """Where a value is not what the schema says."""
     from jsonschema import Draft202012Validator  # a second, which only those who need it take
 
     validator = Draft202012Validator({**strict(SCHEMA), "anyOf": [{"$ref": f"#/$defs/{kind}"}]})

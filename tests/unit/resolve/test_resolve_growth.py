@@ -21,7 +21,6 @@ Asked = tuple[DataCatalog, list[str]]
 
 
 def to(last: int, first: int = 1) -> str:
-    """These releases, for a row."""
     return " ".join(map(str, range(first, last + 1)))
 
 

@@ -19,8 +19,6 @@ from tests.problems import problem
 
 
 class Told(DataCatalog):
-    """Notes what it is told of."""
-
     def __init__(self, releases: dict[str, dict[str, list[str]]]) -> None:
         super().__init__(releases)
         self.told: list[list[str]] = []

@@ -50,7 +50,6 @@ class Site:
         return Asked(lock, "/lock", {}, full=full)
 
     def groups(self, *, full: bool = False) -> dict[str, Group]:
-        """Every group about the environment, by name."""
         asked = self._asked(full=full)
         found, trouble = installed_distributions(asked, [str(self.root)])
         records, broken = read_records(asked, found)
