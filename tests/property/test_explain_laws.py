@@ -151,14 +151,6 @@ def no_core_has_fewer_grounds_than_the_smallest(case: Case, of_all: bool) -> Non
         assert clauses.satisfiable(among=[*hard, *fewer])
 
 
-def cores_are_minimal_in_the_clauses(case: Case) -> None:
-    clauses = case.refutation.clauses
-    for core in cores(clauses, lambda: False):
-        assert not clauses.satisfiable(among=core)
-        for ground in core:
-            assert clauses.satisfiable(among=[other for other in core if other != ground])
-
-
 # --- where they meet
 
 
@@ -211,7 +203,6 @@ _OF_CONTRADICTIONS: tuple[_Law, ...] = (
     no_statement_is_false,
     partial(no_core_has_fewer_grounds_than_the_smallest, of_all=False),
     partial(no_core_has_fewer_grounds_than_the_smallest, of_all=True),
-    cores_are_minimal_in_the_clauses,
     a_closing_leaves_nothing_to_choose,
     each_case_of_a_contradiction_is_closed,
     the_cases_of_a_contradiction_are_all_that_there_are,

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any
 
 import pytest
@@ -71,6 +72,13 @@ def test_a_loop_that_fails_ends_the_wait_and_goes_on(
 
 
 # --- waiting
+
+
+def test_a_timeout_of_what_was_waited_for_is_its_failure() -> None:
+    future: Future[int] = Future()
+    future.set_exception(FutureTimeoutError("its own"))
+    with looking(pytest.fail), pytest.raises(FutureTimeoutError, match="its own"):
+        answer_of(future)
 
 
 def test_what_a_look_raises_ends_the_wait() -> None:

@@ -7,7 +7,11 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
+from resolver.model import fact as facts
 from resolver.model.explanation import Explanation
+from resolver.report.document import Items
+from resolver.report.explanation.conflict import statement_items
+from resolver.report.terminal import terminal_text
 from tests.unit.report import samples
 from tests.unit.report.expected import (
     FOLDER,
@@ -32,6 +36,14 @@ def test_whole_text(name: str, language: Language) -> None:
 def test_nothing_is_left_over() -> None:
     known = {name.format(language) for name in TEXTS for language in LANGUAGES}
     assert {path.name for path in FOLDER.iterdir()} == known
+
+
+def test_what_a_fact_about_the_soc_says_stands_below_it() -> None:
+    fact = samples.fact(facts.Requires, "vllm-ascend", needs=())
+    statements = [samples.needs("vllm-ascend", "1", what, fact) for what in ("soc in A2", "cann in 8.5.0")]
+    for language, reason in (("en", "Somebody read it."), ("zh", "有人读到过。")):
+        told = terminal_text([Items(tuple(statement_items(statements)))], language).splitlines()
+        assert [line.strip() for line in told].index(reason) == len(told) - 2
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from packaging.version import Version
 
 from resolver.index.parse.distribution import Compatibility
 from resolver.index.protocol import Lookup
+from resolver.model.dependency import Among, Owner
 from resolver.model.fact import Fact
 from resolver.model.problem import PYPI
 from resolver.model.release import File, Page, Release
@@ -56,6 +57,11 @@ def test_a_mask_is_what_the_specifier_contains(versions: list[str], specifier: s
     assert some.versions == sorted(map(Version, versions), reverse=True)
     assert some.stable == sum(1 << at for at, version in enumerate(some.versions) if not version.is_prerelease)
     assert all(some.position(version) == at for at, version in enumerate(some.versions))
+
+
+def test_what_is_not_about_versions_admits_no_release() -> None:
+    some = of_versions(["1"])
+    assert some.mask(Among(0)) == some.mask(Owner("a")) == some.mask(Among(2)) == 0
 
 
 def taken(project: Project, version: str) -> Release:
