@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from contextlib import closing
 
+from msgspec.structs import replace
 from packaging.utils import NormalizedName
 
 from resolver.audit.compare import (
     Compared,
+    Marked,
     OutOfReach,
     Restored,
     as_locked,
     compare,
     is_grave,
+    older,
     pins_of,
 )
 from resolver.i18n import translate
 from resolver.index.live import LiveCatalog, Pool
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.store.cache import Cache
-from resolver.model.lock import Lock, LockedFile, LockedGit, LockedIndex, LockedPin, LockedTarget
+from resolver.model.fact import Strength
+from resolver.model.lock import Lock, LockedFact, LockedFile, LockedGit, LockedIndex, LockedPin, LockedTarget
 from resolver.model.problem import Indexes
 from resolver.report.upstream import change_lines, change_sentence
 from tests.builders import Built
@@ -79,3 +84,23 @@ def test_what_comes_from_git_is_not_looked_up(index: LoopbackIndex) -> None:
         "not compared because they come from git: demo",
         "0 files were compared with their index pages",
     ]
+
+
+def test_a_page_without_hashes_and_another_mark(index: LoopbackIndex) -> None:
+    built = index.add_wheel("demo", "1.0", sha256=False)
+    index.stands("demo", "for-sale")
+    found = compared(lock(pin(built)), index)
+    assert found.changes == (Marked(**HERE, status="for-sale", reason=""),)
+    assert [translate(line, "en") for line in change_lines(found, (), 180)] == [
+        "for-sale: `pypi` marks demo as such",
+        "1 file was compared with its index page, 1 file has no hash on its page",
+    ]
+
+
+def test_facts_grow_old_after_so_many_days() -> None:
+    def fact(name: str, checked: str) -> LockedFact:
+        return LockedFact(id=name, where="", strength=Strength.VENDOR, reason="", source="", checked=checked)
+
+    days = {"new": "2026-11-22", "edge": "2026-05-26", "old": "2026-05-25", "older": "0001-01-01"}
+    locked = replace(lock(), fact=tuple(fact(name, day) for name, day in days.items()))
+    assert [one.id for one in older(locked, dt.date(2026, 11, 22), 180)] == ["older", "old"]

@@ -15,10 +15,10 @@ from resolver.explain.explain import explanation_of
 from resolver.explain.trial import Clock
 from resolver.i18n import translate
 from resolver.index.protocol import Catalog, Lookup
-from resolver.model.explanation import Change, Explanation, Fix
+from resolver.model.explanation import Change, Explanation, Fix, Outcome
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
-from resolver.report.explanation.fixes import change_sentences
+from resolver.report.explanation.fixes import change_sentences, outcome_sentence
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
@@ -131,3 +131,15 @@ def test_two_targets_may_become_the_same_machine() -> None:
     assert told(found.fixes) == [("8.3.RC1 -> 8.5.0",)]
     ((_, text),) = found.fixes[0].files
     assert 'name = "linux-aarch64-py311-cann8.5.0-2"\n' in text
+
+
+def test_a_target_that_an_index_fails_for_is_not_said_to_have_no_solution() -> None:
+    more = target("one", cann="8.2.RC1") + target("two") + needs("==2", "8.5.0")
+    found = explained(OLDER, "plugin==2", more=more, failing="two")
+    assert not found.fixes
+    assert {(one.outcome, one.target, one.why) for one in found.attempts} == {
+        (Outcome.FAILED, "two", "Index `far` cannot be reached.")
+    }
+    assert {translate(outcome_sentence(attempt), "zh") for attempt in found.attempts} == {
+        "此处可以锁定，但无法为该栈的目标 two 锁定：Index `far` cannot be reached."
+    }
