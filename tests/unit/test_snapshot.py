@@ -96,53 +96,50 @@ class Taped(RecordingCatalog):
         super().__init__(inner, ARM.platform, self.recording)
 
 
-def demo() -> tuple[Taped, dict[str, File]]:
+def demo() -> tuple[Taped, tuple[File, ...]]:
     """A recording of a bit of everything, and its files."""
-    files = {
-        file.filename: file
-        for file in (
-            a_file("demo-1.0-py3-none-any.whl", requires_python=">=3.9", uploaded="2025-01-02T03:04:05.678901Z"),
-            a_file("demo-1.0.tar.gz", yanked="", uploaded="2025-01-02T03:04:09Z"),
-            a_file("Demo-1.10.zip", yanked="broken", size=None),
-            a_file("demo-1.9-cp311-cp311-manylinux_2_28_aarch64.whl", sha256="", metadata=sha("sidecar")),
-            a_file("demo-2.0-py3-none-any.whl", uploaded="2026-01-01T00:00:00+08:00"),
-        )
-    }
-    releases: dict[str, list[File]] = {}
-    for file in files.values():
-        releases.setdefault(file.filename.split("-")[1].removesuffix(".tar.gz").removesuffix(".zip"), []).append(file)
-    aside = [Rejection("demo-old.tar.gz", Reason.VERSION, "old")]
+    files = (
+        a_file("demo-1.0-py3-none-any.whl", requires_python=">=3.9", uploaded="2025-01-02T03:04:05.678901Z"),
+        a_file("demo-1.0.tar.gz", yanked="", uploaded="2025-01-02T03:04:09Z"),
+        a_file("Demo-1.10.zip", yanked="broken", size=None),
+        a_file("demo-1.9-cp311-cp311-manylinux_2_28_aarch64.whl", sha256="", metadata=sha("sidecar")),
+        a_file("demo-2.0-py3-none-any.whl", uploaded="2026-01-01T00:00:00+08:00"),
+    )
+    wheel, archive, odd, unhashed, unusable = files
+    releases = {"1.0": [wheel, archive], "1.10": [odd], "1.9": [unhashed], "2.0": [unusable]}
+    page = a_page("demo", releases, rejections=[Rejection("demo-old.tar.gz", Reason.VERSION, "old")])
     recording = Taped(
         Plain(
-            lookups={"demo": Lookup((a_page("demo", releases, rejections=aside),), ("vendor",)), "nowhere": Lookup(())},
+            lookups={"demo": Lookup((page,), ("vendor",)), "nowhere": Lookup(())},
             answers={
-                "demo-1.0-py3-none-any.whl": Metadata("Demo", "1.0", ("numpy>=1", "x ; extra == 'e'"), ">=3.9", ("e",)),
-                "demo-1.9-cp311-cp311-manylinux_2_28_aarch64.whl": Metadata("demo", "1.9"),
-                "demo-2.0-py3-none-any.whl": "demo 2.0 has no Name",
-                "demo-1.0.tar.gz": Archive(Metadata("demo", "1.0"), ("setuptools",)),
-                "Demo-1.10.zip": Archive(None, None, "it has a setup.py only"),
+                wheel.filename: Metadata("Demo", "1.0", ("numpy>=1", "x ; extra == 'e'"), ">=3.9", ("e",)),
+                unhashed.filename: Metadata("demo", "1.9"),
+                unusable.filename: "demo 2.0 has no Name",
+                archive.filename: Archive(Metadata("demo", "1.0"), ("setuptools",)),
+                odd.filename: Archive(None, None, "it has a setup.py only"),
             },
-            members={("demo-1.0.tar.gz", "requirements/common.txt"): "numpy\n"},
-            hashes={"demo-1.9-cp311-cp311-manylinux_2_28_aarch64.whl": sha("found out")},
+            members={(archive.filename, "requirements/common.txt"): "numpy\n"},
+            hashes={unhashed.filename: sha("found out")},
         )
     )
     ask_everything(recording, files)
     return recording, files
 
 
-def ask_everything(catalog: Catalog, files: Mapping[str, File]) -> list[object]:
+def ask_everything(catalog: Catalog, files: Iterable[File]) -> list[object]:
     """Everything that `demo` holds, as a catalog answers it."""
+    wheel, archive, odd, unhashed, unusable = files
     return [
         catalog.lookup(NormalizedName("nowhere")),
-        catalog.metadata(files["demo-1.0-py3-none-any.whl"]),
-        catalog.metadata(files["demo-1.9-cp311-cp311-manylinux_2_28_aarch64.whl"]),
-        refusal(catalog, files["demo-2.0-py3-none-any.whl"]),
-        catalog.archive(files["demo-1.0.tar.gz"]),
-        catalog.archive(files["Demo-1.10.zip"]),
-        catalog.member(files["demo-1.0.tar.gz"], "requirements/common.txt"),
-        refusal(catalog, files["demo-1.0.tar.gz"], "setup.cfg"),
-        catalog.sha256(files["demo-1.9-cp311-cp311-manylinux_2_28_aarch64.whl"]).sha256,
-        catalog.sha256(files["demo-1.0.tar.gz"]).sha256,
+        catalog.metadata(wheel),
+        catalog.metadata(unhashed),
+        refusal(catalog, unusable),
+        catalog.archive(archive),
+        catalog.archive(odd),
+        catalog.member(archive, "requirements/common.txt"),
+        refusal(catalog, archive, "setup.cfg"),
+        catalog.sha256(unhashed).sha256,
+        catalog.sha256(archive).sha256,
         # last, so that the other answers do not depend on it
         {version: len(rows) for version, rows in catalog.lookup(NormalizedName("demo")).pages[0].releases.items()},
     ]
@@ -200,7 +197,7 @@ def test_what_was_not_recorded_is_a_failure_and_not_an_answer() -> None:
         ("`demo` for linux-x86_64", lambda: elsewhere.lookup(NormalizedName("demo"))),
         ("the metadata of `other-1-py3-none-any.whl`", lambda: catalog.metadata(other)),
         ("the content of `other-1-py3-none-any.whl`", lambda: catalog.archive(other)),
-        ("`setup.py` of `demo-1.0.tar.gz`", lambda: catalog.member(files["demo-1.0.tar.gz"], "setup.py")),
+        ("`setup.py` of `demo-1.0.tar.gz`", lambda: catalog.member(files[1], "setup.py")),
         ("the sha256 of `other-1-", lambda: catalog.sha256(msgspec.structs.replace(other, sha256=""))),
     ):
         with pytest.raises(IndexFailure, match=f"The snapshot of 2026-11-20 does not contain {what}"):
@@ -353,8 +350,7 @@ from test_snapshot import *
 recording, files = demo()
 again = Taped(recording.inner)
 again.lookup("demo")
-for filename in set(files):
-    file = files[filename]
+for file in set(files):
     for ask in (again.metadata, again.archive):
         try:
             ask(file)

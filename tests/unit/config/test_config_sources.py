@@ -8,7 +8,7 @@ import pytest
 from packaging.version import Version
 
 from resolver.model import fact as facts
-from resolver.model.repository import Direct, Recipe, Step, same_repository
+from resolver.model.repository import Direct, Recipe, Step, container, same_repository
 from tests.unit.config.folders import HEAD, message, problem, requiring
 
 _CREDENTIALS = "the address contains credentials, which do not belong in a file; use a git credential helper"
@@ -157,3 +157,12 @@ def test_a_stack_does_not_ask_for_what_it_keeps_out(tmp_path: Path) -> None:
         "the stack both asks for `timm` and lists it as absent\n  at matrices/stacks/s.toml:14: absent[0].package\n"
         "  `Timm>=1` is asked for at matrices/stacks/s.toml:4"
     )
+
+
+def test_submodules_are_sorted_so_that_one_follows_the_one_it_is_in(tmp_path: Path) -> None:
+    rows = ", ".join(
+        f"{{ path = '{path}', git = 'https://example.org/x', commit = '{COMMIT}' }}" for path in ("a/b/c", "a-b", "a/")
+    )
+    paths = [one.path for one in recipe(tmp_path, f"submodules = [{rows}]").submodules]
+    assert paths == ["a", "a-b", "a/b/c"]
+    assert [container(path, paths) for path in paths] == ["", "", "a"]

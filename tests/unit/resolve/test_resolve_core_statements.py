@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
 import pytest
@@ -129,3 +130,20 @@ def test_what_a_newer_glibc_is_enough_for_is_told_before_archives_that_are_newer
             '(versions = "==5", requires = […] as in its setup.py; see matrices/README.md)'
         ),
     ]
+
+
+@pytest.mark.parametrize(
+    ("cutoff", "archive", "said"),
+    [
+        ((2026, 3, 1), "2026-03-04T08:15:00Z", "is newer than the cut-off (2026-02-28)"),
+        ((2026, 3, 1, 12), "2026-03-04T08:15:00Z", "is newer than the cut-off (2026-03-01T12:00:00+00:00)"),
+        # a file without a day is not said to be newer
+        ((2026, 3, 1), "", "was not uploaded before the cut-off (2026-02-28), according to the index"),
+    ],
+)
+def test_a_cut_off_names_its_day_and_that_of_the_release(cutoff: tuple[int, ...], archive: str, said: str) -> None:
+    catalog = DataCatalog()
+    catalog.add_wheel("a", "1", uploaded="2026-03-02T08:15:00Z")
+    catalog.add_archive("a", "1", uploaded=archive)
+    moment = dt.datetime(*cutoff, tzinfo=dt.timezone.utc)  # type: ignore[misc,arg-type]
+    assert causes(catalog, "a", exclude_newer=moment)[0] == f"a 1 (uploaded 2026-03-02) {said} {PAGE}"
