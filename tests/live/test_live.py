@@ -11,6 +11,7 @@ import pytest
 
 pytestmark = pytest.mark.live
 
+
 def told(*arguments: str) -> dict[str, object]:
     """What a command says; 5 is a finding of one that compares, and no failure of the command."""
     words = [sys.executable, "-m", "resolver", *arguments, "--json"]

@@ -32,7 +32,6 @@ from resolver.model.release import Archive, File, Metadata, Page, Reason, Reject
 from resolver.model.target import Target
 
 TODAY = dt.date(2026, 11, 20)
-SECOND = "2025-01-02T03:04:05Z"
 ARM = Target(name="arm", python="3.11", platform="linux-aarch64", glibc=(2, 28))
 X86 = replace(ARM, name="x86", platform="linux-x86_64")
 

@@ -118,6 +118,23 @@ def test_what_was_not_used_for_longest_goes(tmp_path: Path, monkeypatch: pytest.
     assert (tmp_path / FILE).stat().st_size < 20_000
 
 
+def test_one_process_clears_what_another_uses(cache: Cache, tmp_path: Path) -> None:
+    cache.put("page", "a", b"1")
+    other = Cache(tmp_path / "cache", pytest.fail)
+    other.clear()
+    assert cache.get("page", "a") is None
+    cache.put("page", "a", b"2")
+    assert other.get("page", "a") == b"2"
+
+
+def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not a folder named `~` wherever the command is run."""
+    for name in ("HOME", "ASCEND_LOCK_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("os.getuid", lambda: 2**31 - 7)
+    assert default_folder() == Path("/.cache/ascend-lock")
+
+
 def test_several_processes_at_once(tmp_path: Path) -> None:
     """Whoever reads sees one of the whole entries, never a mixture; nobody is turned away."""
     script = (
@@ -134,20 +151,3 @@ def test_several_processes_at_once(tmp_path: Path) -> None:
     assert [process.wait(60) for process in running] == [0, 0, 0, 0]
     cache = Cache(tmp_path, pytest.fail)
     assert all(cache.get("page", f"{n} {letter}") for n in range(150) for letter in "abcd")
-
-
-def test_one_process_clears_what_another_uses(cache: Cache, tmp_path: Path) -> None:
-    cache.put("page", "a", b"1")
-    other = Cache(tmp_path / "cache", pytest.fail)
-    other.clear()
-    assert cache.get("page", "a") is None
-    cache.put("page", "a", b"2")
-    assert other.get("page", "a") == b"2"
-
-
-def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not a folder named `~` wherever the command is run."""
-    for name in ("HOME", "ASCEND_LOCK_CACHE", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("os.getuid", lambda: 2**31 - 7)
-    assert default_folder() == Path("/.cache/ascend-lock")

@@ -23,9 +23,9 @@ from resolver.index.net.network import AHEAD
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.protocol import Lookup, UnusableFile
 from resolver.index.store.cache import Cache
-from resolver.model.message import Message, message
+from resolver.model.message import Message
 from resolver.model.problem import Binding, Index, Indexes
-from resolver.model.release import Archive, File, Metadata
+from resolver.model.release import File, Metadata
 from tests.builders import build_wheel, core_metadata
 from tests.loopback import LoopbackIndex, Response, altered, status
 from tests.unit.index.clients import failure
@@ -119,29 +119,6 @@ def test_offline_without_hashes_of_files(index: LoopbackIndex, opened: Opener) -
     offline = opened(offline=True)
     offline.lookup(DEMO)
     assert "\n  Its index gives no sha256" in failure(IndexFailure, lambda: offline.metadata(wheel))
-    assert asked(index) == []
-
-
-def test_offline(index: LoopbackIndex, opened: Opener) -> None:
-    index.add_wheel("demo", "1.0", requires=["numpy"])
-    index.add_archive("demo", "1.0", members={"a.txt": "text"})
-    online = opened()
-    found = online.lookup(DEMO)
-    archive, wheel = sorted(files(found), key=lambda file: file.is_wheel)
-    online.lookup(NormalizedName("absent"))
-    metadata, static, text = online.metadata(wheel), online.archive(archive), online.member(archive, "a.txt")
-    asked(index)
-    offline = opened(offline=True)
-    offline.expect([(NormalizedName("other"), SpecifierSet())])
-    assert files(offline.lookup(DEMO)) == files(found)
-    assert offline.lookup(NormalizedName("absent")) == Lookup(())
-    assert offline.metadata(wheel) == metadata
-    assert (offline.archive(archive), offline.member(archive, "a.txt")) == (static, text)
-    why = "other is not in the cache, and --offline does not use the network.\n  at index `pypi`\n"
-    assert failure(IndexFailure, lambda: offline.lookup(NormalizedName("other"))).startswith(why)
-    assert failure(IndexFailure, lambda: offline.member(archive, "b.txt")).startswith(
-        "b.txt of demo-1.0.tar.gz is not in the cache"
-    )
     assert asked(index) == []
 
 
@@ -305,40 +282,7 @@ def ranged(response: Response) -> Response:
 # --- source archives
 
 
-@pytest.mark.parametrize("ending", [".tar.gz", ".zip"])
-def test_an_archive_is_downloaded_once(index: LoopbackIndex, opened: Opener, ending: str) -> None:
-    index.add_archive("demo", "1.0", requires=["numpy"], members={"req/a.txt": "torch\n"}, ending=ending)
-    catalog = opened()
-    file = wheel_of(catalog)
-    expected = Archive(Metadata("demo", "1.0", ("numpy",)), ("setuptools",))
-    assert catalog.archive(file) == expected
-    assert catalog.member(file, "req/a.txt") == "torch\n"
-    with pytest.raises(UnusableFile, match=f"demo-1.0{ending} has no file b.txt"):
-        catalog.member(file, "b.txt")
-    assert asked(index) == ["200 /simple/pypi/demo/", f"200 /files/pypi/demo-1.0{ending}"]
-    again = opened()
-    assert (again.archive(file), again.member(file, "req/a.txt")) == (expected, "torch\n")
-    assert asked(index) == []
-
-
 # --- files without a hash
-
-
-def test_a_file_without_a_hash(index: LoopbackIndex, opened: Opener, warnings: list[Message]) -> None:
-    built = index.add_wheel("demo", "1.0", sha256=False)
-    catalog = opened()
-    file = wheel_of(catalog)
-    assert file.sha256 == ""
-    expected = (built.sha256, len(built.content))
-    assert [(one.sha256, one.size) for one in (catalog.sha256(file), catalog.sha256(file))] == [expected, expected]
-    assert asked(index) == ["200 /simple/pypi/demo/", f"200 {BODY}"]
-    (warning,) = warnings
-    told = {"file": "demo-1.0-py3-none-any.whl", "size": expected[1], "sha256": built.sha256}
-    assert warning == message("index.unhashed", **told)
-    assert opened().sha256(file).sha256 == built.sha256
-    assert asked(index) == [f"304 {BODY}"]
-    assert opened(offline=True).sha256(file).sha256 == built.sha256
-    assert len(warnings) == 1
 
 
 # --- looking ahead

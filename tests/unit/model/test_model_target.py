@@ -13,7 +13,7 @@ from packaging.markers import default_environment
 
 from resolver.index.parse.distribution import Compatibility
 from resolver.model.release import File
-from resolver.model.target import Target, default_name, lacking, machine_of
+from resolver.model.target import Target, lacking, machine_of
 from tests.problems import target
 
 
@@ -46,23 +46,6 @@ def test_tags_are_those_of_pip_in_the_same_order(python: str, glibc: str, monkey
     platforms = ",".join(_platforms_of_packaging(here, monkeypatch))
     run = subprocess.run([sys.executable, "-c", _PIP, platforms, python], capture_output=True, text=True, check=True)
     assert list(here.tags) == list(dict.fromkeys(run.stdout.split()))
-
-
-@pytest.mark.parametrize(
-    ("python", "platform", "system", "name"),
-    [
-        ("3.11", "linux-aarch64", {"cann": "8.5.0", "soc": "A2"}, "linux-aarch64-py311-cann8.5.0-a2"),
-        ("3.10.4", "linux-x86_64", {}, "linux-x86_64-py310"),
-        (
-            "3.11",
-            "linux-aarch64",
-            {"hdk": "25.3.RC1.2", "cann": "8.3.RC1"},
-            "linux-aarch64-py311-cann8.3.rc1-hdk25.3.rc1.2",
-        ),
-    ],
-)
-def test_the_folder_of_a_target_without_a_name(python: str, platform: str, system: dict[str, str], name: str) -> None:
-    assert default_name(python, platform, target(**system).system) == name
 
 
 # --- what a wheel needs that a target has not, by its name alone; held against the tags that the target accepts

@@ -77,31 +77,6 @@ def test_a_page_without_any_release(odd: list[Rejection], said: str) -> None:
     assert causes(catalog, "torch") == [f"the index page of torch {said} {PAGE}"]
 
 
-def test_what_the_files_need_and_the_target_has() -> None:
-    catalog = wheels(
-        "a",
-        "1",
-        "cp311-cp311-manylinux_2_31_aarch64",
-        "cp39-abi3-manylinux_2_31_aarch64",
-        "cp312-cp312-linux_x86_64",
-        "cp311-cp311-macosx_11_0_arm64",
-    )
-    assert causes(catalog, "a") == [
-        (
-            "a 1 has no file for the target: each needs glibc 2.31 or x86_64 and Python 3.12 or macOS "
-            f"(the target has Linux with glibc, aarch64, glibc 2.28 and Python 3.11) {PAGE}"
-        ),
-        (
-            "  a 1 has a wheel for glibc 2.31 (the target has 2.28): if the machine has that (`ldd --version` says), "
-            'write glibc = "2.31" in [target]'
-        ),
-        "  a-1-cp311-cp311-manylinux_2_31_aarch64.whl needs glibc 2.31 (the target has glibc 2.28)",
-        "  a-1-cp39-abi3-manylinux_2_31_aarch64.whl needs glibc 2.31 (the target has glibc 2.28)",
-        "  a-1-cp312-cp312-linux_x86_64.whl needs x86_64 and Python 3.12 (the target has aarch64 and Python 3.11)",
-        "  a-1-cp311-cp311-macosx_11_0_arm64.whl needs macOS (the target has Linux with glibc)",
-    ]
-
-
 def test_wheels_for_another_system_come_last() -> None:
     """As of decord: its wheels for macOS are the first on the page."""
     names = [f"decord-0.6.0-{tags}.whl" for tags in ("cp36-cp36m-macosx_10_15_x86_64", "py3-none-win_amd64")]

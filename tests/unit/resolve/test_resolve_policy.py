@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from resolver.errors import InputError
-from resolver.model.problem import PYPI, Index, Indexes
 from resolver.resolve.check import check
-from resolver.resolve.solver import solve
 from tests.datacatalog import DataCatalog
 from tests.problems import builds, excludes, names, pins, problem, solved
 
@@ -45,23 +42,6 @@ def test_an_extra_that_requirements_name_is_known_though_it_is_not_declared() ->
     pin = solved(problem("a[x,y,z]"), catalog).pin("a")
     assert pin is not None
     assert (pin.extras, pin.unknown_extras) == (("x", "y", "z"), ("y", "z"))
-
-
-def test_a_fact_about_a_release_that_is_not_on_the_index_is_a_mistake() -> None:
-    catalog = DataCatalog({"a": {"1": []}})
-    shared = Indexes(indexes={PYPI: Index(name=PYPI)}, bindings=())
-    with pytest.raises(InputError) as caught:
-        solve(problem("a", facts=[excludes("a", "==2")], indexes=shared), catalog)
-    assert str(caught.value) == (
-        "the fact `a-excludes` refers to a ==2, but there is no such release\n"
-        "  at facts/a.toml:7\n"
-        "hint: correct `versions`, or remove what is no longer on the index; an index with only selected "
-        "releases needs `complete = false` in its row of indexes.toml"
-    )
-    chosen = Indexes(indexes={PYPI: Index(name=PYPI, complete=False)}, bindings=())
-    assert pins(problem("a", facts=[excludes("a", "==2")], indexes=chosen), catalog) == {"a": "1"}
-    catalog.unreachable = ("huawei",)  # it may be on the index that did not answer
-    assert pins(problem("a", facts=[excludes("a", "==2")], indexes=shared), catalog) == {"a": "1"}
 
 
 def test_indexes_are_not_mixed() -> None:
