@@ -87,3 +87,10 @@ def test_no_other_thread_brings_the_line_back_or_leaves_a_second_one(capsys: pyt
         time.sleep(0.01)
     assert threading.active_count() == threads
     assert "\x1b" not in capsys.readouterr().err
+
+
+def test_a_warning_stands_above_the_line_which_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    line = Progress(enabled=True)
+    line.label("cli.locking", stack="a", target="b")
+    line.warn(message("cli.replaced", file="x", was="b", now="c"))
+    assert drawn(line, capsys) == "locking a for b"
