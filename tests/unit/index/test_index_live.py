@@ -156,11 +156,19 @@ def wheel_of(catalog: LiveCatalog) -> File:
     return file
 
 
-def without_metadata_hash(body: bytes) -> bytes:
-    page = json.loads(body)
-    for file in page["files"]:
-        file["core-metadata"] = True
-    return json.dumps(page).encode()
+LIE = core_metadata("demo", "1.0", requires=["evil"])
+
+
+def with_a_metadata_file(sha256: str | None) -> Callable[[bytes], bytes]:
+    """A page that tells no size, and of a `.metadata` file this sha256, or that there is one; None for none."""
+
+    def change(body: bytes) -> bytes:
+        page = json.loads(body)
+        page["files"][0]["core-metadata"] = {"sha256": sha256} if sha256 else sha256 is not None
+        del page["files"][0]["size"]
+        return json.dumps(page).encode()
+
+    return change
 
 
 @pytest.mark.parametrize("fault", [status(404), status(403), altered(lambda _: b"<html>not here</html>")])
@@ -169,7 +177,7 @@ def test_a_metadata_file_that_is_not_there_after_all(
 ) -> None:
     index.add_wheel("demo", "1.0", requires=["numpy"])
     index.fault("*.metadata", fault)
-    index.fault("/simple/*", altered(without_metadata_hash))
+    index.fault("/simple/*", altered(with_a_metadata_file("")))
     catalog = opened()
     assert catalog.metadata(wheel_of(catalog)).requires_dist == ("numpy",)
     assert asked(index)[-1] == f"206 {BODY} {TAIL}"
@@ -223,21 +231,6 @@ def test_a_file_that_changes_between_two_ranges(index: LoopbackIndex, opened: Op
     catalog = opened()
     assert catalog.metadata(wheel_of(catalog)).requires_dist == ("numpy",)
     assert [line[:3] for line in asked(index)[1:]] == ["206", "206", "200"]
-
-
-LIE = core_metadata("demo", "1.0", requires=["evil"])
-
-
-def with_a_metadata_file(sha256: str | None) -> Callable[[bytes], bytes]:
-    """A page that tells no size, and of a `.metadata` file this sha256, or that there is one; None for none."""
-
-    def change(body: bytes) -> bytes:
-        page = json.loads(body)
-        page["files"][0]["core-metadata"] = {"sha256": sha256} if sha256 else sha256 is not None
-        del page["files"][0]["size"]
-        return json.dumps(page).encode()
-
-    return change
 
 
 @pytest.mark.parametrize("way", ["file of its own hash", "file without hash", "file of the honest hash", "ranges"])

@@ -42,16 +42,12 @@ def saying(*content: bytes) -> Callable[[socket.socket], None]:
     return talk
 
 
-def for_ever(connection: socket.socket, content: bytes, pause: float = 0.0) -> None:
-    while True:
-        connection.sendall(content)
-        time.sleep(pause)
-
-
 def endless(head: bytes, content: bytes, pause: float = 0.0) -> Callable[[socket.socket], None]:
     def talk(connection: socket.socket) -> None:
         saying(head)(connection)
-        for_ever(connection, content, pause)
+        while True:
+            connection.sendall(content)
+            time.sleep(pause)
 
     return talk
 

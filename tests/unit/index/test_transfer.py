@@ -32,7 +32,6 @@ def index() -> Iterator[LoopbackIndex]:
 
 
 def file_of(index: LoopbackIndex, *, size: int | None = None) -> File:
-
     url = index.url.replace("/simple/pypi/", f"/files/pypi/{NAME}")
     return File(NAME, url, hashlib.sha256(CONTENT).hexdigest(), size)
 
@@ -59,24 +58,14 @@ def cut_at(share: float) -> Fault:
     return lambda answer: replace(truncated(share)(answer), hold=0.2)
 
 
-def other_bytes() -> Fault:
-    """Zeros in place of the rest that was asked for."""
-    return lambda answer: replace(answer, body=bytes(len(answer.body))) if answer.status == 206 else answer
+def the_rest(change: Fault) -> Fault:
+    """A change of what is sent where the rest of a file was asked for."""
+    return lambda answer: change(answer) if answer.status == 206 else answer
 
 
-def more_bytes() -> Fault:
-    """The rest and something behind it, as a length that is right."""
-    return lambda answer: replace(answer, body=answer.body + b"more") if answer.status == 206 else answer
-
-
-def other_place() -> Fault:
-    """A part from elsewhere."""
-
-    def change(answer: Response) -> Response:
-        place = {"Content-Range": f"bytes 0-{len(answer.body) - 1}/{len(CONTENT)}"}
-        return replace(answer, headers={**answer.headers, **place}) if answer.status == 206 else answer
-
-    return change
+def other_place(answer: Response) -> Response:
+    place = {"Content-Range": f"bytes 0-{len(answer.body) - 1}/{len(CONTENT)}"}
+    return replace(answer, headers={**answer.headers, **place})
 
 
 GOES_ON = f"bytes={len(CONTENT) // 2}-"
@@ -87,10 +76,10 @@ GOES_ON = f"bytes={len(CONTENT) // 2}-"
     ("fault", "asked"),
     [
         (None, ["", GOES_ON]),
-        (other_bytes(), ["", GOES_ON, ""]),
-        (more_bytes(), ["", GOES_ON, ""]),
-        (other_place(), ["", GOES_ON, ""]),
-        (lambda answer: Response(416) if answer.status == 206 else answer, ["", GOES_ON, ""]),
+        (the_rest(altered(lambda body: bytes(len(body)))), ["", GOES_ON, ""]),
+        (the_rest(altered(lambda body: body + b"more")), ["", GOES_ON, ""]),
+        (the_rest(other_place), ["", GOES_ON, ""]),
+        (the_rest(status(416)), ["", GOES_ON, ""]),
     ],
     ids=["good", "other bytes", "more bytes", "other place", "416"],
 )
