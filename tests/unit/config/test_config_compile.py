@@ -5,14 +5,13 @@ from __future__ import annotations
 import datetime as dt
 from pathlib import Path
 
-import networkx
 import pytest
 
 from resolver.config.compile import compile_problems
 from resolver.config.load import load
 from resolver.model.fact import Builds, Metadata, Replaces, Requires, Strength, Warns
 from resolver.model.problem import Binding, Index, Problem
-from tests.unit.config.folders import HEAD, MATRICES, STACK, matrices
+from tests.unit.config.folders import HEAD, STACK, matrices
 
 UTC = dt.timezone.utc
 
@@ -180,26 +179,3 @@ def test_bindings(tmp_path: Path) -> None:
     assert indexes.binding("torchaudio", "linux-aarch64").indexes == ("cpu",)
     assert indexes.binding("anything", "linux-aarch64").indexes == ("pypi",)
     assert not indexes.own
-
-
-ALL_FACTS = "verl-qwen3.5"  # a stack that leaves none out
-
-
-def test_the_shipped_facts_have_their_evidence() -> None:
-    (problem, *_) = compile_problems(load(ALL_FACTS, MATRICES))
-    assert problem.facts
-    for fact in problem.facts:
-        assert len(fact.reason.split()) > 3, fact.where
-        assert fact.source.strip(), fact.where
-        assert "://" not in fact.source, f"{fact.where}: a source is named, an address rots"
-        assert dt.date(2026, 1, 1) < fact.checked <= dt.date.today(), fact.where
-
-
-def test_the_shipped_facts_form_no_cycles() -> None:
-    """A row needs its pins, not the reverse."""
-    (problem, *_) = compile_problems(load(ALL_FACTS, MATRICES))
-    needs = networkx.DiGraph()
-    for fact in problem.facts:
-        stated = fact.needs if isinstance(fact, Requires) else ()
-        needs.add_edges_from((fact.package, need.name) for need in stated if hasattr(need, "name"))
-    assert list(networkx.simple_cycles(needs)) == []
