@@ -219,21 +219,6 @@ def test_of_posts_of_one_release_those_that_facts_put_last_are_taken_last(drawn:
     assert pins(again) == wanted
 
 
-@given(posts(), st.data())
-def test_what_is_put_last_can_be_pinned_and_kept(drawn: tuple[World, dict[str, int]], data: st.DataObject) -> None:
-    world, levels = drawn
-    version = data.draw(st.sampled_from(sorted(levels)))
-    pinned = world.asking(f"p=={version}")
-    solved, proved = answer(pinned), complete(pinned.problem(), pinned.catalog())
-    assert isinstance(solved, Resolution)
-    assert proved is not None
-    assert pins(solved) == pins(proved) == {"p": version}
-    if not Version(version).is_prerelease:
-        kept = solve(world.problem(), world.catalog(), preferred={pin.name: pin.version for pin in solved.pins})
-        assert isinstance(kept, Resolution)
-        assert pins(kept) == {"p": version}
-
-
 @given(worlds(prereleases=True), st.data())
 def test_what_is_put_last_makes_nothing_impossible_and_nothing_invalid(world: World, data: st.DataObject) -> None:
     releases = sorted((name, version) for name, known in world.projects.items() for version in known)

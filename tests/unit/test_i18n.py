@@ -14,7 +14,7 @@ import resolver
 from resolver.audit.fact_checks import Verdict
 from resolver.i18n import LANGUAGES, translate
 from resolver.model.fact import Strength
-from resolver.model.message import Message, joined, message, text
+from resolver.model.message import Message, joined, message
 from resolver.model.release import Reason
 
 ROOT = Path(resolver.__file__).parent
@@ -85,17 +85,6 @@ def test_chinese_has_chinese_punctuation() -> None:
 def test_reasons_are_told_in_both_languages(reason: Reason) -> None:
     assert translate(reason.code, "en", 1) == reason.value
     assert re.search(CHINESE, translate(reason.code, "zh", 1))
-
-
-def test_a_message_among_the_values_is_told_in_the_same_language() -> None:
-    one = message("lock.fact-warns", package="a", text=text("It fails.", "会失败。"), where="f.toml:1")
-    assert translate(one, "en") == "a: It fails. (f.toml:1)"
-    assert translate(one, "zh") == "a：会失败。（f.toml:1）"
-    assert translate(text("only English"), "zh") == "only English"
-    from_each = [message("lock.project-from", project=name, index="pypi") for name in ("a", "b")]
-    assert translate(message("lock.unreachable", index="huawei", projects=from_each), "zh") == (
-        "无法访问软件源 `huawei`；未经它锁定的有：a（来自 pypi）和 b（来自 pypi）"
-    )
 
 
 def test_an_unknown_code_or_a_missing_value_is_an_error() -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
-from msgspec.structs import replace
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.audit.pairs import Declared, Pairing, pairings, projects_with_pairs
 from resolver.model.fact import Fact, Requires, Strength, Warns
 from resolver.model.system import SystemVersion
-from tests.problems import builds, common, need, requires
+from tests.problems import common, need, requires
 
 APP = NormalizedName("app")
 CANNS = [SystemVersion.parse(text) for text in ("8.5.0", "8.5.1", "9.0.0", "9.1.0")]
@@ -22,13 +21,6 @@ def warns(package: str, versions: str, *unless: str) -> Warns:
     """A warning that is needless under each of these conditions."""
     row = {**common(package, versions, "warns"), "id": f"{package}-unless-{'-'.join(unless)}"}
     return Warns(**row, text="t", unless=tuple(map(need, unless)))
-
-
-def wheels_need(versions: str, *needs: str) -> Requires:
-    return Requires(**common("app", versions, "wheels"), needs=tuple(map(need, needs)), wheels=True)
-
-
-BUILT_FOR_A3 = replace(builds("app", "==1.0"), when=(need("soc in A3"),))
 
 
 def paired(*facts: Fact, declared: Declared | None = None) -> list[Pairing]:
@@ -78,23 +70,6 @@ def test_what_is_accepted_goes_together_beside_what_is_paired_and_nothing_withou
     (silent,) = paired(requires("app", "==1.0", "lib==1.0"))
     assert [row.goes_with(newest) for row in (both, guide, silent)] == [True, False, False]
     assert texts(both.canns) == ["8.5.0"]
-
-
-@pytest.mark.parametrize(
-    ("facts", "socs"),
-    [
-        ([], "A2 A3 310P"),
-        ([requires("app", "==1.0", "soc in A2 | A3")], "A2 A3"),
-        ([wheels_need("==1.0", "soc in A2")], "A2"),
-        ([warns("app", "==1.0", "soc in A2")], "A2"),
-        ([wheels_need("==1.0", "soc in A2"), BUILT_FOR_A3], "A2 A3"),
-        ([requires("app", "==1.0", "soc != 310P"), builds("app", "==1.0")], "A2 A3"),
-    ],
-    ids=["silent", "needs", "wheels", "paired", "built for one", "always built"],
-)
-def test_a_soc_is_ruled_out_by_facts_alone_for_wheels_and_builds_apart(facts: list[Fact], socs: str) -> None:
-    (row,) = paired(requires("app", "==1.0", "cann in 8.5.0"), *facts)
-    assert " ".join(soc for soc in ("A2", "A3", "310P") if row.runs_on(soc)) == socs
 
 
 @pytest.mark.parametrize(

@@ -115,19 +115,6 @@ def test_some_needs_of_a_fact_set_aside(needs: str, left: list[list[str]], tmp_p
     assert [[str(need) for need in fact.needs] for fact in problem.facts if isinstance(fact, Requires)] == left
 
 
-def test_facts_of_the_stack_itself_come_last_and_have_ids_of_their_own(tmp_path: Path) -> None:
-    own = '[fact.defaults]\nstrength = "observed"\nsource = "a run"\nchecked = 2026-11-20\n'
-    own += '[[fact.replaces]]\npackage = "Trl"\ndrop = ["vllm"]\nreason = "wrong"\n'
-    own += '[[fact.excludes]]\npackage = "verl"\nreason = "broken, too"\n'
-    (problem,) = compiled(tmp_path, STACK + own, TWO_NEEDS)
-    *others, fact, last = problem.facts
-    assert [fact.id for fact in others] == ["verl-needs", "verl-broken"]
-    assert {fact.id, last.id} == {"stack-trl-replaces-1", "stack-verl-excludes-1"}
-    fact = next(one for one in problem.facts if one.package == "trl")
-    assert (fact.strength, str(fact.versions[0])) == (Strength.OBSERVED, ">=0")
-    assert fact.where == f"matrices/stacks/s.toml:{len(STACK.splitlines()) + 5}"
-
-
 @pytest.mark.parametrize(
     ("written", "cutoff"),
     [

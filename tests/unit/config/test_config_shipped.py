@@ -1,4 +1,4 @@
-"""The facts and stacks that the project ships: what they lead to, their evidence, and that they say it in Chinese, too."""
+"""The facts and stacks that the project ships: what they lead to, their evidence, and what they say in Chinese."""
 
 from __future__ import annotations
 

@@ -215,16 +215,6 @@ def test_an_override_is_for_the_releases_that_the_targets_own_lines_ask_for() ->
     assert override.changes[0].before == "base==2"
 
 
-def test_a_release_of_which_nothing_is_known_comes_late_where_a_policy_brings_it_too() -> None:
-    catalog = DataCatalog({"plugin": {"1rc1": [], "2": ["base>=9"]}, "base": {one: [] for one in "123456789"}})
-    fixes = ways_out(catalog, "plugin", "base==1", facts=matrix("==2", "8.5.0"))
-    assert [told(fix) for fix in fixes[:3]] == [
-        ["base==1 -> base==9"],
-        [" -> plugin", " -> base==1"],
-        [' -> prereleases-of.plugin = "allow"'],
-    ]
-
-
 def of_two_glibcs() -> DataCatalog:
     """Newer wheels of `plugin` are for a newer glibc, and its archives state nothing."""
     catalog = DataCatalog({"plugin": {one: [] for one in ("0.1", "0.2", "0.3")}})

@@ -105,27 +105,6 @@ def test_of_equal_tags_the_highest_build_wins_and_a_build_tag_goes_before_none()
 
 
 @pytest.mark.parametrize(
-    ("tags", "python", "usable"),
-    [
-        *((tags, "3.11", True) for tags in ("py2.py3-none-any", "py3-none-any", "cp38-abi3-manylinux2014_aarch64")),
-        ("cp310.cp311-cp310.cp311-manylinux2014_aarch64", "3.11", True),
-        ("cp311-cp311-manylinux_2_28_aarch64", "3.11.14", True),
-        ("CP311-cp311-Manylinux_2_28_aarch64", "3.11", True),
-        *((f"{tags}-manylinux2014_aarch64", "3.11", False) for tags in ("cp312-abi3", "cp310-cp310")),
-        *(
-            (f"cp311-cp311-manylinux_2_{rest}", "3.11", False)
-            for rest in ("34_aarch64", "28_x86_64", "28_aarch64-910b")
-        ),
-        *((f"cp311-cp311-{system}", "3.11", False) for system in ("musllinux_1_2_aarch64", "macosx_11_0_arm64")),
-        ("py2-none-any", "3.11", False),
-        ("cp313-cp313t-manylinux_2_28_aarch64", "3.13", False),
-    ],
-)
-def test_tags(tags: str, python: str, usable: bool) -> None:
-    assert bool(wheels(f"a-1-{tags}.whl", python=python)) is usable
-
-
-@pytest.mark.parametrize(
     ("requires_python", "predicate"),
     [
         *((text, "") for text in ("", ">=3.8", ">=3.11,<3.12", "==3.11.*", ">=3.11.0", "~=3.11.0")),

@@ -23,7 +23,7 @@ from resolver.index.net.network import AHEAD
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.protocol import Lookup, UnusableFile
 from resolver.index.store.cache import Cache
-from resolver.model.message import Message
+from resolver.model.message import Message, message
 from resolver.model.problem import Binding, Index, Indexes
 from resolver.model.release import File, Metadata
 from tests.builders import build_wheel, core_metadata
@@ -377,3 +377,20 @@ def test_a_failure_that_is_kept_is_covered(opened: Opener, index: LoopbackIndex)
             catalog.member(archive, "none.txt")
         assert catalog.seen() is not None
         assert bool(index.requests) is requests
+
+
+def test_a_file_without_a_hash(index: LoopbackIndex, opened: Opener, warnings: list[Message]) -> None:
+    built = index.add_wheel("demo", "1.0", sha256=False)
+    catalog = opened()
+    file = wheel_of(catalog)
+    assert file.sha256 == ""
+    expected = (built.sha256, len(built.content))
+    assert [(one.sha256, one.size) for one in (catalog.sha256(file), catalog.sha256(file))] == [expected, expected]
+    assert asked(index) == ["200 /simple/pypi/demo/", f"200 {BODY}"]
+    (warning,) = warnings
+    told = {"file": "demo-1.0-py3-none-any.whl", "size": expected[1], "sha256": built.sha256}
+    assert warning == message("index.unhashed", **told)
+    assert opened().sha256(file).sha256 == built.sha256
+    assert asked(index) == [f"304 {BODY}"]
+    assert opened(offline=True).sha256(file).sha256 == built.sha256
+    assert len(warnings) == 1

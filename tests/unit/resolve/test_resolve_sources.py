@@ -8,7 +8,7 @@ from packaging.version import Version
 from resolver.lock.build import applied
 from resolver.model.resolution import Resolution
 from resolver.resolve.check import check
-from resolver.resolve.solver import build_problem, decide
+from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.problems import (
@@ -52,21 +52,6 @@ def test_its_index_is_never_asked() -> None:
     line, source = taken("verl", "0.6", "numpy")
     universe = Universe(with_sources(problem(line), source), Jealous({"numpy": {"1": ["verl>=0.5"]}}))
     assert isinstance(decide(universe, hints=[source.name]), Resolution)
-
-
-def test_builds_without_isolation_constrain_the_environment_others_have_one_apart() -> None:
-    catalog = DataCatalog({"torch": {"2": [], "1": []}, "tool": {"1": []}})
-    here, one = taken("here", "1", build_requires=("torch<2",), isolation=False)
-    apart, other = taken("apart", "1", build_requires=("tool",))
-    asked = with_sources(problem(here, apart), one, other)
-    assert pins(asked, catalog) == {"apart": "1", "here": "1", "torch": "1"}
-    resolution = solved(asked, catalog)
-    build = build_problem(resolution, catalog, tuple(pin.name for pin in resolution.pins if pin.name == "apart"))
-    assert build is not None
-    assert [(str(ask.need), str(ask.origin), ask.origin.where) for ask in build.stack.asks] == [
-        ("tool", "building apart 1 needs tool", "facts/apart.toml:7")
-    ]
-    assert not build.sources
 
 
 def test_a_requirement_on_another_version_is_told_with_the_facts_line() -> None:
