@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import Callable, Coroutine, Iterator
+import time
+from collections.abc import Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from typing import Any
 
 import pytest
 
 from resolver.index.net.network import Worker
 from resolver.index.protocol import answer_of, looking
-
-SECONDS = 5.0
-
-Work = Callable[[], Coroutine[Any, Any, str]]
 
 
 @pytest.fixture
@@ -27,22 +22,6 @@ def worker() -> Iterator[Worker]:
     worker = Worker()
     yield worker
     worker.close(nothing)
-
-
-def outcome(worker: Worker, work: Work) -> object:
-    """What comes of the work, or its failure; None if nothing does."""
-    found: list[object] = []
-
-    def wait() -> None:
-        try:
-            found.append(worker.wait(work))
-        except Exception as error:
-            found.append(type(error))
-
-    thread = threading.Thread(target=wait, daemon=True)
-    thread.start()
-    thread.join(SECONDS)
-    return found[0] if found else None
 
 
 async def answered() -> str:
@@ -66,8 +45,15 @@ def test_a_loop_that_fails_ends_the_wait_and_goes_on(
         await asyncio.sleep(60)
         return "late"
 
-    assert outcome(worker, broken) is MemoryError
-    assert outcome(worker, answered) == "answer"
+    end = time.monotonic() + 5
+
+    def look() -> None:
+        assert time.monotonic() < end
+
+    with looking(look):
+        with pytest.raises(MemoryError):
+            worker.wait(broken)
+        assert worker.wait(answered) == "answer"
     assert not caplog.records
 
 
