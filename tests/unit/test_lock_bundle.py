@@ -15,13 +15,13 @@ def served(stack: str) -> Served:
     return Served(stack=stack, target="t", platform="linux-aarch64", python="3.11", folder=f"locks/{stack}/t")
 
 
-def entry(content: bytes, *stacks: str, pins: tuple[str, ...] = ("a==1",)) -> Entry:
+def entry(content: bytes, *stacks: str) -> Entry:
     return Entry(
         path="a-1.whl",
         sha256=hashlib.sha256(content).hexdigest(),
         size=len(content),
         index="pypi",
-        pins=pins,
+        pins=("a==1",),
         locks=tuple(f"locks/{stack}/t" for stack in stacks),
     )
 

@@ -54,8 +54,8 @@ def lock(*pins: LockedPin, build: tuple[LockedPin, ...] = ()) -> Lock:
     )
 
 
-def compared(locked: Lock, served: LoopbackIndex, indexes: Indexes | None = None) -> Compared:
-    asked = as_locked(locked, indexes or Indexes(indexes={}, bindings=()))
+def compared(locked: Lock, served: LoopbackIndex) -> Compared:
+    asked = as_locked(locked, Indexes(indexes={}, bindings=()))
     with closing(Pool(Cache(None, print), pip=PipConfig(index_url=served.url))) as pool:
         return compare(locked, LiveCatalog(asked, "linux-aarch64", pool))
 

@@ -10,22 +10,15 @@ import pytest
 from resolver.config.compile import compile_problems
 from resolver.config.load import load
 from resolver.model.fact import Builds, Metadata, Replaces, Requires, Strength, Warns
-from resolver.model.problem import Binding, Index, Problem
-from tests.unit.config.folders import HEAD, STACK, matrices
+from resolver.model.problem import Binding, Index
+from tests.unit.config.folders import HEAD, STACK
+from tests.unit.config.folders import problem as compiled
 
 UTC = dt.timezone.utc
 
 
-def compiled(
-    folder: Path, stack: str = STACK, fact_rows: str = "", indexes: str = "", cutoff: dt.datetime | None = None
-) -> tuple[Problem, ...]:
-    return compile_problems(
-        load("s", matrices(folder, stack, facts=HEAD + fact_rows, indexes=indexes)), exclude_newer=cutoff
-    )
-
-
 def test_a_problem(tmp_path: Path) -> None:
-    (problem,) = compiled(tmp_path, STACK.replace('"verl"', '"cann in 8.5.0 | 8.5.1"'))
+    problem = compiled(tmp_path, STACK.replace('"verl"', '"cann in 8.5.0 | 8.5.1"'))
     assert (problem.stack.name, problem.stack.where) == ("s", "matrices/stacks/s.toml")
     assert [(str(ask.origin), ask.origin.where) for ask in problem.stack.asks] == [
         ("the stack asks for numpy<2", "matrices/stacks/s.toml:5"),
@@ -69,7 +62,7 @@ text = "mind this"
 with = ["torch>=2"]
 reason = "seen"
 """
-    found = compiled(tmp_path, fact_rows=rows)[0].facts
+    found = compiled(tmp_path, facts=HEAD + rows).facts
     requires, replaces, metadata, builds, warns = found
     assert [type(fact).__name__.lower() for fact in found] == ["requires", "replaces", "metadata", "builds", "warns"]
     assert (requires.id, requires.where) == ("verl-requires-1", "matrices/facts/verl.toml:7")
@@ -111,7 +104,7 @@ reason = "broken"
 )
 def test_some_needs_of_a_fact_set_aside(needs: str, left: list[list[str]], tmp_path: Path) -> None:
     stack = STACK + f'[[relax]]\nfact = "verl-needs"\n{needs}\nreason = "it works here"\n'
-    (problem,) = compiled(tmp_path, stack, TWO_NEEDS)
+    problem = compiled(tmp_path, stack, facts=HEAD + TWO_NEEDS)
     assert [[str(need) for need in fact.needs] for fact in problem.facts if isinstance(fact, Requires)] == left
 
 
@@ -126,7 +119,7 @@ def test_some_needs_of_a_fact_set_aside(needs: str, left: list[list[str]], tmp_p
     ],
 )
 def test_cut_off(written: str, cutoff: dt.datetime, tmp_path: Path) -> None:
-    (problem,) = compiled(tmp_path, f"{STACK}[policy]\nexclude-newer = {written}\n")
+    problem = compiled(tmp_path, f"{STACK}[policy]\nexclude-newer = {written}\n")
     assert problem.policy.exclude_newer == cutoff
 
 
@@ -152,7 +145,7 @@ platforms = ["linux-x86_64"]
 
 
 def test_bindings(tmp_path: Path) -> None:
-    (problem,) = compiled(tmp_path, indexes=INDEXES)
+    problem = compiled(tmp_path, indexes=INDEXES)
     indexes = problem.indexes
     assert indexes.indexes == {
         "pypi": Index(name="pypi"),

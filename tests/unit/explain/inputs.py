@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from resolver.config import schema
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs, read_text
@@ -71,9 +69,9 @@ def inputs_of(*lines: str, more: str, known: dict[str, list[str]] | None = None)
     )
 
 
-def refutation(inputs: Inputs, catalog: DataCatalog, name: str = "", cutoff: datetime | None = None) -> Refutation:
+def refutation(inputs: Inputs, catalog: DataCatalog, name: str = "") -> Refutation:
     """Why the problem of one target has no solution: the one of this name, or the first."""
-    problems = compile_problems(inputs, exclude_newer=cutoff)
+    problems = compile_problems(inputs)
     problem = next(one for one in problems if one.target.name == name or not name)
     answer = decide(Universe(problem, catalog))
     assert isinstance(answer, Refutation)

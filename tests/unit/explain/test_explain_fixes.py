@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from io import StringIO
 
 from msgspec.structs import replace
@@ -20,13 +19,13 @@ NEEDS_CANN = matrix("==2", "8.3.RC1", "enforced")
 NEEDS_A2 = warning("kernels", "==1", "These kernels are built for A2.", 'unless = ["soc in A2"]')
 
 
-def ways_out(catalog: DataCatalog, *lines: str, facts: str = "", cutoff: datetime | None = None) -> tuple[Fix, ...]:
-    return explained(catalog, *lines, facts=facts, cutoff=cutoff).fixes
+def ways_out(catalog: DataCatalog, *lines: str, facts: str = "") -> tuple[Fix, ...]:
+    return explained(catalog, *lines, facts=facts).fixes
 
 
-def explained(catalog: DataCatalog, *lines: str, facts: str = "", cutoff: datetime | None = None) -> Explanation:
+def explained(catalog: DataCatalog, *lines: str, facts: str = "") -> Explanation:
     inputs = inputs_of(*lines, more=target() + facts)
-    return explanation_of(refutation(inputs, catalog, cutoff=cutoff), inputs, Clock(60), cutoff=cutoff)
+    return explanation_of(refutation(inputs, catalog), inputs, Clock(60))
 
 
 def told(fix: Fix) -> list[str]:
