@@ -318,3 +318,15 @@ def test_a_pre_release_that_the_tables_do_not_list_comes_after_several_listed_re
         ["plugin==2rc1 -> plugin==1", "base==3 -> base==1", "tool==2 -> tool==1", "8.5.0 -> 8.3.RC1"],
         ["plugin==2rc1 -> plugin==0.7rc2"],
     ]
+
+
+def test_without_the_cut_off_another_version_may_be_needed_as_well() -> None:
+    """Once `plugin 1` is there, `base 3` turns out to be too new."""
+    catalog = DataCatalog()
+    catalog.add_wheel("plugin", "1", ["base==2"], uploaded="2026-03-01T00:00:00Z")
+    for version, month in (("1", 1), ("2", 4), ("3", 6)):
+        catalog.add_wheel("base", version, uploaded=f"2026-0{month}-01T00:00:00Z")
+    policy = "[policy]\nexclude-newer = 2026-02-01  # the guide's day\n"
+    (fix, *_) = ways_out(catalog, "plugin==1", "base==3", facts=policy)
+    assert told(fix) == ["exclude-newer = 2026-02-01 -> ", "base==3 -> base==2"]
+    assert "exclude-newer" not in fix.files[0][1]
