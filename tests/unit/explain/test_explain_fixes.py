@@ -330,3 +330,13 @@ def test_without_the_cut_off_another_version_may_be_needed_as_well() -> None:
     (fix, *_) = ways_out(catalog, "plugin==1", "base==3", facts=policy)
     assert told(fix) == ["exclude-newer = 2026-02-01 -> ", "base==3 -> base==2"]
     assert "exclude-newer" not in fix.files[0][1]
+
+
+def test_a_release_of_years_ago_comes_after_a_dropped_line() -> None:
+    """Nothing in the changes tells that another CANN leads to it."""
+    catalog = DataCatalog({"base": {"1": []}})
+    catalog.add_wheel("plugin", "1", uploaded="2023-01-01T00:00:00Z")
+    catalog.add_wheel("plugin", "2", ["more==1"], uploaded="2026-01-01T00:00:00Z")
+    facts = matrix("==1", "8.3.RC1") + matrix("==2", "8.5.0")
+    lines = [told(fix) for fix in ways_out(catalog, "plugin", "base", facts=facts) if not fix.risky]
+    assert lines == [["plugin -> "], ["8.5.0 -> 8.3.RC1"]]
