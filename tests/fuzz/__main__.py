@@ -5,10 +5,9 @@
     make fuzz MINUTES=20                 some graphs, then every reader of foreign bytes, for so long in all
     make fuzz MINUTES=5 TARGET=page      one of them
     python -m tests.fuzz 1 --first 42    the graph of seed 42 alone
-    python -m tests.fuzz --input FILE    one input again, its folder or --target says for which reader
 
-What breaks a reader is made small and written to build/fuzz/<target>/; with its cause mended it goes to
-tests/fuzz/corpus/<target>/, which every run judges first. Exit status 1 where an answer is wrong.
+What breaks a reader is made small and written to build/fuzz/<target>/. It goes to tests/fuzz/corpus/<target>/, which
+every run judges first, as does tests/property/test_fuzz.py. Exit status 1 where an answer is wrong.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from itertools import repeat
 from pathlib import Path
 
 from tests.fuzz import graphs
-from tests.fuzz.hunt import Score, hunt, verdict
+from tests.fuzz.hunt import Score, hunt
 from tests.fuzz.targets import TARGETS, by_name
 
 FOUND = Path("build/fuzz")
@@ -34,20 +33,13 @@ _GRAPHS = 500  # a minute
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Judge what was asked for."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("count", type=int, nargs="?", default=100_000, help="how many graphs")
     parser.add_argument("--first", type=int, default=0, metavar="SEED", help="the first graph's seed")
     parser.add_argument("--minutes", type=float, help="fuzz all readers for so long instead")
     parser.add_argument("--target", choices=[target.name for target in TARGETS], help="only this reader")
     parser.add_argument("--seed", type=int, help="of the mutations (default: another one each time)")
-    parser.add_argument("--input", type=Path, metavar="FILE", help="judge this input alone")
     options = parser.parse_args(arguments)
-    if options.input is not None:
-        target = by_name(options.target or options.input.resolve().parent.name)
-        refused, wrong = verdict(target, options.input.read_bytes())
-        print(wrong or ("refused" if refused else "read"))
-        return 1 if wrong else 0
     if options.minutes is None:
         return graphs.judge_many(options.count, options.first)
     seed = options.seed if options.seed is not None else int.from_bytes(os.urandom(4), "big")
@@ -72,7 +64,7 @@ def _read_all(names: Sequence[str], minutes: float, seed: int) -> int:
                 path = FOUND / score.target / f"found-{hashlib.sha256(content).hexdigest()[:12]}"
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content)
-                print(f"{wrong}\n  again: python -m tests.fuzz --input {path}", flush=True)
+                print(f"{wrong}: {path}", flush=True)
     return 1 if broken else 0
 
 

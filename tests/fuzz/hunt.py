@@ -128,7 +128,6 @@ class _Lines:
         self._before = 0
 
     def grew(self) -> bool:
-        """Whether new lines were executed since the last call."""
         before, self._before = self._before, len(self._seen)
         return self._before > before
 

@@ -24,7 +24,6 @@ class Mutator:
         self._random = random.Random(seed)
 
     def next(self) -> bytes:
-        """An input after one to six changes."""
         content = self._random.choice(self.corpus)
         for _ in range(self._random.choice((1, 1, 1, 2, 2, 3, 4, 6))):
             content = self._changed(content)

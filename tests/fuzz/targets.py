@@ -221,7 +221,6 @@ class _Noting(DataCatalog):
 
 
 def project(content: bytes) -> None:
-    """pyproject.toml of a source archive or a commit."""
     found = read_pyproject(content, FileRelease("demo-1.0.tar.gz", DEMO, "1.0"))
     for line in found.metadata.requires_dist if found.metadata else ():
         marker = text.requirement(line).marker
@@ -329,7 +328,6 @@ def lock(content: bytes) -> None:
 
 
 def manifest(content: bytes) -> None:
-    """bundle.json and conflict.json."""
     place = _folder() / "bundle"
     place.mkdir(exist_ok=True)
     (place / "conflict.json").write_bytes(content)
@@ -423,7 +421,6 @@ def _no_warning(message: str) -> None:
 
 @cache
 def _folder() -> Path:
-    """A folder of this process."""
     folder = tempfile.TemporaryDirectory(prefix="ascend-lock-fuzz-")
     _KEPT.append(folder)
     return Path(folder.name)
@@ -454,5 +451,4 @@ TARGETS = (
 
 
 def by_name(name: str) -> Target:
-    """The target of that name."""
     return next(target for target in TARGETS if target.name == name)

@@ -26,7 +26,6 @@ def make_authority(folder: Path) -> Path:
 
 
 def server_context(authority: Path) -> ssl.SSLContext:
-    """The TLS context of a server."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(authority.with_name("server.pem"), authority.with_name("server.key"))
     return context

@@ -15,13 +15,11 @@ from tests.loopback import LoopbackIndex
 
 @pytest.fixture(scope="session")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The certificate of the tests' authority."""
     return make_authority(tmp_path_factory.mktemp("authority"))
 
 
 @pytest.fixture(scope="session")
 def locks(tmp_path_factory: pytest.TempPathFactory, authority: Path) -> Path:
-    """A lock with demo 1.0."""
     with LoopbackIndex(tls=server_context(authority)) as index:
         scene = Scene(tmp_path_factory.mktemp("before"), index, authority)
         index.add_wheel("demo", "1.0")

@@ -32,7 +32,6 @@ class Scene:
         self.patience = QUICK
 
     def run(self, *arguments: str, **environment: str) -> Run:
-        """Run the command with the scene's variables and patience."""
         with (
             mock.patch.object(Client.__init__, "__kwdefaults__", {"patience": self.patience, "transport": None}),
             mock.patch.object(network, "BRIEF", BRIEF._replace(pause=0.01)),
@@ -110,8 +109,6 @@ def hold(scene: Scene, attack: Attack) -> None:
 
 
 def page(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Arrange:
-    """Alter the page of demo."""
-
     def alter(response: Response) -> Response:
         if response.status != 200:
             return response
@@ -131,13 +128,10 @@ def rows(*changes: Mapping[str, Any]) -> Arrange:
 
 
 def answer(pattern: str, response: Response, *, times: int | None = None) -> Arrange:
-    """Answer something else."""
     return lambda scene: scene.index.fault(pattern, lambda _: response, times=times)
 
 
 def both(*arrangements: Arrange) -> Arrange:
-    """One after the other."""
-
     def arrange(scene: Scene) -> None:
         for one in arrangements:
             one(scene)

@@ -38,7 +38,6 @@ What does not fit into a row has a test of its own, named in [SECURITY.md](../SE
 
 
 def render() -> str:
-    """The page."""
     parts = [_HEAD]
     for title, group in _GROUPS.items():
         parts.append(f"\n## {title}\n\n| what the index does | exit | what the user sees |\n|---|---|---|\n")

@@ -19,7 +19,6 @@ PAGES = [REPOSITORY / "SECURITY.md", *sorted((REPOSITORY / "docs").glob("*.md"))
 
 @cache
 def names_of(path: Path) -> frozenset[str]:
-    """The names of a file's tests."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     return frozenset(node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
 

@@ -11,19 +11,6 @@ import pytest
 
 pytestmark = pytest.mark.live
 
-SMALL = """\
-[stack]
-name = "small"
-summary = "A few projects of all kinds"
-facts = []
-requires = ["httpx[http2]", "pandas<3", "numpy<2"]
-
-[target]
-python = "3.11"
-platform = "linux-aarch64"
-glibc = "2.28"
-"""
-
 
 def told(*arguments: str) -> dict[str, object]:
     """What a command says; 5 is a finding of one that compares, and no failure of the command."""
@@ -32,15 +19,6 @@ def told(*arguments: str) -> dict[str, object]:
     assert run.returncode in (0, 5), run.stdout + run.stderr
     answer: dict[str, object] = json.loads(run.stdout)
     return answer
-
-
-def test_a_small_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ASCEND_LOCK_CACHE", str(tmp_path / "cache"))
-    (tmp_path / "small.toml").write_text(SMALL)
-    pins = told("lock", str(tmp_path / "small.toml"), "--locks", str(tmp_path / "locks"))["pins"]
-    assert isinstance(pins, dict)
-    assert {"httpx", "httpcore", "h2", "pandas", "numpy", "tzdata"} <= set(pins)
-    assert pins["numpy"] == "1.26.4"
 
 
 def test_the_flagship(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,8 +46,6 @@ class Walk:
 
 
 class BruteForce:
-    """Judges one world."""
-
     def __init__(self, world: World) -> None:
         self._world = world
         self._python = world.system["python"]
@@ -67,7 +65,6 @@ class BruteForce:
             yield from self.solutions({**pins, name: version})
 
     def satisfiable(self) -> bool:
-        """Whether there is a valid assignment."""
         return next(self.solutions(), None) is not None
 
     def faults(self, pins: Pins, extras: Mapping[str, set[str]] | None = None) -> list[str]:
@@ -134,7 +131,6 @@ class BruteForce:
                 yield line
 
     def _stated(self, name: str, version: str) -> Iterator[str]:
-        """The requirements that facts add."""
         for fact in self._world.about(name, version):
             needs = fact.needs if isinstance(fact, facts.Requires) else ()
             needs = fact.add if isinstance(fact, facts.Replaces) else needs

@@ -23,10 +23,8 @@ def complete(problem: Problem, catalog: Catalog) -> Resolution | None:
 
 
 def pins(resolution: Resolution) -> dict[str, str]:
-    """Each project's version."""
     return {pin.name: str(pin.version) for pin in resolution.pins}
 
 
 def extras(resolution: Resolution) -> dict[str, set[str]]:
-    """Each project's extras."""
     return {pin.name: set(pin.extras) for pin in resolution.pins}

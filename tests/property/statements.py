@@ -149,7 +149,6 @@ def within(world: World, name: str, versions: Sequence[Span]) -> list[str]:
 
 
 def taken_away(world: World, statement: Statement) -> Iterator[tuple[str, str]]:
-    """The releases that a statement rules out."""
     match statement:
         case Forbids(subject=name, versions=versions, fact=fact):
             for version in within(world, name, versions):
@@ -186,7 +185,6 @@ def left(world: World, subject: str, statements: Iterable[Statement], values: Se
 
 
 def falsehoods(world: World, statement: Statement) -> Iterator[str]:
-    """Everything false in a statement."""
     match statement:
         case Asks():
             if statement.text not in world.asks:
@@ -289,7 +287,6 @@ def _lacks(world: World, statement: Lacks) -> Iterator[str]:
 
 
 def _base(subject: str) -> str:
-    """The project of an extra."""
     return subject.partition("[")[0]
 
 

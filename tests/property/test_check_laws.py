@@ -84,17 +84,6 @@ def test_a_planted_fault_is_found(start: tuple[World, Resolution], data: st.Data
     agree(world, pins)
 
 
-@given(worlds(), st.data())
-def test_any_set_of_pins(world: World, data: st.DataObject) -> None:
-    """Releases of every project, or of none: all of them wrong, as good as always."""
-    catalog, pins = world.catalog(), []
-    for name, versions in sorted(world.projects.items()):
-        version = data.draw(st.sampled_from([None, *sorted(versions)]))
-        if version is not None:
-            pins.append(pin(catalog, name, version))
-    agree(world, pins)
-
-
 @given(resolved(prereleases=True))
 def test_it_never_complains_of_what_holds(start: tuple[World, Resolution]) -> None:
     world, resolution = start

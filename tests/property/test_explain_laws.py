@@ -98,7 +98,6 @@ def conflict(world: World) -> Case:
 
 
 def refuted(world: World) -> Case | None:
-    """The conflict of a world, if it has one."""
     inputs, catalog = world.inputs(), world.catalog()
     (problem,) = compile_problems(inputs)
     answer = decide(Universe(problem, catalog))
@@ -106,7 +105,6 @@ def refuted(world: World) -> Case | None:
 
 
 def lines(contradiction: Contradiction) -> str:
-    """A contradiction as people read it."""
     return terminal_text(further_blocks([contradiction]), "en", 120)
 
 
@@ -151,14 +149,6 @@ def no_core_has_fewer_grounds_than_the_smallest(case: Case, of_all: bool) -> Non
     size = len([ground for ground in core if ground not in hard])
     for fewer in combinations(soft, size - 1) if size else ():  # fewer still clash only where one of these does
         assert clauses.satisfiable(among=[*hard, *fewer])
-
-
-def cores_are_minimal_in_the_clauses(case: Case) -> None:
-    clauses = case.refutation.clauses
-    for core in cores(clauses, lambda: False):
-        assert not clauses.satisfiable(among=core)
-        for ground in core:
-            assert clauses.satisfiable(among=[other for other in core if other != ground])
 
 
 # --- where they meet
@@ -213,7 +203,6 @@ _OF_CONTRADICTIONS: tuple[_Law, ...] = (
     no_statement_is_false,
     partial(no_core_has_fewer_grounds_than_the_smallest, of_all=False),
     partial(no_core_has_fewer_grounds_than_the_smallest, of_all=True),
-    cores_are_minimal_in_the_clauses,
     a_closing_leaves_nothing_to_choose,
     each_case_of_a_contradiction_is_closed,
     the_cases_of_a_contradiction_are_all_that_there_are,
@@ -334,21 +323,6 @@ def an_enforced_fact_is_never_relaxed_and_risks_come_last(case: Case) -> None:
     assert not case.explanation.limited
 
 
-@_laws
-@given(worlds(easy=True))
-def test_what_one_change_of_a_version_solves_has_a_way_out(world: World) -> None:
-    """Brute force over every line and every release: where that helps, something is shown."""
-    case = conflict(world)
-    helps = False
-    for at, line in enumerate(case.world.asks):
-        name = line.partition("[")[0].partition("=")[0].strip("<>!~ ")
-        for version in case.world.projects.get(name, {}):
-            asks = (*case.world.asks[:at], f"{name}=={version}", *case.world.asks[at + 1 :])
-            helps |= BruteForce(case.world.asking(*asks)).satisfiable()
-    if helps:
-        assert case.explanation.fixes
-
-
 _COSTS = {"version": 100, "extra": 130, "policy": 180, "drop": 600, "add": 900}
 _COMPONENTS = {"cann": 140, "python": 160, "glibc": 165, "soc": 800}
 _RELAXED = {"observed": 500, "vendor": 700}
@@ -427,7 +401,6 @@ def test_ways_out() -> None:
 
 
 def undone(fix: Fix, change: Change, text: str = "") -> str:
-    """The stack of a way out without one of its changes."""
     raw: dict[str, Any] = tomli.loads(text or fix.files[0][1])
     requires = raw["stack"]["requires"]
     match change.kind:

@@ -44,7 +44,6 @@ class Case:
         return explanation_of(self.refutation, self.inputs, Clock(60), catalog_of=lambda _: self.catalog)
 
     def holds(self, text: str) -> bool:
-        """Whether a changed stack has a solution for both."""
         document = read_text(text, schema.StackFile, "world.toml")
         problems = compile_problems(with_stack(self.inputs, document))
         return all(BruteForce(self.world.of(problem)).satisfiable() for problem in problems)

@@ -42,7 +42,6 @@ class Disguised:
     facts: tuple[facts.Absent, ...]
 
     def problem(self) -> Problem:
-        """What the solver is asked."""
         plain = replace(self.world, facts=(*self.world.facts, *self.facts)).problem()
         url = f"git+https://example.test/{{}}@{_COMMIT}"
         asks = [

@@ -94,8 +94,6 @@ class Version:
 
 @dataclass(frozen=True)
 class World:
-    """Everything that a result depends on."""
-
     projects: Mapping[str, Mapping[str, Version]]
     asks: tuple[str, ...]
     facts: tuple[facts.Fact, ...] = ()
@@ -123,7 +121,6 @@ class World:
         return catalog
 
     def problem(self) -> Problem:
-        """The problem in this world."""
         target = problems.target(**self.system)
         return problems.problem(*self.asks, facts=self.facts, target=target, prereleases=self.prereleases)
 
@@ -138,7 +135,6 @@ class World:
         ]
 
     def admits(self, requires_python: str) -> bool:
-        """Whether the target's Python is admitted."""
         return SpecifierSet(requires_python).contains(f"{self.system['python']}.0")
 
     def fits(self, name: str, version: str) -> bool:
@@ -148,7 +144,6 @@ class World:
         return tags and self.admits(release.page_python) and not self.about(name, version, facts.Excludes)
 
     def asking(self, *asks: str) -> World:
-        """The world with another stack."""
         return replace(self, asks=asks)
 
     def inputs(self) -> Inputs:
@@ -195,7 +190,6 @@ def stack_inputs(text: str) -> Inputs:
 
 
 def _row(fact: facts.Fact, strength: str) -> dict[str, Any]:
-    """A fact as a row of TOML."""
     row: dict[str, Any] = {
         "package": fact.package,
         "versions": [str(versions) or ">=0" for versions in fact.versions],

@@ -1,27 +1,22 @@
-"""What a lock says of what changed since the one before."""
+"""What changed since the lock before. What a difference comes to as a text is among the expected reports."""
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
+import json
 
 import pytest
 from msgspec.structs import replace
 
-from resolver.lock import file
-from resolver.lock.previous import replaced_files, same_decisions, with_changes
-from resolver.model.lock import Lock
-from tests.functional.workspace import REPOSITORY
-
-COMMITTED = REPOSITORY / "tests" / "fuzz" / "corpus" / "lock" / "verl-one-step-off.toml"
+from resolver.json_text import json_text
+from resolver.lock.previous import difference, replaced_files, same_decisions, with_changes
+from resolver.model.lock import Change, Lock
+from resolver.report.difference import difference_json
+from tests.unit.report.two_locks import locks
 
 
 @pytest.fixture
-def lock(tmp_path: Path) -> Lock:
-    shutil.copy(COMMITTED, tmp_path / file.NAME)
-    found = file.read(tmp_path)
-    assert found is not None
-    return replace(found, first=False, change=())
+def lock() -> Lock:
+    return replace(locks()[0], first=False, change=())
 
 
 def test_a_file_that_changed_under_its_name_is_told_with_its_hash(lock: Lock) -> None:
@@ -53,3 +48,21 @@ def test_whether_a_source_was_read_is_no_change(lock: Lock) -> None:
     assert read != lock
     assert same_decisions(lock, read)
     assert not same_decisions(lock, replace(lock, build_pin=lock.build_pin[:1]))
+
+
+def test_as_json_in_english() -> None:
+    told = json.loads(json_text(difference_json(difference(*locks()))))
+    assert told["pins"][1:3] == [
+        {"name": "polars", "new": "2.3.3"},
+        {"name": "verl", "old": "0.7.0.dev0 (ccd7d934f91b)"},
+    ]
+    assert told["facts"][0] == {"name": "new", "new": "it was measured"}
+    assert [one for one in told["warnings"] if "numpy:" in str(one)] == [
+        {"old": "numpy: is slow (a.toml:1)"},
+        {"new": "numpy: is fast (a.toml:2)"},
+    ]
+    assert told["others"] == ["exclude-newer"]
+
+
+def test_a_lock_is_the_same_as_itself_whatever_it_tells_of_earlier_changes(lock: Lock) -> None:
+    assert not difference(lock, replace(lock, first=True, change=(Change(name="a", new="1"),)))

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import io
 import re
+import threading
+import time
 
-import click
 import pytest
+from rich.cells import cell_len
 
+from resolver.cli import console
 from resolver.cli.console import Progress, complain, has_color
-from resolver.lock.previous import difference
+from resolver.index.net.downloads import Copied
+from resolver.index.protocol import Traffic
 from resolver.model.message import message
-from resolver.report.difference import difference_blocks
-from resolver.report.explanation.conflict import ways_out_blocks
-from resolver.report.terminal import terminal_text
-from tests.unit.report import samples, two_locks
-
-BOLD = re.compile(r"\x1b\[1m(.*?)\x1b\[0m")
 
 
 class Terminal(io.StringIO):
@@ -46,21 +44,6 @@ def test_where_there_is_color(
     assert (has_color(Terminal()), has_color(io.StringIO())) == (on_terminal, in_pipe)
 
 
-def test_headings_and_the_letters_of_ways_out_are_bold() -> None:
-    blocks = list(ways_out_blocks(samples.trl()))
-    told = terminal_text(blocks, "en", color=True)
-    assert click.unstyle(told) == terminal_text(blocks, "en")
-    bold = BOLD.findall(told)
-    assert "A" in bold
-    assert "B" in bold
-    blocks = list(difference_blocks(difference(*two_locks.locks())))
-    told = terminal_text(blocks, "en", color=True)
-    plain = [line.rstrip() for line in click.unstyle(told).splitlines()]
-    assert plain == terminal_text(blocks, "en").splitlines()
-    bold = [text.strip() for text in BOLD.findall(told)]
-    assert [text for text in bold if text][:6] == ["Target", "what", "before", "now", "Lines of the stack", "-"]
-
-
 def test_errors_are_red_warnings_yellow(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     complain("demo: error: it failed\n  at here: error: not this\nhint: mend it")
@@ -70,3 +53,87 @@ def test_errors_are_red_warnings_yellow(capsys: pytest.CaptureFixture[str], monk
     assert first == "demo: \x1b[1;31merror:\x1b[0m it failed"
     assert others[:3] == ["  at here: error: not this", "hint: mend it", "hint: nothing of it"]
     assert others[3].startswith("\x1b[1;33m警告：\x1b[0m")
+
+
+# --- the line of work that goes on: how much of what, and how fast
+
+
+CONTROL = re.compile(r"\x1b\[[?\d;]*[A-Za-z]")
+
+
+def drawn(progress: Progress, capsys: pytest.CaptureFixture[str]) -> str:
+    """The line as it was when it was erased."""
+    progress.clear()
+    lines = CONTROL.sub("", capsys.readouterr().err).replace("\r", "\n").split("\n")
+    return [line for line in lines if line][-1]
+
+
+@pytest.fixture(autouse=True)
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+
+
+def test_a_transfer_is_told_with_its_rate(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(console.time, "monotonic", lambda: now)
+    line = Progress(enabled=True)
+    line.place("2/3 ")
+    line.label("cli.bundling", folder="out")
+    assert drawn(line, capsys) == "2/3 bundling into out"
+    now += 1
+    line.copying(Copied(0, 2, 10_000_000, 40_000_000))
+    line.label("cli.bundling", folder="out")
+    assert drawn(line, capsys).endswith("0 of 2 files; 10 of 40 MB, 0.0 MB/s")
+    now += 2
+    line.copying(Copied(1, 2, 30_000_000, None))
+    line.label("cli.bundling", folder="out")
+    assert drawn(line, capsys) == "2/3 bundling into out: 1 of 2 files; 30 MB, 10.0 MB/s"
+
+
+def test_in_chinese_no_line_is_too_wide(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    line = Progress("zh", enabled=True)
+    line.label("cli.locking", stack="a", target="b")
+    assert drawn(line, capsys) == "正在锁定 a，目标 b"
+    line.fetching(Traffic(requests=12, bytes=34_000_000))
+    line.solving(5, 216)
+    line.label("cli.locking", stack="demo", target="there")
+    told = drawn(line, capsys)
+    assert told.startswith("正在锁定 demo，目标 there：216 个")
+    assert told.endswith("…")
+    assert cell_len(told) <= 40
+
+
+def test_no_other_thread_brings_the_line_back_or_leaves_a_second_one(capsys: pytest.CaptureFixture[str]) -> None:
+    """A line that nobody erases would be drawn over what is written later."""
+    threads = threading.active_count()
+    line = Progress(enabled=True)
+
+    def work(number: int) -> None:
+        for at in range(20):
+            line.fetching(Traffic(requests=at, bytes=0))
+            line.warn(message("cli.replaced", file=f"{number} {at}", was="b", now="c"))
+
+    line.label("cli.locking", stack="a", target="b")
+    others = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for other in others:
+        other.start()
+    while any(other.is_alive() for other in others):
+        line.solving(1, 2)
+    line.clear()
+    assert capsys.readouterr().err.count("warning: ") == 80
+    line.fetching(Traffic(requests=100, bytes=0))
+    line.warn(message("cli.replaced", file="last", was="b", now="c"))
+    until = time.monotonic() + 10
+    while threading.active_count() > threads and time.monotonic() < until:
+        time.sleep(0.01)
+    assert threading.active_count() == threads
+    assert "\x1b" not in capsys.readouterr().err
+
+
+def test_a_warning_stands_above_the_line_which_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    line = Progress(enabled=True)
+    line.label("cli.locking", stack="a", target="b")
+    line.warn(message("cli.replaced", file="x", was="b", now="c"))
+    assert drawn(line, capsys) == "locking a for b"

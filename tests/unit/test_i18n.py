@@ -12,11 +12,10 @@ import pytest
 
 import resolver
 from resolver.audit.fact_checks import Verdict
-from resolver.i18n import LANGUAGES, listed, translate
+from resolver.i18n import LANGUAGES, translate
 from resolver.model.fact import Strength
-from resolver.model.message import message, text
+from resolver.model.message import Message, joined, message
 from resolver.model.release import Reason
-from resolver.report.explanation.sentences import numbers
 
 ROOT = Path(resolver.__file__).parent
 CATALOGUES = {language: polib.pofile(str(ROOT / "locale" / f"{language}.po")) for language in LANGUAGES}
@@ -88,27 +87,15 @@ def test_reasons_are_told_in_both_languages(reason: Reason) -> None:
     assert re.search(CHINESE, translate(reason.code, "zh", 1))
 
 
-def test_lists() -> None:
-    assert listed([], "en") == ""
-    assert listed(["a"], "en") == "a"
-    assert listed(["a", "b", "c"], "en") == "a, b and c"
-    assert listed(["a", "b", "c"], "zh") == "a、b 和 c"
-    assert translate(numbers([1, 3, 4]), "en") == "1, 3 and 4"
-    assert translate(numbers([1, 3, 4]), "zh") == "1、3、4"
-
-
-def test_a_message_among_the_values_is_told_in_the_same_language() -> None:
-    one = message("lock.fact-warns", package="a", text=text("It fails.", "会失败。"), where="f.toml:1")
-    assert translate(one, "en") == "a: It fails. (f.toml:1)"
-    assert translate(one, "zh") == "a：会失败。（f.toml:1）"
-    assert translate(text("only English"), "zh") == "only English"
-    from_each = [message("lock.project-from", project=name, index="pypi") for name in ("a", "b")]
-    assert translate(message("lock.unreachable", index="huawei", projects=from_each), "zh") == (
-        "无法访问软件源 `huawei`；未经它锁定的有：a（来自 pypi）和 b（来自 pypi）"
-    )
-
-
 def test_an_unknown_code_or_a_missing_value_is_an_error() -> None:
     for wrong in (message("lock.no-such"), message("lock.yanked")):
         with pytest.raises(KeyError):
             translate(wrong, "en")
+
+
+def test_equal_messages_have_one_hash() -> None:
+    """Also with what was read from a file, which has its keys in another order."""
+    told = message("code", names=joined("comma", ["a", message("b", x=1)]), count=2)
+    again = Message(told.code, dict(reversed(told.values.items())))
+    assert told == again
+    assert len({told, again}) == 1

@@ -15,22 +15,14 @@ def served(stack: str) -> Served:
     return Served(stack=stack, target="t", platform="linux-aarch64", python="3.11", folder=f"locks/{stack}/t")
 
 
-def entry(content: bytes, *stacks: str, pins: tuple[str, ...] = ("a==1",)) -> Entry:
+def entry(content: bytes, *stacks: str) -> Entry:
     return Entry(
         path="a-1.whl",
         sha256=hashlib.sha256(content).hexdigest(),
         size=len(content),
         index="pypi",
-        pins=pins,
+        pins=("a==1",),
         locks=tuple(f"locks/{stack}/t" for stack in stacks),
-    )
-
-
-def test_a_file_that_two_locks_need_is_one_row() -> None:
-    rows = [entry(b"1", "two", pins=("a[x]==1",)), entry(b"1", "one")]
-    assert merged(None, [served("two"), served("one")], rows) == (
-        [served("one"), served("two")],
-        [entry(b"1", "one", "two", pins=("a==1", "a[x]==1"))],
     )
 
 

@@ -79,11 +79,3 @@ def test_nothing_is_written_through_a_link_with_a_temporary_name(tmp_path: Path)
     assert (_files(here), list(here.parent.iterdir())) == (set(LOCKS["small"]), [here])
     assert _files(other) == {"conflict.md"}
     assert (other / "conflict.md").read_text() == "of somebody else"
-
-
-def test_scripts_alone_can_be_run(tmp_path: Path) -> None:
-    here = tmp_path / "here"
-    folder.replace({here: LOCKS["plain"]})
-    modes = {path.name: path.stat().st_mode & 0o777 for path in here.iterdir() if path.is_file()}
-    assert {name for name, mode in modes.items() if mode == 0o755} == {"install.sh", "activate.sh", "verify.py"}
-    assert set(modes.values()) == {0o755, 0o644}

@@ -13,7 +13,6 @@ from resolver.audit.compare import (
     Marked,
     OutOfReach,
     Restored,
-    Yanked,
     as_locked,
     compare,
     is_grave,
@@ -26,7 +25,7 @@ from resolver.index.net.pipconfig import PipConfig
 from resolver.index.store.cache import Cache
 from resolver.model.fact import Strength
 from resolver.model.lock import Lock, LockedFact, LockedFile, LockedGit, LockedIndex, LockedPin, LockedTarget
-from resolver.model.problem import Binding, Index, Indexes
+from resolver.model.problem import Indexes
 from resolver.report.upstream import change_lines, change_sentence
 from tests.builders import Built
 from tests.loopback import LoopbackIndex
@@ -55,8 +54,8 @@ def lock(*pins: LockedPin, build: tuple[LockedPin, ...] = ()) -> Lock:
     )
 
 
-def compared(locked: Lock, served: LoopbackIndex, indexes: Indexes | None = None) -> Compared:
-    asked = as_locked(locked, indexes or Indexes(indexes={}, bindings=()))
+def compared(locked: Lock, served: LoopbackIndex) -> Compared:
+    asked = as_locked(locked, Indexes(indexes={}, bindings=()))
     with closing(Pool(Cache(None, print), pip=PipConfig(index_url=served.url))) as pool:
         return compare(locked, LiveCatalog(asked, "linux-aarch64", pool))
 
@@ -66,38 +65,6 @@ def test_what_is_no_longer_yanked(index: LoopbackIndex) -> None:
     assert found.changes == (Restored(**HERE),)
     assert not is_grave(found.changes[0])
     assert translate(change_sentence(found.changes[0]), "en") == "no longer yanked: demo 1.0 on `pypi`"
-
-
-def test_a_further_file_that_was_yanked(index: LoopbackIndex) -> None:
-    """A build tool is looked at as a pin is; what both have is told once."""
-    first = index.add_wheel("demo", "1.0")
-    further = index.add_wheel("demo", "1.0", tags="py2-none-any", yanked="")
-    rows = pin(first, further)
-    found = compared(lock(rows, build=(rows,)), index)
-    assert found.changes == (Yanked(**HERE, files=(further.filename,), reason=""),)
-    assert translate(change_sentence(found.changes[0]), "en") == "yanked since: demo 1.0 on `pypi`, without a reason"
-    assert found.files == 2
-
-
-def test_a_page_without_hashes_and_another_mark(index: LoopbackIndex) -> None:
-    built = index.add_wheel("demo", "1.0", sha256=False)
-    index.stands("demo", "for-sale")
-    found = compared(lock(pin(built)), index)
-    assert found.changes == (Marked(**HERE, status="for-sale", reason=""),)
-    assert [translate(line, "en") for line in change_lines(found, (), 180)] == [
-        "for-sale: `pypi` marks demo as such",
-        "1 file was compared with its index page, 1 file has no hash on its page",
-    ]
-
-
-def test_only_the_index_of_the_lock_is_asked(index: LoopbackIndex) -> None:
-    """Whatever is bound today: a lock is held against what it was taken from."""
-    built = index.add_wheel("demo", "1.0", index="mine")
-    index.add_wheel("demo", "1.0")
-    bindings = (Binding(packages=("demo",), indexes=("pypi",)),)
-    indexes = Indexes(indexes={"mine": Index(name="mine", url=index.url_of("mine"))}, bindings=bindings)
-    assert compared(lock(pin(built, index="mine")), index, indexes).changes == ()
-    assert [request.path for request in index.requests] == ["/simple/mine/demo/"]
 
 
 def test_an_index_that_is_not_defined_any_more(index: LoopbackIndex) -> None:
@@ -116,6 +83,17 @@ def test_what_comes_from_git_is_not_looked_up(index: LoopbackIndex) -> None:
     assert [translate(line, "en") for line in change_lines(found, (), 180)] == [
         "not compared because they come from git: demo",
         "0 files were compared with their index pages",
+    ]
+
+
+def test_a_page_without_hashes_and_another_mark(index: LoopbackIndex) -> None:
+    built = index.add_wheel("demo", "1.0", sha256=False)
+    index.stands("demo", "for-sale")
+    found = compared(lock(pin(built)), index)
+    assert found.changes == (Marked(**HERE, status="for-sale", reason=""),)
+    assert [translate(line, "en") for line in change_lines(found, (), 180)] == [
+        "for-sale: `pypi` marks demo as such",
+        "1 file was compared with its index page, 1 file has no hash on its page",
     ]
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
-from msgspec.structs import replace
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.audit.pairs import Declared, Pairing, pairings, projects_with_pairs, read_pins
+from resolver.audit.pairs import Declared, Pairing, pairings, projects_with_pairs
 from resolver.model.fact import Fact, Requires, Strength, Warns
-from resolver.model.requirement import ComponentRequirement, parse_value
 from resolver.model.system import SystemVersion
-from tests.problems import builds, common, need, requires
+from tests.problems import common, need, requires
 
 APP = NormalizedName("app")
 CANNS = [SystemVersion.parse(text) for text in ("8.5.0", "8.5.1", "9.0.0", "9.1.0")]
@@ -23,13 +21,6 @@ def warns(package: str, versions: str, *unless: str) -> Warns:
     """A warning that is needless under each of these conditions."""
     row = {**common(package, versions, "warns"), "id": f"{package}-unless-{'-'.join(unless)}"}
     return Warns(**row, text="t", unless=tuple(map(need, unless)))
-
-
-def wheels_need(versions: str, *needs: str) -> Requires:
-    return Requires(**common("app", versions, "wheels"), needs=tuple(map(need, needs)), wheels=True)
-
-
-BUILT_FOR_A3 = replace(builds("app", "==1.0"), when=(need("soc in A3"),))
 
 
 def paired(*facts: Fact, declared: Declared | None = None) -> list[Pairing]:
@@ -71,22 +62,6 @@ def test_projects_are_those_of_which_a_fact_pairs_a_release() -> None:
     assert projects_with_pairs(facts) == ["app", "guided", "lib"]
 
 
-def test_what_files_declare_is_beside_what_facts_say_of_other_projects() -> None:
-    pins = tuple(read_pins(["torch (==2.0)", "lib==9", "numpy>=1", "extra==1; extra == 'x'", "!"]))
-    names = ("app-1.0-cp311-cp311-manylinux_2_34_aarch64.whl", "app-1.0-cp311-cp311-manylinux2014_x86_64.whl")
-    (row,) = paired(requires("app", "==1.0", "lib==1.0"), declared=Declared(file=names[0], pins=pins, wheels=names))
-    assert {name: str(pin) for name, pin in row.projects.items()} == {"torch": "==2.0", "lib": "==1.0"}
-    assert row.glibc == {"linux-aarch64": "2.34", "linux-x86_64": "2.17"}
-
-
-@pytest.mark.parametrize(
-    ("cann", "goes"), [("8.5.0", True), ("8.5.0.B160", True), ("8.5.1", False), ("8.5.0.alpha1", False)]
-)
-def test_a_cann_goes_with_a_release_as_facts_compare_it(cann: str, goes: bool) -> None:
-    (row,) = paired(requires("app", "==1.0", "cann in 8.5.0"))
-    assert row.goes_with(parse_value("cann", cann)) is goes
-
-
 def test_what_is_accepted_goes_together_beside_what_is_paired_and_nothing_without_a_word() -> None:
     newest = CANNS[-1]
     table = warns("app", "==1.0", "cann in 8.5.0")
@@ -95,23 +70,6 @@ def test_what_is_accepted_goes_together_beside_what_is_paired_and_nothing_withou
     (silent,) = paired(requires("app", "==1.0", "lib==1.0"))
     assert [row.goes_with(newest) for row in (both, guide, silent)] == [True, False, False]
     assert texts(both.canns) == ["8.5.0"]
-
-
-@pytest.mark.parametrize(
-    ("facts", "socs"),
-    [
-        ([], "A2 A3 310P"),
-        ([requires("app", "==1.0", "soc in A2 | A3")], "A2 A3"),
-        ([wheels_need("==1.0", "soc in A2")], "A2"),
-        ([warns("app", "==1.0", "soc in A2")], "A2"),
-        ([wheels_need("==1.0", "soc in A2"), BUILT_FOR_A3], "A2 A3"),
-        ([requires("app", "==1.0", "soc != 310P"), builds("app", "==1.0")], "A2 A3"),
-    ],
-    ids=["silent", "needs", "wheels", "paired", "built for one", "always built"],
-)
-def test_a_soc_is_ruled_out_by_facts_alone_for_wheels_and_builds_apart(facts: list[Fact], socs: str) -> None:
-    (row,) = paired(requires("app", "==1.0", "cann in 8.5.0"), *facts)
-    assert " ".join(soc for soc in ("A2", "A3", "310P") if row.runs_on(soc)) == socs
 
 
 @pytest.mark.parametrize(
@@ -128,9 +86,3 @@ def test_the_driver_is_the_newest_that_the_release_and_every_cann_of_it_ask_for(
     (row,) = paired(requires("app", "==1.0", f"cann in {cann}", "torch-npu==2.0"), own, *of_cann)
     assert str(row.driver) == driver
     assert own in row.facts
-
-
-def test_a_driver_is_not_that_of_another_torch_npu() -> None:
-    (row,) = paired(requires("app", "==1.0", "cann in 8.5.0"), warns("torch-npu", ">=0", "hdk >= 25.0.rc1"))
-    assert row.driver is None
-    assert isinstance(row.needs[0], ComponentRequirement)

@@ -59,7 +59,6 @@ known = ["310P", "A2", "A3"]
 def matrices(
     folder: Path, stack: str | bytes = STACK, *, facts: str = FACTS, indexes: str = "", other_facts: str = ""
 ) -> Path:
-    """A folder with these files."""
     for name in ("stacks", "facts"):
         (folder / name).mkdir(exist_ok=True)
     (folder / "stacks" / "s.toml").write_bytes(stack.encode() if isinstance(stack, str) else stack)
@@ -79,7 +78,6 @@ def problem(folder: Path, stack: str = STACK, **files: str) -> Problem:
 
 
 def message(folder: Path, stack: str | bytes = STACK, *, name: str = "s", **files: str) -> str:
-    """The error of a folder with these files."""
     with pytest.raises(InputError) as caught:
         compile_problems(load(name, matrices(folder, stack, **files)))
     return str(caught.value)

@@ -5,28 +5,20 @@ from __future__ import annotations
 import datetime as dt
 from pathlib import Path
 
-import networkx
 import pytest
 
 from resolver.config.compile import compile_problems
 from resolver.config.load import load
 from resolver.model.fact import Builds, Metadata, Replaces, Requires, Strength, Warns
-from resolver.model.problem import Binding, Index, Problem
-from tests.unit.config.folders import HEAD, MATRICES, STACK, matrices
+from resolver.model.problem import Binding, Index
+from tests.unit.config.folders import HEAD, STACK
+from tests.unit.config.folders import problem as compiled
 
 UTC = dt.timezone.utc
 
 
-def compiled(
-    folder: Path, stack: str = STACK, fact_rows: str = "", indexes: str = "", cutoff: dt.datetime | None = None
-) -> tuple[Problem, ...]:
-    return compile_problems(
-        load("s", matrices(folder, stack, facts=HEAD + fact_rows, indexes=indexes)), exclude_newer=cutoff
-    )
-
-
 def test_a_problem(tmp_path: Path) -> None:
-    (problem,) = compiled(tmp_path, STACK.replace('"verl"', '"cann in 8.5.0 | 8.5.1"'))
+    problem = compiled(tmp_path, STACK.replace('"verl"', '"cann in 8.5.0 | 8.5.1"'))
     assert (problem.stack.name, problem.stack.where) == ("s", "matrices/stacks/s.toml")
     assert [(str(ask.origin), ask.origin.where) for ask in problem.stack.asks] == [
         ("the stack asks for numpy<2", "matrices/stacks/s.toml:5"),
@@ -42,25 +34,6 @@ def test_a_problem(tmp_path: Path) -> None:
     assert problem.target.glibc == (2, 28)
     assert problem.indexes.binding("numpy", "linux-aarch64").indexes == ("pypi",)
     assert compile_problems(load(str(tmp_path / "stacks" / "s.toml"), tmp_path)) == (problem,)
-
-
-def test_a_build_applies_to_the_targets_that_promise_its_conditions(tmp_path: Path) -> None:
-    row = '[[builds]]\nrequires-from = "r.txt"\nreason = "for {}"\n'
-    targets = [(None, "2.28"), ("A2", "2.31"), ("A3", "2.35")]
-    text = "".join(
-        f'[[target]]\nname = "{glibc}"\npython = "3.11"\nplatform = "linux-aarch64"\nglibc = "{glibc}"\n'
-        + (f'system = {{ soc = "{soc}" }}\n' if soc else "")
-        for soc, glibc in targets
-    )
-    stack = STACK[: STACK.index("[target]")] + text
-    problems = compiled(tmp_path, stack, row.format("all") + row.format("A3") + 'when = ["soc in A3"]\n')
-    assert [(problem.target.name, problem.target.glibc) for problem in problems] == [
-        ("2.28", (2, 28)),
-        ("2.31", (2, 31)),
-        ("2.35", (2, 35)),
-    ]
-    found = [[fact.reason for fact in problem.facts] for problem in problems]
-    assert found == [["for all"], ["for all"], ["for all", "for A3"]]
 
 
 def test_what_is_read_of_a_fact(tmp_path: Path) -> None:
@@ -89,7 +62,7 @@ text = "mind this"
 with = ["torch>=2"]
 reason = "seen"
 """
-    found = compiled(tmp_path, fact_rows=rows)[0].facts
+    found = compiled(tmp_path, facts=HEAD + rows).facts
     requires, replaces, metadata, builds, warns = found
     assert [type(fact).__name__.lower() for fact in found] == ["requires", "replaces", "metadata", "builds", "warns"]
     assert (requires.id, requires.where) == ("verl-requires-1", "matrices/facts/verl.toml:7")
@@ -108,12 +81,6 @@ reason = "seen"
     assert (list(map(str, warns.beside)), warns.text_zh, warns.extra) == (["torch>=2"], "", "")
 
 
-def test_no_facts_where_the_stack_wants_none(tmp_path: Path) -> None:
-    stack = STACK.replace("requires =", "facts = []\nrequires =")
-    (problem,) = compiled(tmp_path, stack, '[[excludes]]\nreason = "broken"\n')
-    assert problem.facts == ()
-
-
 TWO_NEEDS = """
 [[requires]]
 id = "verl-needs"
@@ -124,14 +91,6 @@ id = "verl-broken"
 versions = "==1"
 reason = "broken"
 """
-
-
-def test_a_fact_set_aside_is_gone_and_told(tmp_path: Path) -> None:
-    (problem,) = compiled(tmp_path, STACK + '[[relax]]\nfact = "verl-broken"\nreason = "it works here"\n', TWO_NEEDS)
-    assert [fact.id for fact in problem.facts] == ["verl-needs"]
-    (relaxed,) = problem.stack.relaxed
-    assert (relaxed.fact.id, relaxed.needs, relaxed.reason) == ("verl-broken", (), "it works here")
-    assert relaxed.where == f"matrices/stacks/s.toml:{len(STACK.splitlines()) + 1}"
 
 
 @pytest.mark.parametrize(
@@ -145,21 +104,8 @@ def test_a_fact_set_aside_is_gone_and_told(tmp_path: Path) -> None:
 )
 def test_some_needs_of_a_fact_set_aside(needs: str, left: list[list[str]], tmp_path: Path) -> None:
     stack = STACK + f'[[relax]]\nfact = "verl-needs"\n{needs}\nreason = "it works here"\n'
-    (problem,) = compiled(tmp_path, stack, TWO_NEEDS)
+    problem = compiled(tmp_path, stack, facts=HEAD + TWO_NEEDS)
     assert [[str(need) for need in fact.needs] for fact in problem.facts if isinstance(fact, Requires)] == left
-
-
-def test_facts_of_the_stack_itself_come_last_and_have_ids_of_their_own(tmp_path: Path) -> None:
-    own = '[fact.defaults]\nstrength = "observed"\nsource = "a run"\nchecked = 2026-11-20\n'
-    own += '[[fact.replaces]]\npackage = "Trl"\ndrop = ["vllm"]\nreason = "wrong"\n'
-    own += '[[fact.excludes]]\npackage = "verl"\nreason = "broken, too"\n'
-    (problem,) = compiled(tmp_path, STACK + own, TWO_NEEDS)
-    *others, fact, last = problem.facts
-    assert [fact.id for fact in others] == ["verl-needs", "verl-broken"]
-    assert {fact.id, last.id} == {"stack-trl-replaces-1", "stack-verl-excludes-1"}
-    fact = next(one for one in problem.facts if one.package == "trl")
-    assert (fact.strength, str(fact.versions[0])) == (Strength.OBSERVED, ">=0")
-    assert fact.where == f"matrices/stacks/s.toml:{len(STACK.splitlines()) + 5}"
 
 
 @pytest.mark.parametrize(
@@ -173,15 +119,8 @@ def test_facts_of_the_stack_itself_come_last_and_have_ids_of_their_own(tmp_path:
     ],
 )
 def test_cut_off(written: str, cutoff: dt.datetime, tmp_path: Path) -> None:
-    (problem,) = compiled(tmp_path, f"{STACK}[policy]\nexclude-newer = {written}\n")
+    problem = compiled(tmp_path, f"{STACK}[policy]\nexclude-newer = {written}\n")
     assert problem.policy.exclude_newer == cutoff
-
-
-def test_prereleases(tmp_path: Path) -> None:
-    policy = '[policy]\nprereleases = "never"\nprereleases-of = { Torch_NPU = "allow" }\n'
-    (problem,) = compiled(tmp_path, STACK + policy)
-    assert problem.policy.prereleases_for("torch-npu") == "allow"
-    assert problem.policy.prereleases_for("torch") == "never"
 
 
 INDEXES = """\
@@ -206,7 +145,7 @@ platforms = ["linux-x86_64"]
 
 
 def test_bindings(tmp_path: Path) -> None:
-    (problem,) = compiled(tmp_path, indexes=INDEXES)
+    problem = compiled(tmp_path, indexes=INDEXES)
     indexes = problem.indexes
     assert indexes.indexes == {
         "pypi": Index(name="pypi"),
@@ -220,41 +159,3 @@ def test_bindings(tmp_path: Path) -> None:
     assert indexes.binding("torchaudio", "linux-aarch64").indexes == ("cpu",)
     assert indexes.binding("anything", "linux-aarch64").indexes == ("pypi",)
     assert not indexes.own
-
-
-@pytest.mark.parametrize(("first", "other"), [("linux-x86_64", "linux-aarch64"), ("linux-aarch64", "linux-x86_64")])
-def test_of_two_bindings_of_a_project_the_first_rules_where_it_applies(first: str, other: str, tmp_path: Path) -> None:
-    rest = '[[binding]]\npackages = ["torch"]\nindexes = ["pypi"]\n'
-    (problem,) = compiled(tmp_path, indexes=INDEXES.replace('"linux-x86_64"', f'"{first}"') + rest)
-    assert problem.indexes.binding("torch", first).indexes == ("cpu",)
-    assert problem.indexes.binding("torch", other).indexes == ("pypi",)
-
-
-def test_line_endings_change_no_digest(tmp_path: Path) -> None:
-    before = compiled(tmp_path)[0].digest
-    path = tmp_path / "stacks" / "s.toml"
-    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-    assert compile_problems(load("s", tmp_path))[0].digest == before
-
-
-ALL_FACTS = "verl-qwen3.5"  # a stack that leaves none out
-
-
-def test_the_shipped_facts_have_their_evidence() -> None:
-    (problem, *_) = compile_problems(load(ALL_FACTS, MATRICES))
-    assert problem.facts
-    for fact in problem.facts:
-        assert len(fact.reason.split()) > 3, fact.where
-        assert fact.source.strip(), fact.where
-        assert "://" not in fact.source, f"{fact.where}: a source is named, an address rots"
-        assert dt.date(2026, 1, 1) < fact.checked <= dt.date.today(), fact.where
-
-
-def test_the_shipped_facts_form_no_cycles() -> None:
-    """A row needs its pins, not the reverse."""
-    (problem, *_) = compile_problems(load(ALL_FACTS, MATRICES))
-    needs = networkx.DiGraph()
-    for fact in problem.facts:
-        stated = fact.needs if isinstance(fact, Requires) else ()
-        needs.add_edges_from((fact.package, need.name) for need in stated if hasattr(need, "name"))
-    assert list(networkx.simple_cycles(needs)) == []

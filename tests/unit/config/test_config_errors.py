@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import os
 import time
-from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -78,20 +76,6 @@ def test_bytes_that_are_no_stack(content: bytes, told: str, tmp_path: Path) -> N
 def test_marks_and_line_ends_of_windows_are_no_mistake(tmp_path: Path) -> None:
     matrices(tmp_path, b"\xef\xbb\xbf" + STACK.replace("\n", "\r\n").encode())
     assert compile_problems(load("s", tmp_path))
-
-
-@pytest.mark.parametrize(
-    ("wrong", "told"),
-    [
-        (STACK.replace("linux-aarch64", "https://me:s3cret@h"), "`platform` cannot be `https://h`\n"),
-        (
-            STACK + "[[index]]\nname = 'mine'\nurl = https://me:s3cret@h/simple\n",
-            ("the file is not valid TOML\n  at matrices/stacks/s.toml:18\n  Invalid value; column 7"),
-        ),
-    ],
-)
-def test_an_address_is_shown_without_its_password(wrong: str, told: str, tmp_path: Path) -> None:
-    assert message(tmp_path, wrong).startswith(told)
 
 
 @pytest.mark.parametrize("line", ["numpy " + " " * 100_000 + "x", "numpy ; " + "=" * 100_000, "a_" * 50_000 + " in x"])
@@ -232,36 +216,6 @@ def test_what_rows_say_of_each_other(changed: dict[str, str], told: str, tmp_pat
 
 
 # --- finding files
-
-
-@pytest.mark.parametrize(
-    ("make", "told"),
-    [
-        (lambda path: path.symlink_to("gone.toml"), "No such file or directory"),
-        (lambda path: path.symlink_to("t.toml"), "Too many levels of symbolic links"),
-        (os.mkfifo, "it is not a regular file"),
-        (os.mkdir, "it is not a regular file"),
-    ],
-)
-def test_a_stack_that_is_there_and_no_file(make: Callable[[Path], None], told: str, tmp_path: Path) -> None:
-    make(matrices(tmp_path) / "stacks" / "t.toml")
-    with pytest.raises(InputError) as caught:
-        load("t", tmp_path)
-    assert str(caught.value) == (f"`matrices/stacks/t.toml` cannot be read\n  at matrices/stacks/t.toml\n  {told}")
-
-
-@pytest.mark.parametrize(
-    ("name", "told"),
-    [
-        ("verl-qwen3", "there is no stack `verl-qwen3`\n  at matrices/stacks\nhint: did you mean `verl-qwen3.5`?"),
-        ("zzz", "there is no stack `zzz`\n  at matrices/stacks\nhint: known stacks are s, verl-qwen3.5"),
-        ("no/s.toml", "there is no stack file `no/s.toml`\n  at no/s.toml\nhint: did you mean `s`?"),
-        ("zzz.toml", "there is no stack file `zzz.toml`\n  at zzz.toml\nhint: give a path to a .toml file"),
-    ],
-)
-def test_a_stack_of_another_name(name: str, told: str, tmp_path: Path) -> None:
-    (matrices(tmp_path) / "stacks" / "verl-qwen3.5.toml").write_text("")
-    assert message(tmp_path, name=name) == told
 
 
 @pytest.mark.parametrize(

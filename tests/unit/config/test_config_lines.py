@@ -82,14 +82,6 @@ def test_awkward_toml(path: Path, written: str, ending: str) -> None:
     assert Lines(text).line(path) == AWKWARD.count("\n", 0, at) + 1
 
 
-def test_what_is_not_written_is_told_at_the_nearest_that_is() -> None:
-    lines = Lines("[stack]\nname = 'a'\n[target]\n")
-    assert lines.line(("stack", "summary")) == 1
-    assert lines.line(("target", "system", "cann")) == 3
-    assert lines.line(("policy",)) == 1
-    assert lines.line(()) == 1
-
-
 VALUES = ["-1.5e3", '"\\"], }, # \\\\"', "'[[no]]'", '""', '"""\nx = 1\n[y]\n"""', '"""a""""', '"""""a\\""""""']
 VALUES += ["'''\n# ] }\n'''", "'''''x'''''", '"""\\\n   folded"""', "[ # ] } \" '''\n]"]
 

@@ -65,15 +65,6 @@ def test_a_step_with_wheels_is_the_script_that_builds_the_wheel(tmp_path: Path) 
     assert changed.script is None
 
 
-def test_submodules_are_sorted_so_that_one_follows_the_one_it_is_in(tmp_path: Path) -> None:
-    rows = ", ".join(
-        f"{{ path = '{path}', git = 'https://example.org/x', commit = '{COMMIT}' }}" for path in ("a/b/c", "a-b", "a/")
-    )
-    paths = [one.path for one in recipe(tmp_path, f"submodules = [{rows}]").submodules]
-    assert paths == ["a", "a-b", "a/b/c"]
-    assert [container(path, paths) for path in paths] == ["", "", "a"]
-
-
 @pytest.mark.parametrize(
     ("path", "git", "commit", "why"),
     [
@@ -166,3 +157,12 @@ def test_a_stack_does_not_ask_for_what_it_keeps_out(tmp_path: Path) -> None:
         "the stack both asks for `timm` and lists it as absent\n  at matrices/stacks/s.toml:14: absent[0].package\n"
         "  `Timm>=1` is asked for at matrices/stacks/s.toml:4"
     )
+
+
+def test_submodules_are_sorted_so_that_one_follows_the_one_it_is_in(tmp_path: Path) -> None:
+    rows = ", ".join(
+        f"{{ path = '{path}', git = 'https://example.org/x', commit = '{COMMIT}' }}" for path in ("a/b/c", "a-b", "a/")
+    )
+    paths = [one.path for one in recipe(tmp_path, f"submodules = [{rows}]").submodules]
+    assert paths == ["a", "a-b", "a/b/c"]
+    assert [container(path, paths) for path in paths] == ["", "", "a"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from resolver.config import schema
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs, read_text
@@ -38,14 +36,12 @@ KNOWN = {"cann": ["8.3.RC1", "8.5.0"], "soc": ["310P", "A2"], "python": ["3.10",
 def target(
     name: str = "", python: str = "3.11", system: str = 'cann = "8.5.0", soc = "310P"', header: str = "[target]"
 ) -> str:
-    """A target in TOML."""
     named = f'name = "{name}"\n' if name else ""
     rest = f'python = "{python}"\nplatform = "linux-aarch64"\nglibc = "2.28"\nsystem = {{ {system} }}\n'
     return f"\n{header}\n{named}{rest}"
 
 
 def fact(kind: str, package: str, versions: str, what: str, strength: str = "observed") -> str:
-    """A fact in TOML."""
     return _FACT.format(kind=kind, package=package, versions=versions, what=what, strength=strength)
 
 
@@ -55,7 +51,6 @@ def matrix(versions: str, cann: str, strength: str = "vendor") -> str:
 
 
 def warning(package: str, versions: str, text: str, more: str = "") -> str:
-    """Something is said of releases."""
     return fact("warns", package, versions, f'text = "{text}"\n{more}')
 
 
@@ -74,9 +69,9 @@ def inputs_of(*lines: str, more: str, known: dict[str, list[str]] | None = None)
     )
 
 
-def refutation(inputs: Inputs, catalog: DataCatalog, name: str = "", cutoff: datetime | None = None) -> Refutation:
+def refutation(inputs: Inputs, catalog: DataCatalog, name: str = "") -> Refutation:
     """Why the problem of one target has no solution: the one of this name, or the first."""
-    problems = compile_problems(inputs, exclude_newer=cutoff)
+    problems = compile_problems(inputs)
     problem = next(one for one in problems if one.target.name == name or not name)
     answer = decide(Universe(problem, catalog))
     assert isinstance(answer, Refutation)

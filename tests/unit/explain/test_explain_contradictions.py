@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
-import pytest
+from packaging.version import Version
 
-from resolver.explain.contradictions import contradiction, cores, smallest
+from resolver.explain.contradictions import contradiction, cores
+from resolver.explain.trial import Clock
+from resolver.explain.why import why
 from resolver.i18n import translate
 from resolver.model import fact as facts
+from resolver.model import text
 from resolver.model.dependency import NeedSource
 from resolver.model.explanation import Branch, Contradiction
-from resolver.model.resolution import Needs
+from resolver.model.resolution import Needs, Resolution
 from resolver.report.explanation.sentences import branch_sentence, closing_sentence, sentence
 from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
@@ -145,23 +147,27 @@ def test_cases_that_fail_in_the_same_way_are_told_together_and_one_case_is_none(
     ]
 
 
-def test_that_no_core_has_fewer_statements_is_asked_so_often_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each release fails for eight reasons, so there are many cores, all of the same size."""
-    catalog = DataCatalog()
-    for at in range(16):
-        catalog.add_wheel("a", f"1.{at}", [f"x{at}-{reason}==9" for reason in range(8)])
-        for reason in range(8):
-            catalog.add_wheel(f"x{at}-{reason}", "1")
-    answer = decide(Universe(problem("a"), catalog))
-    assert isinstance(answer, Refutation)
-    clauses, questions = answer.clauses, 0
-    ask = clauses.satisfiable
+# --- what asking for another release of a locked project would move
 
-    def counted(*arguments: Any, **named: Any) -> bool:
-        nonlocal questions
-        questions += 1
-        return ask(*arguments, **named)
 
-    monkeypatch.setattr(clauses, "satisfiable", counted)
-    assert smallest(clauses, answer.core, (), clauses.known, lambda: False) == answer.core
-    assert questions <= 310
+def test_only_what_must_move_moves() -> None:
+    """The lock's other pins stay, though newer releases are there."""
+    catalog = DataCatalog().serve("app 1: a, b, c", "a 2: c==2", "a 1", "b 2 1", "c 3 2 1")
+    locked = {name: Version("1") for name in ("app", "a", "b", "c")}
+    universe = Universe(problem("app"), catalog, locked)
+    answer = decide(universe)
+    assert isinstance(answer, Resolution)
+    assert {str(pin.version) for pin in answer.pins} == {"1"}
+    assert why(answer, universe, text.requirement("a==2"), Clock(60)).moves == (("a", "1", "2"), ("c", "1", "2"))
+
+
+def test_lines_of_one_file_about_one_project_are_one_statement() -> None:
+    """opencv-python requires numpy once for each Python, and several of those lines hold for the newest."""
+    lines = ["n>=1.21.2", 'n>=1.9; python_version >= "3.9"', "n!=1.23,<3", "n[x]>=1"]
+    catalog = DataCatalog({"app": {"1": [*lines, "b"]}, "b": {"1": ["n>=1"]}, "n": {"2": [], "1.22": []}})
+    universe = Universe(problem("app"), catalog)
+    answer = decide(universe)
+    assert isinstance(answer, Resolution)
+    found = why(answer, universe, text.requirement("n"), Clock(60))
+    needs = [(one.subject, one.needs) for one in found.asked if isinstance(one, Needs)]
+    assert needs == [("app", "n!=1.23,<3,>=1.21.2"), ("app", "n[x]>=1"), ("b", "n>=1")]

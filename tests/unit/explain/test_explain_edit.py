@@ -116,11 +116,3 @@ def test_a_policy_on_one_line_or_none() -> None:
     text = 'policy = { prereleases = "never", exclude-newer = 2026-01-31 }\n' + head
     assert tomli.loads(StackText(text).without(CUTOFF).text)["policy"] == {"prereleases": "never"}
     assert StackText(head).with_key(CUTOFF, date(2026, 4, 5)).text == f"{head}[policy]\nexclude-newer = 2026-04-05\n"
-
-
-def test_one_more_table_at_the_end() -> None:
-    row = {"fact": "vllm-1", "reason": "we tried"}
-    first = StackText(STACK).with_table("relax", row)
-    assert first.text == STACK + '\n[[relax]]\nfact = "vllm-1"\nreason = "we tried"\n'
-    second = first.with_table("relax", {**row, "fact": "vllm-2"})
-    assert [one["fact"] for one in tomli.loads(second.text)["relax"]] == ["vllm-1", "vllm-2"]

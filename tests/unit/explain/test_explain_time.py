@@ -93,12 +93,3 @@ def test_trials_that_take_long_leave_time_for_others(catalog: Slow) -> None:
         catalog.add_wheel("b", str(at), [f"d{at}"])
         of_no_use(catalog, f"d{at}", MANY)
     assert "a==2" in [fix.changes[0].after for fix in explained(catalog, "a==1", "b==1").fixes]
-
-
-def test_a_trial_that_takes_long_is_waited_for(catalog: Slow) -> None:
-    two_that_clash(catalog, "d")
-    catalog.add_wheel("d", "1.0")
-    of_no_use(catalog, "d", 20)
-    found = explained(catalog, "a==1", "b==1")
-    assert "b==2" in [fix.changes[0].after for fix in found.fixes]
-    assert not found.limited, "everything was decided in the end"

@@ -35,7 +35,6 @@ def with_client(work: Callable[[Client], Awaitable[T]], pip: PipConfig | None = 
 
 
 def failure(kind: type[Exception], call: Callable[[], object]) -> str:
-    """What is told of a call that fails in this way."""
     with pytest.raises(kind) as caught:
         call()
     return str(caught.value)

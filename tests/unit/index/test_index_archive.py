@@ -1,19 +1,22 @@
-"""Source archives: what is static, and that nothing in them can do harm."""
+"""Source archives and wheels: what is static in them, and that nothing in them can do harm."""
 
 from __future__ import annotations
 
 import gzip
 import io
+import struct
 import tarfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from packaging.utils import NormalizedName
 
 from resolver.index.parse import archive as archive_module
-from resolver.index.parse.archive import read_archive, read_member
+from resolver.index.parse.archive import MissingSpanError, RangeFile, read_archive, read_member, wheel_metadata
 from resolver.index.parse.metadata import FileRelease
 from resolver.index.protocol import UnusableFile
 from resolver.model.release import Archive, Metadata
@@ -66,21 +69,15 @@ def test_a_static_pkg_info(path: Path) -> None:
     assert found == Archive(Metadata("demo", "1.0", ("numpy",)), ("setuptools>=77",))
 
 
-@pytest.mark.parametrize("field", ["Requires-Dist", "requires-python", "Provides-Extra"])
-def test_a_dynamic_pkg_info(path: Path, field: str) -> None:
-    found = read(path, {"PKG-INFO": NEW + f"Dynamic: {field}\n"})
-    assert found == Archive(None, None, f"its PKG-INFO calls {field.title()} dynamic, and it has no pyproject.toml")
-
-
-def test_other_dynamic_fields_do_not_matter(path: Path) -> None:
-    assert read(path, {"PKG-INFO": NEW + "Dynamic: License\n"}).metadata is not None
-
-
 @pytest.mark.parametrize(
     ("members", "build_requires", "why"),
     [
         ({}, None, "it has no PKG-INFO, and it has no pyproject.toml"),
         ({"PKG-INFO": OLD}, None, "its PKG-INFO is of version 1.0, and only 2.2 or later says what is static"),
+        *(
+            ({"PKG-INFO": f"{NEW}Dynamic: {field}\n"}, None, f"calls {field.title()} dynamic, and it has no pyproject")
+            for field in ("Requires-Dist", "requires-python", "Provides-Extra")
+        ),
         ({"PKG-INFO": "Name: demo\n"}, None, "the metadata of demo-1.0.tar.gz has no Version"),
         (
             {"PKG-INFO": OLD, "pyproject.toml": "[build-system]\nrequires = []\n"},
@@ -167,15 +164,6 @@ def test_members(path: Path) -> None:
     assert read_member(path, ZIP, "setup.py") == "é"
 
 
-def test_the_last_of_several_members_counts(path: Path) -> None:
-    with tarfile.open(path, "w:gz") as archive:
-        for content in (b"first", b"last"):
-            info = tarfile.TarInfo("demo-1.0/a")
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
-    assert read_member(path, TAR, "a") == "last"
-
-
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE, tarfile.DIRTYPE])
 def test_links_and_devices_are_no_members(path: Path, kind: bytes) -> None:
     info = tarfile.TarInfo("demo-1.0/PKG-INFO")
@@ -235,14 +223,6 @@ def test_a_member_that_is_not_utf8(path: Path) -> None:
 # --- damage and malice
 
 
-def test_an_archive_that_breaks_off(path: Path) -> None:
-    whole = tar(path, {"demo-1.0/a": "x" * 5000, "demo-1.0/PKG-INFO": NEW}).read_bytes()
-    for length in range(1, len(whole), 7):
-        path.write_bytes(whole[:-length])
-        with pytest.raises(UnusableFile):
-            read_archive(path, TAR, URL)
-
-
 def test_a_member_that_is_larger_than_it_says(path: Path) -> None:
     content = zipped(path, {"demo-1.0/PKG-INFO": "x" * (9 << 20)}).read_bytes()
     size = (9 << 20).to_bytes(4, "little")
@@ -260,21 +240,10 @@ def test_too_many_members(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             read_archive(made, release, URL)
 
 
-def test_an_extended_header_that_would_fill_the_memory(path: Path) -> None:
-    """tarfile reads such a header whole, whatever its length."""
-    info = tarfile.TarInfo("x")
-    info.type = tarfile.XHDTYPE
-    info.size = 1 << 40
-    with gzip.open(path, "wb") as file:
-        file.write(info.tobuf(tarfile.GNU_FORMAT) + b"\0" * 1024)
-    with pytest.raises(UnusableFile, match="it makes a reader take 1099511627776 bytes at once"):
-        read_archive(path, TAR, URL)
-
-
 def header(name: str, size: int, kind: bytes = tarfile.REGTYPE) -> bytes:
-    """A tar's header with any size, below nothing, too."""
+    """A tar's header with any size, below nothing and beyond all measure, too."""
     block = bytearray(tarfile.TarInfo(name).tobuf(tarfile.GNU_FORMAT))
-    block[124:136] = size.to_bytes(12, "big", signed=True) if size < 0 else b"%011o\0" % size
+    block[124:136] = b"%011o\0" % size if 0 <= size < 1 << 33 else (size % (1 << 96) | 1 << 95).to_bytes(12, "big")
     block[156:157] = kind
     block[148:156] = b" " * 8
     block[148:156] = b"%06o\0 " % sum(block)
@@ -308,6 +277,12 @@ SPARSE = record("GNU.sparse.major", "1") + record("GNU.sparse.minor", "0")
             id="a map of holes without end",
         ),
         pytest.param(
+            header("x", 1 << 40, tarfile.XHDTYPE),
+            "it makes a reader take 1099511627776 bytes at once",
+            id="an extended header, which tarfile reads whole",
+        ),
+        pytest.param(header("demo-1.0/a", 1 << 40), "it continues beyond 2147483648 bytes", id="a member without end"),
+        pytest.param(
             header("demo-1.0/a", 0) + bytes(2 << 20),
             "it has data after its end of unreasonable size",
             id="nothing but zeros",
@@ -325,10 +300,87 @@ def test_a_tar_made_to_fill_time_or_memory(path: Path, blocks: bytes, why: str) 
         read_archive(path, TAR, URL)
 
 
-def test_a_member_that_ends_beyond_all_measure(path: Path) -> None:
-    info = tarfile.TarInfo("demo-1.0/model.bin")
-    info.size = 1 << 40
-    with gzip.open(path, "wb") as file:
-        file.write(info.tobuf(tarfile.GNU_FORMAT) + b"\0" * 1024)
-    with pytest.raises(UnusableFile, match="it continues beyond 2147483648 bytes"):
-        read_archive(path, TAR, URL)
+# --- METADATA inside wheels, whole and in pieces
+
+WHEEL = FileRelease("demo_x-1.0-py3-none-any.whl", NormalizedName("demo-x"), "1.0")
+
+
+def make(*names: str, content: bytes = b"Name: demo\n", comment: bytes = b"") -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in names:
+            archive.writestr(name, content)
+        archive.comment = comment
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    "folder", ["demo_x-1.0.dist-info", "Demo.X-1.0.dist-info", "demo-x-1.dist-info", "demo_x-2.dist-info"]
+)
+def test_the_folder_may_be_spelled_in_any_way(folder: str) -> None:
+    wheel = make("demo_x.py", "demo_x/other-1.0.dist-info/METADATA", f"{folder}/METADATA", f"{folder}/sub/METADATA")
+    assert wheel_metadata(io.BytesIO(wheel), WHEEL) == b"Name: demo\n"
+
+
+@pytest.mark.parametrize(
+    ("wheel", "why"),
+    [
+        (make("demo_x.py"), "has no .dist-info folder of demo-x"),
+        (make("other-1.0.dist-info/METADATA"), "has no .dist-info folder of demo-x"),
+        (
+            make("demo_x-0.9.dist-info/METADATA", "demo_x-1.0.dist-info/METADATA"),
+            "has 2 .dist-info folders (`demo_x-0.9.dist-info`, `demo_x-1.0.dist-info`), which pip refuses",
+        ),
+        (make(*(f"{name}-1.0.dist-info/METADATA" for name in ("a", "b", "c", "demo_x"))), "has 4 .dist-info folders"),
+        (b"", "is not a readable wheel: File is not a zip file"),
+        (make("demo_x-1.0.dist-info/METADATA", content=b"\0" * (1 + (16 << 20))), "is larger than 16 MiB"),
+    ],
+)
+def test_wheels_that_cannot_be_used(wheel: bytes, why: str) -> None:
+    with pytest.raises(UnusableFile) as caught:
+        wheel_metadata(io.BytesIO(wheel), WHEEL)
+    assert why in str(caught.value)
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=12), st.integers(0, 40), st.integers(0, 40))
+def test_a_file_of_ranges_has_what_was_added_and_no_more(spans: list[tuple[int, int]], start: int, length: int) -> None:
+    content = bytes(range(40))
+    wheel_file = RangeFile(len(content))
+    for begin, size in spans:
+        wheel_file.add(begin, content[begin : begin + size])
+    wheel_file.seek(start)
+    end = min(start + length, 40)
+    if start >= end or any(begin <= start and end <= begin + size for begin, size in spans):
+        assert wheel_file.read(length) == content[start : start + length]
+    else:
+        with pytest.raises(MissingSpanError):
+            wheel_file.read(length)
+
+
+def test_what_zipfile_would_unpack_without_bounds_is_refused() -> None:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("demo_x-1.0.dist-info/METADATA", b"Name: demo\n")
+    with pytest.raises(UnusableFile, match="uses an unsupported compression method"):
+        wheel_metadata(file, WHEEL)
+
+
+def test_of_two_lists_of_members_the_one_counts_that_pip_goes_by() -> None:
+    """ZIP64's end is in the comment of the last member, and its list begins in the content of that member."""
+    name = "demo_x-1.0.dist-info/METADATA"
+    other = make(name, content=b"Name: other\n")
+    hidden = bytearray(other[other.index(b"PK\1\2") : other.index(b"PK\5\6")])
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        file.write(other[: other.index(b"PK\1\2")])
+        archive.start_dir = file.tell()
+        archive.writestr(name, b"Name: demo\n")
+        listed = 46 + len(name) + 46 + len("x")
+        struct.pack_into("<H", hidden, 32, listed)  # the list in plain sight is a comment in the hidden one
+        archive.writestr("x", hidden)
+        begin, length = archive.start_dir - len(hidden), len(hidden) + listed
+        end = struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, 1, 1, length, begin)
+        archive.getinfo("x").comment = end + struct.pack("<4sLQL", b"PK\6\7", 0, begin + length, 1)
+    with zipfile.ZipFile(file) as archive:
+        assert archive.read(name) == b"Name: other\n"
+    assert wheel_metadata(file, WHEEL) == b"Name: other\n"

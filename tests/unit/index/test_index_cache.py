@@ -29,18 +29,6 @@ def cache(tmp_path: Path, warnings: list[Message]) -> Cache:
     return Cache(tmp_path / "cache", warnings.append)
 
 
-def test_what_was_put_is_got(cache: Cache, warnings: list[Message], tmp_path: Path) -> None:
-    assert cache.get("page", "a") is None
-    cache.put("page", "a", b"1")
-    cache.put("page", "b", b"")
-    cache.put("metadata", "a", b"3")
-    cache.put("page", "a", b"4")
-    cache.close()
-    for again in (cache, Cache(tmp_path / "cache", warnings.append)):
-        assert [again.get("page", "a"), again.get("page", "b"), again.get("metadata", "a")] == [b"4", b"", b"3"]
-    assert warnings == []
-
-
 def test_a_damaged_content_is_absent(cache: Cache, tmp_path: Path, warnings: list[Message]) -> None:
     cache.put("page", "a", b"content")
     for wrong in (b"contenu", b"conten", b"", "contenu", 7, None):
@@ -130,6 +118,23 @@ def test_what_was_not_used_for_longest_goes(tmp_path: Path, monkeypatch: pytest.
     assert (tmp_path / FILE).stat().st_size < 20_000
 
 
+def test_one_process_clears_what_another_uses(cache: Cache, tmp_path: Path) -> None:
+    cache.put("page", "a", b"1")
+    other = Cache(tmp_path / "cache", pytest.fail)
+    other.clear()
+    assert cache.get("page", "a") is None
+    cache.put("page", "a", b"2")
+    assert other.get("page", "a") == b"2"
+
+
+def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not a folder named `~` wherever the command is run."""
+    for name in ("HOME", "ASCEND_LOCK_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("os.getuid", lambda: 2**31 - 7)
+    assert default_folder() == Path("/.cache/ascend-lock")
+
+
 def test_several_processes_at_once(tmp_path: Path) -> None:
     """Whoever reads sees one of the whole entries, never a mixture; nobody is turned away."""
     script = (
@@ -146,51 +151,3 @@ def test_several_processes_at_once(tmp_path: Path) -> None:
     assert [process.wait(60) for process in running] == [0, 0, 0, 0]
     cache = Cache(tmp_path, pytest.fail)
     assert all(cache.get("page", f"{n} {letter}") for n in range(150) for letter in "abcd")
-
-
-def test_one_process_clears_what_another_uses(cache: Cache, tmp_path: Path) -> None:
-    cache.put("page", "a", b"1")
-    other = Cache(tmp_path / "cache", pytest.fail)
-    other.clear()
-    assert cache.get("page", "a") is None
-    cache.put("page", "a", b"2")
-    assert other.get("page", "a") == b"2"
-
-
-def test_damage_while_it_is_open(cache: Cache, tmp_path: Path, warnings: list[Message]) -> None:
-    for number in range(100):
-        cache.put("page", str(number), bytes(9000))
-    cache.close()
-    assert cache.get("page", "0") is not None
-    with (tmp_path / "cache" / FILE).open("r+b") as file:
-        file.write(bytes(400_000))
-    for number in range(100):
-        cache.get("page", str(number))
-        cache.put("page", str(number), b"new")
-    assert [cache.get("page", str(number)) for number in range(1, 100)] == [b"new"] * 99
-    assert len(warnings) == 1
-
-
-@pytest.mark.parametrize(
-    ("environ", "folder"),
-    [
-        ({"ASCEND_LOCK_CACHE": "/a", "XDG_CACHE_HOME": "/b"}, "/a"),
-        ({"ASCEND_LOCK_CACHE": "", "XDG_CACHE_HOME": "/b"}, "/b/ascend-lock"),
-        ({}, "~/.cache/ascend-lock"),
-    ],
-)
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it is in another folder")
-def test_where_it_is(monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], folder: str) -> None:
-    for name in ("ASCEND_LOCK_CACHE", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in environ.items():
-        monkeypatch.setenv(name, value)
-    assert default_folder() == Path(folder).expanduser()
-
-
-def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not a folder named `~` wherever the command is run."""
-    for name in ("HOME", "ASCEND_LOCK_CACHE", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("os.getuid", lambda: 2**31 - 7)
-    assert default_folder() == Path("/.cache/ascend-lock")

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import errno
 import gzip
 import itertools
 import os
-import resource
 import socket
-import ssl
 import subprocess
 import threading
 import time
-from collections import deque
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,6 +28,7 @@ from resolver.index.net.pipconfig import PipConfig
 from resolver.index.net.transport import Proxies
 from resolver.index.parse.address import read_root
 from resolver.index.protocol import Meter, Traffic
+from tests.hostile.certificates import make_authority, server_context
 from tests.loopback import LoopbackIndex, Response
 from tests.unit.index.clients import failure, speaking, with_client
 
@@ -47,18 +46,16 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 class Server(LoopbackIndex):
-    """Answers each path from `answers`, where `waits` says so after so many seconds; with a certificate, over TLS."""
+    """Answers each path from `answers`, where `waits` says so after so many seconds; with an authority, over TLS."""
 
-    def __init__(self, certificate: tuple[Path, Path] | None = None) -> None:
+    def __init__(self, authority: Path | None = None) -> None:
         super().__init__()
         self.answers: dict[str, Answer] = {}
         self.waits: dict[str, float] = {}
         self.port = int(self.proxy.rpartition(":")[2])
-        self._scheme = "http" if certificate is None else "https"
-        if certificate is not None:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(*certificate)
-            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+        self._scheme = "http" if authority is None else "https"
+        if authority is not None:
+            self._server.socket = server_context(authority).wrap_socket(self._server.socket, server_side=True)
 
     def answer(self, path: str, headers: Mapping[str, str]) -> Response:
         code, told, body = self.answers.get(path, (404, {}, b""))
@@ -70,7 +67,6 @@ class Server(LoopbackIndex):
 
     @property
     def seen(self) -> list[tuple[str, Mapping[str, str]]]:
-        """Each path that was asked for, and the headers."""
         return [(request.path, request.sent) for request in self.requests]
 
 
@@ -104,16 +100,6 @@ def test_redirects_are_followed(server: Server, status: int) -> None:
     assert (reply.status, reply.url, reply.body) == (200, f"{server.url}/b/c", b"here")
     assert [headers["x-kept"] for _, headers in server.seen] == ["1", "1"]
     assert counted[-1] == Traffic(2, 4)
-
-
-def test_a_redirect_to_what_cannot_be_reached(server: Server) -> None:
-    server.answers = {"/b": (503, {}, b"")}
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        port = closed.getsockname()[1]
-    for target, why in ((f"http://127.0.0.1:{port}/x", "Connection refused"), (f"{server.url}/b", "It answered 503")):
-        server.answers["/a"] = (302, {"Location": f"{target}?signature"}, b"")
-        message = failure(Unreachable, lambda: get(f"{server.url}/a"))
-        assert message.startswith(f"127.0.0.1 cannot be reached.\n  at {server.url}/a -> {target}\n  {why}")
 
 
 def answering(*answers: httpx.Response) -> tuple[httpx.MockTransport, list[httpx.Request]]:
@@ -164,7 +150,7 @@ def test_a_transport_that_waits_for_ever_is_not_waited_for() -> None:
             await asyncio.sleep(3600)
 
     transport, asked = answering(*(httpx.Response(200, stream=Silent()) for _ in range(4)))
-    message = failure(Unreachable, lambda: ask(transport, "https://index.example/a", timeout=0.05))
+    message = failure(Unreachable, lambda: ask(transport, "https://index.example/a", timeout=0.02))
     assert "It stopped answering (4 tries)." in message
     assert len(asked) == 4
 
@@ -250,16 +236,6 @@ def test_who_has_little_patience_gives_a_host_up_for_nobody_else() -> None:
 
 
 # --- credentials
-
-
-def test_credentials_of_an_index_go_to_its_origin_only(server: Server) -> None:
-    with Server() as other:
-        server.answers = {"/a": (302, {"Location": f"{other.url}/b"}, b"")}
-        other.answers = {"/b": (200, {}, b"")}
-        root = f"http://me:p%40ss@127.0.0.1:{server.port}/simple"
-        assert get(f"{server.url}/a", root=root).url == f"{other.url}/b"
-        assert server.seen[0][1]["authorization"] == basic("me", "p@ss")
-        assert "authorization" not in other.seen[0][1]
 
 
 def test_credentials_in_a_redirect_are_not_used(server: Server) -> None:
@@ -359,11 +335,11 @@ def _copy(source: socket.socket, sink: socket.socket) -> None:
         sink.shutdown(socket.SHUT_WR)
 
 
-def test_a_socks_proxy_with_user_and_password(named: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    with Server(named) as server, leading(server.port) as (address, sent):
+def test_a_socks_proxy_with_user_and_password(authority: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Server(authority) as server, leading(server.port) as (address, sent):
         server.answers = {"/a": (200, {}, b"here")}
         monkeypatch.setenv("HTTPS_PROXY", f"socks5h://me:se%40cret@{address}")
-        pip = PipConfig(index_url="", cert=str(named[0]))
+        pip = PipConfig(index_url="", cert=str(authority))
         reply = get("https://index.example/a", pip, root="https://u:p@index.example/")
     assert (reply.status, reply.body) == (200, b"here")
     assert [headers["authorization"] for _, headers in server.seen] == [basic("u", "p")]
@@ -405,52 +381,22 @@ def test_a_proxy_with_a_password_that_is_not_escaped(address: str, told: str) ->
 
 
 def test_a_run_that_may_open_too_few_files_is_told_what_to_do() -> None:
-    few, many = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (30, many))
-    try:
-        with pytest.raises(OSError, match="Too many open files") as caught, ExitStack() as opened:
-            deque(opened.enter_context(open(os.devnull)) for _ in range(30))  # noqa: PTH123
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (few, many))
-    told = explained(caught.value)
-    assert (str(told), told.exit_status) == (
-        "the operating system refused\n  Too many open files\nhint: allow more open files: `ulimit -n 1024`",
-        2,
-    )
+    told = explained(OSError(errno.EMFILE, "Too many open files", "/dev/null"))
+    assert (told.where, told.hint) == ("", "allow more open files: `ulimit -n 1024`")
 
 
 @pytest.fixture(scope="module")
-def named(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A certificate of our own for index.example, and its key."""
-    return make_certificate(tmp_path_factory.mktemp("named"), "DNS:index.example")
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A certificate of our own for 127.0.0.1, and its key."""
-    return make_certificate(tmp_path_factory.mktemp("tls"), "IP:127.0.0.1")
-
-
-def make_certificate(folder: Path, name: str) -> tuple[Path, Path]:
-    subprocess.run(
-        [
-            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=loopback"),
-            *("-addext", f"subjectAltName={name}", "-keyout", "key.pem", "-out", "cert.pem"),
-        ],
-        cwd=folder,
-        check=True,
-        capture_output=True,
-    )
-    return folder / "cert.pem", folder / "key.pem"
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_authority(tmp_path_factory.mktemp("authority"))
 
 
 @pytest.mark.parametrize("setting", ["cert", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR"])
 @pytest.mark.parametrize("name", ["ca.pem", "证书.pem", os.fsdecode(b"caf\xe9.pem")])
 def test_certificates_that_pip_trusts(
-    certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, setting: str, name: str
+    authority: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, setting: str, name: str
 ) -> None:
     path = tmp_path / name
-    path.write_bytes(certificate[0].read_bytes())
+    path.write_bytes(authority.read_bytes())
     pip = PipConfig(index_url="", cert=str(path) if setting == "cert" else "")
     if setting == "SSL_CERT_DIR":
         folder = path.with_suffix(".d")
@@ -459,15 +405,15 @@ def test_certificates_that_pip_trusts(
         monkeypatch.setenv(setting, f"{folder}:{tmp_path}")
     elif setting != "cert":
         monkeypatch.setenv(setting, str(path))
-    with Server(certificate) as server:
+    with Server(authority) as server:
         server.answers = {"/a": (200, {}, b"here")}
         assert get(f"{server.url}/a", pip).body == b"here"
 
 
-def test_a_certificate_that_nobody_trusts(certificate: tuple[Path, Path]) -> None:
-    with Server(certificate) as server:
+def test_a_certificate_that_nobody_trusts(authority: Path) -> None:
+    with Server(authority) as server:
         message = failure(Unreachable, lambda: get(f"{server.url}/a"))
-    assert "self-signed certificate" in message
+    assert "Its certificate is not trusted: unable to get local issuer certificate" in message
     assert "(1 try).\nhint: if your proxy re-signs TLS connections, set its certificate" in message
 
 
@@ -484,25 +430,25 @@ def test_certificates_that_cannot_be_read(tmp_path: Path, content: str | None, w
     assert (caught.value.where, caught.value.why) == (str(path), why)
 
 
-def test_connections_are_used_again(certificate: tuple[Path, Path]) -> None:
-    with Server(certificate) as server:
+def test_connections_are_used_again(authority: Path) -> None:
+    with Server(authority) as server:
         server.answers = {f"/{n}": (200, {}, b"here") for n in range(200)} | {"/same": (304, {}, b"")}
 
         async def ask(client: Client) -> list[Reply]:
             names = [str(n) for n in range(200)] + ["same"] * 50
             return await asyncio.gather(*(client.get(f"{server.url}/{n}", headers={}, limit=9) for n in names))
 
-        replies = with_client(ask, PipConfig(index_url="", cert=str(certificate[0])))
+        replies = with_client(ask, PipConfig(index_url="", cert=str(authority)))
     assert [reply.body for reply in replies] == [b"here"] * 200 + [b""] * 50
     assert server.connections <= PAGES
 
 
 def test_files_that_take_long_do_not_keep_pages_from_being_asked_for() -> None:
     """Who has little time for a page must not wait for a connection that all have."""
-    few = Patience(tries=1, connect=0.5)
+    few = Patience(tries=1, connect=0.3)
     with Server() as server:
         server.answers = {"/page": (200, {}, b"here"), "/file": (200, {}, b"here")}
-        server.waits = {"/page": 0.3, "/file": 2.0}
+        server.waits = {"/page": 0.1, "/file": 0.8}
 
         async def status(response: httpx.Response) -> int:
             return response.status_code

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 from packaging.specifiers import SpecifierSet
@@ -27,7 +25,7 @@ from resolver.index.protocol import Lookup, UnusableFile
 from resolver.index.store.cache import Cache
 from resolver.model.message import Message, message
 from resolver.model.problem import Binding, Index, Indexes
-from resolver.model.release import Archive, File, Metadata
+from resolver.model.release import File, Metadata
 from tests.builders import build_wheel, core_metadata
 from tests.loopback import LoopbackIndex, Response, altered, status
 from tests.unit.index.clients import failure
@@ -70,22 +68,11 @@ def files(lookup: Lookup) -> list[File]:
     return [file for page in lookup.pages for key in sorted(page.releases) for file in page.releases[key]]
 
 
-def names(lookup: Lookup) -> list[str]:
-    return [file.filename for file in files(lookup)]
-
-
 def asked(index: LoopbackIndex) -> list[str]:
     """Status, path and range of each request so far; forgets them."""
     lines = [f"{one.status} {one.path} {one.sent.get('range', '')}".rstrip() for one in index.requests]
     index.clear()
     return lines
-
-
-def bound(*named: tuple[str, str], **binding: Any) -> Indexes:
-    return Indexes(
-        indexes={name: Index(name=name, url=url) for name, url in named},
-        bindings=(Binding(packages=("demo",), indexes=tuple(name for name, _ in named), **binding),),
-    )
 
 
 # --- pages and their revalidation
@@ -123,13 +110,6 @@ def test_without_validators_an_unchanged_page_is_not_parsed_again(
     assert asked(index) == ["200 /simple/pypi/demo/"] * 2
 
 
-def test_compressed_pages(index: LoopbackIndex, opened: Opener) -> None:
-    index.add_wheel("demo", "1.0")
-    index.fault("/simple/*", lambda one: Response(200, gzip.compress(one.body), {"Content-Encoding": "gzip"}))
-    assert names(opened().lookup(DEMO)) == ["demo-1.0-py3-none-any.whl"]
-    assert "gzip" in index.requests[0].sent["accept-encoding"]
-
-
 def test_offline_without_hashes_of_files(index: LoopbackIndex, opened: Opener) -> None:
     index.add_wheel("demo", "1.0", metadata_sidecar=False, sha256=False)
     online = opened()
@@ -139,29 +119,6 @@ def test_offline_without_hashes_of_files(index: LoopbackIndex, opened: Opener) -
     offline = opened(offline=True)
     offline.lookup(DEMO)
     assert "\n  Its index gives no sha256" in failure(IndexFailure, lambda: offline.metadata(wheel))
-    assert asked(index) == []
-
-
-def test_offline(index: LoopbackIndex, opened: Opener) -> None:
-    index.add_wheel("demo", "1.0", requires=["numpy"])
-    index.add_archive("demo", "1.0", members={"a.txt": "text"})
-    online = opened()
-    found = online.lookup(DEMO)
-    archive, wheel = sorted(files(found), key=lambda file: file.is_wheel)
-    online.lookup(NormalizedName("absent"))
-    metadata, static, text = online.metadata(wheel), online.archive(archive), online.member(archive, "a.txt")
-    asked(index)
-    offline = opened(offline=True)
-    offline.expect([(NormalizedName("other"), SpecifierSet())])
-    assert files(offline.lookup(DEMO)) == files(found)
-    assert offline.lookup(NormalizedName("absent")) == Lookup(())
-    assert offline.metadata(wheel) == metadata
-    assert (offline.archive(archive), offline.member(archive, "a.txt")) == (static, text)
-    why = "other is not in the cache, and --offline does not use the network.\n  at index `pypi`\n"
-    assert failure(IndexFailure, lambda: offline.lookup(NormalizedName("other"))).startswith(why)
-    assert failure(IndexFailure, lambda: offline.member(archive, "b.txt")).startswith(
-        "b.txt of demo-1.0.tar.gz is not in the cache"
-    )
     assert asked(index) == []
 
 
@@ -179,24 +136,13 @@ def test_a_project_that_is_not_there(index: LoopbackIndex, opened: Opener, code:
 # --- bindings
 
 
-def test_an_unreachable_index_is_not_asked_again(index: LoopbackIndex, opened: Opener, warnings: list[Message]) -> None:
-    index.fault("/simple/a/*", status(502))
-    indexes = Indexes(
-        indexes={name: Index(name=name, url=index.url_of(name)) for name in "ab"},
-        bindings=(Binding(packages=("*",), indexes=("a", "b"), unreachable="next"),),
-    )
-    catalog = opened(indexes)
-    for name in ("x", "y", "z"):
-        assert catalog.lookup(NormalizedName(name)).unreachable == ("a",)
-    assert [line for line in asked(index) if "/a/" in line] == ["502 /simple/a/x/"] * 2
-    assert len(warnings) == 1
-
-
 def test_one_address_under_two_names(index: LoopbackIndex, opened: Opener) -> None:
     """The cache keeps pages by address; the name is that of whoever asks."""
     index.add_wheel("demo", "1.0")
     for name in ("a", "b"):
-        assert [page.index for page in opened(bound((name, index.url))).lookup(DEMO).pages] == [name]
+        bound = Binding(packages=("demo",), indexes=(name,))
+        catalog = opened(Indexes(indexes={name: Index(name=name, url=index.url)}, bindings=(bound,)))
+        assert [page.index for page in catalog.lookup(DEMO).pages] == [name]
 
 
 # --- the metadata of wheels
@@ -210,23 +156,19 @@ def wheel_of(catalog: LiveCatalog) -> File:
     return file
 
 
-def test_the_metadata_file(index: LoopbackIndex, opened: Opener) -> None:
-    index.add_wheel("demo", "1.0", requires=["numpy>=1"], requires_python=">=3.9")
-    catalog = opened()
-    file = wheel_of(catalog)
-    expected = Metadata("demo", "1.0", ("numpy>=1",), ">=3.9")
-    assert catalog.metadata(file) == expected
-    assert catalog.metadata(file) == expected
-    assert asked(index) == ["200 /simple/pypi/demo/", f"200 {BODY}.metadata"]
-    assert opened().metadata(file) == expected
-    assert asked(index) == []
+LIE = core_metadata("demo", "1.0", requires=["evil"])
 
 
-def without_metadata_hash(body: bytes) -> bytes:
-    page = json.loads(body)
-    for file in page["files"]:
-        file["core-metadata"] = True
-    return json.dumps(page).encode()
+def with_a_metadata_file(sha256: str | None) -> Callable[[bytes], bytes]:
+    """A page that tells no size, and of a `.metadata` file this sha256, or that there is one; None for none."""
+
+    def change(body: bytes) -> bytes:
+        page = json.loads(body)
+        page["files"][0]["core-metadata"] = {"sha256": sha256} if sha256 else sha256 is not None
+        del page["files"][0]["size"]
+        return json.dumps(page).encode()
+
+    return change
 
 
 @pytest.mark.parametrize("fault", [status(404), status(403), altered(lambda _: b"<html>not here</html>")])
@@ -235,7 +177,7 @@ def test_a_metadata_file_that_is_not_there_after_all(
 ) -> None:
     index.add_wheel("demo", "1.0", requires=["numpy"])
     index.fault("*.metadata", fault)
-    index.fault("/simple/*", altered(without_metadata_hash))
+    index.fault("/simple/*", altered(with_a_metadata_file("")))
     catalog = opened()
     assert catalog.metadata(wheel_of(catalog)).requires_dist == ("numpy",)
     assert asked(index)[-1] == f"206 {BODY} {TAIL}"
@@ -291,21 +233,6 @@ def test_a_file_that_changes_between_two_ranges(index: LoopbackIndex, opened: Op
     assert [line[:3] for line in asked(index)[1:]] == ["206", "206", "200"]
 
 
-LIE = core_metadata("demo", "1.0", requires=["evil"])
-
-
-def with_a_metadata_file(sha256: str | None) -> Callable[[bytes], bytes]:
-    """A page that tells no size, and of a `.metadata` file this sha256, or that there is one; None for none."""
-
-    def change(body: bytes) -> bytes:
-        page = json.loads(body)
-        page["files"][0]["core-metadata"] = {"sha256": sha256} if sha256 else sha256 is not None
-        del page["files"][0]["size"]
-        return json.dumps(page).encode()
-
-    return change
-
-
 @pytest.mark.parametrize("way", ["file of its own hash", "file without hash", "file of the honest hash", "ranges"])
 @pytest.mark.parametrize("sidecar", [True, False])
 def test_what_one_index_says_of_a_file_is_not_believed_of_another(
@@ -348,50 +275,7 @@ def ranged(response: Response) -> Response:
 # --- source archives
 
 
-@pytest.mark.parametrize("ending", [".tar.gz", ".zip"])
-def test_an_archive_is_downloaded_once(index: LoopbackIndex, opened: Opener, ending: str) -> None:
-    index.add_archive("demo", "1.0", requires=["numpy"], members={"req/a.txt": "torch\n"}, ending=ending)
-    catalog = opened()
-    file = wheel_of(catalog)
-    expected = Archive(Metadata("demo", "1.0", ("numpy",)), ("setuptools",))
-    assert catalog.archive(file) == expected
-    assert catalog.member(file, "req/a.txt") == "torch\n"
-    with pytest.raises(UnusableFile, match=f"demo-1.0{ending} has no file b.txt"):
-        catalog.member(file, "b.txt")
-    assert asked(index) == ["200 /simple/pypi/demo/", f"200 /files/pypi/demo-1.0{ending}"]
-    again = opened()
-    assert (again.archive(file), again.member(file, "req/a.txt")) == (expected, "torch\n")
-    assert asked(index) == []
-
-
 # --- files without a hash
-
-
-def test_a_file_without_a_hash(index: LoopbackIndex, opened: Opener, warnings: list[Message]) -> None:
-    built = index.add_wheel("demo", "1.0", sha256=False)
-    catalog = opened()
-    file = wheel_of(catalog)
-    assert file.sha256 == ""
-    expected = (built.sha256, len(built.content))
-    assert [(one.sha256, one.size) for one in (catalog.sha256(file), catalog.sha256(file))] == [expected, expected]
-    assert asked(index) == ["200 /simple/pypi/demo/", f"200 {BODY}"]
-    (warning,) = warnings
-    told = {"file": "demo-1.0-py3-none-any.whl", "size": expected[1], "sha256": built.sha256}
-    assert warning == message("index.unhashed", **told)
-    assert opened().sha256(file).sha256 == built.sha256
-    assert asked(index) == [f"304 {BODY}"]
-    assert opened(offline=True).sha256(file).sha256 == built.sha256
-    assert len(warnings) == 1
-
-
-def test_metadata_without_a_hash_of_the_file(index: LoopbackIndex, opened: Opener) -> None:
-    """PyTorch's index has the hash of METADATA and none of the wheel."""
-    index.add_wheel("demo", "1.0", sha256=False, requires=["numpy"])
-    catalog = opened()
-    file = wheel_of(catalog)
-    assert catalog.metadata(file).requires_dist == ("numpy",)
-    asked(index)
-    assert opened(offline=True).metadata(file).requires_dist == ("numpy",)
 
 
 # --- looking ahead
@@ -453,31 +337,6 @@ def test_who_waits_for_a_page_keeps_nobody_from_reading_another_project(index: L
         catalog.close()
 
 
-def test_who_was_closed_looks_ahead_no_more(index: LoopbackIndex, opened: Opener) -> None:
-    index.add_wheel("a", "1.0")
-    catalog = opened()
-    (file,) = files(catalog.lookup(NormalizedName("a")))
-    catalog.close()
-    asked(index)
-    catalog.expect([(NormalizedName("b"), SpecifierSet())], Newest())
-    catalog.expect_metadata([file])
-    assert catalog._network is None
-    assert asked(index) == []
-
-
-def test_another_target_is_looked_ahead_for_again(index: LoopbackIndex, opened: Opener) -> None:
-    """Another Python takes other files: what was looked ahead for one does not help the other."""
-    index.serve("a 1.0: b", "b 1.0")
-    catalog = opened()
-    first, same, other = Newest(), Newest(), Newest(target="there")
-    for follow in (first, same, other):
-        catalog.expect([(NormalizedName("a"), SpecifierSet())], follow)
-        wait_until(lambda: len(first.picked) == 2)
-    wait_until(lambda: len(other.picked) == 2)
-    assert (first.picked, same.picked, other.picked) == (["a", "b"], [], ["a", "b"])
-    assert len(asked(index)) == 4, "two pages and what is beside two wheels, each asked for once"
-
-
 def wait_until(holds: Callable[[], bool]) -> None:
     end = time.monotonic() + 10
     while not holds():
@@ -491,7 +350,7 @@ def test_a_look_ahead_never_fails(index: LoopbackIndex, opened: Opener) -> None:
     follow = Newest(broken=True)
     catalog.expect([(DEMO, SpecifierSet())], follow)
     wait_until(lambda: bool(follow.picked))
-    assert names(catalog.lookup(DEMO)) == ["demo-1.0-py3-none-any.whl"]
+    assert wheel_of(catalog).filename == "demo-1.0-py3-none-any.whl"
 
 
 def test_closing_breaks_off_what_runs(index: LoopbackIndex, opened: Opener) -> None:
@@ -503,20 +362,6 @@ def test_closing_breaks_off_what_runs(index: LoopbackIndex, opened: Opener) -> N
     catalog.close()
     catalog.close()
     assert time.monotonic() - begun < 10  # the answers take three times as long
-
-
-def test_marks_are_equal_only_where_answers_are(opened: Opener, index: LoopbackIndex) -> None:
-    index.add_wheel("demo", "1.0")
-    first = opened()
-    first.lookup(DEMO)
-    first.lookup(NormalizedName("absent"))
-    seen = first.seen()
-    assert seen is not None
-    assert opened().marks(list(seen)) == seen
-    assert opened(offline=True).marks(list(seen)) == seen
-    index.add_wheel("demo", "2.0")
-    assert opened().marks(list(seen))[DEMO] != seen[DEMO]
-    assert len({*seen.values()}) == 2  # a page is told from none
 
 
 def test_a_failure_that_is_kept_is_covered(opened: Opener, index: LoopbackIndex) -> None:
@@ -534,24 +379,18 @@ def test_a_failure_that_is_kept_is_covered(opened: Opener, index: LoopbackIndex)
         assert bool(index.requests) is requests
 
 
-def test_a_look_up_that_failed_is_not_covered(opened: Opener, index: LoopbackIndex) -> None:
-    """Whoever asked may have gone on without."""
-    index.fault("/simple/*/demo/", status(403))
+def test_a_file_without_a_hash(index: LoopbackIndex, opened: Opener, warnings: list[Message]) -> None:
+    built = index.add_wheel("demo", "1.0", sha256=False)
     catalog = opened()
-    with pytest.raises(IndexFailure):
-        catalog.lookup(DEMO)
-    assert catalog.seen() is None
-
-
-def test_what_another_catalog_of_the_run_read_without_a_hash_is_not_covered_either(
-    index: LoopbackIndex, tmp_path: Path
-) -> None:
-    index.add_wheel("demo", "1.0", sha256=False, metadata_sidecar=False)
-    cache = Cache(tmp_path / "shared", pytest.fail)
-    with closing(Pool(cache, pip=PipConfig(index_url=index.url))) as pool:
-        for _ in range(2):
-            catalog = LiveCatalog(Indexes(indexes={}, bindings=()), "linux-aarch64", pool)
-            (file,) = files(catalog.lookup(DEMO))
-            catalog.metadata(file)
-            assert catalog.seen() is None
-            catalog.close()
+    file = wheel_of(catalog)
+    assert file.sha256 == ""
+    expected = (built.sha256, len(built.content))
+    assert [(one.sha256, one.size) for one in (catalog.sha256(file), catalog.sha256(file))] == [expected, expected]
+    assert asked(index) == ["200 /simple/pypi/demo/", f"200 {BODY}"]
+    (warning,) = warnings
+    told = {"file": "demo-1.0-py3-none-any.whl", "size": expected[1], "sha256": built.sha256}
+    assert warning == message("index.unhashed", **told)
+    assert opened().sha256(file).sha256 == built.sha256
+    assert asked(index) == [f"304 {BODY}"]
+    assert opened(offline=True).sha256(file).sha256 == built.sha256
+    assert len(warnings) == 1

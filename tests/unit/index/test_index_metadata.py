@@ -34,17 +34,6 @@ def test_what_is_read() -> None:
     )
 
 
-def test_the_description_is_not_looked_at() -> None:
-    assert read(text("", "") + b"\xff\xfe" * (1 << 20), DEMO, URL).metadata.requires_dist == ()
-    assert read(text("").replace(b"\n", b"\r\n") + b"\r\nRequires-Dist: x\r\n", DEMO, URL).metadata.requires_dist == ()
-
-
-def test_dynamic_fields() -> None:
-    header = read(text("Dynamic: Requires-Dist", "Dynamic: version ", form="2.2"), DEMO, URL)
-    assert header.version == (2, 2)
-    assert header.dynamic == {"requires-dist", "version"}
-
-
 @pytest.mark.parametrize(
     ("content", "why"),
     [

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from resolver.errors import IndexFailure, Unreachable
+from resolver.index.net import client
 from resolver.index.net.client import Patience
 from resolver.index.net.pipconfig import PipConfig
 from tests.unit.index.clients import speaking, with_client
@@ -34,8 +35,6 @@ def failure(address: str, kind: type[IndexFailure], timeout: float = 5.0) -> str
 
 
 def saying(*content: bytes) -> Callable[[socket.socket], None]:
-    """What says this to whoever has asked."""
-
     def talk(connection: socket.socket) -> None:
         connection.recv(1 << 16)
         connection.sendall(b"".join(content))
@@ -43,18 +42,12 @@ def saying(*content: bytes) -> Callable[[socket.socket], None]:
     return talk
 
 
-def for_ever(connection: socket.socket, content: bytes, pause: float = 0.0) -> None:
-    while True:
-        connection.sendall(content)
-        time.sleep(pause)
-
-
 def endless(head: bytes, content: bytes, pause: float = 0.0) -> Callable[[socket.socket], None]:
-    """What goes on with the same content for ever."""
-
     def talk(connection: socket.socket) -> None:
         saying(head)(connection)
-        for_ever(connection, content, pause)
+        while True:
+            connection.sendall(content)
+            time.sleep(pause)
 
     return talk
 
@@ -71,7 +64,7 @@ def endless(head: bytes, content: bytes, pause: float = 0.0) -> Callable[[socket
 )
 def test_a_server_that_sends_a_byte_now_and_then(head: bytes, why: str) -> None:
     with speaking(endless(head, b"x", 0.02)) as address:
-        assert re.match(why, failure(address, Unreachable, timeout=0.2))
+        assert re.match(why, failure(address, Unreachable, timeout=0.1))
 
 
 @pytest.mark.parametrize(
@@ -88,12 +81,13 @@ def test_a_server_that_sends_a_byte_now_and_then(head: bytes, why: str) -> None:
 def test_a_server_that_says_nothing_for_ever(head: bytes, line: bytes, why: str) -> None:
     """The limits are aiohttp's own."""
     with speaking(endless(head, line * 100)) as address:
-        assert re.match(why, failure(address, Unreachable, timeout=1.0))
+        assert re.match(why, failure(address, Unreachable, timeout=0.1))
 
 
-def test_an_answer_that_has_a_pace_and_no_end() -> None:
+def test_an_answer_that_has_a_pace_and_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "_WHOLE", 5)
     with speaking(endless(HEAD + b"\r\n", b"x" * 1000, 0.01)) as address:
-        assert failure(address, IndexFailure, timeout=0.2) == "It was not complete after 8 seconds."
+        assert failure(address, IndexFailure, timeout=0.2) == "It was not complete after 1 seconds."
 
 
 @pytest.mark.parametrize("status", [101, 104, 199])

@@ -150,11 +150,6 @@ def test_a_value_of_another_type_counts_as_none(odd: dict[str, Any]) -> None:
     assert parse(page(good, row(**odd)), JSON) == parse(page(good, row()), JSON)
 
 
-@pytest.mark.parametrize("odd", [1, ["x"], ["x" * 70_000]])
-def test_a_file_is_yanked_whatever_is_said_of_it(odd: object) -> None:
-    assert only(parse(page(row(yanked=odd)), JSON)).yanked == ""
-
-
 @pytest.mark.parametrize(
     ("body", "content_type", "why"),
     [
@@ -185,13 +180,6 @@ def test_pages_that_cannot_be_used(body: str, content_type: str, why: str) -> No
     with pytest.raises(IndexFailure) as caught:
         parse(body, content_type)
     assert (caught.value.where, caught.value.why) == ("https://mirror.example/simple/demo/", why)
-
-
-@pytest.mark.parametrize("body", [html(), "<!doctype html>", page(files=[])])
-def test_a_page_without_files_is_one(body: str) -> None:
-    parsed = parse(body)
-    assert dict(parsed.releases) == {}
-    assert (parsed.project, parsed.index, parsed.rejections) == ("demo", "mirror", ())
 
 
 # --- HTML (PEP 503, 592, 658, 714)
@@ -276,13 +264,6 @@ def test_a_row_without_an_address_to_go_to(keys: dict[str, Any]) -> None:
     assert refused(parse(page({"filename": "demo-1.zip", **keys}), JSON), "1") == ("demo-1.zip", Reason.ADDRESS)
 
 
-def test_what_cannot_be_decoded_of_a_row_counts_as_none() -> None:
-    body = page({"filename": "demo-1.zip", "url": "demo-1.zip", "size": 0, "yanked": "HERE"}).replace("0,", "1e999,")
-    assert only(parse(body.encode().replace(b"HERE", b"\xff"), JSON)) == File(
-        "demo-1.zip", f"{URL}demo-1.zip", yanked=""
-    )
-
-
 @pytest.mark.parametrize(
     ("base", "url"),
     [
@@ -293,11 +274,6 @@ def test_what_cannot_be_decoded_of_a_row_counts_as_none() -> None:
 )
 def test_a_base_address(base: str, url: str) -> None:
     assert only(parse(html("<a href=demo-1.zip>x</a>", head=f'<base target="_top"><base href="{base}">'))).url == url
-
-
-def test_credentials_of_the_page_do_not_reach_its_files() -> None:
-    parsed = parse(html("<a href=/demo-1.zip>x</a>"), url="https://me:secret@mirror.example/simple/demo/")
-    assert only(parsed).url == "https://mirror.example/demo-1.zip"
 
 
 LINK = "https://me:hunter2@files.example/demo-1.zip"

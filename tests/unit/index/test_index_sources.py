@@ -47,10 +47,9 @@ class Desk:
         (problem,) = settled(compile_problems(load("s", self.root / "matrices")), repositories)
         return {url.rpartition("@")[2]: source for url, source in problem.sources.items()}
 
-    def error(self, *revisions: str, facts: str = "", more: str = "") -> str:
-        """Why they stand for nothing."""
+    def error(self, *revisions: str, facts: str = "") -> str:
         with pytest.raises(InputError) as caught:
-            self.settle(*revisions, facts=facts, more=more)
+            self.settle(*revisions, facts=facts)
         return str(caught.value).replace(str(self.root), "<root>")
 
 

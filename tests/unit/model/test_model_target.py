@@ -1,4 +1,4 @@
-"""A target's markers and tags: what pip on that machine would say of itself."""
+"""A target's markers and tags: what pip on that machine would say of itself, and what a wheel needs that it has not."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from packaging import _manylinux
 from packaging.markers import default_environment
 
-from resolver.model.system import SystemVersion
-from resolver.model.target import Target, default_name
+from resolver.index.parse.distribution import Compatibility
+from resolver.model.release import File
+from resolver.model.target import Target, lacking, machine_of
 from tests.problems import target
 
 
@@ -45,25 +48,52 @@ def test_tags_are_those_of_pip_in_the_same_order(python: str, glibc: str, monkey
     assert list(here.tags) == list(dict.fromkeys(run.stdout.split()))
 
 
+# --- what a wheel needs that a target has not, by its name alone; held against the tags that the target accepts
+
+TARGET = target()
+MACHINE = machine_of(TARGET)
+
+
 @pytest.mark.parametrize(
-    ("python", "platform", "system", "name"),
+    ("tags", "needs"),
     [
-        ("3.11", "linux-aarch64", {"cann": "8.5.0", "soc": "A2"}, "linux-aarch64-py311-cann8.5.0-a2"),
-        ("3.10.4", "linux-x86_64", {}, "linux-x86_64-py310"),
-        (
-            "3.11",
-            "linux-aarch64",
-            {"hdk": "25.3.RC1.2", "cann": "8.3.RC1"},
-            "linux-aarch64-py311-cann8.3.rc1-hdk25.3.rc1.2",
-        ),
+        ("cp312-cp312-manylinux_2_17_aarch64.manylinux2014_aarch64", {"python": "3.12"}),
+        ("cp311-cp311-manylinux_2_31_aarch64", {"glibc": "2.31"}),
+        ("cp311-cp311-manylinux_2_31_x86_64", {"processor": "x86_64"}),
+        ("cp39-cp39-linux_ppc64le", {"processor": "ppc64le", "python": "3.9"}),
+        ("cp39-abi3-manylinux_2_31_aarch64", {"glibc": "2.31"}),
+        ("cp312-abi3-manylinux2014_aarch64", {"python": "3.12"}),
+        ("cp311-cp311t-linux_aarch64", {"python": "3.11 (free-threaded)"}),
+        ("pp310-pypy310_pp73-manylinux2014_aarch64", {"python": "PyPy 3.10"}),
+        ("py2-none-any", {"python": "2"}),
+        ("cp311-cp311-macosx_11_0_arm64", {"system": "macOS"}),
+        ("cp311-cp311-win_amd64", {"system": "Windows"}),
+        ("cp311-cp311-musllinux_1_1_aarch64", {"system": "musl"}),
+        ("cp311-cp311-manylinux_2_28_aarch64-910b", {}),
     ],
 )
-def test_the_folder_of_a_target_without_a_name(python: str, platform: str, system: dict[str, str], name: str) -> None:
-    assert default_name(python, platform, target(**system).system) == name
+def test_what_is_needed(tags: str, needs: dict[str, str]) -> None:
+    assert lacking(f"a-1-{tags}.whl", MACHINE) == needs
 
 
-def test_a_target_in_one_line() -> None:
-    assert str(target(cann="8.5.0.B160", soc="a2", hdk="25.3.rc1")) == (
-        "linux-aarch64, Python 3.11, CANN 8.5.0.B160, HDK 25.3.rc1, SoC A2"
-    )
-    assert target(cann="8.5.0").system["cann"] == SystemVersion.parse("8.5.0")
+def test_other_files_tell_nothing() -> None:
+    names = ("a-1.tar.gz", "a.whl", "a-1-cp312-cp312-\u2603.whl")
+    assert [lacking(name, MACHINE) for name in names] == [{}, {}, {}]
+
+
+@settings(max_examples=150)
+@given(
+    st.sampled_from(["cp311", "cp312", "cp39", "cp310.cp311", "py3", "py2.py3", "py2", "pp310", "cp313"]),
+    st.sampled_from(["none", "abi3", "cp311", "cp312", "cp311t", "pypy310_pp73"]),
+    st.sampled_from(
+        [
+            *("any", "linux_aarch64", "manylinux2014_x86_64", "manylinux_2_17_aarch64.manylinux2014_aarch64"),
+            *("manylinux_2_31_aarch64", "win_amd64", "macosx_11_0_arm64.macosx_12_0_arm64"),
+        ]
+    ),
+)
+def test_nothing_is_said_to_lack_of_a_wheel_that_can_be_used(python: str, abi: str, platform: str) -> None:
+    """Law: only of a wheel that the target does not take something is told."""
+    name = f"a-1-{python}-{abi}-{platform}.whl"
+    if Compatibility(TARGET, None)((File(filename=name),)).wheels:
+        assert lacking(name, MACHINE) == {}

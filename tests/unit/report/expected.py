@@ -1,29 +1,58 @@
-"""What the samples are rendered to. `python -m tests.unit.report.expected` writes it anew; read the difference."""
+"""Samples as people read them, and what they are rendered to.
+
+`python -m tests.unit.report.expected` writes that anew; read the difference.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
-from tests.unit.report import page, samples
+from resolver.lock.previous import difference
+from resolver.model.explanation import Explanation, Why
+from resolver.model.text import Language
+from resolver.report.difference import difference_blocks
+from resolver.report.explanation.conflict import conflict_blocks, report_files, ways_out_blocks, why_blocks
+from resolver.report.markup import markdown_text
+from resolver.report.terminal import WIDTH, terminal_text
+from tests.unit.report import samples, two_locks
 from tests.unit.report.sentences import all_sentences
 
 FOLDER = Path(__file__).parent / "expected"
-Language = Literal["en", "zh"]
+
+
+def explanation_text(explanation: Explanation, language: Language = "en", width: int = WIDTH) -> str:
+    """What has no solution and why, then the ways out."""
+    why = conflict_blocks(explanation.problem, explanation.contradictions, ())
+    return f"{terminal_text(why, language, width)}\n{terminal_text(ways_out_blocks(explanation), language, width)}"
+
+
+def explanation_markdown(explanation: Explanation, language: Language = "en") -> str:
+    return report_files(explanation)["conflict.md" if language == "en" else "conflict.zh.md"]
+
+
+def explanation_html(explanation: Explanation, language: Language = "en") -> str:
+    return report_files(explanation)["conflict.html" if language == "en" else "conflict.zh.html"]
+
+
+def why_text(why: Why, language: Language = "en") -> str:
+    return terminal_text(why_blocks(why), language)
+
+
+DIFFERENCE = tuple(difference_blocks(difference(*two_locks.locks())))
 OF_BOTH = (samples.trl, samples.branching, samples.several)
 
 TEXTS: dict[str, Callable[[Language], str]] = {
-    **{f"{one.__name__}.{{}}.txt": partial(page.explanation_text, one()) for one in (*OF_BOTH, samples.long)},
-    **{f"{one.__name__}.{{}}.md": partial(page.explanation_markdown, one()) for one in (*OF_BOTH, samples.hostile)},
-    "trl-narrow.{}.txt": lambda language: page.explanation_text(samples.trl(), language, 60),
+    **{f"{one.__name__}.{{}}.txt": partial(explanation_text, one()) for one in (*OF_BOTH, samples.long)},
+    **{f"{one.__name__}.{{}}.md": partial(explanation_markdown, one()) for one in (*OF_BOTH, samples.hostile)},
+    "trl-narrow.{}.txt": lambda language: explanation_text(samples.trl(), language, 60),
     "sentences.{}.txt": all_sentences,
-    "why-bound.{}.txt": partial(page.why_text, samples.why()),
-    "why-newest.{}.txt": partial(page.why_text, samples.newest()),
-    "why-moves.{}.txt": partial(page.why_text, samples.why(moves=True)),
-    "difference.{}.txt": page.difference_text,
-    "difference.{}.md": page.difference_markdown,
+    "why-bound.{}.txt": partial(why_text, samples.why()),
+    "why-newest.{}.txt": partial(why_text, samples.newest()),
+    "why-moves.{}.txt": partial(why_text, samples.why(moves=True)),
+    "difference.{}.txt": partial(terminal_text, DIFFERENCE),
+    "difference.{}.md": partial(markdown_text, DIFFERENCE),
 }
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import pytest
+from rich.cells import cell_len
 
 from resolver.model import fact as facts
 from resolver.model.explanation import Explanation
 from resolver.report.document import Items
 from resolver.report.explanation.conflict import statement_items
-from resolver.report.terminal import terminal_text
+from resolver.report.sanitize import wrapped
+from resolver.report.terminal import paragraph, terminal_text
 from tests.unit.report import samples
-from tests.unit.report.expected import FOLDER, LANGUAGES, TEXTS, Language
-from tests.unit.report.page import explanation_html, explanation_markdown, explanation_text, why_text
+from tests.unit.report.expected import (
+    FOLDER,
+    LANGUAGES,
+    TEXTS,
+    Language,
+    explanation_html,
+    explanation_markdown,
+    explanation_text,
+    why_text,
+)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -33,18 +45,9 @@ def test_nothing_is_left_over() -> None:
 def test_what_a_fact_about_the_soc_says_stands_below_it() -> None:
     fact = samples.fact(facts.Requires, "vllm-ascend", needs=())
     statements = [samples.needs("vllm-ascend", "1", what, fact) for what in ("soc in A2", "cann in 8.5.0")]
-    lines: dict[Language, list[str]] = {
-        "en": [
-            "   1  vllm-ascend 1 needs soc in A2      matrices/facts/vllm-ascend.toml:12 (vendor)",
-            "                                         a table of the vendor",
-            "        Somebody read it.",
-            "   2  vllm-ascend 1 needs cann in 8.5.0  matrices/facts/vllm-ascend.toml:12 (vendor)",
-        ],
-        "zh": ["        有人读到过。"],
-    }
-    for language, wanted in lines.items():
-        shown = terminal_text([Items(tuple(statement_items(statements)))], language).splitlines()
-        assert shown[2:3] == wanted if language == "zh" else shown == wanted
+    for language, reason in (("en", "Somebody read it."), ("zh", "有人读到过。")):
+        told = terminal_text([Items(tuple(statement_items(statements)))], language).splitlines()
+        assert [line.strip() for line in told].index(reason) == len(told) - 2
 
 
 @pytest.mark.parametrize(
@@ -67,3 +70,35 @@ def test_a_known_fault_is_told_where_it_is_first_told_of(render: Callable[[Expla
     one = samples.trl()
     twice = msgspec.structs.replace(one, contradictions=one.contradictions * 2)
     assert " ".join(render(twice).split()).count("Known problems of these releases") == 1
+
+
+# --- wrapping by what is seen
+
+
+def test_chinese_wraps_between_characters_and_keeps_marks_with_them() -> None:
+    lines = ["这 4 条不能同时", "成立，去掉其中任", "意一条（vllm）。"]
+    assert paragraph("这 4 条不能同时成立，去掉其中任意一条（vllm）。", 16) == lines
+    assert paragraph("一二三，四", 6) == ["一二", "三，四"]
+
+
+def test_a_long_word_overflows_whole() -> None:
+    assert paragraph("a matrices/facts/vllm-ascend.toml:113 b", 10) == ["a", "matrices/facts/vllm-ascend.toml:113", "b"]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("width", [60, 79, 80, 100, 110, 120, 200])
+def test_lines_are_no_wider_than_the_terminal(language: Any, width: int) -> None:
+    for make in (samples.trl, samples.branching, samples.several):
+        for line in explanation_text(make(), language, width).splitlines():
+            # a path or a file name is not broken
+            longest = max(map(cell_len, line.split()), default=0)
+            assert cell_len(line) <= width or longest > width // 3, line
+
+
+def test_the_time_for_a_text_grows_with_its_length_alone() -> None:
+    text = "（" * 50_000
+    begin = time.process_time()
+    lines = wrapped(text, "", "")
+    assert time.process_time() - begin < 2
+    assert "".join(lines) == text
+    assert {len(line) for line in lines} == {50}

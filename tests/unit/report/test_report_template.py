@@ -17,7 +17,7 @@ PIECES += "!*~# \t\r\x1b\x7f\x85\u202e\u2028中a0{&|"
 TEXTS = st.lists(st.sampled_from(PIECES) | st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(TEXTS.map("".join), min_size=20, max_size=20))
 def test_a_word_is_the_text_by_itself_and_does_nothing_elsewhere(texts: list[str], tmp_path: Path) -> None:
     source = "".join(

@@ -20,7 +20,6 @@ def _fact(name: str, reason: str, where: str = "a.toml:1", strength: Strength = 
 
 
 def locks() -> tuple[Lock, Lock]:
-    """The two."""
     lock = file.parse(COMMITTED.read_text(encoding="utf-8"), COMMITTED.parent)
     numpy, _, vllm, plugin = lock.pin
     before = replace(lock, fact=(_fact("old", "it was seen"), _fact("moved", "it stays")), warnings=_warned("is slow"))

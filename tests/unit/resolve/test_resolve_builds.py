@@ -9,7 +9,7 @@ from resolver.model.resolution import Resolution
 from resolver.report.explanation.sentences import sentence
 from resolver.resolve.solver import EVERY, Refutation, solve_builds
 from tests.datacatalog import DataCatalog
-from tests.problems import metadata, problem, solved
+from tests.problems import problem, solved
 
 
 def tools() -> DataCatalog:
@@ -25,26 +25,12 @@ def built(catalog: DataCatalog, *asks: str, **more: object) -> dict[str, str]:
     return {pin.name: str(pin.version) for pin in answer.pins}
 
 
-def test_wheels_need_none() -> None:
-    catalog = tools()
-    assert solve_builds(solved(problem("a"), catalog), catalog) == ()
-
-
 def test_what_archives_ask_for_is_pinned() -> None:
     catalog = tools()
     catalog.add_archive("b", "1", build_requires=["setuptools<80", "ninja"])
     catalog.add_archive("c", "1", build_requires=None)
     assert built(catalog, "a", "b") == {"ninja": "1", "setuptools": "79", "wheel": "1"}
     assert built(catalog, "c") == {"setuptools": "80", "wheel": "1"}  # PEP 517's default
-
-
-def test_a_metadata_fact_may_state_them() -> None:
-    catalog = tools()
-    catalog.add_archive("b", "1", None, build_requires=["nowhere"])
-    resolution = solved(problem("b", facts=[metadata("b", "==1", build_requires=["ninja"])]), catalog)
-    ((_, answer),) = solve_builds(resolution, catalog)
-    assert isinstance(answer, Resolution)
-    assert [pin.name for pin in answer.pins] == ["ninja", "wheel"]
 
 
 def test_a_build_tool_without_a_wheel_is_refused() -> None:

@@ -13,7 +13,6 @@ from resolver.model.fact import Fact, Strength
 from resolver.model.problem import PYPI, Problem
 from resolver.model.release import File
 from resolver.resolve.check import check
-from resolver.resolve.solver import solve_builds
 from tests.datacatalog import DataCatalog
 from tests.problems import (
     absent,
@@ -85,27 +84,12 @@ def test_a_better_wheel_of_a_time_that_is_none_or_not_before_the_cut_off(uploade
     assert pin.release.file.filename == "a-1-py3-none-any.whl"
 
 
-def test_a_final_release_that_nobody_can_take_is_none_that_fits() -> None:
-    catalog = DataCatalog({"a": {"1": [], "2a1": []}})
-    (known,) = catalog._pages[canonicalize_name("a"), PYPI]["1"]
-    add(catalog, "a", replace(known, sha256="c" * 64))
-    assert pins(problem("a"), catalog) == {"a": "2a1"}
-
-
 def test_of_several_facts_that_build_a_release_the_last_one_counts() -> None:
     catalog = DataCatalog({"numpy": {"1": [], "2": []}})
     catalog.add_archive("app", "1", build_requires=[], members={"old.txt": "numpy<2\n", "new.txt": "numpy>=2\n"})
     old, new = (replace(builds("app", "", f"{name}.txt"), id=name) for name in ("old", "new"))
     assert pins(problem("app", facts=[old, new]), catalog) == {"app": "1", "numpy": "2"}
     assert pins(problem("app", facts=[new, old]), catalog) == {"app": "1", "numpy": "1"}
-
-
-def test_a_build_tool_of_which_a_pre_release_alone_has_a_wheel() -> None:
-    catalog = DataCatalog({"tool": {"2rc1": []}})
-    catalog.add_archive("tool", "1")
-    catalog.add_archive("made", "1", build_requires=["tool"])
-    (build,) = solve_builds(solved(problem("made"), catalog), catalog)
-    assert [(pin.name, str(pin.version)) for pin in getattr(build.answer, "pins", ())] == [("tool", "2rc1")]
 
 
 # --- a resolution that is right for one problem, and what the check says of it for another

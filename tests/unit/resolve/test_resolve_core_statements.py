@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
-from resolver.model.release import Reason, Rejection
+from resolver.errors import WrongRelease
+from resolver.index.parse.metadata import FileRelease, check_release
+from resolver.model.release import File, Metadata, Reason, Rejection
 from resolver.resolve.core_statements import near
+from resolver.resolve.solver import solve
 from tests.datacatalog import DataCatalog
-from tests.problems import problem, target, told
+from tests.problems import pins, problem, target, told
 
 PAGE = "@ looked up on pypi"
 
@@ -77,47 +80,6 @@ def test_a_page_without_any_release(odd: list[Rejection], said: str) -> None:
     assert causes(catalog, "torch") == [f"the index page of torch {said} {PAGE}"]
 
 
-def test_no_file_for_the_target_with_the_reasons() -> None:
-    catalog = wheels("torch-npu", "2.8.0", "cp312-cp312-manylinux_2_28_aarch64", "cp311-cp311-manylinux_2_28_x86_64")
-    catalog.add_archive("torch-npu", "2.8.0", requires_python=">=3.12")
-    catalog.add_wheel("torch-npu", "2.7.1")
-    assert causes(catalog, "torch-npu==2.8.0") == [
-        (
-            "torch-npu 2.8.0 has no file for the target: "
-            "2 files need Python 3.12 or x86_64 (the target has aarch64 and Python 3.11), "
-            f"1 file needs a different Python {PAGE}"
-        ),
-        "  torch_npu-2.8.0-cp312-cp312-manylinux_2_28_aarch64.whl needs Python 3.12 (the target has Python 3.11)",
-        "  torch_npu-2.8.0-cp311-cp311-manylinux_2_28_x86_64.whl needs x86_64 (the target has aarch64)",
-        "  torch_npu-2.8.0.tar.gz needs a different Python (Requires-Python >=3.12)",
-    ]
-
-
-def test_what_the_files_need_and_the_target_has() -> None:
-    catalog = wheels(
-        "a",
-        "1",
-        "cp311-cp311-manylinux_2_31_aarch64",
-        "cp39-abi3-manylinux_2_31_aarch64",
-        "cp312-cp312-linux_x86_64",
-        "cp311-cp311-macosx_11_0_arm64",
-    )
-    assert causes(catalog, "a") == [
-        (
-            "a 1 has no file for the target: each needs glibc 2.31 or x86_64 and Python 3.12 or macOS "
-            f"(the target has Linux with glibc, aarch64, glibc 2.28 and Python 3.11) {PAGE}"
-        ),
-        (
-            "  a 1 has a wheel for glibc 2.31 (the target has 2.28): if the machine has that (`ldd --version` says), "
-            'write glibc = "2.31" in [target]'
-        ),
-        "  a-1-cp311-cp311-manylinux_2_31_aarch64.whl needs glibc 2.31 (the target has glibc 2.28)",
-        "  a-1-cp39-abi3-manylinux_2_31_aarch64.whl needs glibc 2.31 (the target has glibc 2.28)",
-        "  a-1-cp312-cp312-linux_x86_64.whl needs x86_64 and Python 3.12 (the target has aarch64 and Python 3.11)",
-        "  a-1-cp311-cp311-macosx_11_0_arm64.whl needs macOS (the target has Linux with glibc)",
-    ]
-
-
 def test_wheels_for_another_system_come_last() -> None:
     """As of decord: its wheels for macOS are the first on the page."""
     names = [f"decord-0.6.0-{tags}.whl" for tags in ("cp36-cp36m-macosx_10_15_x86_64", "py3-none-win_amd64")]
@@ -163,3 +125,55 @@ def test_a_cut_off_names_its_day_and_that_of_the_release(cutoff: tuple[int, ...]
     catalog.add_archive("a", "1", uploaded=archive)
     moment = dt.datetime(*cutoff, tzinfo=dt.timezone.utc)  # type: ignore[misc,arg-type]
     assert causes(catalog, "a", exclude_newer=moment)[0] == f"a 1 (uploaded 2026-03-02) {said} {PAGE}"
+
+
+# --- files that are of no use: how many are read, and how they are told
+
+
+class MixedUp(DataCatalog):
+    """A catalog whose files have the metadata of x 77, unless they are `right`."""
+
+    def __init__(self, count: int, *right: str) -> None:
+        super().__init__({"x": {f"1.{at}": [] for at in range(count)}})
+        self.right = right
+
+    def metadata(self, file: File) -> Metadata:
+        found = super().metadata(file)
+        version = found.version if found.version in self.right else "77"
+        check_release("x", version, FileRelease(file.filename, found.name, found.version), file.filename)
+        return found
+
+
+def test_files_of_other_releases_are_set_aside() -> None:
+    assert pins(problem("x"), MixedUp(10, "1.5")) == {"x": "1.5"}
+    with pytest.raises(WrongRelease) as failure:
+        solve(problem("x"), MixedUp(10))
+    assert failure.value.where == "x-1.9-py3-none-any.whl"
+
+
+def test_files_that_cannot_be_read_are_one_statement() -> None:
+    """Each says something else of itself; a report has no room for thousands."""
+    catalog = DataCatalog()
+    for at in range(50):
+        catalog.add_wheel("x", f"1.{at}", [f"y{at} >> 1"])
+    newest = ", ".join(f"x-1.{at}-py3-none-any.whl" for at in (49, 48, 47, 46))
+    assert told(problem("x"), catalog) == [
+        "the stack asks for x @ stack.toml:5",
+        f"x 1.49, 1.48, 1.47, 1.46 and 46 more releases cannot be used @ {newest}",
+        "  x-1.49-py3-none-any.whl has unreadable metadata (`y49 >> 1` in its metadata is not a requirement)",
+        "  x-1.48-py3-none-any.whl has unreadable metadata (`y48 >> 1` in its metadata is not a requirement)",
+        "  x-1.47-py3-none-any.whl has unreadable metadata (`y47 >> 1` in its metadata is not a requirement)",
+        "  x-1.46-py3-none-any.whl has unreadable metadata (`y46 >> 1` in its metadata is not a requirement)",
+    ]
+
+
+@pytest.mark.parametrize("asked", ["a", "a[x]", "a[x,y]", "a[x,y,z]"])
+def test_an_archive_that_is_asked_for_with_extras_is_one(asked: str) -> None:
+    """Three that tell nothing are enough to read no more of a project, whatever is asked of each."""
+    catalog = DataCatalog()
+    for version in ("4", "3"):
+        catalog.add_archive("a", version, None)
+    catalog.add_archive("a", "2", [])
+    assert pins(problem(asked), catalog) == {"a": "2"}
+    catalog.add_archive("a", "5", None)
+    assert "a-2.tar.gz was not opened" in " ".join(told(problem(asked), catalog))

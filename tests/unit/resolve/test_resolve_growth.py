@@ -1,20 +1,31 @@
-"""Twice the input is at most four times the work, of what is strange and legal: counted in instructions.
-
-resolvelib looks at all that it knows in each round. What is more than that square is a mistake of ours.
-"""
+"""How much work a problem is, however strange: in rounds, in files that are read, in the interpreter's instructions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from random import Random
 
 import pytest
 
+from resolver.model.resolution import Lack
+from resolver.resolve.complete import CompleteEngine, Unsatisfiable
+from resolver.resolve.grounded import Lacking
 from resolver.resolve.solver import solve
+from resolver.resolve.universe import Universe
 from tests.counted import instructions
 from tests.datacatalog import DataCatalog
-from tests.problems import problem
+from tests.problems import problem, solved
+from tests.property.found import pins
 
 Asked = tuple[DataCatalog, list[str]]
+
+
+def to(last: int, first: int = 1) -> str:
+    return " ".join(map(str, range(first, last + 1)))
+
+
+# --- twice the input is at most four times the work
+# resolvelib looks at all that it knows in each round. What is more than that square is a mistake of ours.
 
 
 def chained_extras(count: int) -> Asked:
@@ -33,14 +44,14 @@ def extras_of_one_line(count: int) -> Asked:
 
 
 def ranges_of_metadata(count: int) -> Asked:
-    versions = {str(at): [] for at in range(count + 1)}
-    return DataCatalog({"x": {"1": [f"y!={at},<={count}" for at in range(count)]}, "y": versions}), ["x"]
+    lines = [f"y!={at},<={count}" for at in range(count)]
+    return DataCatalog({"x": {"1": lines}}).serve(f"y {to(count, 0)}"), ["x"]
 
 
 def parents_that_narrow(count: int) -> Asked:
     """Each takes one more release of what was decided before."""
     parents = {f"x{at}": {"1": [f"a<{count - at}"]} for at in range(count - 1)}
-    return DataCatalog({**parents, "a": {str(at): [] for at in range(count)}}), ["a", *parents]
+    return DataCatalog(parents).serve(f"a {to(count - 1, 0)}"), ["a", *parents]
 
 
 def files_of_one_release(count: int) -> Asked:
@@ -52,9 +63,8 @@ def files_of_one_release(count: int) -> Asked:
 
 def releases_in_vain(count: int) -> Asked:
     """Each x needs the y of its number, which needs the z of its number; only the oldest of those is asked for."""
-    names = [str(at) for at in range(1, count + 1)]
-    x, y = ({name: [f"{below}=={name}"] for name in names} for below in ("y", "z"))
-    return DataCatalog({"x": x, "y": y, "z": {name: [] for name in names}}), ["x", "z<2"]
+    rows = [f"{name} {at}: {below}=={at}" for name, below in ("xy", "yz") for at in range(1, count + 1)]
+    return DataCatalog().serve(*rows, f"z {to(count)}"), ["x", "z<2"]
 
 
 @pytest.mark.parametrize(
@@ -77,3 +87,118 @@ def test_twice_the_size_is_at_most_four_times_the_work(family: Callable[[int], A
         return instructions(lambda: solve(stated, catalog))
 
     assert work(2 * size) < 4.5 * work(size)
+
+
+# --- families on which a plain search takes exponentially many rounds
+
+
+def test_runs_of_releases_with_the_same_requirements() -> None:
+    """Two of each group want the same project old and new, in 60 releases of which one oldest does not."""
+    groups, catalog = range(6), DataCatalog()
+    for group in groups:
+        catalog.serve(f"base{group} {to(4)}", f"one{group} {to(60)}: base{group}<3")
+        catalog.serve(f"two{group} 1", f"two{group} {to(60, 2)}: base{group}>=3")
+    resolution = solved(problem(*(f"{name}{group}" for group in groups for name in ("one", "two"))), catalog)
+    found = pins(resolution)
+    for group in groups:
+        assert (found[f"one{group}"], found[f"two{group}"], found[f"base{group}"]) == ("60", "1", "2")
+    assert resolution.engine == "search"
+    assert resolution.rounds <= 5 * len(groups)
+
+
+def test_conflicts_that_show_late() -> None:
+    """boto3, botocore and urllib3, with who wants a newer urllib3 at the end of a chain."""
+    groups, catalog = range(4), DataCatalog()
+    for group in groups:
+        catalog.serve(f"url{group} {to(8)}", f"core{group} {to(5)}: url{group}")
+        catalog.serve(f"core{group} {to(40, 6)}: url{group}<4", f"zchain{group} 1: late{group}")
+        catalog.serve(*(f"boto{group} {at}: core{group}=={at}" for at in range(1, 41)), f"late{group} 1: url{group}>=6")
+    resolution = solved(problem(*(f"{name}{group}" for group in groups for name in ("boto", "zchain"))), catalog)
+    found = pins(resolution)
+    for group in groups:
+        assert (found[f"boto{group}"], found[f"core{group}"], found[f"url{group}"]) == ("5", "5", "8")
+    assert resolution.rounds <= 300 * len(groups)
+
+
+def test_a_thousand_projects_take_a_round_each_in_the_end() -> None:
+    """A chain longer than Python's stack is deep, and than the rounds after which a search gives up."""
+    many = 1_010
+    catalog = DataCatalog().serve(*(f"p{number} 1 2: p{number + 1}" for number in range(many)), f"p{many} 1")
+    resolution = solved(problem("p0"), catalog)
+    assert (resolution.engine, len(resolution.pins)) == ("search", many + 1)
+    assert resolution.rounds <= 2.1 * many
+
+
+def test_layers_are_decided_from_above_whatever_their_names_are() -> None:
+    """Who asks for a project is decided before it, so each is decided once, for the newest that all of them take."""
+    random = Random(3)
+    layers = [[f"p{number:03}" for number in range(at * 20, at * 20 + 20)] for at in reversed(range(12))]
+    lines: dict[str, list[str]] = {}
+    for layer, below in zip(layers, [*layers[1:], []], strict=True):
+        for name in layer:
+            some = random.sample(below, min(3, len(below)))
+            lines[name] = [f"{one}<{random.randint(5, 9)}" if random.random() < 0.2 else f"{one}>=2" for one in some]
+    catalog = DataCatalog({name: dict.fromkeys(to(9).split(), needs) for name, needs in lines.items()})
+    resolution = solved(problem(*layers[0]), catalog)
+    found = pins(resolution)
+    assert resolution.rounds == len(found)
+    ends: dict[str, int] = {}
+    for name in found:
+        for line in lines[name]:
+            if "<" in line:
+                one, _, end = line.partition("<")
+                ends[one] = min(int(end), ends.get(one, 10))
+    assert len(ends) > 50
+    assert found == {name: str(ends.get(name, 10) - 1) for name in found}
+
+
+# --- how much the complete engine reads and asks where releases of a package fail in a row
+
+_MANY = 120
+
+
+def chosen(engine: CompleteEngine) -> dict[str, str]:
+    return {str(package): str(one.version) for package, one in engine.solve().items()}
+
+
+def test_releases_that_fail_in_a_row_are_decided_ahead_of_what_they_fail_against() -> None:
+    """Each `sdk` has a `core` of its own, and none of them fits the `dates` that was decided before."""
+    catalog = DataCatalog().serve("app 1: alpha, sdk", "alpha 1: dates", "dates 1 2")
+    for number in range(_MANY):
+        catalog.serve(f"sdk 1.{number}: core==1.{number}", f"core 1.{number}: dates<2")
+    engine = CompleteEngine(Universe(problem("app"), catalog))
+    newest = f"1.{_MANY - 1}"
+    assert chosen(engine) == {"app": "1", "alpha": "1", "dates": "1", "sdk": newest, "core": newest}
+    assert engine.rounds < 60
+    assert len(catalog.asked) < 40
+
+
+def test_what_a_decision_asks_not_to_be_is_not_asked_about() -> None:
+    """Of `core` only the one that `sdk` pins can be: the hundred others are no question."""
+    catalog = DataCatalog().serve("app 1: sdk, zeta==2", "sdk 2: core==1.7", "sdk 1", "zeta 1 2")
+    catalog.serve(*(f"core 1.{number}: zeta==1" for number in range(_MANY)))
+    engine = CompleteEngine(Universe(problem("app"), catalog))
+    assert chosen(engine) == {"app": "1", "sdk": "1", "zeta": "2"}
+    assert engine.rounds < 20
+
+
+def test_an_extra_is_looked_for_among_what_is_left_of_its_project() -> None:
+    """Each `core[b]` but the oldest needs what is not there; with a `core` decided, only its own is a question."""
+    catalog = DataCatalog({"zeta": {"1": []}})
+    for number in range(1, _MANY + 1):
+        needs = [f"zeta>={1 if number == 1 else 2} ; extra == 'b'"]
+        catalog.add_wheel("core", f"1.{number}", needs, extras=["a", "b"])
+    engine = CompleteEngine(Universe(problem("core[a,b]"), catalog))
+    assert chosen(engine) == {"core": "1.1", "core[a]": "1.1", "core[b]": "1.1", "zeta": "1"}
+    assert engine.rounds < 5 * _MANY
+
+
+def test_a_policy_on_prereleases_is_named_where_many_were_not_read() -> None:
+    """Any of 500 releases might ask for the pre-release of `deep`. They are not read; that it is out is a statement."""
+    catalog = DataCatalog().serve("app 1: many, deep", "deep 1: gone", "deep 1a1", f"many {to(500)}")
+    engine = CompleteEngine(Universe(problem("app", "deep<2"), catalog))
+    with pytest.raises(Unsatisfiable) as caught:
+        engine.solve()
+    lacking = [one for one in caught.value.core if isinstance(one, Lacking) and one.project == "deep"]
+    assert [one.lack for one in lacking] == [Lack.NEEDLESS]
+    assert len(catalog.asked) < 10

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
+from packaging.requirements import Requirement
 
 from resolver.errors import InputError
 from resolver.index.protocol import UnusableFile
 from resolver.lock.build import build
 from resolver.model.message import message
-from resolver.model.release import Archive
-from resolver.resolve.needs import build_lines, requirements_file
+from resolver.resolve.check import check
+from resolver.resolve.needs import requirements_file
 from tests.datacatalog import DataCatalog
-from tests.problems import builds, pins, problem, replaces, solved, told
+from tests.problems import builds, pins, problem, solved, told
 
 
 @pytest.mark.parametrize(
@@ -42,28 +44,12 @@ def test_options_are_refused(option: str) -> None:
     assert str(caught.value) == f"the requirements file has the option `{option}`, which is not supported"
 
 
-def test_a_builds_fact_drops_and_adds() -> None:
-    archive = Archive(None, ("cmake>=3.26.1", "Torch == 2.9.0", "ninja"))
-    assert build_lines(archive, builds("vllm", "", drop=["torch"], add=["torch", "wheel<1"])) == (
-        "cmake>=3.26.1",
-        "ninja",
-        "torch",
-        "wheel<1",
-    )
-
-
 def vllm() -> DataCatalog:
     catalog = DataCatalog({"numpy": {"1": [], "2": []}, "cmake": {"3": []}, "torch": {"2.8.0": [], "2.9.0": []}})
     catalog.add_wheel("vllm", "0.13.0", ["torch==2.9.0"])
     members = {"requirements/common.txt": "numpy<2 # not yet\n"}
     catalog.add_archive("vllm", "0.13.0", ["torch==2.9.0"], build_requires=["cmake", "torch==2.9.0"], members=members)
     return catalog
-
-
-def test_a_builds_fact_takes_the_requirements_from_the_archive() -> None:
-    resolution = solved(problem("vllm", facts=[builds("vllm", ">=0.10", "requirements/common.txt")]), vllm())
-    assert {pin.name: str(pin.version) for pin in resolution.pins} == {"numpy": "1", "vllm": "0.13.0"}
-    assert [pin.release.file.filename for pin in resolution.pins if pin.name == "vllm"] == ["vllm-0.13.0.tar.gz"]
 
 
 @pytest.mark.parametrize("marker", ["extra == 'x'", "'x' == extra", "extra != 'y' and extra == 'x'"])
@@ -89,15 +75,6 @@ def test_a_line_that_hangs_on_the_kernel_is_told() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", ["add_wheel", "add_archive"])
-def test_what_a_fact_drops_is_told_whatever_the_file(kind: str) -> None:
-    catalog = DataCatalog({"b": {"1": []}})
-    getattr(catalog, kind)("a", "1", ["b>=1"])
-    fact = replaces("a", "==1", ["b"])
-    lock = build(solved(problem("a", facts=[fact]), catalog), [], catalog)
-    assert [(row.package, row.name, row.dropped) for row in lock.override] == [("a", "b", "b>=1")]
-
-
 def test_without_isolation_its_build_requirements_constrain_the_environment() -> None:
     fact = builds("vllm", ">=0.10", "requirements/common.txt", isolation=False, drop=["torch"], add=["torch"])
     catalog = vllm()
@@ -120,3 +97,37 @@ def test_a_builds_fact_whose_file_is_not_in_the_archive() -> None:
         "the stack asks for vllm @ stack.toml:5",
         "vllm 0.13.0 cannot be used: it has no `requirements/npu.txt` @ vllm-0.13.0.tar.gz",
     ]
+
+
+@pytest.mark.parametrize("asked", ["app", "app[a]", "app[b]"])
+@pytest.mark.parametrize(
+    "marker",
+    [
+        'extra == "a"',
+        "python_version >= '3' and extra == 'a'",
+        "(python_version >= '3') and (os_name == 'posix') and extra == 'a'",
+        "(python_version >= '3' and os_name == 'posix') and extra == 'a'",
+        "python_version >= '3' or platform_version != 'x;' and extra == 'a'",
+        "platform_version != \"; extra == 'a'\"",
+        'platform_version != "x and extra == \'a" and extra != "a"',
+        "extra == 'b' or (python_version >= '3' and extra == 'a')",
+        "platform_version not in 'x or y' and extra == 'a'",
+        "platform_version != 'or' and extra == 'A'",
+    ],
+)
+def test_markers_count_as_packaging_has_it(marker: str, asked: str) -> None:
+    """Search and check each know at a glance what most lines are for; neither may see what is not there."""
+    line = f"dep ; {marker}"
+    world = problem(asked)
+    extras = ["", *([asked[4:-1]] if "[" in asked else [])]
+    environment = world.target.markers
+    judged = Requirement(line).marker
+    assert judged is not None
+    wanted = any(judged.evaluate({**environment, "extra": extra}) for extra in extras)
+    lines = [line, "other ; extra == 'b'", "other ; extra == 'a'"]
+    catalog = DataCatalog({"app": {"1": lines}, "dep": {"1": []}, "other": {"1": []}})
+    answer = solved(world, catalog)
+    assert ("dep" in {pin.name for pin in answer.pins}) == wanted
+    if wanted:
+        without = msgspec.structs.replace(answer, pins=tuple(pin for pin in answer.pins if pin.name != "dep"))
+        assert check(world, without, catalog) != []

@@ -4,25 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from resolver.errors import InputError
-from resolver.model.dependency import Package
-from resolver.model.problem import PYPI, Index, Indexes
 from resolver.resolve.check import check
-from resolver.resolve.solver import solve
-from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.problems import builds, excludes, names, pins, problem, solved
 
 # --- pre-releases: "if-necessary" takes them where a requirement names one, or where nothing else fits
-
-
-@pytest.mark.parametrize(("stable", "admitted"), [(False, ["3rc1"]), (True, [])])
-def test_no_prerelease_where_a_final_release_will_do(stable: bool, admitted: list[str]) -> None:
-    """None is taken in the place of a final release that was decided before: what rules that out is gone back on."""
-    universe = Universe(problem("a>2"), DataCatalog({"a": {"1": [], "2": [], "3rc1": []}}))
-    asked = universe.demand(*universe.roots())
-    found = universe.candidates(Package("a"), asked, stable=stable)
-    assert [str(one.version) for one in found] == admitted
 
 
 def test_final_releases_that_cannot_be_had_do_not_count() -> None:
@@ -58,23 +44,6 @@ def test_an_extra_that_requirements_name_is_known_though_it_is_not_declared() ->
     assert (pin.extras, pin.unknown_extras) == (("x", "y", "z"), ("y", "z"))
 
 
-def test_a_fact_about_a_release_that_is_not_on_the_index_is_a_mistake() -> None:
-    catalog = DataCatalog({"a": {"1": []}})
-    shared = Indexes(indexes={PYPI: Index(name=PYPI)}, bindings=())
-    with pytest.raises(InputError) as caught:
-        solve(problem("a", facts=[excludes("a", "==2")], indexes=shared), catalog)
-    assert str(caught.value) == (
-        "the fact `a-excludes` refers to a ==2, but there is no such release\n"
-        "  at facts/a.toml:7\n"
-        "hint: correct `versions`, or remove what is no longer on the index; an index with only selected "
-        "releases needs `complete = false` in its row of indexes.toml"
-    )
-    chosen = Indexes(indexes={PYPI: Index(name=PYPI, complete=False)}, bindings=())
-    assert pins(problem("a", facts=[excludes("a", "==2")], indexes=chosen), catalog) == {"a": "1"}
-    catalog.unreachable = ("huawei",)  # it may be on the index that did not answer
-    assert pins(problem("a", facts=[excludes("a", "==2")], indexes=shared), catalog) == {"a": "1"}
-
-
 def test_indexes_are_not_mixed() -> None:
     catalog = DataCatalog()
     catalog.add_wheel("a", "9", index="elsewhere")
@@ -84,12 +53,6 @@ def test_indexes_are_not_mixed() -> None:
     assert pins(problem("a", indexes=catalog.indexes()), catalog) == {"a": "9"}
     fact = names("a", ">=0", "elsewhere")
     assert pins(problem("a", indexes=catalog.indexes(), facts=[fact]), catalog) == {"a": "1"}
-
-
-def test_metadata_is_read_of_what_is_tried_only() -> None:
-    catalog = DataCatalog({"a": {str(number): [] for number in range(50)}})
-    assert pins(problem("a"), catalog) == {"a": "49"}
-    assert set(catalog.asked) == {"a-49-py3-none-any.whl"}
 
 
 def test_the_check_reads_facts_indexes_and_metadata_itself() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
-from resolver.index.protocol import Follow, Lookup
+from resolver.index.protocol import Follow
 from resolver.model.dependency import Package
 from resolver.model.release import File, Metadata
 from resolver.resolve.candidates import ANYTHING
@@ -19,8 +19,6 @@ from tests.problems import problem
 
 
 class Told(DataCatalog):
-    """Notes what it is told of."""
-
     def __init__(self, releases: dict[str, dict[str, list[str]]]) -> None:
         super().__init__(releases)
         self.told: list[list[str]] = []
@@ -54,22 +52,6 @@ def test_of_releases_that_are_tried_in_vain_more_and_more_are_told() -> None:
     assert lines == [f"two-{number}-py3-none-any.whl" for number in range(98, -1, -1)], "each once, as they are tried"
 
 
-def test_a_guess_heeds_what_other_likely_releases_need() -> None:
-    """A request is wasted on the newest release where another project that is likely to be there needs an older one."""
-    catalog = Told({"base": many(newest=9)})
-    ahead = Prefetch(Universe(problem("one", "two"), catalog))
-    base, page = NormalizedName("base"), catalog.lookup(NormalizedName("base"))
-    assert picked(ahead, page, "") == "base-9-py3-none-any.whl"
-    assert [name for name, _ in ahead.then(NormalizedName("one"), Metadata("one", "1", ("base<5",)))] == [base]
-    assert picked(ahead, page, "") == "base-4-py3-none-any.whl"
-    assert picked(ahead, page, ">=7") == "base-9-py3-none-any.whl", "what is guessed does not count against it"
-    assert [name for name, _ in ahead.then(NormalizedName("one"), Metadata("one", "2", ("base<8",)))] == [base]
-    assert picked(ahead, page, "") == "base-7-py3-none-any.whl", "of one project the last guess counts"
-
-
-BASE, OLD = NormalizedName("base"), NormalizedName("old")
-
-
 def led_to(ahead: Prefetch, name: str, version: str, *requires: str) -> list[str]:
     return [project for project, _ in ahead.then(NormalizedName(name), Metadata(name, version, requires))]
 
@@ -94,9 +76,3 @@ def test_an_extra_that_the_search_asks_for_is_followed() -> None:
     (web,) = universe.candidates(Package("web"), ANYTHING)
     ahead.expect(universe.edges(web))
     assert catalog.told == [["server", "uvloop"]]
-
-
-def picked(ahead: Prefetch, page: Lookup, specifier: str) -> str:
-    file = ahead.pick(NormalizedName("base"), page, SpecifierSet(specifier))
-    assert file is not None
-    return file.filename

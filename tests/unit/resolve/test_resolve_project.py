@@ -7,28 +7,25 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.index.parse.distribution import Compatibility
-from resolver.index.protocol import Lookup
 from resolver.model.dependency import Among, Owner
-from resolver.model.fact import Fact
 from resolver.model.problem import PYPI
-from resolver.model.release import File, Page, Release
+from resolver.model.release import Release
 from resolver.resolve.project import Ordered, Project
 from tests.datacatalog import DataCatalog
 from tests.problems import pins, problem, target
 
 
-def project(catalog: DataCatalog, name: str = "a", facts: Iterable[Fact] = ()) -> Project:
-    return Project(name, Ordered(catalog.lookup(name)), Compatibility(target(), None), tuple(facts))
+def project(catalog: DataCatalog) -> Project:
+    name = NormalizedName("a")
+    return Project(name, Ordered(catalog.lookup(name)), Compatibility(target(), None), ())
 
 
 def of_versions(versions: Iterable[str]) -> Project:
-    files = {version: (File(f"a-{version}-py3-none-any.whl"),) for version in versions}
-    return Project(
-        "a", Ordered(Lookup((Page(project="a", index="pypi", releases=files),))), Compatibility(target(), None), ()
-    )
+    return project(DataCatalog({"a": dict.fromkeys(versions, ())}))
 
 
 _numbers = st.lists(st.integers(0, 3), min_size=1, max_size=3).map(lambda parts: ".".join(map(str, parts)))
@@ -68,23 +65,6 @@ def taken(project: Project, version: str) -> Release:
     release = project.release(project.versions.index(Version(version)))
     assert isinstance(release, Release), list(map(str, release))
     return release
-
-
-def refused(project: Project, version: str) -> list[str]:
-    release = project.release(project.versions.index(Version(version)))
-    assert isinstance(release, tuple), release.file.filename
-    return list(map(str, release))
-
-
-def test_a_wheel_goes_before_an_archive_and_the_other_wheels_stay_known() -> None:
-    catalog = DataCatalog()
-    catalog.add_archive("a", "1")
-    catalog.add_wheel("a", "1", tags="py3-none-any")
-    catalog.add_wheel("a", "1", tags="cp311-cp311-manylinux_2_17_aarch64")
-    catalog.add_wheel("a", "1", tags="cp311-cp311-manylinux_2_17_x86_64")
-    release = taken(project(catalog), "1")
-    assert release.file.filename == "a-1-cp311-cp311-manylinux_2_17_aarch64.whl"
-    assert [file.filename for file in release.others] == ["a-1-py3-none-any.whl"]
 
 
 def test_the_first_index_named_wins_where_two_have_a_version() -> None:

@@ -6,15 +6,13 @@ from msgspec.structs import replace
 from packaging.version import Version
 
 from resolver.lock.build import applied
-from resolver.model.lock import Override
 from resolver.model.resolution import Resolution
 from resolver.resolve.check import check
-from resolver.resolve.solver import build_problem, decide
+from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.problems import (
     absent,
-    excludes,
     pins,
     problem,
     refused,
@@ -56,21 +54,6 @@ def test_its_index_is_never_asked() -> None:
     assert isinstance(decide(universe, hints=[source.name]), Resolution)
 
 
-def test_builds_without_isolation_constrain_the_environment_others_have_one_apart() -> None:
-    catalog = DataCatalog({"torch": {"2": [], "1": []}, "tool": {"1": []}})
-    here, one = taken("here", "1", build_requires=("torch<2",), isolation=False)
-    apart, other = taken("apart", "1", build_requires=("tool",))
-    asked = with_sources(problem(here, apart), one, other)
-    assert pins(asked, catalog) == {"apart": "1", "here": "1", "torch": "1"}
-    resolution = solved(asked, catalog)
-    build = build_problem(resolution, catalog, tuple(pin.name for pin in resolution.pins if pin.name == "apart"))
-    assert build is not None
-    assert [(str(ask.need), str(ask.origin), ask.origin.where) for ask in build.stack.asks] == [
-        ("tool", "building apart 1 needs tool", "facts/apart.toml:7")
-    ]
-    assert not build.sources
-
-
 def test_a_requirement_on_another_version_is_told_with_the_facts_line() -> None:
     catalog = DataCatalog({"mindspeed-rl": {"1": ["verl>=0.8"]}, "verl": {"0.9": []}})
     line, source = taken("verl", "0.6.0.dev0")
@@ -83,17 +66,6 @@ def test_a_requirement_on_another_version_is_told_with_the_facts_line() -> None:
             "facts/verl.toml:7"
         ),
     ]
-
-
-def test_a_source_for_another_python_or_that_a_fact_excludes() -> None:
-    line, source = taken("verl", "0.6", requires_python=">=3.12")
-    assert told(with_sources(problem(line), source), DataCatalog()) == [
-        f"the stack asks for {line} @ stack.toml:5",
-        f"verl 0.6 cannot be used: Requires-Python >=3.12 @ {source.address}",
-    ]
-    line, source = taken("verl", "0.6")
-    asked = with_sources(problem(line, facts=[excludes("verl", "==0.6")]), source)
-    assert len(refused(asked, DataCatalog()).statements) == 2
 
 
 def test_what_the_stack_keeps_out_is_left_out_wherever_it_is_asked_for() -> None:
@@ -115,14 +87,6 @@ def _tritons() -> DataCatalog:
 
 
 _ABSENT = absent("triton-ascend", "<=3.2", "triton")
-
-
-def test_a_fact_holds_where_the_stack_names_its_project() -> None:
-    found = solved(problem("xgrammar", "triton-ascend==3.2", facts=[_ABSENT]), _tritons())
-    assert {pin.name: str(pin.version) for pin in found.pins} == {"triton-ascend": "3.2", "xgrammar": "1"}
-    assert found.left_out == (
-        Override(package="xgrammar", version="1", name="triton", dropped="triton", fact="triton-ascend-absent"),
-    )
 
 
 def test_elsewhere_the_two_exclude_each_other_and_the_conflict_says_why() -> None:

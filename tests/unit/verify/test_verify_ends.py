@@ -80,13 +80,6 @@ def test_in_no_environment(folder: Path) -> None:
     assert [group["name"] for group in answer["groups"]] == ["machine", "python"]
 
 
-def test_in_an_empty_environment_it_names_install(folder: Path, tmp_path: Path) -> None:
-    subprocess.run([str(SHARED), "-m", "venv", "--without-pip", str(tmp_path / "env")], check=True)
-    python = tmp_path / "env" / "bin" / "python"
-    told = ended_with(run(folder, python=python).replace("<lock>/env/bin/python", "<python>"), "environment-other")
-    assert "to install it: bash <lock>/install.sh --python <python>\n" in told
-
-
 def test_what_is_missing_of_a_shared_python_is_mended_by_an_environment(folder: Path) -> None:
     """Few of a lock are missing there: all is looked at, and nothing is taken away."""
     head, _, rest = (folder / "verify.py").read_text().partition('"pins": [\n')

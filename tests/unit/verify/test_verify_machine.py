@@ -98,12 +98,6 @@ def test_an_older_glibc(there: Installation) -> None:
 # --- CANN
 
 
-@pytest.mark.parametrize("release", ["8.5.0", "8.5.0.B160", "8.5.0.b232"])
-def test_a_build_of_the_release_is_the_release(there: Installation, release: str) -> None:
-    there.write(f"cann-8.5.0/{RECORD}", CANN_FILES[RECORD].replace("8.5.0", release))
-    assert there.cann() == [f"{release} (<root>/cann-8.5.0)"]
-
-
 @pytest.mark.parametrize("installed", ["", "toolkit_installed_version=[8.5.0.2.220:8.5.0]\n"])
 def test_the_release_is_what_runs_and_never_the_internal_number(there: Installation, installed: str) -> None:
     """8.2.0.0.201 is what version.info of CANN 8.2.RC1 says as its Version."""
@@ -267,12 +261,6 @@ def test_a_driver_that_the_cann_asks_for(asking: Installation, found: str, runni
     if said == "hdk-unmet":
         where = "<root>/driver/version.info" if found else "npu-smi"
         assert asking.told[0].endswith(f"CANN 8.5.0 asks for hdk >= 25.2.0 ({where})")
-
-
-def test_a_driver_that_a_requirement_rules_out_is_wrong(asking: Installation) -> None:
-    asking.driver = (NEED, NEED._replace(by="tiny 1.0", binding=True))
-    driver(asking, "24.1.0")
-    assert asking.hdk() == ["hdk-refused", "hdk-unmet"]
 
 
 @pytest.mark.parametrize(
