@@ -344,9 +344,7 @@ class Repairs:
 
     def _has_fix_within(self, changed: Changed) -> bool:
         """Whether a fix changes nothing but what this changes, too, and this is no change of the wish itself."""
-        return not self._is_wish and any(
-            fix.subjects <= changed.subjects and not changed.is_nearer(fix) for fix, _ in self._found.fixes
-        )
+        return not self._is_wish and any(changed.includes(fix) for fix, _ in self._found.fixes)
 
     def _holds_without(self, change: Change, changed: Changed) -> bool:
         """Whether a fix also works without one of its earlier changes."""

@@ -212,10 +212,11 @@ class Changed(msgspec.Struct, frozen=True):
         """What changes, and for which other target."""
         return {(one.kind, one.subject, one.target) for one in self.changes}
 
-    def is_nearer(self, other: Changed) -> bool:
-        """Whether some line becomes a release that is nearer to the wish than with the other changes."""
+    def includes(self, other: Changed) -> bool:
+        """Whether this changes all that other changes do, and no line comes nearer to the wish by it."""
         steps = {one.subject: abs(one.steps) for one in other.changes if one.kind is ChangeKind.VERSION}
-        return any(abs(one.steps) < steps.get(one.subject, 0) for one in self.changes if one.kind is ChangeKind.VERSION)
+        nearer = (abs(one.steps) < steps.get(one.subject, 0) for one in self.changes if one.kind is ChangeKind.VERSION)
+        return other.subjects <= self.subjects and not any(nearer)
 
     @property
     def dropped(self) -> set[str]:
@@ -275,10 +276,10 @@ class Found(msgspec.Struct):
     unreached: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
     def add(self, changed: Changed, resolution: Resolution) -> None:
-        """One more fix, in whose place are those that change the same and more."""
+        """One more fix, in the place of those that change the same and more."""
         if self.report is not None and not changed.risky and not self.safe:
             self.report(changed.reported)
-        self.fixes = [one for one in self.fixes if not changed.subjects < one[0].subjects]
+        self.fixes = [one for one in self.fixes if one[0].subjects == changed.subjects or not one[0].includes(changed)]
         self.fixes.append((changed, resolution))
 
     @property
