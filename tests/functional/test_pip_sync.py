@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 from piptools.writer import annotation_style_split
 
 from resolver.lock import file as lock_file
-from tests.functional.machine import execute, installed, make_environment, site_packages
+from tests.functional.machine import execute, installed, make_environment, put
 from tests.functional.workspace import HERE, REPOSITORY, Run, Workspace
 
 PIP = metadata.version("pip")
@@ -29,15 +29,6 @@ LOCKS = [
 def pip_sync(workspace: Workspace, python: Path, *arguments: str) -> Run:
     command = [str(Path(sys.executable).with_name("pip-sync")), "--no-config", "--python-executable", str(python)]
     return execute(workspace, [*command, *arguments])
-
-
-def put(python: Path, pins: dict[str, str]) -> None:
-    """Records of distributions as if they were installed."""
-    for name, version in pins.items():
-        folder = site_packages(python) / f"{name.replace('-', '_')}-{version}.dist-info"
-        folder.mkdir()
-        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-        (folder / "RECORD").write_text(f"{folder.name}/METADATA,,\n{folder.name}/RECORD,,\n")
 
 
 @pytest.mark.parametrize("folder", LOCKS, ids=lambda folder: "/".join(folder.parts[-2:]))
