@@ -227,10 +227,9 @@ ELSEWHERE = "a setting in pip's own configuration would install packages somewhe
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ("[install]\ntarget = aside\n", ELSEWHERE + "install.target"),
         (
-            "[global]\nuser = true\n[install]\nprefix = aside\ndry-run = true\n",
-            ELSEWHERE + "global.user, install.dry-run, install.prefix",
+            "[global]\nuser = true\n[install]\nprefix = aside\ntarget = aside\ndry-run = true\n",
+            ELSEWHERE + "global.user, install.dry-run, install.prefix, install.target",
         ),
         ("target\n", "pip of <root>/env/bin/python does not run"),  # cannot be read, and is not taken for no pip
     ],
@@ -273,30 +272,12 @@ OTHER_MACHINE = "linux-x86_64" if PLATFORM == "linux-aarch64" else "linux-aarch6
 GLIBC = platform.libc_ver()[1]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "error"),
-    [
-        (
-            PLATFORM,
-            OTHER_MACHINE,
-            f"this machine is {platform.machine()}, but the lock is for {OTHER_MACHINE.removeprefix('linux-')}",
-        ),
-        (f'"{PYTHON_LINE}"', '"3.99"', f"<python> is Python {PYTHON_LINE}, but the lock is for 3.99"),
-        ("2.17", "2.99", f"glibc is {GLIBC}, but the lock needs 2.99 or newer"),
-    ],
-)
-def test_another_machine_is_refused(workspace: Workspace, old: str, new: str, error: str) -> None:
+def test_another_machine_is_refused(workspace: Workspace) -> None:
     workspace.serve("base 1.0")
-    workspace.locked_stack("base", target=HERE.replace(old, new))
+    workspace.locked_stack("base", target=HERE.replace(PLATFORM, OTHER_MACHINE))
     run = install(workspace, sys.executable)
-    assert (run.status, run.stdout) == (1, "")
-    assert run.error.startswith(error.replace("<python>", workspace.plain(sys.executable)))
-
-
-NO_WHEELHOUSE = {
-    "zh": "错误：--wheelhouse 指定的目录 no/such 不存在\n",
-    "en": "error: the --wheelhouse folder no/such does not exist\n",
-}
+    told = f"this machine is {platform.machine()}, but the lock is for {OTHER_MACHINE.removeprefix('linux-')}: "
+    assert (run.status, run.stdout, run.error.startswith(told)) == (1, "", True)
 
 
 def test_it_speaks_chinese_where_the_locale_does_or_it_is_told_to(two: Workspace) -> None:
@@ -308,8 +289,9 @@ def test_it_speaks_chinese_where_the_locale_does_or_it_is_told_to(two: Workspace
         ("zh_CN.GB18030", [], "en"),  # Chinese could not be read
         ("de_DE.UTF-8", [], "en"),
     ):
-        run = install(two, sys.executable, *options, "--wheelhouse", "no/such", LANG=locale)
-        assert (run.status, run.stdout, run.stderr) == (1, "", NO_WHEELHOUSE[language])
+        run = install(two, sys.executable, *options, "--nosuch", LANG=locale)
+        told = {"zh": "错误：未知选项：--nosuch\n", "en": "error: unknown option: --nosuch\n"}[language]
+        assert (run.status, run.stderr.endswith(told)) == (1, True), run
     run = install(two, sys.executable, "--dry-run", "--lang", "zh")
     assert (run.status, run.stderr) == (0, "")
     assert lines(run.stdout, "机器：") == [f"机器：Linux, {platform.machine()}, glibc {GLIBC}"]
@@ -371,10 +353,10 @@ OBSERVED = asking("requires", "needs", "observed")
 @pytest.mark.parametrize(
     ("facts", "more", "stated", "found", "told"),
     [
-        (asking("warns", UNLESS, "vendor"), [], "", "25.0.rc1", "warning: " + OLDER.format("asks for", "vendor")),
-        (OBSERVED, [], "", "25.0.rc1", "warning: " + OLDER.format("asks for", "observed")),
-        (NEEDED, [], "", "25.0.rc1", "error: " + OLDER.format("needs", "vendor")),
-        ("", ["hdk < 26.0.rc1"], "25.0.rc1", "26.1.0", f"error: {OF_THE_STACK}"),
+        (asking("warns", UNLESS, "vendor"), [], "", "25.0.rc1", "warning\t" + OLDER.format("asks for", "vendor")),
+        (OBSERVED, [], "", "25.0.rc1", "warning\t" + OLDER.format("asks for", "observed")),
+        (NEEDED, [], "", "25.0.rc1", "wrong\t" + OLDER.format("needs", "vendor")),
+        ("", ["hdk < 26.0.rc1"], "25.0.rc1", "26.1.0", f"wrong\t{OF_THE_STACK}"),
         # what the target promises leaves nothing to ask
         (NEEDED, ["hdk >= 25.3.rc1"], "25.5.0", "25.5.0", ""),
     ],
@@ -385,11 +367,10 @@ def test_what_is_asked_of_a_driver(
     workspace.serve("base 1.0")
     workspace.facts("base", facts)
     workspace.locked_stack("base", *more, target=HERE + (f'[target.system]\nhdk = "{stated}"\n' if stated else ""))
-    run = install(workspace, sys.executable, "--dry-run", PATH=npu_smi(workspace, found))
-    refused = told.startswith("error")
-    assert run.status == (1 if refused else 0)
-    assert run.stderr.startswith(told) if told else run.stderr == ""
-    assert ("install.sh would stop: 1 of the checks above failed" in run.stderr) == refused
+    command = [sys.executable, str(workspace.folder() / "verify.py"), "--machine"]
+    run = execute(workspace, command, PATH=npu_smi(workspace, found))
+    rows = [line for line in run.stdout.splitlines() if not line.startswith("ok\t")]
+    assert [row.startswith(told) for row in rows] == [True] * bool(told), run
 
 
 def test_what_is_not_promised_of_the_driver_is_in_the_lock(workspace: Workspace) -> None:
@@ -461,20 +442,16 @@ def test_a_dry_run_lists_all_that_is_wrong(workspace: Workspace, index: Loopback
     assert lines(run.stdout, "stage 1 of 1"), "it goes on to what would be done"
 
 
-def test_a_soc_that_is_not_known_is_told_and_another_one_is_refused(workspace: Workspace) -> None:
+def test_a_driver_that_is_older_is_warned_of_and_another_soc_is_refused(workspace: Workspace) -> None:
     workspace.serve("base 1.0")
+    workspace.facts("base", asking("warns", UNLESS, "vendor"))
     workspace.locked_stack("base", target=HERE + '[target.system]\nsoc = "A2"\n')
-    run = install(workspace, sys.executable, "--dry-run", PATH=npu_smi(workspace, chip="910B4"))
-    assert (run.status, run.stderr) == (0, "")
-    assert lines(run.stdout, "SoC: ") == ["SoC: A2 (Ascend910B4)"]
-    run = install(workspace, sys.executable, "--dry-run", PATH="/usr/bin:/bin")
-    assert (run.status, run.stderr) == (0, "")
-    assert lines(run.stdout, "the SoC is unknown: npu-smi is missing")
-    path = npu_smi(workspace, chip="310P3")
-    run = install(workspace, sys.executable, PATH=path)
+    run = install(workspace, sys.executable, "--dry-run", PATH=npu_smi(workspace, "25.0.rc1", "910B4"))
+    assert (run.status, lines(run.stdout, "SoC: ")) == (0, ["SoC: A2 (Ascend910B4)"])
+    assert run.stderr.startswith(f"warning: {OLDER.format('asks for', 'vendor')}")
+    run = install(workspace, sys.executable, PATH=npu_smi(workspace, chip="310P3"))
     assert (run.status, run.stdout) == (1, "")
     assert run.error.startswith("the SoC is 310P (Ascend310P3), but the lock is for A2: ")
-    assert install(workspace, sys.executable, "--dry-run", PATH=path).status == 1
 
 
 def test_without_cann_an_image_can_be_built_and_an_inactive_one_is_named(workspace: Workspace, python: Path) -> None:
