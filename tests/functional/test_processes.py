@@ -21,9 +21,9 @@ from tests.functional.workspace import COMMAND, HERE, Run, Tree, Workspace, tree
 from tests.loopback import LoopbackIndex
 
 SESSION = [
-    *((line, 0) for line in ("--version", "lock demo", "tree demo", "diff demo demo", "check demo", "facts check demo")),
-    *((line, 0) for line in ("pairs --package demo", "bundle demo out", "export demo --format pylock", "snapshot demo")),
-    *((line, 0) for line in ("stacks", "cache dir")),
+    *((line, 0) for line in ("--version", "lock demo", "tree demo", "diff demo demo", "check demo", "stacks")),
+    *((line, 0) for line in ("facts check demo", "pairs --package demo", "bundle demo out", "snapshot demo")),
+    *((line, 0) for line in ("export demo --format pylock", "cache dir")),
     ("explain conflict --lang zh --json", 1),
     ("import locks/demo/here/requirements.txt -o mine.toml", 0),
     ("add demo demo>=1 nosuch", 1),
