@@ -195,21 +195,6 @@ def test_what_goes_with_the_releases_of_the_shipped_stacks(workspace: Workspace)
     assert rows["0.13.0"]["hdk"] == ">=25.5.0"
 
 
-def test_other_projects_that_facts_pair(workspace: Workspace) -> None:
-    for package, release, paired, pins in (
-        ("torch-npu", "2.9.0", ["cann in 8.5.0 | 8.5.1"], {"torch": "==2.9.0"}),
-        ("verl", "0.7.1", ["cann in 8.5.0"], {"triton-ascend": "==3.2.0"}),
-        ("triton-ascend", "3.2.0", [], {}),
-    ):
-        row = releases(workspace, *SHIPPED, "--package", package)[release]
-        assert (row["paired"][: len(paired)], row["projects"]) == (paired, pins)
-
-
-def test_what_there_is_for_a3_and_a_cann(workspace: Workspace) -> None:
-    assert "0.23.0" in releases(workspace, *SHIPPED, "--cann", "9.1.0", "--soc", "A3")
-    assert not releases(workspace, *SHIPPED, "--cann", "8.5.1", "--soc", "A3")
-
-
 def test_every_recorded_release_is_one_that_facts_pair() -> None:
     """Otherwise somebody edited the file, or facts that paired it are gone."""
     from resolver.audit.pairs import pairings
