@@ -11,18 +11,11 @@ import pytest
 from resolver.index import snapshot as snapshot_file
 from resolver.index.store.readings import Readings
 from resolver.model.release import File
-from tests.functional.workspace import REPOSITORY, Workspace, tree
+from tests.functional.workspace import REPOSITORY, Workspace, row, tree
 from tests.loopback import LoopbackIndex, altered
 
-BUILT = """
-    [[builds]]
-    id = "app-empty"
-    versions = ">=1"
-    from = "sdist"
-    requires-from = "requirements/common.txt"
-    isolation = false
-    reason = "r"
-"""
+FROM_ARCHIVE = {"from": "sdist", "requires-from": "requirements/common.txt"}
+BUILT = row("builds", id="app-empty", versions=">=1", isolation=False, **FROM_ARCHIVE)
 STATED = '[[metadata]]\nid = "old-archive"\nversions = "==1.0"\nrequires = ["lib"]\nreason = "r"\n'
 
 

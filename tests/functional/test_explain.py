@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from tests.functional.workspace import REPORTS, TWO_PYTHONS, Run, Workspace, tree, wait_until
+from tests.functional.workspace import REPORTS, TWO_PYTHONS, Run, Workspace, row, tree, wait_until
 from tests.loopback import LoopbackIndex, Response, delayed, status
 from tests.unit.report.test_report_json import faults
 
@@ -35,13 +35,8 @@ requires = [
 ]
 
 """ + ASCEND.format(cann="8.5.0")
-FACT = """
-[[requires]]
-id = "vllm-ascend-0.13-needs-vllm"
-versions = "==0.13.0"
-needs = ["vllm==0.13.0", "cann in 8.5.0 | 8.5.1"]
-reason = "A vllm-ascend release is written against one vllm release."
-"""
+NEEDS = ["vllm==0.13.0", "cann in 8.5.0 | 8.5.1"]
+FACT = row("requires", id="vllm-ascend-0.13-needs-vllm", versions="==0.13.0", needs=NEEDS)
 INTERRUPTED = "\ninterrupted; no lock was left half-written\n"
 
 

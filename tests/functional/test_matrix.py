@@ -18,7 +18,7 @@ from resolver.config.grid import load_grid
 from resolver.json_text import json_text
 from resolver.report.matrix_file import read_matrix
 from tests import matrix_page
-from tests.functional.workspace import COMMAND, NOBODY, NOBODY_THERE, Content, Workspace
+from tests.functional.workspace import COMMAND, NOBODY, NOBODY_THERE, Content, Workspace, row
 
 GRID = """\
 package = "plugin"
@@ -46,40 +46,15 @@ SYSTEMS = """\
 cann = { summary = "CANN", known = ["8.5.0", "9.0.0"] }
 soc = { summary = "chips", known = ["A2"] }
 """
-FACTS = """\
-[[requires]]
-id = "plugin-1"
-versions = "==1.0"
-needs = ["engine==1.0", "cann in 8.5.0"]
-reason = "the table says so"
-
-[[requires]]
-id = "plugin-2"
-versions = "==2.0"
-needs = ["engine==2.0", "cann in 8.5.0 | 9.0.0", "python < 3.12"]
-reason = "the table says so"
-
-[[requires]]
-id = "plugin-3"
-versions = "==3.0"
-needs = ["engine==3.0", "cann in 9.0.0", "python < 3.12"]
-reason = "the table says so"
-
-[[requires]]
-id = "plugin-4"
-versions = "==4.0"
-needs = ["engine==2.0", "kernels>=4", "cann in 9.0.0", "python < 3.12"]
-reason = "the table says so"
-
-[[replaces]]
-id = "plugin-numbers"
-versions = "==2.0"
-drop = ["numbers"]
-add = ["numbers>=2"]
-strength = "practice"
-risk = "it may fail"
-reason = "the image does so"
-"""
+PAIRS = (
+    ["engine==1.0", "cann in 8.5.0"],
+    ["engine==2.0", "cann in 8.5.0 | 9.0.0", "python < 3.12"],
+    ["engine==3.0", "cann in 9.0.0", "python < 3.12"],
+    ["engine==2.0", "kernels>=4", "cann in 9.0.0", "python < 3.12"],
+)
+GOES_AGAINST = {"drop": ["numbers"], "add": ["numbers>=2"], "strength": "practice", "risk": "it may fail"}
+FACTS = "".join(row("requires", id=f"plugin-{at}", versions=f"=={at}.0", needs=PAIRS[at - 1]) for at in range(1, 5))
+FACTS += row("replaces", id="plugin-numbers", versions="==2.0", **GOES_AGAINST)
 INDEXES = f"""\
 [[index]]
 name = "pypi"

@@ -8,21 +8,11 @@ import subprocess
 
 import pytest
 
-from tests.functional.workspace import ANYWHERE, COMMAND, REPOSITORY, Workspace, tree
+from tests.functional.workspace import ANYWHERE, COMMAND, REPOSITORY, Workspace, row, tree
 from tests.loopback import LoopbackIndex
 
-FACTS = """\
-[[warns]]
-text = "it is slow"
-text-zh = "它很慢"
-reason = "somebody measured it"
-
-[[warns]]
-text = "it does not start"
-text-zh = "它无法启动"
-grave = true
-reason = "somebody tried it"
-"""
+FACTS = row("warns", text="it is slow", text_zh="它很慢")
+FACTS += row("warns", text="it does not start", text_zh="它无法启动", grave=True)
 
 
 def test_the_end_of_a_run(workspace: Workspace) -> None:
@@ -269,16 +259,6 @@ def test_a_post_that_a_fact_puts_last_was_not_passed_over(workspace: Workspace, 
 
 # --- a target with a CANN
 
-PAIRED = """
-[[warns]]
-id = "pair-{at}"
-versions = "=={version}"
-unless = ["cann in {cann}"]
-last = 1
-text = "made for another CANN"
-reason = "a table"
-"""
-
 
 def target(cann: str = "8.5.0", soc: str = "A2") -> str:
     return (
@@ -294,7 +274,8 @@ def builds(workspace: Workspace, index: LoopbackIndex) -> Workspace:
         index.add_wheel("torch-npu", torch, requires=[f"torch=={torch}"])
         cuda = ["triton", "nvidia-cublas"] if torch == "2.14.0" else []
         index.add_wheel("torch", torch, requires=cuda)
-        rows = PAIRED.format(at=at, version=torch, cann=cann)
+        pair = {"id": f"pair-{at}", "versions": f"=={torch}", "unless": [f"cann in {cann}"], "last": 1}
+        rows = row("warns", text="made for another CANN", **pair)
         path = workspace.matrices / "facts" / "torch-npu.toml"
         workspace.facts("torch-npu", rows) if at == 0 else path.write_text(path.read_text() + rows)
     workspace.serve("triton 3.0", "nvidia-cublas 3.0")

@@ -9,7 +9,7 @@ import pytest
 import tomli
 
 from tests.functional.test_bindings import bind
-from tests.functional.workspace import NOBODY, Workspace
+from tests.functional.workspace import NOBODY, Workspace, row
 from tests.loopback import LoopbackIndex
 
 
@@ -194,35 +194,11 @@ def test_what_another_conflict_hid_gets_its_fact(noted: Workspace) -> None:
 
 # --- practices: off unless a stack turns them on, offered where they solve a conflict, and told first where they do
 
-ENGINE = """\
-[[replaces]]
-id = "old-cv"
-versions = "==0.18"
-drop = ["cv"]
-add = ["cv>=4.11"]
-reason = "The image installs the plugin last."
-risk = "Pictures are read with an older cv."
-strength = "practice"
-source = "Dockerfile of the plugin @12345678"
-"""
-TRAINER = """\
-[[requires]]
-id = "trainer-kernels"
-versions = "==0.8"
-needs = ["kernels==2"]
-reason = "Its requirements file pins them."
-strength = "documented"
-
-[[replaces]]
-id = "older-kernels"
-versions = "==0.8"
-drop = ["kernels"]
-add = ["kernels"]
-reason = "Its image takes older ones."
-risk = "Nobody tested it."
-strength = "practice"
-source = "Dockerfile of the trainer @12345678"
-"""
+OLD_CV = {"drop": ["cv"], "add": ["cv>=4.11"], "risk": "Pictures are read with an older cv."}
+ENGINE = row("replaces", id="old-cv", versions="==0.18", strength="practice", **OLD_CV)
+KERNELS = {"drop": ["kernels"], "add": ["kernels"], "risk": "Nobody tested it."}
+TRAINER = row("requires", id="trainer-kernels", versions="==0.8", needs=["kernels==2"], strength="documented")
+TRAINER += row("replaces", id="older-kernels", versions="==0.8", strength="practice", **KERNELS)
 GOES_AGAINST = "engine: the practice `old-cv` goes against metadata, as the vendor's image does. "
 
 

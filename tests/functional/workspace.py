@@ -51,6 +51,13 @@ def targets(*names: str) -> str:
 
 TWO_PYTHONS = targets("old", "new")
 
+
+def row(kind: str, **said: object) -> str:
+    """A row of facts, a line for each key, in which `_` stands for `-`; its reason is `r` unless it is said."""
+    lines = [f"{key.replace('_', '-')} = {json.dumps(value)}" for key, value in {"reason": "r", **said}.items()]
+    return "\n".join([f"[[{kind}]]", *lines, "", ""])
+
+
 # The files of a conflict's report.
 REPORTS = {"conflict.html", "conflict.json", "conflict.md", "conflict.zh.html", "conflict.zh.md"}
 
