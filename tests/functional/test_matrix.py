@@ -171,16 +171,14 @@ def test_the_difference_is_told_and_what_broke_is_an_exit_status(gridded: Worksp
 def test_a_file_that_is_no_matrix_is_refused(gridded: Workspace) -> None:
     for content in ("", "[]", json_text({"format": 9}), "\ud800".encode("utf-8", "surrogatepass").decode("latin-1")):
         (gridded.root / "old.json").write_text(content, encoding="latin-1")
-        run = gridded.run("matrix", "--diff", "old.json")
-        assert (run.status, run.error) == (2, "the file is not a matrix")
+        gridded.refused("the file is not a matrix", "matrix", "--diff", "old.json")
 
 
 def test_a_machine_is_in_one_row(gridded: Workspace) -> None:
     """Its cells have one name, by which they are told apart."""
     with (gridded.matrices / "grid.toml").open("a") as file:
         file.write('[[machine]]\nsoc = ["A2"]\nplatform = ["linux-aarch64"]\npython = ["3.12"]\nglibc = "2.28"\n')
-    run = gridded.run("matrix")
-    assert (run.status, run.error) == (2, "two rows have the machine A2, linux-aarch64, 3.12")
+    gridded.refused("two rows have the machine A2, linux-aarch64, 3.12", "matrix")
 
 
 def test_a_cluster_gives_the_same_bytes(gridded: Workspace) -> None:

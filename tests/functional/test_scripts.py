@@ -221,8 +221,7 @@ def test_a_variable_that_would_end_its_line_is_refused(workspace: Workspace) -> 
     """It would add a line to requirements-no-deps.txt, where the command is told in a comment."""
     workspace.facts("here", BUILDS.replace('OTHER = ""', 'OTHER = "x\\nevil==1.0"'))
     workspace.stack("here", target=HERE)
-    run = workspace.lock()
-    assert (run.status, run.error) == (2, "a text has characters that do not print")
+    workspace.refused("a text has characters that do not print", "lock", "demo")
 
 
 def test_what_a_dry_run_shows_installs_all_of_it_if_pasted(workspace: Workspace, index: LoopbackIndex) -> None:

@@ -277,8 +277,7 @@ def test_a_lock_tells_first_what_it_goes_against(clash: Workspace) -> None:
 def test_a_name_that_is_not_that_of_a_practice(clash: Workspace) -> None:
     for name, hint in (("old-vc", "did you mean `old-cv`?"), ("trainer", "known are old-cv, older-kernels")):
         turned_on(clash, f'["{name}"]', "plugin==0.18")
-        run = clash.lock()
-        assert (run.status, run.error) == (2, f"there is no practice `{name}`")
+        run = clash.refused(f"there is no practice `{name}`", "lock", "demo")
         assert f"hint: {hint}" in run.stderr
 
 

@@ -222,6 +222,12 @@ class Workspace:
             finally:
                 os.chdir(before)
 
+    def refused(self, error: str, *arguments: str, **environment: str) -> Run:
+        """The command's result, which must be this error of the input and no more."""
+        run = self.run(*arguments, **environment)
+        assert (run.status, run.stdout, run.error) == (2, "", error), run
+        return run
+
     def run_alone(self, *arguments: str, **environment: str) -> Run:
         """The command's result, started as by a user."""
         return self.finish(self.start(*arguments, **environment))
