@@ -11,7 +11,7 @@ import pytest
 
 from tests.functional.machine import execute, install, installed, lines, make_environment, npu_smi, put
 from tests.functional.sources import add_backend, add_source, built_here
-from tests.functional.workspace import HERE, PLATFORM, PYTHON_LINE, Run, Workspace, tree
+from tests.functional.workspace import HERE, PLATFORM, PYTHON_LINE, Run, Workspace, row, tree
 from tests.loopback import LoopbackIndex, delayed, status
 
 # An install is for Linux; on other systems a lock can only be made.
@@ -329,31 +329,31 @@ def test_a_link_to_it_is_followed_and_without_the_rest_of_its_folder_it_does_not
         assert_refused(run, f"there is no stages/ folder in {where}, next to install.sh")
 
 
-def asking(kind: str, key: str, strength: str) -> str:
-    return f"""
-[[{kind}]]
-id = "base-driver"
-{key} = ["hdk >= 25.2.0"]
-reason = "the notes say so"
-source = "notes of 8.5.0"
-strength = "{strength}"
-"""
+def asking(kind: str, **said: object) -> str:
+    return row(kind, id="base-driver", reason="the notes say so", source="notes of 8.5.0", **said)
 
 
-UNLESS = 'text = "the notes say so"\nunless'
+AT_LEAST = ["hdk >= 25.2.0"]
 OLDER = "the driver (HDK) is 25.0.rc1, and base 1.0 {} hdk >= 25.2.0 (npu-smi): the notes say so ({}: notes of 8.5.0)"
 OF_THE_STACK = (
     "the driver (HDK) is 26.1.0, and demo needs hdk < 26.0.rc1 (npu-smi): "
     "the stack asks for hdk < 26.0.rc1 (matrices/stacks/demo.toml:4)"
 )
-NEEDED = asking("requires", "needs", "vendor")
-OBSERVED = asking("requires", "needs", "observed")
+WARNED = asking("warns", text="the notes say so", unless=AT_LEAST)
+NEEDED = asking("requires", needs=AT_LEAST)
+OBSERVED = asking("requires", needs=AT_LEAST, strength="observed")
 
 
 @pytest.mark.parametrize(
     ("facts", "more", "stated", "found", "told"),
     [
-        (asking("warns", UNLESS, "vendor"), [], "", "25.0.rc1", "warning\t" + OLDER.format("asks for", "vendor")),
+        (
+            WARNED,
+            [],
+            "",
+            "25.0.rc1",
+            "warning\t" + OLDER.format("asks for", "vendor"),
+        ),
         (OBSERVED, [], "", "25.0.rc1", "warning\t" + OLDER.format("asks for", "observed")),
         (NEEDED, [], "", "25.0.rc1", "wrong\t" + OLDER.format("needs", "vendor")),
         ("", ["hdk < 26.0.rc1"], "25.0.rc1", "26.1.0", f"wrong\t{OF_THE_STACK}"),
@@ -376,8 +376,8 @@ def test_what_is_asked_of_a_driver(
 def test_what_is_not_promised_of_the_driver_is_in_the_lock(workspace: Workspace) -> None:
     """The target states no CANN: whether the second fact is about its CANN is not known."""
     workspace.serve("base 1.0")
-    other = '[[warns]]\ntext = "it wants a driver"\nunless = ["cann != 8.5.*", "hdk >= 25.2.0"]\nreason = "r"\n'
-    workspace.facts("base", asking("warns", UNLESS, "vendor") + other)
+    other = row("warns", text="it wants a driver", unless=["cann != 8.5.*", "hdk >= 25.2.0"])
+    workspace.facts("base", WARNED + other)
     workspace.locked_stack("base", "hdk < 26.0.rc1", target=HERE)
     promise = "the target does not promise hdk < 26.0.rc1 (demo) and hdk >= 25.2.0 (base 1.0) (by `hdk` in "
     assert [row.startswith(promise) for row in workspace.warnings()] == [True, False], "the second is told alone"
@@ -444,7 +444,7 @@ def test_a_dry_run_lists_all_that_is_wrong(workspace: Workspace, index: Loopback
 
 def test_a_driver_that_is_older_is_warned_of_and_another_soc_is_refused(workspace: Workspace) -> None:
     workspace.serve("base 1.0")
-    workspace.facts("base", asking("warns", UNLESS, "vendor"))
+    workspace.facts("base", WARNED)
     workspace.locked_stack("base", target=HERE + '[target.system]\nsoc = "A2"\n')
     run = install(workspace, sys.executable, "--dry-run", PATH=npu_smi(workspace, "25.0.rc1", "910B4"))
     assert (run.status, lines(run.stdout, "SoC: ")) == (0, ["SoC: A2 (Ascend910B4)"])

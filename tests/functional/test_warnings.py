@@ -209,43 +209,6 @@ def test_what_the_warning_says_helps(passed: Workspace) -> None:
     assert (passed.pins(), passed.warnings()) == ({"broken": "0.2", "demo": "2.0"}, [])
 
 
-@pytest.mark.parametrize(
-    ("rows", "archive", "fact", "asks"),
-    [
-        (["demo 1.0"], "demo 2.0", ELSEWHERE, ["demo"]),
-        # a look-ahead opens the archive from an empty cache; what asks for demo does not admit the release
-        (["demo 1.0", "demo 2.0: broken", "limit 1.0: demo<2"], "broken 0.2", "", ["demo", "limit==1.0"]),
-        # demo 2.0 fails for `other`; that one archive among what it needs could not be read is no reason
-        (["demo 1.0", "demo 2.0: part, other<1", "part 1.0", "other 1.0"], "part 2.0", "", ["demo", "other"]),
-    ],
-    ids=["for another target", "another line", "another release"],
-)
-def test_what_another_reason_keeps_out_is_not_told(
-    workspace: Workspace, rows: list[str], archive: str, fact: str, asks: list[str]
-) -> None:
-    workspace.serve(*rows)
-    workspace.index.add_archive(*archive.split(), static=False)
-    workspace.facts("demo", fact)
-    workspace.locked_stack(*asks)
-    assert (workspace.pins()["demo"], workspace.warnings()) == ("1.0", [])
-    before = tree(workspace.locks)
-    for arguments in (("--anew",), ("--offline", "--anew")):
-        workspace.locked(*arguments)
-        assert tree(workspace.locks) == before
-
-
-def test_the_archive_of_the_project_itself_and_one_farther_away(workspace: Workspace, index: LoopbackIndex) -> None:
-    workspace.serve("near 1.0")
-    index.add_archive("near", "2.0", static=False)
-    workspace.serve("far 1.0", "far 2.0: between", "between 1.0: near>=2")
-    workspace.locked_stack("near", "far")
-    assert workspace.pins() == {"far": "1.0", "near": "1.0"}
-    assert [row[: row.index(" has no")] for row in workspace.warnings()] == [
-        "far 2.0 was skipped in favour of 1.0: `near-2.0.tar.gz` (index `pypi`)",
-        "near 2.0 was skipped in favour of 1.0: `near-2.0.tar.gz` (index `pypi`)",
-    ]
-
-
 def test_a_post_that_a_fact_puts_last_was_not_passed_over(workspace: Workspace, index: LoopbackIndex) -> None:
     """It would not be taken before the pin if its archive were readable."""
     workspace.serve("demo 1.0", "demo 1.0.post1: broken")
