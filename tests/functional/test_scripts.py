@@ -32,11 +32,6 @@ reason = "{COMMANDS}"
 """
 
 
-def wheels(workspace: Workspace) -> None:
-    workspace.serve("base 1.0")
-    workspace.stack("base", target=HERE)
-
-
 def built_apart_with_tools_that_no_index_has(workspace: Workspace) -> None:
     add_source(workspace.index, "apart", "1.0")
     workspace.stack("apart", target=HERE)
@@ -122,7 +117,7 @@ def from_git(workspace: Workspace) -> None:
     workspace.stack(*asks, target=HERE, more=rows)
 
 
-KINDS = [wheels, built_apart_with_tools_that_no_index_has, another_index, everything, from_git]
+KINDS = [built_apart_with_tools_that_no_index_has, another_index, everything, from_git]
 
 
 @pytest.fixture(scope="module", params=KINDS, ids=lambda kind: kind.__name__.replace("_", " "))
