@@ -57,12 +57,6 @@ def test_it_installs_what_was_locked_by_hash_and_removes_the_rest(workspace: Wor
     assert installed(python) == {"base": "1.0", "top": "1.0"}
     run = pip_sync(workspace, python, "--dry-run", requirements)
     assert (run.status, run.stdout) == (0, "Everything up-to-date\n")
-    workspace.index.add_wheel("base", "1.0", files={"base.py": "other = True\n"})
-    fresh = make_environment(tmp_path / "fresh")
-    run = pip_sync(workspace, fresh, "--pip-args", "--no-deps", requirements)
-    assert run.status != 0
-    assert "hash" in run.stderr.lower()
-    assert installed(fresh) == {}
 
 
 @pytest.mark.parametrize("stack", ["trl-train", "verl-qwen3.5"])
