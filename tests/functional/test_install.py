@@ -164,7 +164,6 @@ def test_what_is_left_of_a_stage_is_taken_from_its_index_or_the_wheelhouse(works
     workspace.serve("base 1.0")
     special = workspace.index.add_wheel("special", "1.0", index="vendor")
     workspace.locked_stack("base", "special", target=HERE)
-    put(python, {"base": "0.9"})  # which is replaced
     workspace.index.fault("/simple/vendor/*", status(404))
     broken = install(workspace, python)
     assert (broken.status != 0, "as locked" in broken.stdout) == (True, False)
@@ -198,8 +197,9 @@ def test_a_dry_run_changes_nothing_and_asks_nothing(two: Workspace, index: Loopb
 def test_nothing_of_the_folder_the_shell_or_the_settings_of_pip_takes_part(two: Workspace, python: Path) -> None:
     """A `pip.py` where install.sh is started, PYTHONPATH, CDPATH, and what pip is told by its environment.
 
-    Meanwhile pip waits for a file, and how far it is is told.
+    Meanwhile pip waits for a file, and how far it is is told; what was there of another version is replaced.
     """
+    put(python, {"base": "0.9"})
     two.index.fault("/files/*/base-*", delayed(1))
     install_sh = two.folder() / "install.sh"
     install_sh.write_text(install_sh.read_text("utf-8").replace("timeout=30", "timeout=0.5"), "utf-8")
