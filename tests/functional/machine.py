@@ -104,7 +104,9 @@ def put(python: Path, pins: dict[str, str]) -> None:
         folder = site_packages(python) / f"{name.replace('-', '_')}-{version}.dist-info"
         folder.mkdir()
         (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-        (folder / "RECORD").write_text(f"{folder.name}/METADATA,,\n{folder.name}/RECORD,,\n")
+        (folder / "INSTALLER").write_text("pip\n")
+        names = ("METADATA", "INSTALLER", "RECORD")
+        (folder / "RECORD").write_text("".join(f"{folder.name}/{part},,\n" for part in names))
 
 
 def installed(python: Path) -> Mapping[str, str]:
