@@ -109,7 +109,7 @@ SHIPPED := tests/functional/test_shipped.py::test
 SMOKE   := tests/unit/config tests/unit/resolve tests/unit/test_i18n.py tests/property/test_resolve_laws.py \
 	tests/property/test_check_laws.py tests/functional/test_lock.py \
 	'$(SHIPPED)_a_committed_lock_is_what_its_snapshot_gives[trl-train]' \
-	'$(SHIPPED)_the_report_of_a_conflict[trl-vllm-train-zh]' $(SHIPPED)_check_knows_stacks_that_have_no_lock_but_a_report \
+	$(SHIPPED)_the_report_of_a_conflict $(SHIPPED)_check_knows_stacks_that_have_no_lock_but_a_report \
 	tests/functional/test_install.py::test_every_kind_of_stage_is_installed_from_pinned_files_alone_and_only_once
 # A test's asserts are rewritten as it is imported, by each worker and in each run where Python may not write bytecode.
 PYTEST  := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 4 --dist worksteal -m "not live"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from packaging.utils import NormalizedName, canonicalize_name
 
@@ -52,19 +53,19 @@ class DataCatalog(Catalog):
         requires: Iterable[str] = (),
         *,
         tags: str = "py3-none-any",
-        index: str = PYPI,
-        requires_python: str = "",
         metadata_python: str | None = None,
         readable: bool = True,
-        yanked: str | None = None,
-        uploaded: str = "",
         extras: Iterable[str] = (),
+        index: str = PYPI,
+        **said: Any,
     ) -> File:
-        """Add a wheel. `tags` may begin with a build tag; METADATA has `metadata_python`, otherwise the page's."""
-        filename = f"{canonicalize_name(name).replace('-', '_')}-{version}-{tags}.whl"
-        file = self._add(name, version, filename, index, requires_python, yanked, uploaded)
+        """Add a wheel. `tags` may begin with a build tag; METADATA has `metadata_python`, otherwise the page's.
+
+        What else is `said` of it on the page are fields of `File`.
+        """
+        file = self._add(name, version, f"-{version}-{tags}.whl", index, **said)
         if readable:
-            python = requires_python if metadata_python is None else metadata_python
+            python = file.requires_python if metadata_python is None else metadata_python
             self._metadata[file.filename] = Metadata(name, version, tuple(requires), python, tuple(extras))
         return file
 
@@ -75,17 +76,14 @@ class DataCatalog(Catalog):
         requires: Iterable[str] | None = (),
         *,
         ending: str = ".tar.gz",
-        index: str = PYPI,
-        requires_python: str = "",
         build_requires: Iterable[str] | None = ("setuptools",),
         members: Mapping[str, str] | None = None,
-        yanked: str | None = None,
-        uploaded: str = "",
+        index: str = PYPI,
+        **said: Any,
     ) -> File:
         """Add a source archive; with `requires` of None it has no static metadata."""
-        distribution = canonicalize_name(name).replace("-", "_")
-        file = self._add(name, version, f"{distribution}-{version}{ending}", index, requires_python, yanked, uploaded)
-        metadata = None if requires is None else Metadata(name, version, tuple(requires), requires_python)
+        file = self._add(name, version, f"-{version}{ending}", index, **said)
+        metadata = None if requires is None else Metadata(name, version, tuple(requires), file.requires_python)
         why = "its PKG-INFO has metadata 2.1, and it has no [project] table" if requires is None else ""
         builds = None if build_requires is None else tuple(build_requires)
         self._archives[file.filename] = Archive(metadata, builds, why)
@@ -120,17 +118,10 @@ class DataCatalog(Catalog):
         indexes = {name: Index(name=name, url="" if name == PYPI else f"http://{name}.test/") for name in sorted(names)}
         return Indexes(indexes=indexes, bindings=bindings, own=True)
 
-    def _add(
-        self, name: str, version: str, filename: str, index: str, python: str, yanked: str | None, uploaded: str
-    ) -> File:
-        file = File(
-            filename=filename,
-            sha256=hashlib.sha256(f"{index}/{filename}".encode()).hexdigest(),
-            size=len(filename),
-            requires_python=python,
-            yanked=yanked,
-            uploaded=uploaded,
-        )
+    def _add(self, name: str, version: str, ending: str, index: str, **said: Any) -> File:
+        filename = canonicalize_name(name).replace("-", "_") + ending
+        sha256 = hashlib.sha256(f"{index}/{filename}".encode()).hexdigest()
+        file = File(filename=filename, sha256=sha256, size=len(filename), **said)
         self.add_project(name, index=index)
         self._pages[canonicalize_name(name), index].setdefault(version, []).append(file)
         return file

@@ -98,6 +98,17 @@ def site_packages(python: Path) -> Path:
     return python.parents[1] / "lib" / f"python{PYTHON_LINE}" / "site-packages"
 
 
+def put(python: Path, pins: dict[str, str]) -> None:
+    """Records of distributions as if they were installed."""
+    for name, version in pins.items():
+        folder = site_packages(python) / f"{name.replace('-', '_')}-{version}.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        (folder / "INSTALLER").write_text("pip\n")
+        names = ("METADATA", "INSTALLER", "RECORD")
+        (folder / "RECORD").write_text("".join(f"{folder.name}/{part},,\n" for part in names))
+
+
 def installed(python: Path) -> Mapping[str, str]:
     """Every distribution of an environment except pip, with its version."""
     found = {one.name: one.version for one in metadata.distributions(path=[str(site_packages(python))])}

@@ -11,18 +11,11 @@ import pytest
 from resolver.index import snapshot as snapshot_file
 from resolver.index.store.readings import Readings
 from resolver.model.release import File
-from tests.functional.workspace import REPOSITORY, Workspace, tree
+from tests.functional.workspace import REPOSITORY, Workspace, row, tree
 from tests.loopback import LoopbackIndex, altered
 
-BUILT = """
-    [[builds]]
-    id = "app-empty"
-    versions = ">=1"
-    from = "sdist"
-    requires-from = "requirements/common.txt"
-    isolation = false
-    reason = "r"
-"""
+FROM_ARCHIVE = {"from": "sdist", "requires-from": "requirements/common.txt"}
+BUILT = row("builds", id="app-empty", versions=">=1", isolation=False, **FROM_ARCHIVE)
 STATED = '[[metadata]]\nid = "old-archive"\nversions = "==1.0"\nrequires = ["lib"]\nreason = "r"\n'
 
 
@@ -120,8 +113,7 @@ def test_what_is_remembered_does_not_outlive_a_reading(read: Workspace) -> None:
 def test_a_broken_file_is_told(workspace: Workspace, content: str) -> None:
     (workspace.matrices / "archives").mkdir()
     (workspace.matrices / "archives/app.json").write_bytes(content.encode("utf-8", "surrogatepass"))
-    run = workspace.lock()
-    assert (run.status, run.error) == (2, "the recorded readings of the archives of app cannot be used")
+    run = workspace.refused("the recorded readings of the archives of app cannot be used", "lock", "demo")
     assert "hint: make it again: ascend-lock facts read app --anew" in run.stderr
     assert not list(workspace.root.rglob("lock.toml"))
 
@@ -146,8 +138,7 @@ def test_what_cannot_be_read_or_written(workspace: Workspace, index: LoopbackInd
     assert workspace.run("facts", "read", "app").status != 0, "what is read for the file has its hash"
     assert not (workspace.matrices / "archives").exists()
     (workspace.matrices / "archives").write_text("a file", "utf-8")
-    run = workspace.run("facts", "read", "old", "--anew")
-    assert (run.status, run.error) == (2, "the readings of old cannot be written")
+    workspace.refused("the readings of old cannot be written", "facts", "read", "old", "--anew")
     assert (workspace.matrices / "archives").read_text("utf-8") == "a file"
 
 

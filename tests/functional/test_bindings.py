@@ -228,8 +228,7 @@ def test_an_explanation_sees_what_is_recorded(workspace: Workspace) -> None:
 def test_an_archive_cannot_be_recorded(workspace: Workspace) -> None:
     tell(workspace, NOBODY, "a" * 64)
     workspace.edit("stacks/demo.toml", "-py3-none-any.whl", ".tar.gz")
-    run = workspace.lock()
-    assert (run.status, run.error) == (2, "`file` cannot be used")
+    run = workspace.refused("`file` cannot be used", "lock", "demo")
     assert "\n  at matrices/stacks/demo.toml:1" in run.stderr
 
 

@@ -115,8 +115,7 @@ def test_a_merge_of_two_locks_is_mended_as_the_hints_say(workspace: Workspace) -
         assert git("commit", "-am", f"{name} at 2.0") == 0
     assert git("merge", "a") == 1
     before = tree(workspace.locks)
-    run = workspace.lock()
-    assert (run.status, run.error) == (2, "the lock has the conflict markers of a merge")
+    workspace.refused("the lock has the conflict markers of a merge", "lock", "demo")
     assert tree(workspace.locks) == before
     state, hint = workspace.run("check").stdout.splitlines()
     assert state == "demo for there: the lock has the conflict markers of a merge"
@@ -148,10 +147,8 @@ def test_the_lock_of_another_target_is_not_taken_for_this_ones(workspace: Worksp
         "bundle demo files --target x86_64",
         "export demo --target x86_64 --format sbom",
     ):
-        run = workspace.run(*words.split())
-        assert (run.status, run.error) == (2, "the lock cannot be read")
-    run = workspace.run("verify", "demo", "--target", "x86_64")
-    assert (run.status, run.error) == (2, "`demo` has no lock for x86_64")
+        workspace.refused("the lock cannot be read", *words.split())
+    workspace.refused("`demo` has no lock for x86_64", "verify", "demo", "--target", "x86_64")
     assert tree(workspace.locks) == before
     assert workspace.lock("--upgrade").status == 0
     assert workspace.run("check", "demo").status == 0

@@ -165,8 +165,7 @@ def test_hints_repeat_the_folders_of_the_command_line(three: Workspace) -> None:
 
 
 def test_all_is_understood_everywhere_and_nothing_to_look_at_is_no_success(workspace: Workspace) -> None:
-    run = workspace.run("check")
-    assert (run.status, run.error) == (2, "there are no stacks")
+    workspace.refused("there are no stacks", "check")
     two_stacks(workspace)
     run = workspace.run("snapshot", "all")
     assert (run.status, len(run.stdout.splitlines())) == (0, 2)
@@ -211,11 +210,9 @@ def test_only_what_is_locked_there_is_checked(workspace: Workspace, own: Path) -
 
 def test_where_nothing_can_be_checked_it_fails(workspace: Workspace, own: Path) -> None:
     (own / "mine.toml").rename(own / "other.toml")
-    run = workspace.run("check", "--locks", "own/locks")
-    assert (run.status, run.stdout, run.error) == (2, "", "there is nothing to check")
+    run = workspace.refused("there is nothing to check", "check", "--locks", "own/locks")
     assert run.stderr.endswith("hint: ascend-lock check path/to/mine.toml --locks own/locks\n")
-    run = workspace.run("check", "--locks", "none/locks")
-    assert (run.status, run.error) == (2, "there is nothing to check")
+    workspace.refused("there is nothing to check", "check", "--locks", "none/locks")
 
 
 def test_a_folder_without_the_facts_about_ascend_is_told(workspace: Workspace, own: Path) -> None:
@@ -233,8 +230,7 @@ def test_a_bundle_of_all_takes_what_has_a_lock(workspace: Workspace, own: Path) 
     assert (run.status, " of demo for there; 1 file downloaded now." in run.stdout) == (0, True)
     run = workspace.run("bundle", "all", "more", "--locks", "own/locks")
     assert (run.status, " of mine for there;" in run.stdout) == (0, True)
-    run = workspace.run("bundle", "all", "more", "--locks", "none/locks")
-    assert (run.status, run.error) == (2, "there are no locks to bundle")
+    workspace.refused("there are no locks to bundle", "bundle", "all", "more", "--locks", "none/locks")
 
 
 def test_a_stack_of_the_current_folder_has_its_name(workspace: Workspace) -> None:

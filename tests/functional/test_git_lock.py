@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from tests.functional.workspace import Run, Workspace
+from tests.functional.workspace import Run, Workspace, row
 from tests.repositories import PROJECT, Repository
 
 
@@ -79,19 +79,8 @@ def test_a_host_that_is_not_there_costs_little_and_is_asked_once(workspace: Work
     workspace.serve("tool 1.0")
     host = "https://no-such-host.invalid"
     for name in ("a", "b"):
-        workspace.facts(
-            name,
-            f"""
-            [[sources]]
-            git = "{host}/{name}.git"
-            commit = "{name * 40}"
-            version = "1"
-            requires = []
-            requires-from = ["requirements.txt"]
-            build-requires = ["tool"]
-            reason = "a guide names it"
-            """,
-        )
+        at = {"git": f"{host}/{name}.git", "commit": name * 40, "version": "1", "requires": []}
+        workspace.facts(name, row("sources", **at, requires_from=["requirements.txt"], build_requires=["tool"]))
     workspace.stack(*(f"{name} @ git+{host}/{name}.git@{name * 9}" for name in ("a", "b")))
     told = f"warning: {host}/a.git could not be read: Could not resolve host: no-such-host.invalid\nhint: "
     stderr = workspace.locked().stderr

@@ -18,7 +18,7 @@ from resolver.config.grid import load_grid
 from resolver.json_text import json_text
 from resolver.report.matrix import read_matrix
 from tests import matrix_page
-from tests.functional.workspace import COMMAND, NOBODY, NOBODY_THERE, Content, Workspace
+from tests.functional.workspace import COMMAND, NOBODY, NOBODY_THERE, Content, Workspace, row
 
 GRID = """\
 package = "plugin"
@@ -46,40 +46,15 @@ SYSTEMS = """\
 cann = { summary = "CANN", known = ["8.5.0", "9.0.0"] }
 soc = { summary = "chips", known = ["A2"] }
 """
-FACTS = """\
-[[requires]]
-id = "plugin-1"
-versions = "==1.0"
-needs = ["engine==1.0", "cann in 8.5.0"]
-reason = "the table says so"
-
-[[requires]]
-id = "plugin-2"
-versions = "==2.0"
-needs = ["engine==2.0", "cann in 8.5.0 | 9.0.0", "python < 3.12"]
-reason = "the table says so"
-
-[[requires]]
-id = "plugin-3"
-versions = "==3.0"
-needs = ["engine==3.0", "cann in 9.0.0", "python < 3.12"]
-reason = "the table says so"
-
-[[requires]]
-id = "plugin-4"
-versions = "==4.0"
-needs = ["engine==2.0", "kernels>=4", "cann in 9.0.0", "python < 3.12"]
-reason = "the table says so"
-
-[[replaces]]
-id = "plugin-numbers"
-versions = "==2.0"
-drop = ["numbers"]
-add = ["numbers>=2"]
-strength = "practice"
-risk = "it may fail"
-reason = "the image does so"
-"""
+PAIRS = (
+    ["engine==1.0", "cann in 8.5.0"],
+    ["engine==2.0", "cann in 8.5.0 | 9.0.0", "python < 3.12"],
+    ["engine==3.0", "cann in 9.0.0", "python < 3.12"],
+    ["engine==2.0", "kernels>=4", "cann in 9.0.0", "python < 3.12"],
+)
+GOES_AGAINST = {"drop": ["numbers"], "add": ["numbers>=2"], "strength": "practice", "risk": "it may fail"}
+FACTS = "".join(row("requires", id=f"plugin-{at}", versions=f"=={at}.0", needs=PAIRS[at - 1]) for at in range(1, 5))
+FACTS += row("replaces", id="plugin-numbers", versions="==2.0", **GOES_AGAINST)
 INDEXES = f"""\
 [[index]]
 name = "pypi"
@@ -196,16 +171,14 @@ def test_the_difference_is_told_and_what_broke_is_an_exit_status(gridded: Worksp
 def test_a_file_that_is_no_matrix_is_refused(gridded: Workspace) -> None:
     for content in ("", "[]", json_text({"format": 9}), "\ud800".encode("utf-8", "surrogatepass").decode("latin-1")):
         (gridded.root / "old.json").write_text(content, encoding="latin-1")
-        run = gridded.run("matrix", "--diff", "old.json")
-        assert (run.status, run.error) == (2, "the file is not a matrix")
+        gridded.refused("the file is not a matrix", "matrix", "--diff", "old.json")
 
 
 def test_a_machine_is_in_one_row(gridded: Workspace) -> None:
     """Its cells have one name, by which they are told apart."""
     with (gridded.matrices / "grid.toml").open("a") as file:
         file.write('[[machine]]\nsoc = ["A2"]\nplatform = ["linux-aarch64"]\npython = ["3.12"]\nglibc = "2.28"\n')
-    run = gridded.run("matrix")
-    assert (run.status, run.error) == (2, "two rows have the machine A2, linux-aarch64, 3.12")
+    gridded.refused("two rows have the machine A2, linux-aarch64, 3.12", "matrix")
 
 
 def test_a_cluster_gives_the_same_bytes(gridded: Workspace) -> None:

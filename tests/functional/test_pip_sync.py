@@ -14,16 +14,12 @@ from packaging.utils import canonicalize_name
 from piptools.writer import annotation_style_split
 
 from resolver.lock import file as lock_file
-from tests.functional.machine import execute, installed, make_environment, site_packages
+from tests.functional.machine import execute, installed, make_environment, put
 from tests.functional.workspace import HERE, REPOSITORY, Run, Workspace
 
 PIP = metadata.version("pip")
-# From git, from several indexes, with builds apart, and the largest: other locks have nothing that these lack.
-LOCKS = [
-    path.parent
-    for path in sorted((REPOSITORY / "locks").glob("*/*/lock.toml"))
-    if path.parts[-3] in ("mindspeed-rl", "trl-train", "verl-qwen3.5")
-]
+# From git, and the largest, from several indexes, with builds apart: other locks have nothing that these lack.
+LOCKS = [max((REPOSITORY / "locks" / stack).iterdir()) for stack in ("mindspeed-rl", "verl-qwen3.5")]
 
 
 def pip_sync(workspace: Workspace, python: Path, *arguments: str) -> Run:
@@ -31,16 +27,7 @@ def pip_sync(workspace: Workspace, python: Path, *arguments: str) -> Run:
     return execute(workspace, [*command, *arguments])
 
 
-def put(python: Path, pins: dict[str, str]) -> None:
-    """Records of distributions as if they were installed."""
-    for name, version in pins.items():
-        folder = site_packages(python) / f"{name.replace('-', '_')}-{version}.dist-info"
-        folder.mkdir()
-        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-        (folder / "RECORD").write_text(f"{folder.name}/METADATA,,\n{folder.name}/RECORD,,\n")
-
-
-@pytest.mark.parametrize("folder", LOCKS, ids=lambda folder: "/".join(folder.parts[-2:]))
+@pytest.mark.parametrize("folder", LOCKS, ids=lambda folder: folder.parent.name)
 def test_of_a_shipped_lock_it_knows_what_is_lacking(workspace: Workspace, tmp_path: Path, folder: Path) -> None:
     lock = lock_file.read(folder)
     assert lock is not None
@@ -70,12 +57,6 @@ def test_it_installs_what_was_locked_by_hash_and_removes_the_rest(workspace: Wor
     assert installed(python) == {"base": "1.0", "top": "1.0"}
     run = pip_sync(workspace, python, "--dry-run", requirements)
     assert (run.status, run.stdout) == (0, "Everything up-to-date\n")
-    workspace.index.add_wheel("base", "1.0", files={"base.py": "other = True\n"})
-    fresh = make_environment(tmp_path / "fresh")
-    run = pip_sync(workspace, fresh, "--pip-args", "--no-deps", requirements)
-    assert run.status != 0
-    assert "hash" in run.stderr.lower()
-    assert installed(fresh) == {}
 
 
 @pytest.mark.parametrize("stack", ["trl-train", "verl-qwen3.5"])

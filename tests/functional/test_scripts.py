@@ -32,11 +32,6 @@ reason = "{COMMANDS}"
 """
 
 
-def wheels(workspace: Workspace) -> None:
-    workspace.serve("base 1.0")
-    workspace.stack("base", target=HERE)
-
-
 def built_apart_with_tools_that_no_index_has(workspace: Workspace) -> None:
     add_source(workspace.index, "apart", "1.0")
     workspace.stack("apart", target=HERE)
@@ -122,7 +117,7 @@ def from_git(workspace: Workspace) -> None:
     workspace.stack(*asks, target=HERE, more=rows)
 
 
-KINDS = [wheels, built_apart_with_tools_that_no_index_has, another_index, everything, from_git]
+KINDS = [built_apart_with_tools_that_no_index_has, another_index, everything, from_git]
 
 
 @pytest.fixture(scope="module", params=KINDS, ids=lambda kind: kind.__name__.replace("_", " "))
@@ -221,8 +216,7 @@ def test_a_variable_that_would_end_its_line_is_refused(workspace: Workspace) -> 
     """It would add a line to requirements-no-deps.txt, where the command is told in a comment."""
     workspace.facts("here", BUILDS.replace('OTHER = ""', 'OTHER = "x\\nevil==1.0"'))
     workspace.stack("here", target=HERE)
-    run = workspace.lock()
-    assert (run.status, run.error) == (2, "a text has characters that do not print")
+    workspace.refused("a text has characters that do not print", "lock", "demo")
 
 
 def test_what_a_dry_run_shows_installs_all_of_it_if_pasted(workspace: Workspace, index: LoopbackIndex) -> None:

@@ -279,7 +279,6 @@ def test_only_warnings_where_the_machine_is_to_be_passed_over_or_has_no_npu(mach
     [
         ("", "warning: import base was not tested: this machine has no NPU and no libhccl.so of CANN or its driver  ["),
         ("cann-8.5.0/lib64", "error: import base failed: libhccl.so of CANN or its driver was not found  ["),
-        (f"cann-8.5.0/{MACHINE}-linux/lib64", "error: import base failed: libhccl.so of CANN or its driver was not "),
         ("driver/lib64/driver", "error: import base failed: libhccl.so of CANN or its driver was not found  ["),
     ],
 )
@@ -306,8 +305,7 @@ def test_the_commands_that_it_gives_mend_it(machine: Machine) -> None:
         assert told in found
         command = found.partition("   fix: ")[2].partition("\n")[0].replace("<root>", str(machine.root))
         run = execute(machine.workspace, ["bash", "-c", command], **machine.environment)
-        assert (run.status, run.stderr) == (0, ""), run
-        assert machine.verify().stdout == GROUPS
+        assert (run.status, run.stderr, GROUPS in run.stdout) == (0, "", True), run
 
 
 # --- the command
@@ -326,8 +324,7 @@ def test_wrong_commands_have_status_2(machine: Machine) -> None:
         ("other", "there is no lock of `other`", "ascend-lock lock other; or name"),
         ("dmo", "there is no lock of `dmo`", "did you mean `demo`?"),
     ):
-        run = machine.workspace.run("verify", *arguments.split())
-        assert (run.status, run.stdout, run.error) == (2, "", error)
+        run = machine.workspace.refused(error, "verify", *arguments.split())
         assert f"\nhint: {hint}" in run.stderr
     (machine.workspace.matrices / "stacks" / "other.toml").unlink()
 

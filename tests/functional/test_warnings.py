@@ -8,21 +8,11 @@ import subprocess
 
 import pytest
 
-from tests.functional.workspace import ANYWHERE, COMMAND, REPOSITORY, Workspace, tree
+from tests.functional.workspace import ANYWHERE, COMMAND, REPOSITORY, Workspace, row, tree
 from tests.loopback import LoopbackIndex
 
-FACTS = """\
-[[warns]]
-text = "it is slow"
-text-zh = "它很慢"
-reason = "somebody measured it"
-
-[[warns]]
-text = "it does not start"
-text-zh = "它无法启动"
-grave = true
-reason = "somebody tried it"
-"""
+FACTS = row("warns", text="it is slow", text_zh="它很慢")
+FACTS += row("warns", text="it does not start", text_zh="它无法启动", grave=True)
 
 
 def test_the_end_of_a_run(workspace: Workspace) -> None:
@@ -219,43 +209,6 @@ def test_what_the_warning_says_helps(passed: Workspace) -> None:
     assert (passed.pins(), passed.warnings()) == ({"broken": "0.2", "demo": "2.0"}, [])
 
 
-@pytest.mark.parametrize(
-    ("rows", "archive", "fact", "asks"),
-    [
-        (["demo 1.0"], "demo 2.0", ELSEWHERE, ["demo"]),
-        # a look-ahead opens the archive from an empty cache; what asks for demo does not admit the release
-        (["demo 1.0", "demo 2.0: broken", "limit 1.0: demo<2"], "broken 0.2", "", ["demo", "limit==1.0"]),
-        # demo 2.0 fails for `other`; that one archive among what it needs could not be read is no reason
-        (["demo 1.0", "demo 2.0: part, other<1", "part 1.0", "other 1.0"], "part 2.0", "", ["demo", "other"]),
-    ],
-    ids=["for another target", "another line", "another release"],
-)
-def test_what_another_reason_keeps_out_is_not_told(
-    workspace: Workspace, rows: list[str], archive: str, fact: str, asks: list[str]
-) -> None:
-    workspace.serve(*rows)
-    workspace.index.add_archive(*archive.split(), static=False)
-    workspace.facts("demo", fact)
-    workspace.locked_stack(*asks)
-    assert (workspace.pins()["demo"], workspace.warnings()) == ("1.0", [])
-    before = tree(workspace.locks)
-    for arguments in (("--anew",), ("--offline", "--anew")):
-        workspace.locked(*arguments)
-        assert tree(workspace.locks) == before
-
-
-def test_the_archive_of_the_project_itself_and_one_farther_away(workspace: Workspace, index: LoopbackIndex) -> None:
-    workspace.serve("near 1.0")
-    index.add_archive("near", "2.0", static=False)
-    workspace.serve("far 1.0", "far 2.0: between", "between 1.0: near>=2")
-    workspace.locked_stack("near", "far")
-    assert workspace.pins() == {"far": "1.0", "near": "1.0"}
-    assert [row[: row.index(" has no")] for row in workspace.warnings()] == [
-        "far 2.0 was skipped in favour of 1.0: `near-2.0.tar.gz` (index `pypi`)",
-        "near 2.0 was skipped in favour of 1.0: `near-2.0.tar.gz` (index `pypi`)",
-    ]
-
-
 def test_a_post_that_a_fact_puts_last_was_not_passed_over(workspace: Workspace, index: LoopbackIndex) -> None:
     """It would not be taken before the pin if its archive were readable."""
     workspace.serve("demo 1.0", "demo 1.0.post1: broken")
@@ -268,16 +221,6 @@ def test_a_post_that_a_fact_puts_last_was_not_passed_over(workspace: Workspace, 
 
 
 # --- a target with a CANN
-
-PAIRED = """
-[[warns]]
-id = "pair-{at}"
-versions = "=={version}"
-unless = ["cann in {cann}"]
-last = 1
-text = "made for another CANN"
-reason = "a table"
-"""
 
 
 def target(cann: str = "8.5.0", soc: str = "A2") -> str:
@@ -294,7 +237,8 @@ def builds(workspace: Workspace, index: LoopbackIndex) -> Workspace:
         index.add_wheel("torch-npu", torch, requires=[f"torch=={torch}"])
         cuda = ["triton", "nvidia-cublas"] if torch == "2.14.0" else []
         index.add_wheel("torch", torch, requires=cuda)
-        rows = PAIRED.format(at=at, version=torch, cann=cann)
+        pair = {"id": f"pair-{at}", "versions": f"=={torch}", "unless": [f"cann in {cann}"], "last": 1}
+        rows = row("warns", text="made for another CANN", **pair)
         path = workspace.matrices / "facts" / "torch-npu.toml"
         workspace.facts("torch-npu", rows) if at == 0 else path.write_text(path.read_text() + rows)
     workspace.serve("triton 3.0", "nvidia-cublas 3.0")

@@ -9,7 +9,7 @@ import pytest
 import tomli
 
 from tests.functional.test_bindings import bind
-from tests.functional.workspace import NOBODY, Workspace
+from tests.functional.workspace import NOBODY, Workspace, row
 from tests.loopback import LoopbackIndex
 
 
@@ -196,35 +196,11 @@ def test_what_another_conflict_hid_gets_its_fact(noted: Workspace) -> None:
 
 # --- practices: off unless a stack turns them on, offered where they solve a conflict, and told first where they do
 
-ENGINE = """\
-[[replaces]]
-id = "old-cv"
-versions = "==0.18"
-drop = ["cv"]
-add = ["cv>=4.11"]
-reason = "The image installs the plugin last."
-risk = "Pictures are read with an older cv."
-strength = "practice"
-source = "Dockerfile of the plugin @12345678"
-"""
-TRAINER = """\
-[[requires]]
-id = "trainer-kernels"
-versions = "==0.8"
-needs = ["kernels==2"]
-reason = "Its requirements file pins them."
-strength = "documented"
-
-[[replaces]]
-id = "older-kernels"
-versions = "==0.8"
-drop = ["kernels"]
-add = ["kernels"]
-reason = "Its image takes older ones."
-risk = "Nobody tested it."
-strength = "practice"
-source = "Dockerfile of the trainer @12345678"
-"""
+OLD_CV = {"drop": ["cv"], "add": ["cv>=4.11"], "risk": "Pictures are read with an older cv."}
+ENGINE = row("replaces", id="old-cv", versions="==0.18", strength="practice", **OLD_CV)
+KERNELS = {"drop": ["kernels"], "add": ["kernels"], "risk": "Nobody tested it."}
+TRAINER = row("requires", id="trainer-kernels", versions="==0.8", needs=["kernels==2"], strength="documented")
+TRAINER += row("replaces", id="older-kernels", versions="==0.8", strength="practice", **KERNELS)
 GOES_AGAINST = "engine: the practice `old-cv` goes against metadata, as the vendor's image does. "
 
 
@@ -312,8 +288,7 @@ def test_a_lock_tells_first_what_it_goes_against(clash: Workspace) -> None:
 def test_a_name_that_is_not_that_of_a_practice(clash: Workspace) -> None:
     for name, hint in (("old-vc", "did you mean `old-cv`?"), ("trainer", "known are old-cv, older-kernels")):
         turned_on(clash, f'["{name}"]', "plugin==0.18")
-        run = clash.lock()
-        assert (run.status, run.error) == (2, f"there is no practice `{name}`")
+        run = clash.refused(f"there is no practice `{name}`", "lock", "demo")
         assert f"hint: {hint}" in run.stderr
 
 

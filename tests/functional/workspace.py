@@ -51,6 +51,13 @@ def targets(*names: str) -> str:
 
 TWO_PYTHONS = targets("old", "new")
 
+
+def row(kind: str, **said: object) -> str:
+    """A row of facts, a line for each key, in which `_` stands for `-`; its reason is `r` unless it is said."""
+    lines = [f"{key.replace('_', '-')} = {json.dumps(value)}" for key, value in {"reason": "r", **said}.items()]
+    return "\n".join([f"[[{kind}]]", *lines, "", ""])
+
+
 # The files of a conflict's report.
 REPORTS = {"conflict.html", "conflict.json", "conflict.md", "conflict.zh.html", "conflict.zh.md"}
 
@@ -214,6 +221,12 @@ class Workspace:
                 yield
             finally:
                 os.chdir(before)
+
+    def refused(self, error: str, *arguments: str, **environment: str) -> Run:
+        """The command's result, which must be this error of the input and no more."""
+        run = self.run(*arguments, **environment)
+        assert (run.status, run.stdout, run.error) == (2, "", error), run
+        return run
 
     def run_alone(self, *arguments: str, **environment: str) -> Run:
         """The command's result, started as by a user."""
