@@ -54,8 +54,10 @@ def find(
     first = Repairs(clauses, cores, trials, found, search)
     search.append(first)
     proposals, grounds = first.proposals, list(chain.from_iterable(cores))
-    usable = proposals.names(grounds), proposals.practices(), proposals.pythons(grounds), proposals.glibcs(grounds)
+    usable = proposals.names(grounds), proposals.pythons(grounds), proposals.glibcs(grounds)
     with suppress(Expired):
+        for changed in proposals.practices():
+            first.propose(changed, [])  # that all of them are no way out tells nobody anything
         for several in (*usable, *map(proposals.builds, cores)):
             before = len(found.fixes)
             for changed in islice(several, _EACH):
