@@ -320,18 +320,18 @@ class Repairs:
         surcharge = costs.UNLISTED_LAST * len(unlisted) + costs.years_older(self._alternatives.years_behind(found))
         return replace(changed, price=changed.price + costs.UNLISTED * len(unnamed), surcharge=surcharge)
 
-    def _practised(self, changed: Changed, found: Resolution) -> tuple[Changed, Resolution]:
+    def _practised(self, changed: Changed, found: Resolution) -> tuple[Changed, Answer]:
         """A changed stack with no more practices turned on than it needs to lock, and its lock."""
         on = [one for one in changed.changes if one.kind is ChangeKind.PRACTICE]
         used = {practice.id for practice in found.practices}
-        for gone in ([one for one in on if one.subject not in used], *([one] for one in on if one.subject in used)):
-            stack = reduce(StackText.without_practice, (one.subject for one in gone), StackText(changed.text))
-            answer = self._trials.lock(stack.text)
-            if isinstance(answer, Resolution):
-                changes = tuple(one for one in changed.changes if one not in gone)
-                changed, found = replace(changed, changes=changes, text=stack.text), answer
-        needed = sum(one.kind is ChangeKind.PRACTICE for one in changed.changes)
-        return replace(changed, price=changed.price + costs.PRACTICE * (needed - bool(on))), found
+        changed = _without_practices(changed, [one for one in on if one.subject not in used])
+        answer = self._trials.lock(changed.text)
+        for one in [one for one in on if one.subject in used]:
+            fewer = _without_practices(changed, [one])
+            if isinstance(without := self._trials.lock(fewer.text), Resolution):
+                changed, answer = fewer, without
+        needed = sum(one in changed.changes for one in on)
+        return replace(changed, price=changed.price + costs.PRACTICE * (needed - bool(on))), answer
 
     def _is_needless(self, changed: Changed) -> bool:
         """Whether some of the earlier and present changes are enough."""
@@ -359,3 +359,9 @@ def _is_idle(change: Change, found: Resolution) -> bool:
     """Whether a change states what an archive needs that the solution does not take."""
     pin = found.pin(change.subject)
     return change.kind is ChangeKind.STATE and (pin is None or pin.release.file.filename != change.before)
+
+
+def _without_practices(changed: Changed, gone: Sequence[Change]) -> Changed:
+    """A changed stack with some of its practices turned off."""
+    stack = reduce(StackText.without_practice, (one.subject for one in gone), StackText(changed.text))
+    return replace(changed, changes=tuple(one for one in changed.changes if one not in gone), text=stack.text)
