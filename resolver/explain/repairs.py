@@ -27,7 +27,8 @@ from resolver.resolve.clauses import Clauses
 from resolver.resolve.grounded import Component, Ground, Lacking
 from resolver.resolve.solver import Refutation
 
-_WHOLE = 2  # fixes that go against nothing, after which dropping lines is no longer considered
+_WHOLE = 2  # fixes that go against nothing, after which dropping lines is no longer considered, nor what is dear
+_DEAR = 2 * min(costs.RELAX.values())  # such as going against two facts
 _SETS = 24  # sets of changes for which releases are looked for
 _ROUNDS = 96  # sets in all: most are refuted at once
 _STEPS = 240  # of all repairs
@@ -123,7 +124,7 @@ class Repairs:
         ]
         wanted = self._wanted()
         if wanted is not None:
-            price = self._before.price + sum(self.changes.price(ground) or 0 for ground in wanted)
+            price = self._before.price + self._price(wanted)
             if self._is_as_wished or price < most:
                 steps.append((price, partial(self._correct, wanted)))
         return min(steps, key=itemgetter(0), default=None)
@@ -134,10 +135,15 @@ class Repairs:
             self._next = self._corrections.cheapest()
             if self._next is None:
                 self._sets_left = 0
+            elif self._found.safe >= _WHOLE and self._price(self._next) >= _DEAR:
+                self._next, self._sets_left = None, 0
             elif self._found.safe >= _WHOLE and any(map(costs.drops, self._next)):
                 self._corrections.refuse(list(filter(costs.drops, self._next))[:1])
                 self._next = None
         return self._next
+
+    def _price(self, changing: Sequence[Ground]) -> int:
+        return sum(self.changes.price(ground) or 0 for ground in changing)
 
     # --- changed stacks
 
