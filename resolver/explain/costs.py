@@ -22,6 +22,7 @@ _YEAR = 1500  # each year by which a release is older than the wish: more than a
 _OLDER, _MUCH_OLDER = 5, 100  # each release by which it is older, at most: near the wish comes first
 PRACTICE = 10  # each that is turned on: images of the vendor do so, and nothing of the wish is lost
 RENAME = 50  # from a project that no index has to one with a similar name
+LINE = 20  # for what is installed anyway: what must be absent beside it is left out
 NOTE = 10  # a fact that repeats an archive's own notes: nothing of the wish is lost, however many there are
 BUILD = 1000  # the same of a release with wheels for other machines: one of those, or another release, is nearer
 ADD = 120  # an existing fact that the stack leaves out
@@ -121,6 +122,12 @@ def saved(change: Change) -> int:
             return 0
 
 
+def keeps_the_wish(change: Change) -> bool:
+    """Whether a change alters nothing of what is wished for: a practice, or the right name of a project."""
+    is_renamed = change.kind is ChangeKind.VERSION and named(change.before) != change.subject
+    return change.kind in (ChangeKind.PRACTICE, ChangeKind.LINE) or is_renamed
+
+
 def spares(changes: Sequence[Change], others: Sequence[Change]) -> bool:
     """Whether the `others` change something of the wish, and at least all of it that `changes` do.
 
@@ -134,7 +141,7 @@ def spares(changes: Sequence[Change], others: Sequence[Change]) -> bool:
 def _of_wish(changes: Sequence[Change]) -> set[tuple[str, str, bool]]:
     """The lines, components and policies that change, and which of them are dropped; facts are not part of the wish."""
     said = (ChangeKind.PRACTICE, ChangeKind.FACTS, ChangeKind.ADD, ChangeKind.STATE, ChangeKind.RELAX)
-    wishes = [change for change in changes if change.kind not in said]
+    wishes = [change for change in changes if change.kind not in (*said, ChangeKind.LINE)]
     gone = {(change.subject, change.target, True) for change in wishes if change.kind is ChangeKind.DROP}
     return gone | {(change.subject, change.target, False) for change in wishes}
 

@@ -68,7 +68,8 @@ def explanation_of(
     contradictions += tuple(hidden for _, hidden in found.further if set(hidden.statements) not in known)
     all_cores = [*found_cores, *(core for core, _ in found.further)]
     matter = _what_matters(contradictions)
-    fixes = [_fix_of(problem, changed, resolution, matter) for changed, resolution in found.fixes or found.useless]
+    solved = found.fixes or found.useless.values()
+    fixes = [_fix_of(problem, changed, resolution, matter) for changed, resolution in solved]
     fixes += _split(trials, all_cores, matter)
     return Explanation(
         problem=problem,
@@ -212,7 +213,7 @@ def _warnings(resolution: Resolution, wish: Problem, matter: Sequence[str]) -> I
     """The warnings about a lock.
 
     Those about a release that the wish itself pins are left out, as they are not caused by the change, unless they
-    are about the machine and would be moot on the wish's own machine.
+    are grave, or are about the machine and would be moot on the wish's own machine.
     """
     wished = {ask.need.name: ask.need for ask in wish.stack.asks if isinstance(ask.need, Requirement)}
     own = {fact.id for fact in wish.facts}
@@ -225,7 +226,7 @@ def _warnings(resolution: Resolution, wish: Problem, matter: Sequence[str]) -> I
         as_wished = pin and need and pins(need.specifier) and need.specifier.contains(pin.version, prereleases=True)
         averted = any(isinstance(one, Requirement) and one.name in wished for one in fact.unless)
         averted |= fact.is_needless_on(wish.target.system)
-        if averted or ((fact.package in (*matter, *wished) or fact.components) and not as_wished):
+        if averted or ((fact.package in (*matter, *wished) or fact.components) and (fact.grave or not as_wished)):
             yield fact
 
 

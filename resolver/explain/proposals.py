@@ -22,7 +22,7 @@ from resolver.config.load import Document
 from resolver.config.schema import FactFile
 from resolver.errors import ResolverError
 from resolver.explain.changes import Changes, proposed
-from resolver.explain.costs import ADD, BUILD, NOTE, PRACTICE, RENAME
+from resolver.explain.costs import ADD, BUILD, LINE, NOTE, PRACTICE, RENAME
 from resolver.explain.stack_text import StackText
 from resolver.explain.trial import Changed, Trials
 from resolver.index.parse.metadata import Noted, noted_in
@@ -30,14 +30,14 @@ from resolver.index.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.dependency import Candidate, Kind, NeedSource, Package
 from resolver.model.explanation import Change, ChangeKind
-from resolver.model.fact import Builds
+from resolver.model.fact import Absent, Builds, Collides
 from resolver.model.release import File, Reason, Release
 from resolver.model.requirement import ComponentRequirement, Requirement, parse_value
 from resolver.model.resolution import Lack
 from resolver.model.target import lacking, machine_of, newer_glibc
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.core_statements import meant
-from resolver.resolve.grounded import Component, Ground, Lacking, Said
+from resolver.resolve.grounded import Component, Ground, Lacking, Module, Said
 
 _MARKED = 3  # releases with the same requirement whose metadata is searched for markers
 _ARCHIVES = 3  # of a project that are read for what they note: they may be large
@@ -85,6 +85,19 @@ class Proposals:
             where = self._trials.inputs.stack.line("stack")
             changes = tuple(Change(ChangeKind.PRACTICE, name, where=where) for name in found)
             yield Changed(changes, stack.text, PRACTICE, risky=False)
+
+    def lines(self, core: Sequence[Ground]) -> Iterator[Changed]:
+        """The stack with a line for a project that clashes with what must be absent where a line names it."""
+        clashes = {ground.fact for ground in core if isinstance(ground, Module)}
+        facts = self._problem.facts
+        pairs = {(one.package, one.other) for one in facts if isinstance(one, (Absent, Collides)) and one.id in clashes}
+        asked = {edge.package.name for edge in self._clauses.universe.roots()}
+        for fact in facts:
+            if isinstance(fact, Absent) and (fact.package, fact.other) in pairs and fact.package not in asked:
+                line = f"{fact.package}{fact.versions[0] if len(fact.versions) == 1 else ''}"
+                stack, where = StackText(self._trials.text), self._trials.inputs.stack.line("stack", "requires")
+                change = Change(ChangeKind.LINE, fact.package, before=fact.other, after=line, where=where)
+                yield Changed((change,), stack.with_new_line(line).text, LINE, risky=False)
 
     def pythons(self, grounds: Sequence[Ground]) -> Iterator[Changed]:
         """The stack for other Pythons, nearest first, if a ground is about Python or missing files for it."""

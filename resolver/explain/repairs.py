@@ -99,8 +99,8 @@ class Repairs:
         self._found = found
         self._search = search
         self._is_wish = before is None
-        # practices change nothing of the wish
-        self._is_as_wished = all(change.kind is ChangeKind.PRACTICE for change in before.changes) if before else True
+        # neither practices nor another spelling change anything of the wish
+        self._is_as_wished = before is None or all(map(costs.keeps_the_wish, before.changes))
         self._before = before or Changed((), trials.text, 0, risky=False)
         self.changes = Changes(clauses, trials)
         self._alternatives = self.changes.alternatives
@@ -214,11 +214,14 @@ class Repairs:
         done = {change.subject for change in self._before.changes if change.target == self._trials.target}
         stated = {change.subject for change in self._before.changes if change.kind is ChangeKind.STATE}
         proposed = [one for one in self.proposals.stated(core) if one.changes[0].subject not in stated]
+        proposed += self.proposals.lines(core)
         for component, several in (("python", self.proposals.pythons), ("glibc", self.proposals.glibcs)):
             if component not in done:
                 proposed += islice(several([*core, *lacks]), _EACH)
+        if self._trials.target or (self._is_as_wished and not self._is_wish):  # to the wish they are proposed first
+            proposed += self.proposals.practices()
         if self._trials.target:
-            proposed += [*self.proposals.practices(), *self.proposals.builds(core)]
+            proposed += self.proposals.builds(core)
         self._proposed += map(self._before.then, proposed)
 
     def _try(self, wanted: Sequence[Ground]) -> bool:
@@ -300,7 +303,7 @@ class Repairs:
         explained = self._trials.explained(changed.text) if self._trials.target else answer
         changed = self._priced_as(changed, answer)
         if changed.is_useless_in(explained):
-            found.useless.append((changed, explained))
+            found.useless[changed.text] = changed, explained
             return answer
         found.add(changed, explained)
         return answer

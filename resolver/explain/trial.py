@@ -261,14 +261,14 @@ class Found(msgspec.Struct):
 
     `seen` says of the changes that were tried for a target, in whatever order, whether they lock. `refused` are stacks
     that lock for one target, and not for another. `further` contradictions were found on the way. `useless` are stacks
-    that lock, but something in them does not work without a line that was dropped. `unreached` are the indexes, by
-    project, that could not be reached and may have what further fixes need.
+    by their text that lock, but something in them does not work without a line that was dropped. `unreached` are the
+    indexes, by project, that could not be reached and may have what further fixes need.
     `report` is called with the first fix that goes against nothing.
     """
 
     report: Callable[[tuple[Change, ...]], None] | None = None
     fixes: list[tuple[Changed, Resolution]] = msgspec.field(default_factory=list)
-    useless: list[tuple[Changed, Resolution]] = msgspec.field(default_factory=list)
+    useless: dict[str, tuple[Changed, Resolution]] = msgspec.field(default_factory=dict)
     attempts: list[Attempt] = msgspec.field(default_factory=list)
     seen: dict[tuple[int, frozenset[Change]], bool] = msgspec.field(default_factory=dict)
     refused: set[str] = msgspec.field(default_factory=set)

@@ -44,6 +44,7 @@ class ChangeKind(Enum):
     """What a fix changes; the order is that of their price."""
 
     PRACTICE = "practice"  # practices are turned on: `subject` names them
+    LINE = "line"  # the stack names `subject` with the line `after`, so that `before` must be absent
     VERSION = "version"  # a line of the stack asks for another version
     EXTRA = "extra"  # a line of the stack without an extra
     DROP = "drop"  # a line of the stack goes

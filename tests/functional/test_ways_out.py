@@ -262,6 +262,32 @@ def test_a_near_release_that_takes_a_practice_is_found_beside_a_far_one_that_doe
     assert found[:2] == [[("version", "plugin==0.13")], near]
 
 
+def test_a_project_named_wrong_is_named_right_and_its_release_kept(clash: Workspace) -> None:
+    clash.facts("plugin", row("warns", text="known by a fact"))
+    clash.stack("plugni==0.18")
+    assert [(change["kind"], change["after"]) for change in fixes(clash)[0]["changes"]] == [
+        ("practice", 'practices = ["old-cv"]'),
+        ("version", "plugin==0.18"),
+    ]
+
+
+def test_a_line_is_added_beside_which_what_clashes_must_be_absent(workspace: Workspace) -> None:
+    workspace.serve("engine 1.0: kernels==1.0, grammar", "grammar 1.0: base", "kernels 1.0 2.0", "base 1.0")
+    collides = row("collides", versions="<=1.0", module="base", **{"with": "base"})
+    workspace.facts("kernels", collides + row("absent", versions="<=1.0", without="base"))
+    workspace.stack("engine")
+    (change,) = fixes(workspace)[0]["changes"]
+    assert (change["kind"], change["subject"], change["before"], change["after"]) == (
+        "line",
+        "kernels",
+        "base",
+        "kernels<=1.0",
+    )
+    assert workspace.run("explain", "demo", "--apply", "A").status == 0
+    workspace.locked(stack="demo-a")
+    assert workspace.pins(stack="demo-a") == {"engine": "1.0", "grammar": "1.0", "kernels": "1.0"}
+
+
 def test_a_lock_tells_first_what_it_goes_against(clash: Workspace) -> None:
     turned_on(clash, '["old-cv", "older-kernels"]', "plugin==0.18")
     clash.locked()

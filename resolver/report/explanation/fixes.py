@@ -135,6 +135,8 @@ def _change(change: Change) -> Message:
         case ChangeKind.POLICY:
             code = "conflict.policy-instead" if before and after else "conflict.policy-added"
             return message(code if after else "conflict.policy-dropped", before=before, after=after)
+        case ChangeKind.LINE:
+            return message("conflict.line-added", line=after, absent=before)
         case ChangeKind.FACTS:
             return message("conflict.facts-used", subject=subject, file=after)
         case ChangeKind.ADD:
@@ -195,7 +197,7 @@ def change_diff(change: Change) -> list[str]:
     if change.kind is ChangeKind.SPLIT:
         return []
     lines = [f"@@ {shown(one_line(change.where))} @@"] if change.where else []
-    if change.kind not in (ChangeKind.FACTS, ChangeKind.ADD, ChangeKind.STATE):  # those remove nothing
+    if change.kind not in (ChangeKind.LINE, ChangeKind.FACTS, ChangeKind.ADD, ChangeKind.STATE):  # those remove nothing
         lines += [f"-{line}" for line in safe_lines(change.before)]
     return lines + [f"+{line}" for line in safe_lines(change.after)]
 
