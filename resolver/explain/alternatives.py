@@ -149,7 +149,7 @@ class Alternatives:
 
     def _is_candidate_of(self, wish: SpecifierSet, candidate: Candidate) -> bool:
         """Whether a release is a pre-release of a pinned one, and facts say which CANN each of them is for."""
-        if not candidate.version.is_prerelease or self._doubt(candidate, self._system):
+        if not candidate.version.is_prerelease or self._is_unlisted(candidate.package.name, candidate.chosen):
             return False
         final = Version(candidate.version.base_version)
         pinned = any(one.operator == "==" and one.contains(final) for one in wish)
