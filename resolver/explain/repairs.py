@@ -229,6 +229,7 @@ class Repairs:
         clauses, alternatives = self._clauses, self._alternatives
         tried: list[Attempt] = []
         hit = hit_listed = failed = False
+        refuted: Refutation | None = None
         for newest in (False,) if any(map(costs.risky, wanted)) else (False, True):
             for choice in islice(alternatives.choices(wanted, newest=newest), _TRIES):
                 changed = self._before.then(self.changes.apply(wanted, choice))
@@ -246,6 +247,7 @@ class Repairs:
                             continue
                         break  # another release may take as long
                     if isinstance(answer, Refutation):
+                        refuted = answer
                         excludes = clauses.learn(answer.clauses)
                         if clauses.satisfiable([excludes]):
                             continue
@@ -268,6 +270,10 @@ class Repairs:
             return self._demand(core, free_of(wanted))
         if self._is_wish and not hit:
             self._found.attempts += tried[:1]
+        if refuted is not None and not hit:  # more than these releases stand in the way, though others may be left
+            core = [ground for ground in refuted.core if ground in clauses.known]
+            if self._demand(core, free_of(wanted)):
+                return True
         self._corrections.refuse(wanted, exactly=failed and not hit)
         return True
 

@@ -340,3 +340,14 @@ def test_a_release_of_years_ago_comes_after_a_dropped_line() -> None:
     facts = matrix("==1", "8.3.RC1") + matrix("==2", "8.5.0")
     lines = [told(fix) for fix in ways_out(catalog, "plugin", "base", facts=facts) if not fix.risky]
     assert lines == [["plugin -> "], ["8.5.0 -> 8.3.RC1"]]
+
+
+def test_what_refutes_each_release_that_is_tried_is_changed_as_well() -> None:
+    """The pre-release counts only where no final release is admitted, and any release of `tool` might permit it."""
+    tool = {"1": [], "2": [], "3": [], "4": [], "5": [], "9": ["gone"]}
+    catalog = DataCatalog({"tool": tool, "plugin": {"1rc1": [], "1": []}})
+    found = ways_out(catalog, "tool==9", "plugin", facts=matrix("==1", "8.3.RC1", "enforced"))
+    assert [told(fix) for fix in found] == [
+        ["tool==9 -> tool==5", "8.5.0 -> 8.3.RC1"],
+        ["tool==9 -> tool==5", ' -> prereleases-of.plugin = "allow"'],
+    ]
