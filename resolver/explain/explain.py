@@ -33,6 +33,7 @@ from resolver.resolve.universe import Universe
 
 _SHARE = 1 / 3  # of the time, at most, for what clashes: the rest is for ways out
 _SHOWN = 10  # pins shown for a way out
+_ATTEMPTS = 8  # changes that are no way out, which are told
 _DIVISIONS = 4  # of the lines to two environments
 
 
@@ -71,11 +72,12 @@ def explanation_of(
     solved = found.fixes or found.useless.values()
     fixes = [_fix_of(problem, changed, resolution, matter) for changed, resolution in solved]
     fixes += _split(trials, all_cores, matter)
+    tried = {one.changes: one for one in sorted(found.attempts, key=lambda one: not one.target)}
     return Explanation(
         problem=problem,
         contradictions=contradictions,
         fixes=tuple(_lettered(fixes, problem.stack.name, cutoff_text(cutoff))),
-        attempts=tuple(sorted(found.attempts, key=lambda attempt: not attempt.target)),
+        attempts=tuple(islice(tried.values(), _ATTEMPTS)),
         limited=clock.limited,
         missing=tuple(_missing(clauses.universe, contradictions)),
         options=tuple(_options(inputs, problem, cutoff)),
