@@ -23,11 +23,6 @@ from tests.repositories import Repository
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
 
 
-@pytest.fixture
-def python(workspace: Workspace) -> Path:
-    return make_environment(workspace.root / "env")
-
-
 def stack_of(workspace: Workspace, *sources: str, more: str = "") -> None:
     """A stack that takes these projects from their commits; `name=commit`, or `name[extra]#commit`."""
     lines = []
