@@ -115,9 +115,6 @@ def test_in_chinese_no_file_that_is_shared_changes(clash: Workspace) -> None:
     assert json.loads(clash.read("conflict.json"))["language"] == "en"
 
 
-# --- the limit of time
-
-
 def test_a_limit_of_time_that_is_reached_is_told(clash: Workspace, index: LoopbackIndex) -> None:
     index.fault("/files/*/vllm-0.12.0*", delayed(60))  # what only a way out asks for
     began = time.monotonic()
@@ -214,9 +211,6 @@ def test_options_of_the_command_line_are_in_what_is_told_to_do(clash: Workspace)
     elsewhere.rename(clash.matrices)
     (clash.root / "Makefile").unlink()
     assert "hint: ascend-lock explain demo --apply A writes" in clash.lock().stderr
-
-
-# --- what may change, and what never
 
 
 def test_what_clashes_is_told_before_the_ways_out_are_known(clash: Workspace, index: LoopbackIndex) -> None:

@@ -413,9 +413,6 @@ def test_a_cache_whose_file_is_damaged_heals_itself(
     require_the_same()
 
 
-# --- clocks
-
-
 def test_a_clock_that_was_put_back_changes_nothing(workspace: Workspace, index: LoopbackIndex) -> None:
     """Everything in the cache is of next year."""
     require_the_same = releases(workspace)
@@ -428,9 +425,6 @@ def test_a_clock_that_was_put_back_changes_nothing(workspace: Workspace, index: 
     require_the_same()
     workspace.locked("--offline")
     require_the_same()
-
-
-# --- many in a row
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="open files are counted in /proc")

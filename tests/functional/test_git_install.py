@@ -66,9 +66,6 @@ def failed(run: Run) -> str:
     return run.error
 
 
-# --- every kind
-
-
 TOOL = '[build-system]\nrequires = ["tinybuild"]\nbuild-backend = "tinybuild"\n'
 SCRIPT = (
     'test "$1" = "-a b" && cd lib && mkdir ../out && python -c \'import sys; sys.path.insert(0, "../backend"); '
@@ -386,9 +383,6 @@ def test_a_plugin_that_patches_an_editable_checkout_does_it_once(workspace: Work
     source = python.parents[1] / "src" / "plain" / "plain_own.py"
     assert source.read_text().count("by = ") == 1
     assert not list(workspace.root.rglob("pwned"))
-
-
-# --- absent
 
 
 def test_what_must_be_absent_goes_and_takes_no_file_of_others_along(workspace: Workspace, python: Path) -> None:

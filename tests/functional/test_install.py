@@ -342,13 +342,6 @@ OBSERVED = asking("requires", needs=AT_LEAST, strength="observed")
 @pytest.mark.parametrize(
     ("facts", "more", "stated", "found", "told"),
     [
-        (
-            WARNED,
-            [],
-            "",
-            "25.0.rc1",
-            "warning\t" + OLDER.format("asks for", "vendor"),
-        ),
         (OBSERVED, [], "", "25.0.rc1", "warning\t" + OLDER.format("asks for", "observed")),
         (NEEDED, [], "", "25.0.rc1", "wrong\t" + OLDER.format("needs", "vendor")),
         ("", ["hdk < 26.0.rc1"], "25.0.rc1", "26.1.0", f"wrong\t{OF_THE_STACK}"),

@@ -229,9 +229,6 @@ def test_a_failure_with_json_is_told_as_json_too(workspace: Workspace) -> None:
     assert (run.status, run.json, run.error) == (2, {**told, "targets": [told]}, told["message"])
 
 
-# --- color
-
-
 @pytest.mark.parametrize("lines", [["a", "b"], ["a>1", "b"], ["a<2", "a>1"]], ids=["current", "moved", "conflict"])
 def test_color_says_nothing_that_is_not_there_without_it(locked: Workspace, lines: list[str]) -> None:
     locked.stack(*lines)

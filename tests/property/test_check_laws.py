@@ -59,7 +59,7 @@ def resolved(draw: st.DrawFn, *, prereleases: bool = False) -> tuple[World, Reso
     return world, solved
 
 
-@given(resolved(), st.data())
+@given(st.one_of(resolved(), resolved(prereleases=True)), st.data())
 def test_a_planted_fault_is_found(start: tuple[World, Resolution], data: st.DataObject) -> None:
     """A pin dropped, put at another release, or added; extras more or fewer. Some of it happens to hold."""
     world, resolution = start
