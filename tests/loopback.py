@@ -504,7 +504,8 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in response.headers.items():
             self.send_header(name, value)
         if response.status != 304:
-            self.send_header("Content-Length", str(_length(response)))
+            length = len(response.body) if response.declared is None else response.declared
+            self.send_header("Content-Length", str(length))
         self.end_headers()
         if response.status == 304:
             return
@@ -538,7 +539,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *args: Any) -> None:
         """Print nothing to stderr: the log is `index.requests`."""
-
-
-def _length(response: Response) -> int:
-    return len(response.body) if response.declared is None else response.declared

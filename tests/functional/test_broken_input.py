@@ -44,12 +44,8 @@ def a_file_that_is_not_there(workspace: Workspace) -> None:
     workspace.index.fault("/files/*.tar.gz", status(404))
 
 
-def nobody(workspace: Workspace) -> None:
-    workspace.index_url = NOBODY
-
-
-def plain_http(workspace: Workspace) -> None:
-    workspace.index_url = "http://user:secret@example.org/simple"
+def index_at(url: str) -> Callable[[Workspace], None]:
+    return lambda workspace: setattr(workspace, "index_url", url)
 
 
 @pytest.mark.parametrize(
@@ -65,8 +61,8 @@ def plain_http(workspace: Workspace) -> None:
             2,
             "the fact `demo-excludes-1` refers to demo >2, but there is no such release",
         ),
-        (nobody, 3, "Index `pypi` cannot be reached."),
-        (plain_http, 2, "The address of index `pypi` is plain http."),
+        (index_at(NOBODY), 3, "Index `pypi` cannot be reached."),
+        (index_at("http://user:secret@example.org/simple"), 2, "The address of index `pypi` is plain http."),
         (another_hash, 3, "demo-2.0.tar.gz is not the file listed on its index page."),
         (a_file_that_is_not_there, 3, "demo-2.0.tar.gz cannot be downloaded."),
     ],

@@ -36,7 +36,6 @@ requires = [
 """ + ASCEND.format(cann="8.5.0")
 NEEDS = ["vllm==0.13.0", "cann in 8.5.0 | 8.5.1"]
 FACT = row("requires", id="vllm-ascend-0.13-needs-vllm", versions="==0.13.0", needs=NEEDS)
-INTERRUPTED = "\ninterrupted; no lock was left half-written\n"
 
 
 @pytest.fixture

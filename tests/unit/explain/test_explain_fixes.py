@@ -214,18 +214,14 @@ def test_an_override_is_for_the_releases_that_the_targets_own_lines_ask_for() ->
     assert override.changes[0].before == "base==2"
 
 
-def of_two_glibcs() -> DataCatalog:
+def test_a_newer_glibc_and_the_next_cann_come_before_an_old_release_with_another_cann() -> None:
     """Newer wheels of `plugin` are for a newer glibc, and its archives state nothing."""
     catalog = DataCatalog({"plugin": {one: [] for one in ("0.1", "0.2", "0.3")}})
     for version in ("0.4", "0.5"):
         catalog.add_wheel("plugin", version, tags="cp311-cp311-manylinux_2_34_aarch64")
         catalog.add_archive("plugin", version, requires=None)
-    return catalog
-
-
-def test_a_newer_glibc_and_the_next_cann_come_before_an_old_release_with_another_cann() -> None:
     facts = matrix("==0.5", "8.3.RC1") + matrix("<=0.3", "8.3.RC1") + matrix("==0.4", "8.3.RC1")
-    lines = [told(fix) for fix in ways_out(of_two_glibcs(), "plugin>=0.4", facts=facts) if not fix.risky]
+    lines = [told(fix) for fix in ways_out(catalog, "plugin>=0.4", facts=facts) if not fix.risky]
     assert lines[:2] == [["2.28 -> 2.34", "8.5.0 -> 8.3.RC1"], ["plugin>=0.4 -> plugin==0.3", "8.5.0 -> 8.3.RC1"]]
 
 
