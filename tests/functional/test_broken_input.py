@@ -14,13 +14,6 @@ from tests.functional.workspace import NOBODY, Workspace, targets, tree
 from tests.loopback import status, wrong_hashes
 
 
-@pytest.fixture
-def locked(workspace: Workspace) -> Workspace:
-    workspace.serve("demo 1.0")
-    workspace.locked_before("demo")
-    return workspace
-
-
 def link_to_nowhere(name: str) -> Callable[[Workspace], None]:
     def link(workspace: Workspace) -> None:
         (workspace.matrices / name).unlink(missing_ok=True)
@@ -68,16 +61,18 @@ def index_at(url: str) -> Callable[[Workspace], None]:
     ],
 )
 def test_what_is_wrong_leaves_the_old_lock_and_nothing_else(
-    locked: Workspace, spoil: Callable[[Workspace], None], code: int, error: str
+    workspace: Workspace, spoil: Callable[[Workspace], None], code: int, error: str
 ) -> None:
-    before = tree(locked.locks)
-    spoil(locked)
-    run = locked.lock()
+    workspace.serve("demo 1.0")
+    workspace.locked_before("demo")
+    before = tree(workspace.locks)
+    spoil(workspace)
+    run = workspace.lock()
     assert (run.status, run.stdout, run.error) == (code, "", error)
     assert "\n  at " in run.stderr
-    assert tree(locked.locks) == before
-    assert tree(locked.temporary) == {}
-    require_sound_cache(locked.cache)
+    assert tree(workspace.locks) == before
+    assert tree(workspace.temporary) == {}
+    require_sound_cache(workspace.cache)
 
 
 @pytest.mark.parametrize(

@@ -58,12 +58,6 @@ def explain(workspace: Workspace, *arguments: str, **environment: str) -> Run:
     return workspace.run("explain", "demo", *arguments, **environment)
 
 
-def changes(fix: dict[str, object]) -> list[tuple[str, str, str]]:
-    rows = fix["changes"]
-    assert isinstance(rows, list)
-    return [(row["kind"], row["before"], row["after"]) for row in rows]
-
-
 # --- a conflict, and none
 
 
@@ -96,7 +90,8 @@ def test_json_is_the_report(clash: Workspace) -> None:
     report = json.loads(clash.read("conflict.json"))
     assert run.json == {**report, "targets": [report]}
     assert run.json["status"] == "conflict"
-    assert changes(run.json["fixes"][0]) == [("version", "trl[vllm]==0.28.0", "trl[vllm]==1.0.0")]
+    (change,) = run.json["fixes"][0]["changes"]
+    assert [change[key] for key in ("kind", "before", "after")] == ["version", "trl[vllm]==0.28.0", "trl[vllm]==1.0.0"]
     run = explain(clash, "--apply", "A", "--json")
     assert (run.status, run.stderr, run.json["status"]) == (0, "", "conflict")
     assert (clash.matrices / "stacks" / "demo-a.toml").is_file()

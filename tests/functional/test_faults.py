@@ -24,7 +24,7 @@ from tests.cached import damage, require_sound_cache
 from tests.faults.kills import kill_bundles, kill_installs, kill_locks
 from tests.faults.room import fill_disks, limited
 from tests.faults.row import lock_often
-from tests.functional.machine import install, installed, make_environment, start_install
+from tests.functional.machine import environment, install, installed, make_environment
 from tests.functional.workspace import HERE, Workspace, targets, tree, wait_until
 from tests.loopback import LoopbackIndex, delayed
 
@@ -267,7 +267,8 @@ def waiting(workspace: Workspace, index: LoopbackIndex) -> Iterator[tuple[Path, 
     python = make_environment(workspace.root / "env")
     index.fault("/files/*", delayed(60), times=1)
     index.clear()
-    process = start_install(workspace, python)
+    command = [str(workspace.folder() / "install.sh"), "--python", str(python)]
+    process = workspace.begin(command, env=environment(workspace), start_new_session=True)  # as on a terminal
     wait_until(lambda: any(request.path.startswith("/files/") for request in index.requests), process)
     yield python, process
     with suppress(ProcessLookupError):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -31,11 +33,6 @@ def released(catalog: DataCatalog, name: str, version: str) -> Release:
         yanked=file.yanked is not None,
         position=0,
     )
-
-
-def pin(catalog: DataCatalog, name: str, version: str) -> Pin:
-    release = released(catalog, name, version)
-    return Pin(name=canonicalize_name(name), release=release, extras=(), unknown_extras=(), because=(), needs=())
 
 
 def brute_faults(world: World, resolution: Resolution) -> list[str]:
@@ -68,7 +65,8 @@ def test_a_planted_fault_is_found(start: tuple[World, Resolution], data: st.Data
             name = data.draw(st.sampled_from(sorted(world.projects)))
             assume(name not in {one.name for one in pins})
             version = data.draw(st.sampled_from(sorted(world.projects[name])))
-            pins.append(pin(catalog, name, version))
+            nothing: dict[str, Any] = {"extras": (), "unknown_extras": (), "because": (), "needs": ()}
+            pins.append(Pin(name=canonicalize_name(name), release=released(catalog, name, version), **nothing))
         case "extra":
             pins[at] = replace(pins[at], extras=tuple(sorted({*pins[at].extras, "x"})))
         case _:

@@ -36,15 +36,6 @@ def told(fix: Fix) -> list[str]:
     ]
 
 
-def page(explanation: Explanation) -> str:
-    """The terminal's, as it comes bit by bit."""
-    out = StringIO()
-    pages = ConflictPage(out, Progress(enabled=False))
-    pages.why(explanation.problem, explanation.contradictions[:1])
-    pages.ways(explanation)
-    return out.getvalue()
-
-
 def test_what_the_first_conflict_hides_is_told_and_changed_with_it() -> None:
     """`base` is not there; and no release of `plugin` is for this CANN, which nobody looked at until then."""
     catalog = DataCatalog({"base": {"1": [], "2": []}, "plugin": {"1": ["base"], "2": ["base<2"]}})
@@ -55,7 +46,11 @@ def test_what_the_first_conflict_hides_is_told_and_changed_with_it() -> None:
         ["base==7 -> base==2", "8.5.0 -> 8.3.RC1"],
         ["base==7 -> base==2", "plugin -> "],
     ]
-    assert page(found).count("\nAnother conflict, hidden by those above: these 3 cannot all hold together") == 1
+    out = StringIO()
+    pages = ConflictPage(out, Progress(enabled=False))  # which comes bit by bit
+    pages.why(found.problem, found.contradictions[:1])
+    pages.ways(found)
+    assert out.getvalue().count("\nAnother conflict, hidden by those above: these 3 cannot all hold together") == 1
 
 
 def test_pre_releases_and_another_version_are_changed_together() -> None:

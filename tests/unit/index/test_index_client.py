@@ -38,9 +38,7 @@ Answer = tuple[int, Mapping[str, str], bytes]
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in list(os.environ):
-        if name.lower().endswith("_proxy") or name in ("SSL_CERT_FILE", "SSL_CERT_DIR", "NETRC"):
-            monkeypatch.delenv(name)
-        if name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
+        if name.lower().endswith(("_proxy", "ssl_cert_file", "ssl_cert_dir", "netrc", "_ca_bundle")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
 
