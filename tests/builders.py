@@ -11,6 +11,7 @@ import tarfile
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 Extras = Mapping[str, Iterable[str]]
@@ -81,7 +82,8 @@ def build_wheel(
     metadata = core_metadata(name, stated_version or version, **stated)
     info = f"{distribution}-{version}.dist-info"
     pure = str(tags.endswith("-any")).lower()
-    each_tag = "".join(f"Tag: {tag}\n" for tag in _expanded(tags))
+    expanded = product(*(part.split(".") for part in tags.split("-")))
+    each_tag = "".join(f"Tag: {'-'.join(tag)}\n" for tag in expanded)
     members = {path: text.encode() for path, text in (files or {f"{distribution}.py": ""}).items()}
     members[f"{info}/METADATA"] = metadata
     members[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: {pure}\n{each_tag}".encode()
@@ -121,11 +123,6 @@ def _for_extra(line: str, extra: str) -> str:
     requirement, _, marker = line.partition(";")
     condition = f"({marker.strip()}) and extra == '{extra}'" if marker.strip() else f"extra == '{extra}'"
     return f"{requirement.strip()} ; {condition}"
-
-
-def _expanded(tags: str) -> Iterable[str]:
-    pythons, abis, platforms = (part.split(".") for part in tags.split("-"))
-    return (f"{python}-{abi}-{platform}" for python in pythons for abi in abis for platform in platforms)
 
 
 def _urlsafe(content: bytes) -> str:

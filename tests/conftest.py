@@ -10,10 +10,12 @@ import gc
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.hostile.certificates import make_authority
 from tests.loopback import LoopbackIndex
 
 _MORE = os.environ.get("ASCEND_LOCK_EXAMPLES")
@@ -38,6 +40,12 @@ def index() -> Iterator[LoopbackIndex]:
     """An index on loopback, new for each test."""
     with LoopbackIndex() as served:
         yield served
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The certificate of an authority that nobody trusts by itself."""
+    return make_authority(tmp_path_factory.mktemp("authority"))
 
 
 def pytest_collection_finish() -> None:

@@ -13,6 +13,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from msgspec.structs import replace
 from packaging.utils import NormalizedName, canonicalize_name
 
 from resolver.index.protocol import Catalog, Lookup, UnusableFile
@@ -120,8 +121,8 @@ class DataCatalog(Catalog):
 
     def _add(self, name: str, version: str, ending: str, index: str, **said: Any) -> File:
         filename = canonicalize_name(name).replace("-", "_") + ending
-        sha256 = hashlib.sha256(f"{index}/{filename}".encode()).hexdigest()
-        file = File(filename=filename, sha256=sha256, size=len(filename), **said)
+        sha256 = _digest(f"{index}/{filename}")
+        file = File(filename=filename, **{"sha256": sha256, "size": len(filename), **said})
         self.add_project(name, index=index)
         self._pages[canonicalize_name(name), index].setdefault(version, []).append(file)
         return file
@@ -161,4 +162,8 @@ class DataCatalog(Catalog):
         return self._members[file.filename, path]
 
     def sha256(self, file: File) -> File:
-        return file
+        return file if file.sha256 else replace(file, sha256=_digest(file.filename))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

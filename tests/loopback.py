@@ -45,7 +45,6 @@ HTML = "application/vnd.pypi.simple.v1+html"
 class Request:
     """One line of the log. `sent` are the request headers by lower-case name; `host` is the host it was meant for."""
 
-    method: str
     path: str
     status: int
     sent: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
@@ -468,9 +467,6 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self._answer()
 
-    def do_HEAD(self) -> None:
-        self._answer()
-
     def do_CONNECT(self) -> None:
         context = self.server.index.tls
         if context is None:
@@ -494,25 +490,24 @@ class _Handler(BaseHTTPRequestHandler):
                 self.rfile.close()  # is still open where nothing could be written any more, and so would be the socket
                 self.server.let_go(self.connection)
 
-    def _response(self, command: str, asked: str, sent: Mapping[str, str]) -> Response:
+    def _response(self, asked: str, sent: Mapping[str, str]) -> Response:
         path = unquote(urlsplit(asked).path)
         response = self.server.index.answer(path, sent)
-        self.server.index.log(Request(command, path, response.status, sent, self.host or sent.get("host", "")))
+        self.server.index.log(Request(path, response.status, sent, self.host or sent.get("host", "")))
         if response.delay:
             self.server.closing.wait(response.delay)
         return response
 
     def _answer(self) -> None:
-        response = self._response(
-            self.command, self.path, {name.lower(): value for name, value in self.headers.items()}
-        )
+        response = self._response(self.path, {name.lower(): value for name, value in self.headers.items()})
         self.send_response(response.status)
         for name, value in response.headers.items():
             self.send_header(name, value)
         if response.status != 304:
-            self.send_header("Content-Length", str(_length(response)))
+            length = len(response.body) if response.declared is None else response.declared
+            self.send_header("Content-Length", str(length))
         self.end_headers()
-        if self.command == "HEAD" or response.status == 304:
+        if response.status == 304:
             return
         if response.reset_after is not None:
             self.wfile.write(response.body[: response.reset_after])
@@ -544,7 +539,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *args: Any) -> None:
         """Print nothing to stderr: the log is `index.requests`."""
-
-
-def _length(response: Response) -> int:
-    return len(response.body) if response.declared is None else response.declared

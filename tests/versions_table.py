@@ -5,8 +5,8 @@ To write it anew: `.venv/bin/python -m tests.versions_table`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
-from itertools import takewhile
 from pathlib import Path
 
 from resolver.lock import file
@@ -26,9 +26,12 @@ def table(page: str) -> str:
     return "".join([_row(head), f"|{'---|' * len(head)}\n", *map(_row, _rows())])
 
 
-def shown(page: str) -> str:
-    """The table as that page has it."""
-    return _parts((REPOSITORY / page).read_text(encoding="utf-8"), page)[1]
+def updated(page: str) -> str:
+    """The text of that page with the table as it must be."""
+    old = re.escape(_row(HEADS[page])) + r"(?:\|.*\n)*"
+    text, number = re.subn(old, lambda _: table(page), (REPOSITORY / page).read_text(encoding="utf-8"))
+    assert number == 1
+    return text
 
 
 def _row(cells: Iterable[str]) -> str:
@@ -53,20 +56,6 @@ def _version(lock: Lock, name: str) -> str:
     return f"{pin.version.partition('+')[0]} (git)" if pin.git is not None else pin.version
 
 
-def _parts(text: str, page: str) -> tuple[str, str, str]:
-    """What is before the table, the table (its head and all rows below), and the rest."""
-    before, head, rest = text.partition(_row(HEADS[page]))
-    rows = list(takewhile(lambda line: line.startswith("|"), rest.splitlines(keepends=True)))
-    return before, "".join([head, *rows]), rest[len("".join(rows)) :]
-
-
-def main() -> None:
-    """Write the tables."""
-    for page in HEADS:
-        path = REPOSITORY / page
-        before, _, after = _parts(path.read_text(encoding="utf-8"), page)
-        path.write_text(before + table(page) + after, encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    for page in HEADS:
+        (REPOSITORY / page).write_text(updated(page), encoding="utf-8")

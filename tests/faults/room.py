@@ -6,7 +6,6 @@ import random
 import resource
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 from tests.faults.kills import Score, visible
@@ -41,15 +40,8 @@ def may_mount() -> bool:
 
 def limited(workspace: Workspace, limit: int, *arguments: str) -> Run:
     """The command, where no file can grow beyond `limit` bytes: what a quota is like."""
-    return _run(
-        workspace,
-        [str(COMMAND), *arguments],
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-    )
-
-
-def _run(workspace: Workspace, command: list[str], preexec_fn: Callable[[], None] | None = None) -> Run:
-    return workspace.finish(workspace.begin(command, preexec_fn=preexec_fn))
+    limiting = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))}
+    return workspace.finish(workspace.begin([str(COMMAND), *arguments], **limiting))
 
 
 def fill_disks(root: Path, number: int, seed: int) -> Score:
@@ -96,7 +88,8 @@ def _on_a_small_disk(workspace: Workspace, which: str, kilobytes: int) -> Run:
     shutil.rmtree(before, ignore_errors=True)
     folder.mkdir(exist_ok=True)
     shutil.copytree(folder, before)
-    run = _run(workspace, [*_IN_A_NAME_SPACE, _FULL, str(COMMAND), str(kilobytes), which])
+    command = [*_IN_A_NAME_SPACE, _FULL, str(COMMAND), str(kilobytes), which]
+    run = workspace.finish(workspace.begin(command))
     after = workspace.root / "after"
     if after.exists():
         shutil.rmtree(folder)

@@ -1,4 +1,4 @@
-"""A folder to work in, new for each test."""
+"""A folder to work in and an environment in it, new for each test."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.functional.machine import make_environment
 from tests.functional.workspace import Workspace
 from tests.loopback import LoopbackIndex
 
@@ -13,3 +14,8 @@ from tests.loopback import LoopbackIndex
 @pytest.fixture
 def workspace(tmp_path: Path, index: LoopbackIndex) -> Workspace:
     return Workspace(tmp_path / "work", index)
+
+
+@pytest.fixture
+def python(workspace: Workspace) -> Path:
+    return make_environment(workspace.root / "env")

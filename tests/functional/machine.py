@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sysconfig
 import venv
 from collections.abc import Mapping
@@ -61,12 +60,6 @@ def install(workspace: Workspace, python: Path | str, *arguments: str, stack: st
     """Run a lock's install.sh from another folder."""
     script = workspace.folder(stack) / "install.sh"
     return execute(workspace, [str(script), "--python", str(python), *arguments], **changes)
-
-
-def start_install(workspace: Workspace, python: Path) -> subprocess.Popen[str]:
-    """Start a lock's install.sh, in a process group of its own as on a terminal, without waiting."""
-    command = [str(workspace.folder() / "install.sh"), "--python", str(python)]
-    return workspace.begin(command, env=environment(workspace), start_new_session=True)
 
 
 def execute(workspace: Workspace, command: list[str], **changes: str) -> Run:

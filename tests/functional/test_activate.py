@@ -166,19 +166,16 @@ def test_it_is_clean_and_refuses_to_be_run(locked: Workspace) -> None:
     assert (run.status, run.stderr) in [(1, "activate.sh: this shell is not bash; source the file in bash\n"), (0, "")]
 
 
-def exporting(workspace: Workspace, name: str, variable: str, value: str) -> None:
-    workspace.facts(name, f'[[exports]]\nenv = {{ {variable} = "{value}" }}\nreason = "so it is"\n')
-
-
 def test_what_facts_cannot_set(workspace: Workspace) -> None:
     workspace.serve("base 1.0", "top 1.0")
     workspace.stack("base", "top", target=HERE)
-    exporting(workspace, "base", "NZ", "0")
-    exporting(workspace, "top", "NZ", "1")
+    exports = '[[exports]]\nenv = {{ {} = "{}" }}\nreason = "so it is"\n'
+    workspace.facts("base", exports.format("NZ", 0))
+    workspace.facts("top", exports.format("NZ", 1))
     workspace.refused("the facts `base-exports-1` and `top-exports-1` give NZ different values", "lock", "demo")
     why = "bash keeps it read-only, or CANN and the environment extend it"
     for variable in ("UID", "PATH"):
-        exporting(workspace, "base", variable, "1")
+        workspace.facts("base", exports.format(variable, 1))
         run = workspace.refused(f"a fact cannot set `{variable}`", "lock", "demo")
         assert f"\n  {why}\n" in run.stderr
     assert not workspace.locks.exists()

@@ -14,13 +14,6 @@ from tests.functional.workspace import NOBODY, Workspace, targets, tree
 from tests.loopback import status, wrong_hashes
 
 
-@pytest.fixture
-def locked(workspace: Workspace) -> Workspace:
-    workspace.serve("demo 1.0")
-    workspace.locked_before("demo")
-    return workspace
-
-
 def link_to_nowhere(name: str) -> Callable[[Workspace], None]:
     def link(workspace: Workspace) -> None:
         (workspace.matrices / name).unlink(missing_ok=True)
@@ -44,12 +37,8 @@ def a_file_that_is_not_there(workspace: Workspace) -> None:
     workspace.index.fault("/files/*.tar.gz", status(404))
 
 
-def nobody(workspace: Workspace) -> None:
-    workspace.index_url = NOBODY
-
-
-def plain_http(workspace: Workspace) -> None:
-    workspace.index_url = "http://user:secret@example.org/simple"
+def index_at(url: str) -> Callable[[Workspace], None]:
+    return lambda workspace: setattr(workspace, "index_url", url)
 
 
 @pytest.mark.parametrize(
@@ -65,23 +54,25 @@ def plain_http(workspace: Workspace) -> None:
             2,
             "the fact `demo-excludes-1` refers to demo >2, but there is no such release",
         ),
-        (nobody, 3, "Index `pypi` cannot be reached."),
-        (plain_http, 2, "The address of index `pypi` is plain http."),
+        (index_at(NOBODY), 3, "Index `pypi` cannot be reached."),
+        (index_at("http://user:secret@example.org/simple"), 2, "The address of index `pypi` is plain http."),
         (another_hash, 3, "demo-2.0.tar.gz is not the file listed on its index page."),
         (a_file_that_is_not_there, 3, "demo-2.0.tar.gz cannot be downloaded."),
     ],
 )
 def test_what_is_wrong_leaves_the_old_lock_and_nothing_else(
-    locked: Workspace, spoil: Callable[[Workspace], None], code: int, error: str
+    workspace: Workspace, spoil: Callable[[Workspace], None], code: int, error: str
 ) -> None:
-    before = tree(locked.locks)
-    spoil(locked)
-    run = locked.lock()
+    workspace.serve("demo 1.0")
+    workspace.locked_before("demo")
+    before = tree(workspace.locks)
+    spoil(workspace)
+    run = workspace.lock()
     assert (run.status, run.stdout, run.error) == (code, "", error)
     assert "\n  at " in run.stderr
-    assert tree(locked.locks) == before
-    assert tree(locked.temporary) == {}
-    require_sound_cache(locked.cache)
+    assert tree(workspace.locks) == before
+    assert tree(workspace.temporary) == {}
+    require_sound_cache(workspace.cache)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from tests.cached import damage, require_sound_cache
 from tests.faults.kills import kill_bundles, kill_installs, kill_locks
 from tests.faults.room import fill_disks, limited
 from tests.faults.row import lock_often
-from tests.functional.machine import install, installed, make_environment, start_install
+from tests.functional.machine import environment, install, installed, make_environment
 from tests.functional.workspace import HERE, Workspace, targets, tree, wait_until
 from tests.loopback import LoopbackIndex, delayed
 
@@ -107,21 +107,50 @@ sys.meta_path.insert(0, Import())
 from resolver.cli import main
 main()
 """
+# Python passes over what is raised when an object goes, with a traceback: the run would go on.
+GONE = (
+    LISTEN
+    + """
+import os
+listen()
+class Gone:
+    def __del__(self):
+        {}
+        for _ in range(1000):
+            pass
+Gone()
+print("ended")
+"""
+)
+WITHIN_A_FAILURE = """
+from resolver.cli import commands
+def fail(**options):
+    try:
+        raise KeyboardInterrupt
+    finally:
+        raise ValueError
+commands._commands = fail
+commands.main()
+"""
 
 
 @pytest.mark.parametrize(
-    ("code", "status", "stdout"),
+    ("code", "status", "stdout", "stderr"),
     [
-        (IGNORED.format("SIGINT"), 0, "ended\n"),
-        (IGNORED.format("SIGHUP"), 0, "ended\n"),
-        (TWICE, 0, "ended\n"),  # a second one does not break off what the first one made end
-        (AMONG_THE_IMPORTS, -signal.SIGINT, ""),  # it died of SIGINT: its shell knows what that means
+        (IGNORED.format("SIGINT"), 0, "ended\n", ""),
+        (IGNORED.format("SIGHUP"), 0, "ended\n", ""),
+        (TWICE, 0, "ended\n", ""),  # a second one does not break off what the first one made end
+        (AMONG_THE_IMPORTS, -signal.SIGINT, "", ""),  # it died of SIGINT: its shell knows what that means
+        (GONE.format("os.kill(os.getpid(), signal.SIGTERM)"), 130, "", re.escape(INTERRUPTED)),
+        (GONE.format("1 / 0"), 0, "ended\n", "Exception ignored in: (?s:.*)\nZeroDivisionError: division by zero\n"),
+        (WITHIN_A_FAILURE, 130, "", re.escape(INTERRUPTED)),
     ],
-    ids=["ignored", "ignored by nohup", "twice", "among the imports"],
+    ids=["ignored", "ignored by nohup", "twice", "imports", "an object goes", "no interrupt", "within a failure"],
 )
-def test_what_an_interrupt_does_and_does_not_end(code: str, status: int, stdout: str) -> None:
+def test_what_an_interrupt_does_and_does_not_end(code: str, status: int, stdout: str, stderr: str) -> None:
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (run.returncode, run.stdout, run.stderr) == (status, stdout, "")
+    assert (run.returncode, run.stdout) == (status, stdout)
+    assert re.fullmatch(stderr, run.stderr), run.stderr
 
 
 def test_an_interrupt_while_the_lock_is_written(demo: Workspace) -> None:
@@ -238,7 +267,8 @@ def waiting(workspace: Workspace, index: LoopbackIndex) -> Iterator[tuple[Path, 
     python = make_environment(workspace.root / "env")
     index.fault("/files/*", delayed(60), times=1)
     index.clear()
-    process = start_install(workspace, python)
+    command = [str(workspace.folder() / "install.sh"), "--python", str(python)]
+    process = workspace.begin(command, env=environment(workspace), start_new_session=True)  # as on a terminal
     wait_until(lambda: any(request.path.startswith("/files/") for request in index.requests), process)
     yield python, process
     with suppress(ProcessLookupError):
@@ -384,9 +414,6 @@ def test_a_cache_whose_file_is_damaged_heals_itself(
     require_the_same()
 
 
-# --- clocks
-
-
 def test_a_clock_that_was_put_back_changes_nothing(workspace: Workspace, index: LoopbackIndex) -> None:
     """Everything in the cache is of next year."""
     require_the_same = releases(workspace)
@@ -399,9 +426,6 @@ def test_a_clock_that_was_put_back_changes_nothing(workspace: Workspace, index: 
     require_the_same()
     workspace.locked("--offline")
     require_the_same()
-
-
-# --- many in a row
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="open files are counted in /proc")

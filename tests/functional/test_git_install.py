@@ -23,11 +23,6 @@ from tests.repositories import Repository
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
 
 
-@pytest.fixture
-def python(workspace: Workspace) -> Path:
-    return make_environment(workspace.root / "env")
-
-
 def stack_of(workspace: Workspace, *sources: str, more: str = "") -> None:
     """A stack that takes these projects from their commits; `name=commit`, or `name[extra]#commit`."""
     lines = []
@@ -69,9 +64,6 @@ def failed(run: Run) -> str:
     """Why a run could not go on."""
     assert run.status == 1, run
     return run.error
-
-
-# --- every kind
 
 
 TOOL = '[build-system]\nrequires = ["tinybuild"]\nbuild-backend = "tinybuild"\n'
@@ -391,9 +383,6 @@ def test_a_plugin_that_patches_an_editable_checkout_does_it_once(workspace: Work
     source = python.parents[1] / "src" / "plain" / "plain_own.py"
     assert source.read_text().count("by = ") == 1
     assert not list(workspace.root.rglob("pwned"))
-
-
-# --- absent
 
 
 def test_what_must_be_absent_goes_and_takes_no_file_of_others_along(workspace: Workspace, python: Path) -> None:

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from tests.functional.workspace import Run, Workspace, row
+from tests.functional.workspace import Workspace, row
 from tests.repositories import PROJECT, Repository
 
 
@@ -20,12 +20,6 @@ def repository(workspace: Workspace) -> Repository:
 def source(repository: Repository, commit: str, ref: str) -> str:
     more = f"requires-from = ['requirements.txt']\nref = '{ref}'"
     return repository.fact(commit, more, version="0.6", requires='["numpy<2"]', build='["tool"]')
-
-
-def refused(run: Run) -> str:
-    """Why a run could not lock."""
-    assert (run.status, run.stdout) == (2, ""), run
-    return run.error
 
 
 def test_a_tag_or_a_short_commit_becomes_forty_digits(workspace: Workspace, repository: Repository) -> None:
@@ -71,8 +65,8 @@ def test_a_repository_out_of_reach_changes_one_line_of_the_lock(workspace: Works
     assert workspace.lock("--offline", "--json").json["warnings"] == [f"verl 0.6: {why}"]
     assert workspace.read() == trusted
     assert workspace.run("check", "demo").stdout.endswith(": current\n")
-    why = refused(workspace.run("explain", "demo", "--package", "verl==0.7", "--offline"))
-    assert why == "the stack takes verl from a commit, where its version is 0.6"
+    why = "the stack takes verl from a commit, where its version is 0.6"
+    workspace.refused(why, "explain", "demo", "--package", "verl==0.7", "--offline")
 
 
 def test_a_host_that_is_not_there_costs_little_and_is_asked_once(workspace: Workspace) -> None:
@@ -87,8 +81,7 @@ def test_a_host_that_is_not_there_costs_little_and_is_asked_once(workspace: Work
     assert stderr.startswith(told)
     assert stderr.count("warning: ") == 1
     workspace.stack(f"a @ git+{host}/a.git@v1")
-    run = workspace.lock()
-    assert refused(run) == "cannot determine which commit `v1` is"
+    workspace.refused("cannot determine which commit `v1` is", "lock", "demo")
 
 
 def test_nothing_of_the_repository_runs_while_locking(workspace: Workspace, repository: Repository) -> None:

@@ -341,8 +341,7 @@ def test_a_file_that_cannot_be_imported(
 )
 def test_a_wrong_option(workspace: Workspace, arguments: tuple[str, ...], error: str) -> None:
     write(workspace, pyproject_toml=PROJECT)
-    run = workspace.run("import", "pyproject.toml", *arguments)
-    assert (run.status, run.error, run.stdout) == (2, error, "")
+    workspace.refused(error, "import", "pyproject.toml", *arguments)
 
 
 def test_files_that_include_each_other(workspace: Workspace) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.functional.machine import execute, install, installed, lines, make_environment, npu_smi, put
+from tests.functional.machine import execute, install, installed, lines, npu_smi, put
 from tests.functional.sources import add_backend, add_source, built_here
 from tests.functional.workspace import HERE, PLATFORM, PYTHON_LINE, Run, Workspace, row, tree
 from tests.loopback import LoopbackIndex, delayed, status
@@ -28,11 +28,6 @@ def two(workspace: Workspace) -> Workspace:
     workspace.facts("top", '[[after]]\nothers = ["base"]\nreason = "top reads what base has set up"\n')
     workspace.locked_before("top", target=HERE, more='[check]\nimports = ["top"]\n')
     return workspace
-
-
-@pytest.fixture
-def python(workspace: Workspace) -> Path:
-    return make_environment(workspace.root / "env")
 
 
 def told(run: Run) -> list[str]:
@@ -347,13 +342,6 @@ OBSERVED = asking("requires", needs=AT_LEAST, strength="observed")
 @pytest.mark.parametrize(
     ("facts", "more", "stated", "found", "told"),
     [
-        (
-            WARNED,
-            [],
-            "",
-            "25.0.rc1",
-            "warning\t" + OLDER.format("asks for", "vendor"),
-        ),
         (OBSERVED, [], "", "25.0.rc1", "warning\t" + OLDER.format("asks for", "observed")),
         (NEEDED, [], "", "25.0.rc1", "wrong\t" + OLDER.format("needs", "vendor")),
         ("", ["hdk < 26.0.rc1"], "25.0.rc1", "26.1.0", f"wrong\t{OF_THE_STACK}"),

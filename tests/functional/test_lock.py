@@ -9,7 +9,7 @@ from collections.abc import Callable
 import click
 import pytest
 
-from tests.functional.workspace import NOBODY_THERE, REPORTS, TWO_PYTHONS, Workspace, targets, tree
+from tests.functional.workspace import NOBODY_THERE, REPORTS, TWO_PYTHONS, Workspace, row, targets, tree
 from tests.loopback import LoopbackIndex, status
 
 MACHINES = targets("aarch64", "x86_64")
@@ -47,26 +47,17 @@ def test_upgrade_package_moves_that_one_and_the_lock_says_so(locked: Workspace) 
     assert "2 pins changed: b 1.0 (removed), c 3.0 (new)\n" in locked.locked_stack("a", "c").stdout
 
 
-def yanked(workspace: Workspace) -> None:
-    workspace.index.add_wheel("a", "1.0", yanked="it deletes files")
+CHANGES: dict[str, Callable[[Workspace], object]] = {
+    "yanked": lambda one: one.index.add_wheel("a", "1.0", yanked="it deletes files"),
+    "gone": lambda one: one.index.remove("a", "a-1.0-py3-none-any.whl"),
+    "excluded": lambda one: one.facts("a", row("excludes", versions="<2")),
+    "no longer asked for": lambda one: one.stack("a>1", "b"),
+}
 
 
-def gone(workspace: Workspace) -> None:
-    workspace.index.remove("a", "a-1.0-py3-none-any.whl")
-
-
-def excluded(workspace: Workspace) -> None:
-    workspace.facts("a", '[[excludes]]\nversions = "<2"\nreason = "it breaks on the target"\n')
-    workspace.index.add_wheel("a", "1.0")
-
-
-def no_longer_asked_for(workspace: Workspace) -> None:
-    workspace.stack("a>1", "b")
-
-
-@pytest.mark.parametrize("change", [yanked, gone, excluded, no_longer_asked_for])
-def test_a_pin_that_does_not_hold_any_more_moves_alone(locked: Workspace, change: Callable[[Workspace], None]) -> None:
-    change(locked)
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_pin_that_does_not_hold_any_more_moves_alone(locked: Workspace, change: str) -> None:
+    CHANGES[change](locked)
     locked.locked()
     assert locked.pins() == {"a": "2.0", "b": "1.0"}
 
@@ -227,9 +218,6 @@ def test_a_failure_with_json_is_told_as_json_too(workspace: Workspace) -> None:
     (told,) = run.json["targets"]
     assert told.keys() == {"status", "stack", "target", "message", "where", "why", "hint"}
     assert (run.status, run.json, run.error) == (2, {**told, "targets": [told]}, told["message"])
-
-
-# --- color
 
 
 @pytest.mark.parametrize("lines", [["a", "b"], ["a>1", "b"], ["a<2", "a>1"]], ids=["current", "moved", "conflict"])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.functional.workspace import Workspace, tree
-from tests.hostile.certificates import make_authority, server_context
+from tests.hostile.certificates import server_context
 from tests.loopback import LoopbackIndex, Response
 
 HOST = "https://index.example/simple/pypi/"
@@ -25,11 +25,6 @@ class Private(LoopbackIndex):
         """See `LoopbackIndex`."""
         given = "Basic " + b64encode(b"reader:hunter2!").decode()
         return super().answer(path, headers) if headers.get("authorization") == given else Response(401, b"")
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_authority(tmp_path_factory.mktemp("authority"))
 
 
 @pytest.fixture

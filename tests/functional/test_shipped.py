@@ -95,10 +95,6 @@ def content(stack: str) -> Mapping[str, Any]:
     return tomli.loads(LOCKS_OF[stack].read_text(encoding="utf-8"))
 
 
-def beside(stack: str, name: str) -> str:
-    return LOCKS_OF[stack].with_name(name).read_text(encoding="utf-8")
-
-
 def test_sglang_goes_without_what_the_guide_removes_and_without_pypis_memory_saver() -> None:
     lock = content("verl-sglang")
     pins = {pin["name"]: pin for pin in lock["pin"]}
@@ -121,7 +117,7 @@ def test_the_plugin_comes_last_and_its_own_functions_rewrite_verl() -> None:
 
 def test_the_lines_that_the_guide_comments_out_are_those_of_torch(tmp_path: Path) -> None:
     """The steps of the lock on files of the shape that vllm-ascend's have."""
-    script = beside("mindspeed-rl", "install.sh")
+    script = LOCKS_OF["mindspeed-rl"].with_name("install.sh").read_text(encoding="utf-8")
     steps = [line.removeprefix("    run ") for line in script.splitlines() if line.startswith("    run comment_out ")]
     assert len(steps) == 2
     (tmp_path / "requirements.txt").write_text(

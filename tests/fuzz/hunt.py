@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -68,7 +68,7 @@ def hunt(target: Target, *, seed: int, number: int | None = None, seconds: float
         content = next(seeds, None)
         fresh = content is None
         content = mutator.next() if content is None else content
-        with watch or _nothing():
+        with watch or nullcontext():
             refused, wrong = verdict(target, content)
         score.inputs += 1
         score.refused += refused
@@ -113,11 +113,6 @@ def _limited(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
         signal.signal(signal.SIGVTALRM, before)
-
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield
 
 
 class _Lines:

@@ -198,26 +198,16 @@ def archive(ending: str, content: bytes) -> None:
 
 def notes(content: bytes) -> None:
     """The requires.txt of an archive without static metadata: what is read of it can be said by a fact."""
-    found = noted_in(ARCHIVE, _Noting(content.decode("utf-8", "replace")))
+    catalog = DataCatalog()
+    members = {"demo.egg-info/requires.txt": content.decode("utf-8", "replace")}
+    catalog.add_archive("demo", "1.0", None, members=members)
+    found = noted_in(ARCHIVE, catalog)
     if found is not None:
         check_texts(Metadata("demo", "1.0", found.lines), ARCHIVE.filename)
         for line in found.lines:
             assert line.isprintable()
             with contextlib.suppress(InvalidRequirement):
                 text.requirement(line)
-
-
-class _Noting(DataCatalog):
-    """A catalog with one archive, in which setuptools left this text."""
-
-    def __init__(self, requires: str) -> None:
-        super().__init__()
-        self._requires = requires
-
-    def member(self, file: File, path: str) -> str:
-        if path == "demo.egg-info/requires.txt":
-            return self._requires
-        raise UnusableFile(f"{file.filename} has no file {path}")
 
 
 def project(content: bytes) -> None:

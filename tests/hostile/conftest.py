@@ -8,14 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.hostile.certificates import make_authority, server_context
+from tests.hostile.certificates import server_context
 from tests.hostile.scene import Scene
 from tests.loopback import LoopbackIndex
-
-
-@pytest.fixture(scope="session")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_authority(tmp_path_factory.mktemp("authority"))
 
 
 @pytest.fixture(scope="session")

@@ -106,7 +106,7 @@ class BruteForce:
             component, holds = COMPONENT_NEEDS[line]
             walk.faults += [] if holds(self._world.system.get(component, "")) else [f"{line} does not hold"]
             return
-        needed = _requirement(line)
+        needed = requirement(line)
         if needed is None or needed.url:
             walk.faults.append(f"`{line}` cannot be met")
             return
@@ -126,7 +126,7 @@ class BruteForce:
         """The applicable lines of a release's metadata, without those dropped by a fact."""
         dropped = {gone for fact in self._world.about(name, version, facts.Replaces) for gone in fact.drop}
         for line in self._world.projects[name][version].requires:
-            needed = _requirement(line)
+            needed = requirement(line)
             if needed is None or (line_holds(line, extra, self._python) and needed.name not in dropped):
                 yield line
 
@@ -182,7 +182,8 @@ def _names_prerelease(specifier: SpecifierSet) -> bool:
 
 
 @lru_cache(maxsize=1 << 16)
-def _requirement(line: str) -> Requirement | None:
+def requirement(line: str) -> Requirement | None:
+    """A line as it is read; None if it is no requirement."""
     try:
         return Requirement(line)
     except InvalidRequirement:

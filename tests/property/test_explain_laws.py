@@ -91,17 +91,12 @@ def _with(*seeds: int) -> Callable[[_Test], _Test]:
 
 def conflict(world: World) -> Case:
     """The conflict of a world; a world that has none is no example."""
-    case = refuted(world)
-    if case is None:
-        reject()
-    return case
-
-
-def refuted(world: World) -> Case | None:
     inputs, catalog = world.inputs(), world.catalog()
     (problem,) = compile_problems(inputs)
     answer = decide(Universe(problem, catalog))
-    return Case(world.of(problem), inputs, catalog, answer) if isinstance(answer, Refutation) else None
+    if not isinstance(answer, Refutation):
+        reject()
+    return Case(world.of(problem), inputs, catalog, answer)
 
 
 def lines(contradiction: Contradiction) -> str:

@@ -37,11 +37,3 @@ def test_what_breaks_a_reader_is_found_and_made_small() -> None:
     assert list(hunt(BRITTLE, seed=1, number=200).found.values()) == [b"needle"]
     assert verdict(BRITTLE, b"refuse") == (True, "")
     assert verdict(BRITTLE, b"hay") == (False, "")
-
-
-def test_a_reader_that_takes_too_long_is_found() -> None:
-    def forever(_: bytes) -> None:
-        while True:
-            pass
-
-    assert verdict(Target("headers", forever, ()), b"", seconds=0.05) == (False, "TooSlowError at ")

@@ -89,9 +89,6 @@ def test_the_graphs_that_resolvelib_gets_wrong() -> None:
             assert not isinstance(found, Resolution) or brute.faults(pins(found)) == [], name
 
 
-# --- the statements of a conflict are enough for it
-
-
 @given(worlds())
 def test_the_lines_of_the_stack_that_a_conflict_names_are_unsatisfiable_by_themselves(world: World) -> None:
     solved = answer(world)

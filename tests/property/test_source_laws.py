@@ -11,25 +11,17 @@ from dataclasses import dataclass, replace
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
-from packaging.requirements import InvalidRequirement, Requirement
 from packaging.version import Version as Pep440
 
 from resolver.model import fact as facts
-from resolver.model import text
-from resolver.model.dependency import StackLine
-from resolver.model.problem import Absence, Ask, Problem
-from resolver.model.release import Source
-from resolver.model.repository import Recipe
-from resolver.model.requirement import Requirement as Need
+from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
 from resolver.resolve.check import check
 from resolver.resolve.solver import solve
 from tests import problems
-from tests.property.bruteforce import BruteForce
+from tests.property.bruteforce import BruteForce, requirement
 from tests.property.found import complete, extras, pins
 from tests.property.worlds import Version, World, worlds
-
-_COMMIT = "c0ffee" * 6 + "cafe"
 
 
 @dataclass(frozen=True)
@@ -42,27 +34,11 @@ class Disguised:
     facts: tuple[facts.Absent, ...]
 
     def problem(self) -> Problem:
-        plain = replace(self.world, facts=(*self.world.facts, *self.facts)).problem()
-        url = f"git+https://example.test/{{}}@{_COMMIT}"
-        asks = [
-            Ask(need=Need(name=text.name(name), url=url.format(name)), origin=StackLine(f"{name} @ {url}", "stack:1"))
-            for name in sorted(self.sources)
-        ]
-        sources = {
-            url.format(name): Source(
-                name=text.name(name),
-                url=f"https://example.test/{name}",
-                commit=_COMMIT,
-                recipe=Recipe(
-                    version=Pep440(version), requires=self.world.projects[name][version].requires, build_requires=()
-                ),
-                fact=None,
-            )
-            for name, version in self.sources.items()
-        }
-        absent = tuple(Absence(package=text.name(name), reason="so", where="stack:9") for name in self.absent)
-        stack = structs.replace(plain.stack, asks=(*plain.stack.asks, *asks), absent=absent)
-        return structs.replace(plain, stack=stack, sources=sources)
+        rows = sorted(self.sources.items())
+        taken = [problems.taken(name, one, *self.world.projects[name][one].requires) for name, one in rows]
+        asks = (*self.world.asks, *(line for line, _ in taken))
+        disguised = replace(self.world, asks=asks, facts=(*self.world.facts, *self.facts)).problem()
+        return problems.without(problems.with_sources(disguised, *(source for _, source in taken)), *self.absent)
 
     def plain(self) -> World:
         """The same without disguise: one release where a source is, and nobody asks for what must be absent."""
@@ -75,7 +51,7 @@ class Disguised:
         asks = (*self.world.asks, *sorted(self.sources))
         gone, kept = set(self.absent), []
         for fact in self.facts:
-            lines = [line for line in map(_read, asks) if line is not None]
+            lines = [line for line in map(requirement, asks) if line is not None]
             about = [line.specifier for line in lines if line.name == fact.package]
             admitted = [v for v in projects[fact.package] if all(s.contains(v, prereleases=True) for s in about)]
             wanted = any(line.name == fact.other for line in lines)
@@ -97,15 +73,8 @@ class Disguised:
         )
 
 
-def _read(line: str) -> Requirement | None:
-    try:
-        return Requirement(line)
-    except InvalidRequirement:
-        return None
-
-
 def _without(lines: tuple[str, ...], gone: set[str]) -> tuple[str, ...]:
-    return tuple(line for line in lines if (need := _read(line)) is None or need.url or need.name not in gone)
+    return tuple(line for line in lines if (need := requirement(line)) is None or need.url or need.name not in gone)
 
 
 def _fact_without(fact: facts.Fact, gone: set[str]) -> facts.Fact:
@@ -120,7 +89,7 @@ def _fact_without(fact: facts.Fact, gone: set[str]) -> facts.Fact:
 def disguised(draw: st.DrawFn) -> Disguised:
     world = draw(worlds())
     names = sorted(world.projects)
-    asked = {need.name for line in world.asks if (need := _read(line)) is not None}
+    asked = {need.name for line in world.asks if (need := requirement(line)) is not None}
     taken = draw(st.lists(st.sampled_from(names), max_size=2, unique=True))
     sources = {name: draw(st.sampled_from(sorted(world.projects[name]))) for name in taken}
     free = [name for name in names if name not in asked and name not in sources]

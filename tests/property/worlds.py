@@ -68,12 +68,6 @@ Option = TypeVar("Option")
 Number = Callable[[int, int], int]  # one of low to high
 
 
-def fits(tags: str, system: Mapping[str, str]) -> bool:
-    """Whether a machine accepts a wheel with these tags."""
-    pythons, glibcs = TAGS[tags]
-    return system["python"] in pythons and system["glibc"] in glibcs
-
-
 @lru_cache(maxsize=1 << 16)
 def contains(specifier: SpecifierSet, version: str) -> bool:
     """Whether a version is in a set, pre-releases like others."""
@@ -140,7 +134,8 @@ class World:
     def fits(self, name: str, version: str) -> bool:
         """Whether page and facts allow the target to use a release."""
         release = self.projects[name][version]
-        tags = fits(release.tags, self.system)
+        pythons, glibcs = TAGS[release.tags]
+        tags = self.system["python"] in pythons and self.system["glibc"] in glibcs
         return tags and self.admits(release.page_python) and not self.about(name, version, facts.Excludes)
 
     def asking(self, *asks: str) -> World:

@@ -43,7 +43,7 @@ def test_each_link_to_a_file_leads_to_one_and_to_a_heading_of_it(page: str) -> N
 
 @pytest.mark.parametrize("page", versions_table.HEADS)
 def test_the_versions_that_a_page_names_are_those_of_the_locks(page: str) -> None:
-    assert versions_table.shown(page) == versions_table.table(page)
+    assert (REPOSITORY / page).read_text(encoding="utf-8") == versions_table.updated(page)
 
 
 def test_the_help_of_the_program_ends_with_examples_that_name_shipped_stacks() -> None:

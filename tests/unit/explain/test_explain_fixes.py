@@ -36,15 +36,6 @@ def told(fix: Fix) -> list[str]:
     ]
 
 
-def page(explanation: Explanation) -> str:
-    """The terminal's, as it comes bit by bit."""
-    out = StringIO()
-    pages = ConflictPage(out, Progress(enabled=False))
-    pages.why(explanation.problem, explanation.contradictions[:1])
-    pages.ways(explanation)
-    return out.getvalue()
-
-
 def test_what_the_first_conflict_hides_is_told_and_changed_with_it() -> None:
     """`base` is not there; and no release of `plugin` is for this CANN, which nobody looked at until then."""
     catalog = DataCatalog({"base": {"1": [], "2": []}, "plugin": {"1": ["base"], "2": ["base<2"]}})
@@ -55,7 +46,11 @@ def test_what_the_first_conflict_hides_is_told_and_changed_with_it() -> None:
         ["base==7 -> base==2", "8.5.0 -> 8.3.RC1"],
         ["base==7 -> base==2", "plugin -> "],
     ]
-    assert page(found).count("\nAnother conflict, hidden by those above: these 3 cannot all hold together") == 1
+    out = StringIO()
+    pages = ConflictPage(out, Progress(enabled=False))  # which comes bit by bit
+    pages.why(found.problem, found.contradictions[:1])
+    pages.ways(found)
+    assert out.getvalue().count("\nAnother conflict, hidden by those above: these 3 cannot all hold together") == 1
 
 
 def test_pre_releases_and_another_version_are_changed_together() -> None:
@@ -214,18 +209,14 @@ def test_an_override_is_for_the_releases_that_the_targets_own_lines_ask_for() ->
     assert override.changes[0].before == "base==2"
 
 
-def of_two_glibcs() -> DataCatalog:
+def test_a_newer_glibc_and_the_next_cann_come_before_an_old_release_with_another_cann() -> None:
     """Newer wheels of `plugin` are for a newer glibc, and its archives state nothing."""
     catalog = DataCatalog({"plugin": {one: [] for one in ("0.1", "0.2", "0.3")}})
     for version in ("0.4", "0.5"):
         catalog.add_wheel("plugin", version, tags="cp311-cp311-manylinux_2_34_aarch64")
         catalog.add_archive("plugin", version, requires=None)
-    return catalog
-
-
-def test_a_newer_glibc_and_the_next_cann_come_before_an_old_release_with_another_cann() -> None:
     facts = matrix("==0.5", "8.3.RC1") + matrix("<=0.3", "8.3.RC1") + matrix("==0.4", "8.3.RC1")
-    lines = [told(fix) for fix in ways_out(of_two_glibcs(), "plugin>=0.4", facts=facts) if not fix.risky]
+    lines = [told(fix) for fix in ways_out(catalog, "plugin>=0.4", facts=facts) if not fix.risky]
     assert lines[:2] == [["2.28 -> 2.34", "8.5.0 -> 8.3.RC1"], ["plugin>=0.4 -> plugin==0.3", "8.5.0 -> 8.3.RC1"]]
 
 

@@ -15,7 +15,7 @@ from resolver.explain.explain import explanation_of
 from resolver.explain.trial import Clock
 from resolver.i18n import translate
 from resolver.index.protocol import Catalog, Lookup
-from resolver.model.explanation import Change, Explanation, Fix, Outcome
+from resolver.model.explanation import Explanation, Fix, Outcome
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
 from resolver.report.explanation.fixes import change_sentences, outcome_sentence
@@ -63,11 +63,9 @@ def explained(catalog: DataCatalog, *lines: str, more: str, name: str = "one", f
 
 
 def told(fixes: tuple[Fix, ...]) -> list[tuple[str, ...]]:
-    return [tuple(_told(change) for change in fix.changes) for fix in fixes]
-
-
-def _told(change: Change) -> str:
-    return f"{change.before} -> {change.after}{change.target and ' of '}{change.target}"
+    return [
+        tuple(f"{one.before} -> {one.after}{one.target and ' of '}{one.target}" for one in fix.changes) for fix in fixes
+    ]
 
 
 @pytest.mark.parametrize(

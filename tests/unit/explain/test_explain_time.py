@@ -38,19 +38,12 @@ def catalog(monkeypatch: pytest.MonkeyPatch) -> Slow:
     return slow
 
 
-def explained(catalog: Slow, *lines: str) -> Explanation:
-    """Where there is ten times as much time."""
-    inputs = inputs_of(*lines, more=target(system=""), known={})
-    return explanation_of(refutation(inputs, catalog), inputs, Clock(10 * SECONDS))
-
-
-def explained_within(catalog: Slow, *lines: str) -> int:
-    """The seconds that it took, where there are few."""
+def explained(catalog: Slow, *lines: str, seconds: int) -> tuple[Explanation, int]:
+    """With such a limit, and how long it took."""
     inputs = inputs_of(*lines, more=target(system=""), known={})
     answer = refutation(inputs, catalog)
     began = catalog.now
-    assert explanation_of(answer, inputs, Clock(SECONDS)).limited
-    return catalog.now - began
+    return explanation_of(answer, inputs, Clock(seconds)), catalog.now - began
 
 
 @pytest.mark.parametrize(
@@ -71,25 +64,17 @@ def test_what_reads_many_releases_ends_in_time(
         catalog.add_wheel(name, version)
     for at in range(MANY):
         catalog.add_wheel(version=f"1.{at}", **release)
-    assert explained_within(catalog, *lines) <= most
-
-
-def two_that_clash(catalog: Slow, b_2: str) -> None:
-    """a 1 and b 1 need different releases of c; b 2 needs something else."""
-    catalog.serve("a 1: c==1", "b 1: c==2", f"b 2: {b_2}", "c 1 2")
-
-
-def of_no_use(catalog: Slow, project: str, number: int) -> None:
-    """So many releases, each of which has to be read to know that."""
-    for release in range(number):
-        catalog.add_wheel(project, f"2.{release}", metadata_python=">=4")
+    explanation, took = explained(catalog, *lines, seconds=SECONDS)
+    assert explanation.limited
+    assert took <= most
 
 
 def test_trials_that_take_long_leave_time_for_others(catalog: Slow) -> None:
     """Each other release of `b` needs one more project of which no file is of use, and each of these is read."""
-    two_that_clash(catalog, "d2")
-    catalog.add_wheel("a", "2", ["c==2"])
+    catalog.serve("a 1: c==1", "a 2: c==2", "b 1: c==2", "c 1 2")
     for at in range(2, 10):
         catalog.add_wheel("b", str(at), [f"d{at}"])
-        of_no_use(catalog, f"d{at}", MANY)
-    assert "a==2" in [fix.changes[0].after for fix in explained(catalog, "a==1", "b==1").fixes]
+        for release in range(MANY):
+            catalog.add_wheel(f"d{at}", f"2.{release}", metadata_python=">=4")
+    explanation, _ = explained(catalog, "a==1", "b==1", seconds=10 * SECONDS)
+    assert "a==2" in [fix.changes[0].after for fix in explanation.fixes]

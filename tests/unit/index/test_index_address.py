@@ -62,18 +62,7 @@ def test_a_root_keeps_credentials_apart() -> None:
             (f"https://me:hunter2@a.example/sim{char}ple", f"https://a.example/sim{char}ple", "It has a space or")
             for char in " \n\t\x1b\u202e"
         ),
-    ],
-)
-def test_roots_that_are_refused(url: str, shown: str, why: str) -> None:
-    with pytest.raises(InputError) as caught:
-        read_root(url, "mine")
-    assert caught.value.where == f"index `mine`: {shown}"
-    assert caught.value.why.startswith(why)
-
-
-@pytest.mark.parametrize(
-    ("url", "shown", "why"),
-    [
+        # a password that is not escaped
         *(
             (f"{scheme}://{secret}@a.example/simple?token", f"{scheme}://…@a.example/simple", "There is an `@` after")
             for scheme in ("https", "HTTP", "ftp")
@@ -86,7 +75,7 @@ def test_roots_that_are_refused(url: str, shown: str, why: str) -> None:
         ("https://a.example/hunter2@x", "https://…@x", "There is an `@` after"),
     ],
 )
-def test_a_root_with_a_password_that_is_not_escaped(url: str, shown: str, why: str) -> None:
+def test_roots_that_are_refused(url: str, shown: str, why: str) -> None:
     with pytest.raises(InputError) as caught:
         read_root(url, "mine")
     assert caught.value.where == f"index `mine`: {shown}"

@@ -28,7 +28,7 @@ from resolver.index.net.pipconfig import PipConfig
 from resolver.index.net.transport import Proxies
 from resolver.index.parse.address import read_root
 from resolver.index.protocol import Meter, Traffic
-from tests.hostile.certificates import make_authority, server_context
+from tests.hostile.certificates import server_context
 from tests.loopback import LoopbackIndex, Response
 from tests.unit.index.clients import failure, speaking, with_client
 
@@ -38,9 +38,7 @@ Answer = tuple[int, Mapping[str, str], bytes]
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in list(os.environ):
-        if name.lower().endswith("_proxy") or name in ("SSL_CERT_FILE", "SSL_CERT_DIR", "NETRC"):
-            monkeypatch.delenv(name)
-        if name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
+        if name.lower().endswith(("_proxy", "ssl_cert_file", "ssl_cert_dir", "netrc", "_ca_bundle")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
 
@@ -383,11 +381,6 @@ def test_a_proxy_with_a_password_that_is_not_escaped(address: str, told: str) ->
 def test_a_run_that_may_open_too_few_files_is_told_what_to_do() -> None:
     told = explained(OSError(errno.EMFILE, "Too many open files", "/dev/null"))
     assert (told.where, told.hint) == ("", "allow more open files: `ulimit -n 1024`")
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_authority(tmp_path_factory.mktemp("authority"))
 
 
 @pytest.mark.parametrize("setting", ["cert", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR"])

@@ -122,18 +122,12 @@ def test_offline_without_hashes_of_files(index: LoopbackIndex, opened: Opener) -
     assert asked(index) == []
 
 
-# --- what goes wrong with pages
-
-
 @pytest.mark.parametrize("code", [404, 410])
 def test_a_project_that_is_not_there(index: LoopbackIndex, opened: Opener, code: int) -> None:
     index.fault("/simple/*", status(code))
     assert opened().lookup(DEMO) == Lookup(())
     index.fault("/simple/*", lambda _: Response(200, b'{"meta":{"api-version":"1.0"},"name":"demo","files":[]}'))
     assert len(opened().lookup(DEMO).pages) == 1
-
-
-# --- bindings
 
 
 def test_one_address_under_two_names(index: LoopbackIndex, opened: Opener) -> None:
@@ -270,12 +264,6 @@ def ranged(response: Response) -> Response:
     total = len(response.body)
     headers = {**response.headers, "Content-Range": f"bytes {total - 65536}-{total - 1}/{total}"}
     return replace(response, status=206, body=response.body[-65536:], headers=headers)
-
-
-# --- source archives
-
-
-# --- files without a hash
 
 
 # --- looking ahead

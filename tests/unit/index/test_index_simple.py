@@ -18,7 +18,6 @@ from resolver.model.release import ACTIVE, File, Page, ProjectStatus, Reason, Re
 from resolver.model.target import Target
 
 RECORDED = Path(__file__).parents[2] / "recorded" / "pages"
-DEMO = NormalizedName("demo")
 URL = "https://mirror.example/simple/demo/"
 A, B = "a" * 64, "b" * 64
 JSON = "application/vnd.pypi.simple.v1+json"

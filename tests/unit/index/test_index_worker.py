@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -10,6 +12,7 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 
 import pytest
 
+from resolver.index.net import network
 from resolver.index.net.network import Worker
 from resolver.index.protocol import answer_of, looking
 
@@ -55,6 +58,38 @@ def test_a_loop_that_fails_ends_the_wait_and_goes_on(
             worker.wait(broken)
         assert worker.wait(answered) == "answer"
     assert not caplog.records
+
+
+HANGING = """
+import threading
+from resolver.index.net import network
+network._PATIENCE = 0.2
+held = threading.Lock()
+held.acquire()
+thread = network.Worker()
+thread.tell(held.acquire)
+
+async def farewell():
+    print("never")
+
+thread.close(farewell)
+print("closed")
+"""
+
+
+def test_a_thread_that_waits_for_what_nobody_gives_back_keeps_no_run_from_ending() -> None:
+    assert network._PATIENCE > 1
+    done = subprocess.run([sys.executable, "-c", HANGING], stdout=subprocess.PIPE, text=True, check=True, timeout=60)
+    assert done.stdout == "closed\n"
+
+
+def test_what_fails_at_the_end_is_told(recwarn: pytest.WarningsRecorder) -> None:
+    async def farewell() -> None:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        Worker().close(farewell)
+    assert [str(one.message) for one in recwarn] == []
 
 
 # --- waiting

@@ -104,17 +104,12 @@ def test_many_cuts_are_no_failure_while_it_goes_on(index: LoopbackIndex, tmp_pat
     assert len(ranges(index)) > 3
 
 
-def as_whole(answer: Response) -> Response:
-    """The rest that was asked for, called the whole file."""
-    return replace(answer, status=200)
-
-
 @pytest.mark.parametrize(("place", "asked"), [(0.2, ["", "bytes=60000-", ""]), (0.6, ["", "bytes=180000-", ""])])
 def test_a_rest_that_is_called_the_whole_file(
     index: LoopbackIndex, tmp_path: Path, place: float, asked: list[str]
 ) -> None:
     """As a proxy has it that knows no 206. What comes then is now more, now less than what was there."""
-    index.fault(WHEEL, as_whole)
+    index.fault(WHEEL, lambda answer: replace(answer, status=200))
     index.fault(WHEEL, cut_at(place), times=1)
     save(file_of(index, size=len(CONTENT)), tmp_path)
     assert (tmp_path / NAME).read_bytes() == CONTENT

@@ -132,7 +132,10 @@ def trl() -> Explanation:
             Attempt(
                 changes=(_change(ChangeKind.VERSION, "vllm-ascend", ASCEND, "vllm-ascend==0.11.0", 10, -2),),
                 outcome=Outcome.CONFLICT,
-                because=(needs("vllm-ascend", "0.11.0", "cann in 8.3.RC2", MATRIX_FACT), _has_cann()),
+                because=(
+                    needs("vllm-ascend", "0.11.0", "cann in 8.3.RC2", MATRIX_FACT),
+                    Has(component="cann", value="8.5.0", where="matrices/stacks/trl-vllm-train.toml:20"),
+                ),
             ),
             Attempt(
                 changes=(_change(ChangeKind.COMPONENT, "cann", "8.5.0", "8.3.RC2", 20, 0),), outcome=Outcome.UNDECIDED
@@ -140,10 +143,6 @@ def trl() -> Explanation:
         ),
         limited=False,
     )
-
-
-def _has_cann() -> Has:
-    return Has(component="cann", value="8.5.0", where="matrices/stacks/trl-vllm-train.toml:20")
 
 
 def _change(kind: ChangeKind, subject: str, before: str, after: str, line: int, steps: int) -> Change:

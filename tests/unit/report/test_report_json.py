@@ -1,4 +1,4 @@
-"""conflict.json against the schema that docs/ promises."""
+"""The one writer of JSON, and its conflict.json against the schema that docs/ promises."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from resolver.json_text import json_text
 from resolver.model.dependency import NeedSource
@@ -88,3 +90,22 @@ def test_what_is_not_a_sentence_is_the_same_in_both_languages() -> None:
 
     for make in (samples.trl, samples.branching, samples.several):
         assert data(explanation_json(make(), "en")) == data(explanation_json(make(), "zh"))
+
+
+VALUES = st.recursive(
+    st.text() | st.booleans() | st.none() | st.integers(),
+    lambda more: st.lists(more) | st.dictionaries(st.text(), more),
+)
+
+
+@given(VALUES)
+def test_it_is_read_as_it_was_written_and_prints(value: object) -> None:
+    told = json_text(value)
+    assert json.loads(told) == value
+    assert told.replace("\n", "").isprintable()
+
+
+def test_what_people_read_stays_legible() -> None:
+    assert json_text({"b": "中文 é", "a": ["\x9b\u202e\x7f\ud800\n"]}, indent=None) == (
+        '{"a": ["\\u009b\\u202e\\u007f\\ud800\\n"], "b": "中文 é"}'
+    )

@@ -25,13 +25,6 @@ def causes(catalog: DataCatalog, *asks: str, **more: Any) -> list[str]:
     return lines[len(asks) :]
 
 
-def wheels(name: str, version: str, *tags: str) -> DataCatalog:
-    catalog = DataCatalog()
-    for one in tags:
-        catalog.add_wheel(name, version, tags=one)
-    return catalog
-
-
 # --- nothing to take
 
 

@@ -71,16 +71,3 @@ def test_the_check_reads_facts_indexes_and_metadata_itself() -> None:
     elsewhere.bind("a", "elsewhere")
     resolution = solved(problem("a", indexes=elsewhere.indexes()), elsewhere)
     assert check(problem("a"), resolution, elsewhere) == ["a comes from `elsewhere`, which it is not bound to"]
-
-
-@pytest.mark.parametrize("stable", ["py3-none-any", "cp311-cp311-manylinux_2_28_aarch64", "archive"])
-@pytest.mark.parametrize("version", ["1", "3"])
-def test_the_check_finds_a_needless_prerelease(version: str, stable: str) -> None:
-    catalog = DataCatalog({"a": {"2rc1": []}})
-    taken = solved(problem("a"), catalog)
-    assert [str(pin.version) for pin in taken.pins] == ["2rc1"]
-    if stable == "archive":
-        catalog.add_archive("a", version)
-    else:
-        catalog.add_wheel("a", version, tags=stable)
-    assert check(problem("a"), taken, catalog) == [f"a 2rc1 is a pre-release, and {version} fits"]

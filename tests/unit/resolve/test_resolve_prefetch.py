@@ -36,19 +36,12 @@ def many(*requires: str, newest: int) -> dict[str, list[str]]:
     return {str(number): list(requires) for number in range(1, newest + 1)}
 
 
-def searched(catalog: Told, *asks: str) -> list[list[str]]:
-    """The wheels that the catalog is told of while the search runs."""
-    universe = Universe(problem(*asks), catalog)
-    search(universe)
-    return catalog.batches
-
-
 def test_of_releases_that_are_tried_in_vain_more_and_more_are_told() -> None:
     catalog = Told({"base": many(newest=9), "one": many("base<5", newest=1), "two": many("base>=5", newest=99)})
     catalog.add_wheel("two", "0")
-    batches = searched(catalog, "one", "two")
-    assert [len(batch) for batch in batches] == [4, 8, 16, 32, 32, 7]
-    lines = [line for batch in batches for line in batch]
+    search(Universe(problem("one", "two"), catalog))
+    assert [len(batch) for batch in catalog.batches] == [4, 8, 16, 32, 32, 7]
+    lines = [line for batch in catalog.batches for line in batch]
     assert lines == [f"two-{number}-py3-none-any.whl" for number in range(98, -1, -1)], "each once, as they are tried"
 
 

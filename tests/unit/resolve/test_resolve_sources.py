@@ -80,20 +80,14 @@ def test_what_the_stack_keeps_out_is_left_out_wherever_it_is_asked_for() -> None
     ]
 
 
-# triton-ascend up to 3.2 owns the module; later ones ask for triton themselves.
-def _tritons() -> DataCatalog:
-    rows = "xgrammar 1: triton", "triton 3", "triton-ascend 3.2", "triton-ascend 3.3: triton"
-    return DataCatalog().serve(*rows, "vllm-ascend 1: triton-ascend==3.2")
-
-
-_ABSENT = absent("triton-ascend", "<=3.2", "triton")
-
-
 def test_elsewhere_the_two_exclude_each_other_and_the_conflict_says_why() -> None:
-    catalog = _tritons()
+    """triton-ascend up to 3.2 owns the module; later ones ask for triton themselves."""
+    rows = "xgrammar 1: triton", "triton 3", "triton-ascend 3.2", "triton-ascend 3.3: triton"
+    catalog = DataCatalog().serve(*rows, "vllm-ascend 1: triton-ascend==3.2")
+    apart = absent("triton-ascend", "<=3.2", "triton")
     sentence = "triton must not be installed together with triton-ascend: somebody read it"
     for asks in (("vllm-ascend", "xgrammar"), ("triton-ascend==3.2", "triton")):
-        lines = told(problem(*asks, facts=[_ABSENT]), catalog)
+        lines = told(problem(*asks, facts=[apart]), catalog)
         assert f"{sentence} @ facts/triton-ascend.toml:7 (a table of the vendor, vendor)" in lines
         assert [line.partition(" @ ")[0] for line in lines[:2]] == [f"the stack asks for {ask}" for ask in asks]
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
+import io
 import json
 import os
 import platform
@@ -11,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from resolver.verify.environment import check_distributions, check_python, insta
 from resolver.verify.findings import Asked, Group, LockedDistribution, LockedStack
 from resolver.verify.imports import run_python, shown_command
 from resolver.verify.record import check_collisions, check_files, read_records
+from tests.builders import build_wheel
 
 
 class Site:
@@ -31,19 +32,13 @@ class Site:
         self.absent: dict[str, str] = {}
 
     def add(self, name: str, files: dict[str, str], *, stage: int = 1, locked: bool = True, **more: str) -> Path:
-        """Install a distribution as pip does; `more` are further files of its .dist-info."""
-        info = self.root / f"{name}-1.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n\nhéllo\n")
+        """Unpack a wheel; `more` are further files of its .dist-info."""
+        wheel = build_wheel(name, "1.0", files=files)
+        with zipfile.ZipFile(io.BytesIO(wheel.content)) as archive:
+            archive.extractall(self.root)
+        info = self.root / f"{name.replace('-', '_')}-1.0.dist-info"
         for key, text in more.items():
             (info / key.replace("_json", ".json")).write_text(text)
-        rows = []
-        for path, text in files.items():
-            (self.root / path).parent.mkdir(parents=True, exist_ok=True)
-            (self.root / path).write_text(text)
-            digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
-            rows.append(f"{path},sha256={digest},{len(text)}\n")
-        (info / "RECORD").write_text("".join([*rows, f"{info.name}/RECORD,,\n"]))
         if locked:
             self.pins[name] = LockedDistribution(name, "1.0", stage)
         return info
@@ -94,7 +89,7 @@ def test_compiled_files_scripts_and_rows_without_a_hash(site: Site) -> None:
 def test_a_sample_sees_any_size_and_some_contents_and_full_sees_all(site: Site) -> None:
     site.add("big", {f"big/m{number:03}.py": f"x = {number:3}\n" for number in range(100)} | {"big/w.so": "w" * 9})
     group = site.groups()["files"]
-    assert (group.findings, dict(group.values)) == ([], {"files": "102", "compared": "12", "kept": ""})
+    assert (group.findings, dict(group.values)) == ([], {"files": "104", "compared": "12", "kept": ""})
     (site.root / "big" / "w.so").write_text("W" * 9)
     assert site.codes() == [], "a shared library is not in the sample"
     assert site.codes(full=True) == ["file-changed big big/w.so"]
