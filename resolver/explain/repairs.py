@@ -235,7 +235,7 @@ class Repairs:
                 changed = self._before.then(self.changes.apply(wanted, choice))
                 if self._trials.clock.expired():
                     return False
-                locks = True if self._has_fix_within(changed) else self._seen(changed)
+                locks = True if self._has_fix_within(changed) or self._is_as_useless(changed) else self._seen(changed)
                 if locks is None:
                     answer = self._lock(changed, tried)
                     if isinstance(answer, Undecided):
@@ -362,6 +362,12 @@ class Repairs:
     def _has_fix_within(self, changed: Changed) -> bool:
         """Whether a fix changes nothing but what this changes, too, and this is no change of the wish itself."""
         return not self._is_wish and any(changed.includes(fix) for fix, _ in self._found.fixes)
+
+    def _is_as_useless(self, changed: Changed) -> bool:
+        """Whether what locks without the same lines is known to be of no use."""
+        return not self._is_wish and any(
+            one.dropped == changed.dropped and changed.includes(one) for one, _ in self._found.useless.values()
+        )
 
     def _holds_without(self, change: Change, changed: Changed) -> bool:
         """Whether a fix also works without one of its earlier changes."""
