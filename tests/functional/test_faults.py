@@ -161,7 +161,9 @@ def test_an_interrupt_while_the_lock_is_written(demo: Workspace) -> None:
     process.send_signal(signal.SIGINT)
     run = demo.finish(process)
     assert (run.status, run.stdout, run.stderr) == (130, "", INTERRUPTED)
-    assert tree(demo.locks) == before
+    found = tree(demo.locks)
+    demo.locked()
+    assert found in (before, tree(demo.locks)), "which it is where the signal comes late"
 
 
 @pytest.mark.parametrize(("left", "asks"), [(".there.new", "1.0"), (".gone.new", "2.0"), (".there.old", "1.0")])
