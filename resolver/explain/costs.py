@@ -42,6 +42,16 @@ _OTHER_KERNELS = 500  # the same for a warning about the SoC: it will not work
 COMPONENT = {"glibc": 90, "cann": 140, "hdk": 150, "python": 160, "soc": 800}
 RELAX = {Strength.OBSERVED: 650, Strength.DOCUMENTED: 750, Strength.VENDOR: 850}
 
+# Changes to what is said of releases, not to what the stack asks for.
+_SAID = (
+    ChangeKind.PRACTICE,
+    ChangeKind.LINE,
+    ChangeKind.FACTS,
+    ChangeKind.ADD,
+    ChangeKind.STATE,
+    ChangeKind.RELAX,
+)
+
 
 class Corrections:
     """Grounds that may change, with their prices, and the demands on a set of changes (minimum-cost hitting sets)."""
@@ -123,7 +133,7 @@ def saved(change: Change) -> int:
 
 
 def keeps_the_wish(change: Change) -> bool:
-    """Whether a change alters nothing of what is wished for: a practice, or the right name of a project."""
+    """Whether a change alters nothing of what is wished for: a practice, a line for what is installed, a right name."""
     is_renamed = change.kind is ChangeKind.VERSION and named(change.before) != change.subject
     return change.kind in (ChangeKind.PRACTICE, ChangeKind.LINE) or is_renamed
 
@@ -140,8 +150,7 @@ def spares(changes: Sequence[Change], others: Sequence[Change]) -> bool:
 
 def _of_wish(changes: Sequence[Change]) -> set[tuple[str, str, bool]]:
     """The lines, components and policies that change, and which of them are dropped; facts are not part of the wish."""
-    said = (ChangeKind.PRACTICE, ChangeKind.FACTS, ChangeKind.ADD, ChangeKind.STATE, ChangeKind.RELAX)
-    wishes = [change for change in changes if change.kind not in (*said, ChangeKind.LINE)]
+    wishes = [change for change in changes if change.kind not in _SAID]
     gone = {(change.subject, change.target, True) for change in wishes if change.kind is ChangeKind.DROP}
     return gone | {(change.subject, change.target, False) for change in wishes}
 
