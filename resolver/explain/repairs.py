@@ -154,8 +154,7 @@ class Repairs:
 
     def _try_proposed(self, changed: Changed) -> None:
         self._proposed.remove(changed)
-        if not self._has_fix_within(changed):
-            self.propose(changed, [])
+        self.propose(changed, [])
 
     def _go_on(self, changed: Changed, answer: Answer, trials: Trials | None = None) -> None:
         """Look for what can be changed with a change that is refuted by itself, perhaps for another target."""
@@ -235,7 +234,7 @@ class Repairs:
                 changed = self._before.then(self.changes.apply(wanted, choice))
                 if self._trials.clock.expired():
                     return False
-                locks = True if self._has_fix_within(changed) or self._is_as_useless(changed) else self._seen(changed)
+                locks = self._seen(changed)
                 if locks is None:
                     answer = self._lock(changed, tried)
                     if isinstance(answer, Undecided):
@@ -289,7 +288,9 @@ class Repairs:
     # --- locking
 
     def _seen(self, changed: Changed) -> bool | None:
-        """Whether a stack that was tried before locks; None if it was not tried."""
+        """Whether a stack locks, if it was tried before, or includes changes that are known to lock; else None."""
+        if self._has_fix_within(changed) or self._is_as_useless(changed):
+            return True
         return self._found.seen.get((self._trials.at, frozenset(changed.changes)))
 
     def _lock(self, changed: Changed, tried: list[Attempt]) -> Answer:

@@ -123,10 +123,8 @@ class Compatibility:
         self._refused_python = lru_cache(1 << 14)(self._refuse_python)
 
     def __eq__(self, other: object) -> bool:
-        """Whether the results are those of another target and cut-off."""
+        """Whether the results are the same, so that projects screened by one can be used for the other."""
         return isinstance(other, Compatibility) and self._given == other._given
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __call__(self, files: tuple[File, ...]) -> CompatibleFiles:
         """Sort one release's files into usable and set aside. A yanked file stays usable here."""
