@@ -67,7 +67,6 @@ def test_another_choice_is_another_answer_and_another_address(page: Browser, url
     page.open(url)
     page.open(posted)
     assert page.texts("#choices label:has(:checked)") == ["Training with TRL", "A2", "3.11", "8.5.1"]
-    page.run("history.back()")
 
 
 def test_where_nothing_locks_it_says_why_and_what_is_near(page: Browser) -> None:
