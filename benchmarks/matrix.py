@@ -16,9 +16,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from resolver.cli.cell_worker import Sweep, Worker
+from resolver.cli.cell_worker import CellSolver, Sweep
 from resolver.config.grid import load_grid
-from resolver.model.matrix import LOCKED, Cell, Outcome
+from resolver.model.matrix import LOCKED, Cell, CellOutcome
 from resolver.report.matrix import read_matrix
 
 MATRICES: Final = Path(__file__).parents[1] / "matrices"
@@ -42,8 +42,8 @@ def main() -> None:
     """Print the figures."""
     gc.disable()  # as the command does
     wanted = cells()
-    seconds: dict[Outcome, list[float]] = {outcome: [] for outcome in Outcome}
-    with closing(Worker(Sweep(GRID, MATRICES, load_grid(GRID, MATRICES).digest, offline=True))) as worker:
+    seconds: dict[CellOutcome, list[float]] = {outcome: [] for outcome in CellOutcome}
+    with closing(CellSolver(Sweep(GRID, MATRICES, load_grid(GRID, MATRICES).digest, offline=True))) as worker:
         for cell in wanted:
             worker.answer(cell)
         before = resident()

@@ -18,7 +18,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 
 from resolver.index.protocol import Catalog, Lookup, UnusableFile
 from resolver.model.problem import PYPI, Binding, Index, Indexes
-from resolver.model.release import ACTIVE, Archive, File, Metadata, Page, ProjectStatus, Rejection
+from resolver.model.release import ACTIVE, Archive, CoreMetadata, File, Page, ProjectStatus, Rejection
 from tests.builders import releases
 
 
@@ -29,7 +29,7 @@ class DataCatalog(Catalog):
         self._pages: dict[tuple[NormalizedName, str], dict[str, list[File]]] = {}
         self._set_aside: dict[tuple[NormalizedName, str], list[Rejection]] = {}
         self._standing: dict[tuple[NormalizedName, str], ProjectStatus] = {}
-        self._metadata: dict[str, Metadata] = {}
+        self._metadata: dict[str, CoreMetadata] = {}
         self._archives: dict[str, Archive] = {}
         self._members: dict[tuple[str, str], str] = {}
         self._bindings: dict[NormalizedName, tuple[str, ...]] = {}
@@ -67,7 +67,7 @@ class DataCatalog(Catalog):
         file = self._add(name, version, f"-{version}-{tags}.whl", index, **said)
         if readable:
             python = file.requires_python if metadata_python is None else metadata_python
-            self._metadata[file.filename] = Metadata(name, version, tuple(requires), python, tuple(extras))
+            self._metadata[file.filename] = CoreMetadata(name, version, tuple(requires), python, tuple(extras))
         return file
 
     def add_archive(
@@ -84,7 +84,7 @@ class DataCatalog(Catalog):
     ) -> File:
         """Add a source archive; with `requires` of None it has no static metadata."""
         file = self._add(name, version, f"-{version}{ending}", index, **said)
-        metadata = None if requires is None else Metadata(name, version, tuple(requires), file.requires_python)
+        metadata = None if requires is None else CoreMetadata(name, version, tuple(requires), file.requires_python)
         why = "its PKG-INFO has metadata 2.1, and it has no [project] table" if requires is None else ""
         builds = None if build_requires is None else tuple(build_requires)
         self._archives[file.filename] = Archive(metadata, builds, why)
@@ -144,7 +144,7 @@ class DataCatalog(Catalog):
                 pages.append(page)
         return Lookup(tuple(pages), self.unreachable)
 
-    def metadata(self, file: File) -> Metadata:
+    def metadata(self, file: File) -> CoreMetadata:
         self.asked.append(file.filename)
         if file.filename not in self._metadata:
             raise UnusableFile("its METADATA cannot be read")

@@ -33,7 +33,7 @@ from urllib.parse import quote, unquote, urlsplit
 from packaging.utils import canonicalize_name
 
 from resolver.index.snapshot import Snapshot
-from resolver.model.release import File, Metadata
+from resolver.model.release import CoreMetadata, File
 from tests.builders import Built, build_archive, build_wheel, core_metadata, releases
 
 PYPI = "pypi"
@@ -320,7 +320,7 @@ def _recorded(snapshot: Snapshot, index: str, file: File) -> _Row:
     sha256, size = snapshot.hashed.get(file.sha256 or file.filename, (file.sha256, file.size))
     metadata = snapshot.metadata.get(file.sha256 or file.filename) or snapshot.metadata.get(sha256)
     content = None
-    if isinstance(metadata, Metadata) and file.is_wheel:
+    if isinstance(metadata, CoreMetadata) and file.is_wheel:
         content = core_metadata(
             metadata.name,
             metadata.version,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from resolver.model.matrix import Answer, Cell, Matrix, Outcome, Use, stack_text
+from resolver.model.matrix import Answer, Cell, CellOutcome, Matrix, Use, stack_text
 from resolver.model.message import text
 
 USES = (
@@ -22,12 +22,14 @@ HOSTILE = "</script><script>document.title = 'taken'</script><img src=x> \u202ea
 PINS = {"numpy": "1.26.4", "torch": "2.8.0+cpu", "vllm": "0.18.0", "vllm-ascend": "0.18.0", "zipp": "3.23.0"}
 
 
-def answer(use: str, release: str, cann: str, soc: str, outcome: Outcome, python: str = "3.11", **told: Any) -> Answer:
+def answer(
+    use: str, release: str, cann: str, soc: str, outcome: CellOutcome, python: str = "3.11", **told: Any
+) -> Answer:
     cell = Cell(use=use, release=release, cann=cann, soc=soc, platform="linux-aarch64", python=python, glibc="2.35")
     one = next(one for one in USES if one.name == use)
-    if outcome in (Outcome.LOCKS, Outcome.PRACTICES):
+    if outcome in (CellOutcome.LOCKS, CellOutcome.PRACTICES):
         pins = PINS | {"vllm-ascend": release} | ({"trl": "0.28.0"} if use == "trl" else {})
-        told = {"pins": pins, "practices": ("opencv",) if outcome is Outcome.PRACTICES else ()} | told
+        told = {"pins": pins, "practices": ("opencv",) if outcome is CellOutcome.PRACTICES else ()} | told
     else:
         told = {"reason": text(f"`vllm-ascend` {release} needs `base`", f"`vllm-ascend` {release} 要求 `base`")} | told
     stack = stack_text(cell, one, "vllm-ascend", told.get("practices", ()))
@@ -43,15 +45,15 @@ def solved_grid() -> Matrix:
         canns=(*OLD_CANNS, "8.3.RC1", "8.5.1", "9.0.0"),
         uses=USES,
         answers=(
-            answer("serve", "0.20.0", "9.0.0", "A2", Outcome.UNDECIDED, cause="triton-ascend"),
-            answer("serve", "0.19.0", "9.0.0", "A2", Outcome.CONFLICT, cause="base"),
-            answer("serve", "0.19.0", "8.5.1", "A2", Outcome.PRACTICES),
-            answer("serve", "0.18.0", "8.5.1", "A2", Outcome.LOCKS, warnings=(text(HOSTILE),)),
-            answer("serve", "0.17.0", "8.3.RC1", "A2", Outcome.LOCKS),
-            answer("serve", "0.19.0", "9.0.0", "A2", Outcome.CONFLICT, python="3.12", cause="base"),
-            answer("serve", "0.19.0rc1", "8.5.1", "A3", Outcome.LOCKS),
-            answer("serve", "0.18.0", "8.5.1", "A3", Outcome.LOCKS),
-            *(answer("serve", "0.17.0", cann, "A3", Outcome.LOCKS) for cann in OLD_CANNS),
-            answer("trl", "0.19.0", "8.5.1", "A2", Outcome.LOCKS),
+            answer("serve", "0.20.0", "9.0.0", "A2", CellOutcome.UNDECIDED, cause="triton-ascend"),
+            answer("serve", "0.19.0", "9.0.0", "A2", CellOutcome.CONFLICT, cause="base"),
+            answer("serve", "0.19.0", "8.5.1", "A2", CellOutcome.PRACTICES),
+            answer("serve", "0.18.0", "8.5.1", "A2", CellOutcome.LOCKS, warnings=(text(HOSTILE),)),
+            answer("serve", "0.17.0", "8.3.RC1", "A2", CellOutcome.LOCKS),
+            answer("serve", "0.19.0", "9.0.0", "A2", CellOutcome.CONFLICT, python="3.12", cause="base"),
+            answer("serve", "0.19.0rc1", "8.5.1", "A3", CellOutcome.LOCKS),
+            answer("serve", "0.18.0", "8.5.1", "A3", CellOutcome.LOCKS),
+            *(answer("serve", "0.17.0", cann, "A3", CellOutcome.LOCKS) for cann in OLD_CANNS),
+            answer("trl", "0.19.0", "8.5.1", "A2", CellOutcome.LOCKS),
         ),
     )

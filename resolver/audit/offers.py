@@ -18,13 +18,13 @@ from resolver.errors import InputError
 from resolver.index.parse.distribution import Compatibility
 from resolver.index.parse.metadata import noted_in
 from resolver.index.protocol import Catalog, UnusableFile
-from resolver.index.store.readings import Reading, WheelReading, reading
+from resolver.index.store.readings import ArchiveReading, WheelReading, reading
 from resolver.model import text
 from resolver.model.fact import Builds, Fact, Metadata, Replaces, Requires, Sources, kept_of
 from resolver.model.problem import Problem
 from resolver.model.release import File, Release
 from resolver.model.requirement import Requirement
-from resolver.resolve.needs import Lines, requirement_lines
+from resolver.resolve.needs import ReleaseRequirements, requirement_lines
 from resolver.resolve.project import Ordered, Project
 
 _FEW = 5
@@ -35,12 +35,12 @@ def some(versions: Sequence[Version]) -> str:
     return ", ".join(map(str, versions[:_FEW])) + (", …" if len(versions) > _FEW else "")
 
 
-class Said(msgspec.Struct, frozen=True):
+class DeclaredRequirements(msgspec.Struct, frozen=True):
     """What a release says it needs; `where` is the file that says so, `python` the one with its Requires-Python."""
 
     where: str
     python: str
-    lines: Lines
+    lines: ReleaseRequirements
 
 
 class Offers:
@@ -73,19 +73,23 @@ class Offers:
         offers = self._project(name).ordered.offers[self.versions(name).index(version)]
         return [file for one in offers for file in one.page.releases[one.version]]
 
-    def said(self, name: NormalizedName, version: Version) -> Said:
+    def said(self, name: NormalizedName, version: Version) -> DeclaredRequirements:
         """What a release says it needs. Raises UnusableFile and IndexFailure."""
         release = self.release(name, version)
         try:
             where = f"{release.file.filename}: METADATA" if release.file.is_wheel else release.file.filename
-            return Said(where, where, requirement_lines(self.catalog, release, ()))
+            return DeclaredRequirements(where, where, requirement_lines(self.catalog, release, ()))
         except InputError as error:  # an archive without static metadata
             noted = noted_in(release.file, self.catalog)
             if noted is None:
                 raise UnusableFile(error.why or error.message) from None
-            return Said(noted.where, release.file.filename, Lines(noted.lines, release.file.requires_python, (), ()))
+            return DeclaredRequirements(
+                noted.where,
+                release.file.filename,
+                ReleaseRequirements(noted.lines, release.file.requires_python, (), ()),
+            )
 
-    def counting(self, said: Said, names: Iterable[NormalizedName]) -> list[Requirement]:
+    def counting(self, said: DeclaredRequirements, names: Iterable[NormalizedName]) -> list[Requirement]:
         """The requirements on these projects that apply on the target without any extra."""
         wanted = set(names)
         found = []
@@ -167,7 +171,9 @@ def wheels_of(
                 yield WheelReading(str(version), names[0], wheels[0].sha256, tuple(map(str, pins)), names)
 
 
-def read_all(found: Iterable[tuple[File, list[str]]], known: Iterable[Reading], catalog: Catalog) -> Iterator[Reading]:
+def read_all(
+    found: Iterable[tuple[File, list[str]]], known: Iterable[ArchiveReading], catalog: Catalog
+) -> Iterator[ArchiveReading]:
     """The contents of each archive. Those `known` are not read again; unreadable ones are left out.
 
     Raises IndexFailure.

@@ -27,7 +27,7 @@ from resolver.index.locked_files import offered, save_sources
 from resolver.index.store.cache import default_folder
 from resolver.lock import bundle
 from resolver.lock import file as lock_file
-from resolver.lock.bundle import Entry, Manifest, Served
+from resolver.lock.bundle import BundledLock, Entry, Manifest
 from resolver.model.lock import Lock, LockedPin
 from resolver.model.message import joined, message
 from resolver.model.problem import Problem
@@ -89,7 +89,7 @@ class _Part(msgspec.Struct, frozen=True):
 
     problem: Problem
     lock: Lock
-    served: Served
+    served: BundledLock
     pins: Sequence[LockedPin]
 
     def entry(self, pin: LockedPin, path: str, sha256: str) -> Entry:
@@ -104,7 +104,7 @@ class _Gathered(msgspec.Struct, frozen=True):
     `failed`: why locks of this run are not in the bundle, by the folder of each.
     """
 
-    served: Sequence[Served]
+    served: Sequence[BundledLock]
     entries: Sequence[Entry]
     texts: dict[str, str]
     fetched: Sequence[str]
@@ -136,7 +136,7 @@ def _parts(stacks: Sequence[str], run: Settings) -> list[_Part]:
             hint = f"{run.command('lock', name)}; or name the targets to bundle with --target"
             raise StaleLock(f"{name} has no lock for {problem.target.name}", hint=hint)
         pins = [pin for pin in (*lock.pin, *lock.build_pin) if pin.git is None]
-        parts.append(_Part(problem, lock, Served.of(lock), pins))
+        parts.append(_Part(problem, lock, BundledLock.of(lock), pins))
     return parts
 
 

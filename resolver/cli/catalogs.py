@@ -16,7 +16,7 @@ from resolver.config.load import readings_folder
 from resolver.errors import IndexFailure, without_secrets
 from resolver.i18n import translate
 from resolver.index.git import Repositories
-from resolver.index.live import LiveCatalog, Pool
+from resolver.index.live import CatalogPool, LiveCatalog
 from resolver.index.parse.address import has_password
 from resolver.index.protocol import Catalog
 from resolver.index.store.cache import Cache, default_folder
@@ -46,7 +46,7 @@ class Catalogs:
         self._settings = settings
         self._last: tuple[Path, Snapshot] | None = None
         warn, folder = settings.progress.warn, readings_folder(settings.matrices)
-        self.pool = Pool(
+        self.pool = CatalogPool(
             Cache(default_folder(), warn),
             offline=settings.offline,
             warn=warn,

@@ -22,7 +22,7 @@ from resolver.index import snapshot
 from resolver.index.protocol import Catalog
 from resolver.index.snapshot import Recording, RecordingCatalog, SnapshotCatalog
 from resolver.lock.previous import Preferences
-from resolver.model.matrix import Answer, Cell, Outcome, Practices
+from resolver.model.matrix import Answer, Cell, CellOutcome, Practices
 from resolver.model.message import joined, message, text
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
@@ -48,7 +48,7 @@ def solve(sweep: Sweep, cell: Cell) -> Answer:
     return _worker(sweep).answer(cell)
 
 
-class Worker:
+class CellSolver:
     """Solves cells with one cache and one connection. What they ask of indexes is kept in `recording`, if any."""
 
     def __init__(self, sweep: Sweep, recording: Recording | None = None) -> None:
@@ -80,7 +80,7 @@ class Worker:
                 self._recorded = snapshot.read(path)
                 self._last.clear()
                 return self.answer(cell)
-            return self._told(cell, (), outcome=Outcome.UNDECIDED, reason=text(error.message))
+            return self._told(cell, (), outcome=CellOutcome.UNDECIDED, reason=text(error.message))
         finally:
             gc.collect()  # a solved stack leaves reference cycles
 
@@ -100,7 +100,7 @@ class Worker:
         return self._told(
             cell,
             practices,
-            outcome=Outcome.PRACTICES if practices else Outcome.LOCKS,
+            outcome=CellOutcome.PRACTICES if practices else CellOutcome.LOCKS,
             pins={pin.name: pin.version for pin in answer.pin},
             warnings=answer.all_warnings,
         )
@@ -124,9 +124,9 @@ class Worker:
             needs = joined("comma", [need for one in awaited for need in one.needs])
             reason = message("matrix.awaited", indexes=indexes_of(awaited), needs=needs)
             cause = ", ".join(one.project for one in awaited)
-            return self._told(cell, practices, outcome=Outcome.UNDECIDED, reason=reason, cause=cause)
+            return self._told(cell, practices, outcome=CellOutcome.UNDECIDED, reason=reason, cause=cause)
         cause = why.closing.subject if why.closing is not None else why.branches[0].subject
-        return self._told(cell, practices, outcome=Outcome.CONFLICT, reason=sentences(why.statements), cause=cause)
+        return self._told(cell, practices, outcome=CellOutcome.CONFLICT, reason=sentences(why.statements), cause=cause)
 
     def _universe(self, cell: Cell, practices: Practices) -> Universe:
         problem = self.grid.problem_of(self.grid.stack(cell, practices), self._sweep.cutoff)
@@ -143,4 +143,4 @@ class Worker:
         return live if self._recording is None else RecordingCatalog(live, platform, self._recording)
 
 
-_worker = lru_cache(1)(Worker)  # that of this process
+_worker = lru_cache(1)(CellSolver)  # that of this process

@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # loaded where there is a terminal, something to download, or
     from rich.live import Live
     from rich.text import Text
 
-    from resolver.index.net.downloads import Copied
+    from resolver.index.net.downloads import TransferProgress
     from resolver.model.explanation import Awaited, Contradiction, Explanation
 
 _REDRAWN = 10  # times a second
@@ -127,7 +127,7 @@ class Progress:
         """Called by the catalog, from its thread."""
         self._transfers = message("cli.requests", count=traffic.requests, size=f"{traffic.bytes / 1e6:.0f}")
 
-    def copying(self, copied: Copied) -> None:
+    def copying(self, copied: TransferProgress) -> None:
         """Called by a transfer, from its thread."""
         now = time.monotonic()
         self._first = self._first or (now, copied.bytes)

@@ -16,7 +16,7 @@ from resolver.config.load import read_text
 from resolver.config.schema import StackFile
 from resolver.errors import InputError, NothingToLock
 from resolver.i18n import translate
-from resolver.model.matrix import LOCKED, Matrix, Outcome, Practices, stack_text
+from resolver.model.matrix import LOCKED, CellOutcome, Matrix, Practices, stack_text
 from resolver.model.target import PLATFORMS
 from resolver.report.matrix import read_matrix
 from resolver.verify.machine import this_machine
@@ -50,7 +50,7 @@ def command(run: Settings, use: str | None, pre: bool, output: Path | None, **gi
         told = " ".join(f"{option} {'|'.join(_values(key, matrix, found))}" for key, option in _FIELDS.items())
         raise InputError(f"not known of this machine: {', '.join(unknown)}", hint=f"ascend-lock init {told}")
     chosen = {key: _chosen(key, matrix, found, run) for key in _FIELDS}
-    answer = matrix.newest(chosen, LOCKED, pre=pre) or matrix.newest(chosen, (Outcome.UNDECIDED,), pre=pre)
+    answer = matrix.newest(chosen, LOCKED, pre=pre) or matrix.newest(chosen, (CellOutcome.UNDECIDED,), pre=pre)
     if answer is None:
         raise _refusal(matrix, chosen, run)
     path = output or Path(f"{chosen['use']}.toml")
@@ -100,7 +100,7 @@ def _values(key: str, matrix: Matrix, before: Mapping[str, str]) -> list[str]:
 
 def _refusal(matrix: Matrix, chosen: Mapping[str, str], run: Settings) -> NothingToLock:
     """Why nothing is known to lock: what clashes for the newest release, and what locks nearby."""
-    refused = matrix.newest(chosen, (Outcome.CONFLICT,))
+    refused = matrix.newest(chosen, (CellOutcome.CONFLICT,))
     what = ", ".join(chosen.values())
     if refused is None or refused.reason is None:
         return NothingToLock(f"the vendor's tables have nothing for {what}", hint=run.command("pairs"))

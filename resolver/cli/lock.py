@@ -16,7 +16,7 @@ from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import ConflictPage
 from resolver.cli.options import ALL, Settings, settings
-from resolver.cli.outcome import TOLD_AS, Outcome, outcome_json, print_targets, tell_failures, tell_outcomes
+from resolver.cli.outcome import TOLD_AS, TargetResult, outcome_json, print_targets, tell_failures, tell_outcomes
 from resolver.cli.session import Session, attempt
 from resolver.cli.stacks import named
 from resolver.errors import ResolverError, StaleLock
@@ -75,16 +75,16 @@ def command(
     return status
 
 
-def _lock_all(names: Sequence[str], session: Session) -> list[Outcome]:
+def _lock_all(names: Sequence[str], session: Session) -> list[TargetResult]:
     """The outcome for each target of each stack, in order. A failure does not keep others from being locked."""
     prepared = [(name, attempt(partial(session.jobs, name))) for name in names]
     jobs = [job for _, found in prepared if not isinstance(found, ResolverError) for job in found]
     session.policy.check([job.previous for job in jobs if job.previous is not None])
-    outcomes: list[Outcome] = []
+    outcomes: list[TargetResult] = []
     for number, (name, found) in enumerate(prepared, 1):
         session.settings.progress.place(f"{number}/{len(names)} " if len(names) > 1 else "")
         done = found if isinstance(found, ResolverError) else attempt(partial(session.lock, found))
-        outcomes += [Outcome(stack=name, found=done, dry=session.dry)] if isinstance(done, ResolverError) else done
+        outcomes += [TargetResult(stack=name, found=done, dry=session.dry)] if isinstance(done, ResolverError) else done
         if number < len(prepared):
             gc.collect()  # a solved stack leaves reference cycles, and collection is disabled
     return outcomes

@@ -14,10 +14,10 @@ import click
 
 from resolver import files
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.cell_worker import Sweep, Worker
+from resolver.cli.cell_worker import CellSolver, Sweep
 from resolver.cli.console import columns, complain
 from resolver.cli.options import Settings, settings, today
-from resolver.cli.sweep import Journal, Pool, answers, cluster, processes
+from resolver.cli.sweep import ExecutorFactory, Journal, answers, cluster, processes
 from resolver.config.grid import NAME, Grid, load_grid
 from resolver.errors import CHANGED_UPSTREAM, InputError
 from resolver.i18n import translate
@@ -84,10 +84,10 @@ def command(
     journal = Journal(data.with_name(f"{data.name}.part"), digest([sweep.digest, run.offline, str(run.cutoff)]))
     recording = Recording(()) if record else None
     if recording is not None or (jobs == 1 and address is None):
-        with closing(Worker(sweep, recording)) as worker:
+        with closing(CellSolver(sweep, recording)) as worker:
             found = _solved(cells, partial(map, worker.answer), journal, run)
     else:
-        pool: Pool = partial(processes, jobs) if address is None else partial(cluster, address)
+        pool: ExecutorFactory = partial(processes, jobs) if address is None else partial(cluster, address)
         found = _solved(cells, partial(answers, sweep, pool), journal, run)
     matrix = Matrix(
         package=known.package,

@@ -22,7 +22,7 @@ from resolver.model.text import Language
 from resolver.report.difference import difference_blocks
 from resolver.report.document import Block, Paragraph, line
 from resolver.report.sanitize import COLUMNS
-from resolver.report.summary import Row, closing_line, lock_json, summary, table
+from resolver.report.summary import SummaryRow, closing_line, lock_json, summary, table
 
 if TYPE_CHECKING:  # a remembered lock needs no explaining
     from resolver.model.explanation import Explanation
@@ -44,7 +44,7 @@ class Job(msgspec.Struct, frozen=True):
     has_report: bool
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class TargetResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result for a target, its `job`; or for a whole stack, if its files could not be read.
 
     `moved` tells whether any decision changed, `written` the files of the lock's folder that did; of a `dry` run, that
@@ -92,7 +92,7 @@ def print_targets(status: str, targets: Sequence[dict[str, Any]]) -> None:
     print_json({**only, "status": status, "targets": targets})
 
 
-def outcome_json(outcome: Outcome, language: Language) -> dict[str, Any]:
+def outcome_json(outcome: TargetResult, language: Language) -> dict[str, Any]:
     """The object of a target in `print_targets`."""
     match outcome.found:
         case Lock() as lock:
@@ -105,7 +105,7 @@ def outcome_json(outcome: Outcome, language: Language) -> dict[str, Any]:
             return explanation_json(explanation, language)
 
 
-def tell_outcomes(outcomes: Sequence[Outcome], language: Language, *, together: bool) -> None:
+def tell_outcomes(outcomes: Sequence[TargetResult], language: Language, *, together: bool) -> None:
     """Print all about the locks of one stack, or of several `together` the table and what a dry run would change."""
     told: set[Message] = set()
     blocks: list[Block] = []
@@ -156,7 +156,7 @@ def _difference(lock: Lock, job: Job, written: Sequence[str]) -> Iterator[Block]
         yield from difference_blocks(difference(job.previous, lock))
 
 
-def tell_failures(outcomes: Sequence[Outcome], language: Language) -> None:
+def tell_failures(outcomes: Sequence[TargetResult], language: Language) -> None:
     """Print what failed, and where the reports of conflicts are."""
     for outcome in outcomes:
         match outcome.found:
@@ -172,7 +172,7 @@ def tell_failures(outcomes: Sequence[Outcome], language: Language) -> None:
                     complain(translate("conflict.report-in", language, folder=outcome.folder))
 
 
-def _row(outcome: Outcome, language: Language) -> Row:
+def _row(outcome: TargetResult, language: Language) -> SummaryRow:
     changes = ""
     match outcome.found:
         case Lock() as lock:
@@ -199,4 +199,4 @@ def _row(outcome: Outcome, language: Language) -> Row:
         case _:
             told = message("cli.row-conflict-before" if outcome.is_known else "cli.row-conflict")
             kind = "without-a-solution"
-    return Row(outcome.stack, outcome.target, outcome.seconds, changes or "-", translate(told, language), kind)
+    return SummaryRow(outcome.stack, outcome.target, outcome.seconds, changes or "-", translate(told, language), kind)

@@ -15,7 +15,7 @@ from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import failure
 from resolver.cli.console import ConflictPage
 from resolver.cli.options import Settings
-from resolver.cli.outcome import Job, Outcome
+from resolver.cli.outcome import Job, TargetResult
 from resolver.cli.stacks import chosen
 from resolver.config.compile import compile_problems
 from resolver.config.load import load
@@ -87,7 +87,7 @@ class Session:
             jobs.append(Job(inputs, problem, folder, previous, has_report))
         return jobs
 
-    def lock(self, jobs: Sequence[Job]) -> list[Outcome]:
+    def lock(self, jobs: Sequence[Job]) -> list[TargetResult]:
         """Lock each target, with conflicts on the page; then write the locks, all at once, and the reports.
 
         If another run writes a lock meanwhile, that becomes the previous lock and locking starts over from it.
@@ -111,14 +111,16 @@ class Session:
                 return None
             raise
 
-    def _outcome(self, job: Job) -> Outcome:
+    def _outcome(self, job: Job) -> TargetResult:
         stack, target = job.problem.stack.name, job.problem.target.name
         progress = self.settings.progress
         progress.label("cli.locking", stack=stack, target=target)
         began = time.monotonic()
         found = attempt(partial(self._answer, job))
         moved = isinstance(found, Lock) and (job.previous is None or not same_decisions(job.previous, found))
-        return Outcome(stack=stack, job=job, found=found, dry=self.dry, seconds=time.monotonic() - began, moved=moved)
+        return TargetResult(
+            stack=stack, job=job, found=found, dry=self.dry, seconds=time.monotonic() - began, moved=moved
+        )
 
     def _answer(self, job: Job) -> Lock | Explanation:
         answer = self.catalogs.ask(job.problem, partial(self._lock_or_explain, job))
@@ -157,7 +159,7 @@ class Session:
             remembered.keep(catalog, answer, preferences)
         return answer
 
-    def _write(self, outcomes: list[Outcome]) -> list[Outcome]:
+    def _write(self, outcomes: list[TargetResult]) -> list[TargetResult]:
         if self.all_or_none and not all(isinstance(outcome.found, Lock) for outcome in outcomes):
             return outcomes
         before = {outcome.folder: outcome.job.previous for outcome in outcomes if outcome.job}

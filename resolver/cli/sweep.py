@@ -19,15 +19,15 @@ from resolver import files
 from resolver.cli.cell_worker import Sweep, solve
 from resolver.errors import InputError, ResolverError
 from resolver.json_text import json_text
-from resolver.model.matrix import Answer, Cell, Outcome
+from resolver.model.matrix import Answer, Cell, CellOutcome
 
 _TRIES = 3  # runs of a cell in a row whose process was killed
 _LARGEST = 256 * files.MIB
 
-Pool = Callable[[], AbstractContextManager[Executor]]
+ExecutorFactory = Callable[[], AbstractContextManager[Executor]]
 
 
-def answers(sweep: Sweep, pool: Pool, cells: Sequence[Cell]) -> Iterator[Answer]:
+def answers(sweep: Sweep, pool: ExecutorFactory, cells: Sequence[Cell]) -> Iterator[Answer]:
     """The answers as they become known. What a killed process had is solved again.
 
     Raises ResolverError if processes are killed again and again.
@@ -116,7 +116,7 @@ class Journal:
                 for line in lines:
                     with suppress(msgspec.MsgspecError):  # one was cut off
                         answer = msgspec.json.decode(line, type=Answer)
-                        if answer.outcome is not Outcome.UNDECIDED:
+                        if answer.outcome is not CellOutcome.UNDECIDED:
                             yield answer
 
     def begin(self, known: Iterable[Answer]) -> None:

@@ -31,7 +31,7 @@ _SCALAR = re.compile(  # strings of each kind, or anything else up to what ends 
 )
 
 
-class Lines:
+class LineNumbers:
     """Line numbers of a document, by path: `("requires", 0, "versions")`."""
 
     def __init__(self, text: str) -> None:
@@ -104,7 +104,7 @@ class Lines:
             path = path[:-1]
 
 
-_lines = lru_cache(Lines)
+_lines = lru_cache(LineNumbers)
 
 
 class TomlText(msgspec.Struct, frozen=True, dict=True):

@@ -40,14 +40,14 @@ _COMMENT = re.compile(r"(^|\s)#.*")
 _CONDA_PYTHON = re.compile(r"python(?:\s*=+\s*|\s+)(3\.\d+)")
 
 
-class Line(msgspec.Struct, frozen=True):
+class FileLine(msgspec.Struct, frozen=True):
     """A line of a file, at `where` (file:line)."""
 
     text: str
     where: str
 
 
-class Reading(msgspec.Struct):
+class FileRequirements(msgspec.Struct):
     """What a file asks for. Constraints count only for projects that a line asks for.
 
     `left_out` are lines that name nothing a stack could ask for, and why. `python` is as given, or what the file says.
@@ -55,12 +55,12 @@ class Reading(msgspec.Struct):
     """
 
     python: str
-    lines: list[Line] = []
-    constraints: list[Line] = []
-    left_out: list[tuple[Line, Message]] = []
+    lines: list[FileLine] = []
+    constraints: list[FileLine] = []
+    left_out: list[tuple[FileLine, Message]] = []
     hashes: int = 0
 
-    def leave_out(self, line: Line, code: str) -> None:
+    def leave_out(self, line: FileLine, code: str) -> None:
         """Note a line that is not taken over; the code is that of the reason."""
         self.left_out.append((line, message(code)))
 
@@ -74,13 +74,13 @@ class Reading(msgspec.Struct):
 
 def reading(
     path: Path, *, python: str = "", platform: Platform, extras: Sequence[str] = (), groups: Sequence[str] = ()
-) -> Reading:
+) -> FileRequirements:
     """Read a file, by its name one of those above; any other name is that of a requirements file.
 
     Of a pyproject.toml, that is what the project itself and these extras and groups ask for; of a pylock.toml, what is
     installed with them, for which Python and platform count. Raises InputError.
     """
-    found, name = Reading(python), str(path)
+    found, name = FileRequirements(python), str(path)
     if path.suffix == ".toml":
         read = _read_pylock if is_valid_pylock_path(path) else _read_pyproject
         read(TomlText(name, file_text(path, name)), found, platform, extras, groups)
@@ -111,11 +111,11 @@ def _require_known(kind: str, wanted: Iterable[str], known: Sequence[str], where
 class _RequirementsFiles:
     """A requirements file and those that it includes, each of which is read once."""
 
-    def __init__(self, found: Reading) -> None:
+    def __init__(self, found: FileRequirements) -> None:
         self._found = found
         self._seen: set[tuple[str, bool]] = set()
 
-    def read(self, path: Path, into: list[Line]) -> None:
+    def read(self, path: Path, into: list[FileLine]) -> None:
         """Add the lines of a file, if they are not there. Raises InputError."""
         key = os.path.realpath(path), into is self._found.constraints
         if key not in self._seen:
@@ -123,14 +123,14 @@ class _RequirementsFiles:
             for number, text in texts.file_lines(file_text(path, str(path))):
                 self.take(text, f"{path}:{number}", path.parent, into)
 
-    def take(self, text: str, where: str, folder: Path, into: list[Line]) -> None:
+    def take(self, text: str, where: str, folder: Path, into: list[FileLine]) -> None:
         """Add a line of a file in this folder, and what it includes."""
-        line = Line(" ".join(text.split()), where)
+        line = FileLine(" ".join(text.split()), where)
         option = _OPTION.fullmatch(line.text)
         if option is not None and option[1] in ("-e", "--editable"):
             named = _named(option[2])
             if "git+" in named:
-                into.append(Line(named, where))
+                into.append(FileLine(named, where))
             else:
                 self._found.leave_out(line, "import.folder")
         elif option is not None and "://" in option[2]:
@@ -142,11 +142,11 @@ class _RequirementsFiles:
             self._found.leave_out(line, "import.index" if index else "import.option")
         else:
             need, *options = _OPTIONS_AFTER.split(line.text, maxsplit=1)
-            into.append(Line(_named(need), where))
+            into.append(FileLine(_named(need), where))
             other, hashes = _HASH.subn("", "".join(options))
             self._found.hashes += hashes
             if other.strip():
-                self._found.leave_out(Line(other.strip(), where), "import.option")
+                self._found.leave_out(FileLine(other.strip(), where), "import.option")
 
 
 def _named(text: str) -> str:
@@ -163,11 +163,11 @@ def _named(text: str) -> str:
 # --- environment.yml
 
 
-def _read_environment(path: Path, found: Reading) -> None:
+def _read_environment(path: Path, found: FileRequirements) -> None:
     """Add what pip installs into a conda environment: `- pip:` with one item a line, as conda itself writes it."""
     requirements, pip, section = _RequirementsFiles(found), -1, ""
     for number, row in enumerate(file_text(path, str(path)).splitlines(), 1):
-        line = Line(row.strip(), f"{path}:{number}")
+        line = FileLine(row.strip(), f"{path}:{number}")
         if key := _KEY.match(row):
             section, pip = key[1], -1
             is_read = not key[2].strip()
@@ -207,7 +207,7 @@ class _Pyproject(msgspec.Struct, rename="kebab"):
 
 
 def _read_pyproject(
-    document: TomlText, found: Reading, _platform: Platform, extras: Sequence[str], groups: Sequence[str]
+    document: TomlText, found: FileRequirements, _platform: Platform, extras: Sequence[str], groups: Sequence[str]
 ) -> None:
     try:
         content = msgspec.convert(toml_tables(document.text, document.name), _Pyproject)
@@ -223,7 +223,7 @@ def _read_pyproject(
 
     def take(path: tuple[str, ...], rows: _Rows) -> None:
         for number, row in enumerate(rows):
-            line = Line(str(row), document.line(*path, number))
+            line = FileLine(str(row), document.line(*path, number))
             if isinstance(row, dict):
                 include("dependency group", [row.get("include-group", str(row))], line.where)
             elif inner := _own_extras(row, project.name):
@@ -244,7 +244,7 @@ def _read_pyproject(
     include("extra", extras, document.name)
     include("dependency group", groups, document.name)
     if "dependencies" in project.dynamic:
-        found.leave_out(Line("dynamic", document.line("project", "dynamic")), "import.dynamic")
+        found.leave_out(FileLine("dynamic", document.line("project", "dynamic")), "import.dynamic")
 
 
 def _own_extras(line: str, project: str) -> Sequence[str]:
@@ -260,7 +260,7 @@ def _own_extras(line: str, project: str) -> Sequence[str]:
 
 
 def _read_pylock(
-    document: TomlText, found: Reading, platform: Platform, extras: Sequence[str], groups: Sequence[str]
+    document: TomlText, found: FileRequirements, platform: Platform, extras: Sequence[str], groups: Sequence[str]
 ) -> None:
     try:
         lock = Pylock.from_dict(toml_tables(document.text, document.name))
@@ -276,11 +276,11 @@ def _read_pylock(
         "dependency_groups": {*(lock.default_groups or ()), *groups},
     }
     for number, package in enumerate(lock.packages):
-        line, marker = Line(_pinned(package), document.line("packages", number)), package.marker
+        line, marker = FileLine(_pinned(package), document.line("packages", number)), package.marker
         if package.directory or package.archive:
             found.leave_out(line, "import.folder")
         elif marker is None or not re.search(r"\b(?:extras|dependency_groups)\b", str(marker)):
-            found.lines.append(Line(f"{line.text} ; {marker}", line.where) if marker else line)
+            found.lines.append(FileLine(f"{line.text} ; {marker}", line.where) if marker else line)
         elif document.parse(partial(marker.evaluate, context="lock_file"), wanted, "packages", number, "marker"):
             found.lines.append(line)
         else:

@@ -16,7 +16,7 @@ from packaging.utils import NormalizedName
 
 from resolver.config.decode import parse_need
 from resolver.config.load import load_facts
-from resolver.config.requirement_files import Line, Reading
+from resolver.config.requirement_files import FileLine, FileRequirements
 from resolver.errors import InputError, shown, without_secrets
 from resolver.model.fact import Need
 from resolver.model.message import Message, message, text
@@ -53,7 +53,7 @@ class Draft(msgspec.Struct, frozen=True):
         return _HEAD.format(file=shown(file)) + tomli_w.dumps(tables)
 
 
-def draft(found: Reading, matrices: Path) -> Draft:
+def draft(found: FileRequirements, matrices: Path) -> Draft:
     """What a stack can have of a file, in its order and each line once, without CUDA's projects and labels of builds.
 
     Raises InputError if that is nothing, or the facts cannot be read.
@@ -77,8 +77,8 @@ def draft(found: Reading, matrices: Path) -> Draft:
 
 
 def _usable(
-    lines: Iterable[Line], kept_out: Mapping[NormalizedName, Message], told: list[Message]
-) -> Iterator[tuple[Line, Need]]:
+    lines: Iterable[FileLine], kept_out: Mapping[NormalizedName, Message], told: list[Message]
+) -> Iterator[tuple[FileLine, Need]]:
     """The lines that a stack can have, as it has them."""
     for line in lines:
         if _ADDRESS.match(line.text) or line.text.startswith("git+"):
@@ -101,10 +101,10 @@ def _usable(
                 continue
         if plain != line.text:
             told.append(message("import.label", where=line.where, line=plain))
-        yield Line(plain if "'" in plain else plain.replace('"', "'"), line.where), need
+        yield FileLine(plain if "'" in plain else plain.replace('"', "'"), line.where), need
 
 
-def _bounded(line: Line, need: Need, bounds: Mapping[NormalizedName, SpecifierSet]) -> str:
+def _bounded(line: FileLine, need: Need, bounds: Mapping[NormalizedName, SpecifierSet]) -> str:
     if not isinstance(need, Requirement) or need.url or not str(bounds[need.name]):
         return line.text
     return str(replace(need, specifier=need.specifier & bounds[need.name])).replace('"', "'")
@@ -122,5 +122,5 @@ def _kept_out(matrices: Path) -> dict[NormalizedName, Message]:
     return found
 
 
-def _left_out(line: Line, why: Message) -> Message:
+def _left_out(line: FileLine, why: Message) -> Message:
     return message("import.left-out", where=line.where, why=why, line=without_secrets(line.text)[:_LONGEST])

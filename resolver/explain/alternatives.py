@@ -19,7 +19,7 @@ from resolver.model.requirement import Requirement, Value
 from resolver.model.resolution import Lack, Resolution
 from resolver.resolve.candidates import names_prerelease
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.grounded import Component, Ground, Lacking, Line
+from resolver.resolve.grounded import ComponentGround, Ground, LackGround, LineGround
 from resolver.resolve.project import Project
 
 _LOOKS = 4_000  # candidates looked at for one set and one direction
@@ -61,7 +61,7 @@ class Alternatives:
         """
         looks = takewhile(lambda _: not self._expired(), range(_LOOKS))
         options = self.options(wanted, newest=newest)
-        free = sorted(options, key=lambda ground: (isinstance(ground, Component), len(options[ground])))
+        free = sorted(options, key=lambda ground: (isinstance(ground, ComponentGround), len(options[ground])))
         for choice in self._complete(options, free, {}, looks):
             if self.unreadable.isdisjoint(choice.values()):
                 yield choice
@@ -94,7 +94,7 @@ class Alternatives:
             return
         clauses, ground = self._clauses, free[0]
         rows = options[ground]
-        if isinstance(ground, Component):
+        if isinstance(ground, ComponentGround):
             rows = sorted(rows, key=lambda value: self.doubt({**choice, ground: value}))
         chosen = [clauses.variable(one) for one in choice.values()]
         opened = 0
@@ -120,9 +120,9 @@ class Alternatives:
         Last come releases with objections, and those not in their project's tables. Objections that depend on
         components that change as well, because they are `wanted` to, do not count yet.
         """
-        if isinstance(ground, Component):
+        if isinstance(ground, ComponentGround):
             return self._clauses.packages[Package(ground.name, "", Kind.SYSTEM)][1:]
-        assert isinstance(ground, Line)  # noqa: S101  nothing else has candidates
+        assert isinstance(ground, LineGround)  # noqa: S101  nothing else has candidates
         need = self._needs[ground.origin]
         package, wish = Package(need.name), need.specifier
         self._clauses.introduce(package)
@@ -144,7 +144,7 @@ class Alternatives:
             at = _wished(wish, self._clauses.universe.project(need.name))
             releases.sort(key=lambda one: abs(one.release.position - at) * 2 + (one.release.position > at))
         releases += (one for one in further if one not in releases)
-        machine = {name: value for name, value in self._system.items() if Component(name) not in wanted}
+        machine = {name: value for name, value in self._system.items() if ComponentGround(name) not in wanted}
         return sorted(releases, key=lambda one: self._doubt(one, machine) // UNSURE)
 
     def _is_candidate_of(self, wish: SpecifierSet, candidate: Candidate) -> bool:
@@ -157,9 +157,9 @@ class Alternatives:
 
     def lacking(self, ground: Ground) -> Ground | None:
         """The ground that a line's project has releases without a file for the target, if there is one."""
-        if not isinstance(ground, Line):
+        if not isinstance(ground, LineGround):
             return None
-        lack = Lacking(self._needs[ground.origin].name, Lack.FILE, "")
+        lack = LackGround(self._needs[ground.origin].name, Lack.FILE, "")
         return lack if lack in self._clauses.absent else None
 
     # --- how far from the wish
@@ -213,7 +213,7 @@ class Alternatives:
         """The surcharge for these releases, on the machine given by the components among them."""
         machine = dict(self._system)
         for ground, candidate in choice.items():
-            if isinstance(ground, Component) and not isinstance(candidate.chosen, Release):
+            if isinstance(ground, ComponentGround) and not isinstance(candidate.chosen, Release):
                 machine[ground.name] = candidate.chosen
         return sum(self._doubt(candidate, machine) for candidate in choice.values())
 
@@ -258,8 +258,8 @@ class Alternatives:
 
 def free_of(wanted: Sequence[Ground]) -> list[Ground]:
     """The components and lines of a set of changes that become something else."""
-    free: list[Ground] = [ground for ground in wanted if isinstance(ground, Component)]
-    return free + [ground for ground in wanted if isinstance(ground, Line) and ground.aspect == "version"]
+    free: list[Ground] = [ground for ground in wanted if isinstance(ground, ComponentGround)]
+    return free + [ground for ground in wanted if isinstance(ground, LineGround) and ground.aspect == "version"]
 
 
 def _wished(wish: SpecifierSet, project: Project) -> int:

@@ -13,7 +13,7 @@ from packaging.version import Version
 from resolver.explain import costs
 from resolver.explain.alternatives import Alternatives
 from resolver.explain.stack_text import StackText, table_text
-from resolver.explain.trial import CUTOFF, Changed, Trials
+from resolver.explain.trial import CUTOFF, ChangedStack, Trials
 from resolver.model import text as texts
 from resolver.model.dependency import Candidate, NeedSource, Package, SameRelease
 from resolver.model.explanation import Change, ChangeKind
@@ -24,7 +24,14 @@ from resolver.model.requirement import Requirement
 from resolver.model.resolution import Lack
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.core_statements import cutoff_text
-from resolver.resolve.grounded import Component, Ground, Lacking, Line, Said, Taken
+from resolver.resolve.grounded import (
+    ComponentGround,
+    ExclusionGround,
+    Ground,
+    LackGround,
+    LineGround,
+    RequirementGround,
+)
 
 
 class Changes:
@@ -42,20 +49,20 @@ class Changes:
     def price(self, ground: Ground) -> int | None:
         """The price of changing a ground; None if the user cannot change it."""
         match ground:
-            case Line(origin, aspect) if origin in self._places:
+            case LineGround(origin, aspect) if origin in self._places:
                 return self._price_of_line(self._places[origin], aspect)
-            case Component():
+            case ComponentGround():
                 return costs.COMPONENT.get(ground.name)
-            case Said() if ground.source is NeedSource.METADATA:
+            case RequirementGround() if ground.source is NeedSource.METADATA:
                 return costs.OVERRIDE
-            case Said() | Taken() if ground.fact in self._facts:
+            case RequirementGround() | ExclusionGround() if ground.fact in self._facts:
                 fact = self._facts[ground.fact]
                 if isinstance(fact, (Builds, Metadata)):
                     return costs.OVERRIDE  # requirements stated by the archive, or for it
                 return costs.RELAX.get(fact.strength) if isinstance(fact, (Requires, Excludes, Names)) else None
-            case Lacking() if ground.lack is Lack.CUTOFF and self._has_cutoff:
+            case LackGround() if ground.lack is Lack.CUTOFF and self._has_cutoff:
                 return costs.WITHOUT_CUTOFF
-            case Lacking() if ground.lack in (Lack.PRERELEASE, Lack.NEEDLESS):
+            case LackGround() if ground.lack in (Lack.PRERELEASE, Lack.NEEDLESS):
                 return costs.PRERELEASES
             case _:
                 return None
@@ -76,39 +83,39 @@ class Changes:
     def same(self, ground: Ground) -> list[Ground]:
         """The grounds that change along with one: a `replaces` fact removes every requirement on a project."""
         known = self._clauses.known
-        if isinstance(ground, Lacking) and ground.lack is Lack.CUTOFF:
-            return [one for one in known if isinstance(one, Lacking) and one.lack is Lack.CUTOFF]
+        if isinstance(ground, LackGround) and ground.lack is Lack.CUTOFF:
+            return [one for one in known if isinstance(one, LackGround) and one.lack is Lack.CUTOFF]
         if not self.is_override(ground):
             return [ground]
         package, needed = ground.package.name, texts.requirement(ground.text).name
-        alike = [one for one in known if isinstance(one, Said) and one.package.name == package]
+        alike = [one for one in known if isinstance(one, RequirementGround) and one.package.name == package]
         return [one for one in alike if self.is_override(one) and texts.requirement(one.text).name == needed]
 
-    def is_override(self, ground: Ground) -> TypeGuard[Said]:
+    def is_override(self, ground: Ground) -> TypeGuard[RequirementGround]:
         """Whether a ground is changed by a `replaces` fact."""
-        return isinstance(ground, Said) and self.price(ground) == costs.OVERRIDE
+        return isinstance(ground, RequirementGround) and self.price(ground) == costs.OVERRIDE
 
-    def apply(self, wanted: Sequence[Ground], choice: Mapping[Ground, Candidate]) -> Changed:
+    def apply(self, wanted: Sequence[Ground], choice: Mapping[Ground, Candidate]) -> ChangedStack:
         """The stack with these changes."""
         document = self._trials.inputs.stack
         target = self._problem.target
-        stack, changes = self._lines([ground for ground in wanted if isinstance(ground, Line)], choice)
+        stack, changes = self._lines([ground for ground in wanted if isinstance(ground, LineGround)], choice)
         for ground in wanted:
             match ground:
-                case Component(name):
+                case ComponentGround(name):
                     before, after = str(target.system[name]), str(choice[ground].chosen)
                     where = target.places.get(name, self._problem.stack.where)
                     change = Change(ChangeKind.COMPONENT, name, before, after, where, target=self._trials.target)
                     stack = stack.with_component(self._trials.at, name, after)
-                case Said() if self.is_override(ground):
+                case RequirementGround() if self.is_override(ground):
                     change, stack = self._override(stack, ground)
-                case Said() | Taken():
+                case RequirementGround() | ExclusionGround():
                     change, stack = self._relax(stack, ground)
-                case Lacking(project, Lack.PRERELEASE | Lack.NEEDLESS):
+                case LackGround(project, Lack.PRERELEASE | Lack.NEEDLESS):
                     after = f'prereleases-of.{project} = "allow"'
                     change = Change(ChangeKind.POLICY, project, after=after, where=self._problem.stack.where)
                     stack = stack.with_key(("policy", "prereleases-of", project), "allow")
-                case Lacking():
+                case LackGround():
                     own = f"{CUTOFF} = {cutoff_text(document.content.policy.exclude_newer).replace('T', ' ')}"
                     change = Change(ChangeKind.POLICY, CUTOFF, own, where=document.line("policy", CUTOFF))
                     stack = stack.without(("policy", CUTOFF))
@@ -120,12 +127,14 @@ class Changes:
         price += self.alternatives.doubt(choice)
         price += costs.EXTRA * sum(len(self._lost(ground, choice)) for ground in wanted)
         risky = any(change.kind in (ChangeKind.RELAX, ChangeKind.ADD) for change in changes)
-        return Changed(tuple(changes), stack.text, price, risky)
+        return ChangedStack(tuple(changes), stack.text, price, risky)
 
-    def _lines(self, wanted: Sequence[Line], choice: Mapping[Ground, Candidate]) -> tuple[StackText, list[Change]]:
+    def _lines(
+        self, wanted: Sequence[LineGround], choice: Mapping[Ground, Candidate]
+    ) -> tuple[StackText, list[Change]]:
         """The changes of lines, in the order of the file."""
         stack, changes = StackText(self._trials.text), []
-        lines: dict[object, list[Line]] = {}
+        lines: dict[object, list[LineGround]] = {}
         for ground in wanted:
             lines.setdefault(ground.origin, []).append(ground)
         gone: list[int] = []
@@ -142,7 +151,7 @@ class Changes:
             stack = stack.with_line(place, change.after)
         return stack.without_lines(gone), changes
 
-    def _line(self, ask: Ask, grounds: Sequence[Line], choice: Mapping[Ground, Candidate]) -> Change:
+    def _line(self, ask: Ask, grounds: Sequence[LineGround], choice: Mapping[Ground, Candidate]) -> Change:
         need = ask.need
         assert isinstance(need, Requirement)  # noqa: S101  a line about a component is dropped or stays
         without = {ground.aspect.removeprefix("extra ") for ground in grounds}
@@ -161,7 +170,7 @@ class Changes:
 
     def _lost(self, ground: Ground, choice: Mapping[Ground, Candidate]) -> list[str]:
         """The extras of a line that its new release does not have, or that require nothing there."""
-        if not isinstance(ground, Line) or ground.aspect != "version":
+        if not isinstance(ground, LineGround) or ground.aspect != "version":
             return []
         need = self._problem.stack.asks[self._places[ground.origin]].need
         extras = need.extras if isinstance(need, Requirement) else ()
@@ -175,9 +184,9 @@ class Changes:
         own = universe.candidate(Package(candidate.package.name, extra), candidate.chosen.position)
         return own is None or all(isinstance(edge.origin, SameRelease) for edge in universe.edges(own))
 
-    def _relax(self, stack: StackText, ground: Said | Taken) -> tuple[Change, StackText]:
+    def _relax(self, stack: StackText, ground: RequirementGround | ExclusionGround) -> tuple[Change, StackText]:
         fact = self._facts[ground.fact]
-        need = ground.text if isinstance(ground, Said) else ""
+        need = ground.text if isinstance(ground, RequirementGround) else ""
         row = {
             "fact": fact.id,
             **({"needs": [need]} if need else {}),
@@ -185,7 +194,7 @@ class Changes:
         }
         return Change(ChangeKind.RELAX, fact.id, need, where=fact.where), stack.with_table("relax", row)
 
-    def _override(self, stack: StackText, ground: Said) -> tuple[Change, StackText]:
+    def _override(self, stack: StackText, ground: RequirementGround) -> tuple[Change, StackText]:
         """A `replaces` fact that removes a requirement from upstream metadata, for the releases now required."""
         need, markers = texts.requirement(ground.text), self._problem.target.markers
         asked = [
@@ -198,7 +207,7 @@ class Changes:
         asking: dict[Version, set[str]] = {}
         for other in self.same(ground):
             for parent, _ in self._clauses.edges[other]:
-                if parent is not None and isinstance(other, Said):
+                if parent is not None and isinstance(other, RequirementGround):
                     asking.setdefault(parent.version, set()).add(other.text)
         wished = [one for one in asking if all(line.contains(one, prereleases=True) for line in asked)]
         releases = sorted(wished or asking)

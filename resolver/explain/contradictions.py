@@ -24,7 +24,15 @@ from resolver.model.release import Release
 from resolver.model.resolution import Lack, Needs, Statement
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.core_statements import spans, statements_of
-from resolver.resolve.grounded import Component, Ground, Lacking, Line, Module, Said, Taken
+from resolver.resolve.grounded import (
+    CollisionGround,
+    ComponentGround,
+    ExclusionGround,
+    Ground,
+    LackGround,
+    LineGround,
+    RequirementGround,
+)
 from resolver.resolve.universe import Universe
 
 _DEPTH = 3  # of the look around the stack
@@ -34,15 +42,15 @@ _MOST = 12  # sets of wishes, and cores, of each round
 _SAME_WISHES = 4  # cores of the same wishes
 _DEEPEST = 4  # cases within cases
 
-Wish = StackLine | NeedLine | Component
+Wish = StackLine | NeedLine | ComponentGround
 
 
 def wish_of(ground: Ground) -> Wish | None:
     """The wish that a ground belongs to; None if it belongs to none."""
     match ground:
-        case Line():
+        case LineGround():
             return ground.origin
-        case Component():
+        case ComponentGround():
             return ground
         case _:
             return None
@@ -168,9 +176,9 @@ def smallest(
     return tuple(core)
 
 
-def is_open(ground: Ground, clauses: Clauses) -> TypeGuard[Lacking]:
+def is_open(ground: Ground, clauses: Clauses) -> TypeGuard[LackGround]:
     """Whether a ground is a lack of what an index may have that could not be reached."""
-    if not isinstance(ground, Lacking) or ground.lack in (Lack.SOURCE, Lack.PRERELEASE, Lack.NEEDLESS):
+    if not isinstance(ground, LackGround) or ground.lack in (Lack.SOURCE, Lack.PRERELEASE, Lack.NEEDLESS):
         return False  # what the stack itself rules out, it rules out there as well
     return bool(clauses.universe.project(ground.name).unreachable)
 
@@ -231,7 +239,7 @@ def readable(
 
     If a version does not exist, that is enough: faults of other releases, which no wish admits, are not reported.
     """
-    missing = [ground for ground in reasons if isinstance(ground, Lacking) and ground.lack is Lack.RELEASE]
+    missing = [ground for ground in reasons if isinstance(ground, LackGround) and ground.lack is Lack.RELEASE]
     if missing and not clauses.satisfiable(among=[*wished, *missing]):
         reasons = missing
     found = clauses.minimal(among=[*wished, *reasons])
@@ -289,7 +297,7 @@ def closing_subject(clauses: Clauses, core: Sequence[Ground], assumed: Sequence[
     said: dict[tuple[object, str], None] = {}
     for ground in core:
         for name in _about(clauses, ground):
-            said[ground.origin if isinstance(ground, Line) else ground, name] = None
+            said[ground.origin if isinstance(ground, LineGround) else ground, name] = None
     subjects = Counter(name for _, name in said)
     order = list(subjects)
     ranked = sorted(order, key=lambda name: (subjects[name], order.index(name)), reverse=True)
@@ -301,7 +309,7 @@ def _is_empty(clauses: Clauses, core: Sequence[Ground], name: str, cases: Sequen
     about = [ground for ground in core if name in _about(clauses, ground)]
     taken: dict[Package, set[Candidate]] = {case.package: {case} for case in cases}
     for ground in about:
-        if isinstance(ground, (Said, Module)):
+        if isinstance(ground, (RequirementGround, CollisionGround)):
             parents: dict[Package, set[Candidate]] = {}
             for parent, _ in clauses.edges.get(ground, ()):
                 if parent is not None:
@@ -349,7 +357,7 @@ def _cases(
     """The releases of a package that a core leaves, newest first, grouped by what the core says about them."""
     cases: dict[tuple[Ground, ...], list[Candidate]] = {}
     variables = [clauses.variable(one) for one in assumed]
-    others = [ground for ground in of if not (isinstance(ground, Said) and ground.package == package)]
+    others = [ground for ground in of if not (isinstance(ground, RequirementGround) and ground.package == package)]
     for candidate in clauses.packages[package]:
         if clauses.satisfiable([*variables, clauses.variable(candidate)], others):
             says = tuple(
@@ -361,7 +369,7 @@ def _cases(
 
 def _splits(core: Sequence[Ground], done: set[Package]) -> list[Package]:
     """The packages whose releases have different requirements in a core, those with the most statements first."""
-    said = dict.fromkeys((ground.package, ground.text) for ground in core if isinstance(ground, Said))
+    said = dict.fromkeys((ground.package, ground.text) for ground in core if isinstance(ground, RequirementGround))
     texts = Counter(package for package, _ in said)
     return [package for package, count in texts.most_common() if count > 1 and package not in done]
 
@@ -373,11 +381,11 @@ def _position(candidate: Candidate) -> int:
 def _about(clauses: Clauses, ground: Ground) -> list[str]:
     """The packages that a ground restricts."""
     match ground:
-        case Component() | Lacking():
+        case ComponentGround() | LackGround():
             return [ground.name]
-        case Taken():
+        case ExclusionGround():
             return [ground.project]
-        case Line() | Said() | Module():
+        case LineGround() | RequirementGround() | CollisionGround():
             packages = (edge.package for _, edge in clauses.edges.get(ground, ()))
             return list(dict.fromkeys(package.name for package in packages if package.kind is not Kind.NONE))
 

@@ -12,7 +12,7 @@ from resolver.model import text
 from resolver.model.explanation import Change, ChangeKind, Fix
 from resolver.model.fact import Fact, Strength, Warns
 from resolver.model.requirement import Requirement
-from resolver.resolve.grounded import Ground, Line, Said, Taken
+from resolver.resolve.grounded import ExclusionGround, Ground, LineGround, RequirementGround
 
 UNSURE = 100  # a release that fails, or may fail on this target, according to a warning
 NEARBY = 10  # one made for another release of the target's CANN line
@@ -172,9 +172,9 @@ def named(need: str) -> str:
 
 def risky(ground: Ground) -> bool:
     """Whether changing a ground goes against a fact or upstream's own metadata."""
-    return isinstance(ground, (Said, Taken))
+    return isinstance(ground, (RequirementGround, ExclusionGround))
 
 
 def drops(ground: Ground) -> bool:
     """Whether changing a ground drops its line."""
-    return isinstance(ground, Line) and not ground.aspect
+    return isinstance(ground, LineGround) and not ground.aspect

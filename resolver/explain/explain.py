@@ -16,7 +16,7 @@ from resolver.explain.contradictions import contradiction, cores, explore, is_op
 from resolver.explain.costs import SPLIT, cost, named, no_longer_needed, spares, useless_without
 from resolver.explain.repairs import find
 from resolver.explain.stack_text import StackText, with_suffix
-from resolver.explain.trial import Changed, Clock, Expired, Trials
+from resolver.explain.trial import ChangedStack, Clock, Expired, Trials
 from resolver.index.protocol import Catalog, looking
 from resolver.lock.build import applied
 from resolver.model.dependency import Kind, NeedLine, Origin, SameRelease, StackLine
@@ -168,7 +168,7 @@ def _what_matters(contradictions: Iterable[Contradiction]) -> list[str]:
 # --- ways out as they are shown
 
 
-def _fix_of(problem: Problem, changed: Changed, resolution: Resolution, matter: Sequence[str]) -> Fix:
+def _fix_of(problem: Problem, changed: ChangedStack, resolution: Resolution, matter: Sequence[str]) -> Fix:
     """A way out of a problem, and what it was locked to; `matter` are the projects to report."""
     known = {pin.name for pin in resolution.pins}.union(COMPONENTS)
     reported = {change.subject for change in changed.changes if change.kind is ChangeKind.DROP}

@@ -24,7 +24,7 @@ from resolver.errors import ResolverError
 from resolver.explain.changes import Changes, proposed
 from resolver.explain.costs import ADD, BUILD, LINE, NOTE, PRACTICE, RENAME
 from resolver.explain.stack_text import StackText
-from resolver.explain.trial import Changed, Trials
+from resolver.explain.trial import ChangedStack, Trials
 from resolver.index.parse.metadata import Noted, noted_in
 from resolver.index.protocol import UnusableFile
 from resolver.model import text
@@ -37,7 +37,7 @@ from resolver.model.resolution import Lack
 from resolver.model.target import lacking, machine_of, newer_glibc
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.core_statements import meant
-from resolver.resolve.grounded import Component, Ground, Lacking, Module, Said
+from resolver.resolve.grounded import CollisionGround, ComponentGround, Ground, LackGround, RequirementGround
 
 _MARKED = 3  # releases with the same requirement whose metadata is searched for markers
 _ARCHIVES = 3  # of a project that are read for what they note: they may be large
@@ -54,12 +54,12 @@ class Proposals:
         self._problem = trials.problem
         self._built = {fact.package for fact in self._problem.facts if isinstance(fact, Builds)}
 
-    def names(self, grounds: Sequence[Ground]) -> Iterator[Changed]:
+    def names(self, grounds: Sequence[Ground]) -> Iterator[ChangedStack]:
         """The stack with projects that no index has replaced by known ones with similar names."""
         found = {
             ground.name: meant(self._clauses, ground.project)
             for ground in grounds
-            if isinstance(ground, Lacking) and ground.lack is Lack.PROJECT
+            if isinstance(ground, LackGround) and ground.lack is Lack.PROJECT
         }
         stack, changes = StackText(self._trials.text), []
         for at, ask in enumerate(self._problem.stack.asks):
@@ -71,9 +71,9 @@ class Proposals:
                 )
                 stack = stack.with_line(at, str(need))
         if changes:
-            yield Changed(tuple(changes), stack.text, RENAME * len(changes), risky=False)
+            yield ChangedStack(tuple(changes), stack.text, RENAME * len(changes), risky=False)
 
-    def practices(self) -> Iterator[Changed]:
+    def practices(self) -> Iterator[ChangedStack]:
         """The stack with every practice about a project that it may need turned on, at the price of one.
 
         Those that a solution can do without are turned off again.
@@ -84,11 +84,11 @@ class Proposals:
             stack = StackText(self._trials.text).with_names("practices", found)
             where = self._trials.inputs.stack.line("stack")
             changes = tuple(Change(ChangeKind.PRACTICE, name, where=where) for name in found)
-            yield Changed(changes, stack.text, PRACTICE, risky=False)
+            yield ChangedStack(changes, stack.text, PRACTICE, risky=False)
 
-    def lines(self, core: Sequence[Ground]) -> Iterator[Changed]:
+    def lines(self, core: Sequence[Ground]) -> Iterator[ChangedStack]:
         """The stack with a line for a project that clashes with what must be absent where a line names it."""
-        clashes = {ground.fact for ground in core if isinstance(ground, Module)}
+        clashes = {ground.fact for ground in core if isinstance(ground, CollisionGround)}
         facts = self._problem.facts
         pairs = {(one.package, one.other) for one in facts if isinstance(one, (Absent, Collides)) and one.id in clashes}
         asked = {edge.package.name for edge in self._clauses.universe.roots()}
@@ -97,23 +97,23 @@ class Proposals:
                 line = f"{fact.package}{fact.versions[0] if len(fact.versions) == 1 else ''}"
                 stack, where = StackText(self._trials.text), self._trials.inputs.stack.line("stack", "requires")
                 change = Change(ChangeKind.LINE, fact.package, before=fact.other, after=line, where=where)
-                yield Changed((change,), stack.with_new_line(line).text, LINE, risky=False)
+                yield ChangedStack((change,), stack.with_new_line(line).text, LINE, risky=False)
 
-    def pythons(self, grounds: Sequence[Ground]) -> Iterator[Changed]:
+    def pythons(self, grounds: Sequence[Ground]) -> Iterator[ChangedStack]:
         """The stack for other Pythons, nearest first, if a ground is about Python or missing files for it."""
-        if any(ground == Component("python") or self._depends_on_python(ground) for ground in grounds):
+        if any(ground == ComponentGround("python") or self._depends_on_python(ground) for ground in grounds):
             yield from self._values("python", grounds)
 
-    def glibcs(self, grounds: Sequence[Ground]) -> Iterator[Changed]:
+    def glibcs(self, grounds: Sequence[Ground]) -> Iterator[ChangedStack]:
         """The stack for another glibc, nearest first, if a ground is about it or a wheel needs a newer one."""
-        if Component("glibc") in grounds:
+        if ComponentGround("glibc") in grounds:
             yield from self._values("glibc", grounds)
-        lacks = (ground for ground in grounds if isinstance(ground, Lacking))
+        lacks = (ground for ground in grounds if isinstance(ground, LackGround))
         names = {ground.name for ground in lacks if ground.lack in (Lack.FILE, Lack.UNUSABLE)}
         for glibc in sorted({glibc for name in names for glibc in self._glibcs_of(name)}, key=Version):
             yield self._component("glibc", glibc)
 
-    def _values(self, component: str, grounds: Sequence[Ground]) -> Iterator[Changed]:
+    def _values(self, component: str, grounds: Sequence[Ground]) -> Iterator[ChangedStack]:
         """The stack for each other value of a component that all statements about it admit, nearest first."""
         stated = [
             edge.allows
@@ -127,14 +127,14 @@ class Proposals:
 
     def _depends_on_python(self, ground: Ground) -> bool:
         """Whether another Python could remove a ground: a missing file, or a requirement with a marker."""
-        if isinstance(ground, Lacking):
+        if isinstance(ground, LackGround):
             is_unusable = ground.lack is Lack.UNUSABLE
             if is_unusable and ground.detail in (Reason.PYTHON.name, Reason.PATCH.name):
                 return True
             return ground.lack is Lack.FILE or (is_unusable and self._has_wheels_for_others(ground))
         return _of_metadata(ground) and self._is_marked(ground)
 
-    def _has_wheels_for_others(self, ground: Lacking) -> bool:
+    def _has_wheels_for_others(self, ground: LackGround) -> bool:
         """Whether archives that cannot be used are of releases with wheels for other Pythons on this machine."""
         project, machine = self._clauses.universe.project(ground.name), machine_of(self._problem.target)
         for candidate, _ in self._clauses.edges.get(ground, ()):
@@ -144,7 +144,7 @@ class Proposals:
                         return True
         return False
 
-    def _is_marked(self, ground: Said) -> bool:
+    def _is_marked(self, ground: RequirementGround) -> bool:
         """Whether the metadata of the newest releases with this requirement has it under a marker about Python."""
         parents = (parent for parent, _ in self._clauses.edges[ground] if parent is not None)
         for release in [parent.chosen for parent in islice(parents, _MARKED)]:
@@ -164,26 +164,26 @@ class Proposals:
             if glibc := newer_glibc((row.filename for row in rows), machine):
                 yield glibc
 
-    def _component(self, name: str, value: str) -> Changed:
-        ground = Component(name)
+    def _component(self, name: str, value: str) -> ChangedStack:
+        ground = ComponentGround(name)
         candidate = Candidate(Package(name, "", Kind.SYSTEM), parse_value(name, value))
         return self._changes.apply([ground], {ground: candidate})
 
-    def builds(self, core: Sequence[Ground]) -> Iterator[Changed]:
+    def builds(self, core: Sequence[Ground]) -> Iterator[ChangedStack]:
         """The stack with left-out facts that build a project of a core from source: its wheel's needs do not apply."""
         for name in dict.fromkeys(ground.package.name for ground in core if _of_metadata(ground)):
             spare = self._spare(name) if name not in self._built else None
             if spare is not None and spare.content.builds:
                 yield self._with_facts(spare)
 
-    def stated(self, core: Sequence[Ground]) -> Iterator[Changed]:
+    def stated(self, core: Sequence[Ground]) -> Iterator[ChangedStack]:
         """The stack with a fact that says what a core's archive needs: left-out ones, else what the archive notes.
 
         Only for releases that the stack's own lines admit.
         """
         for ground in core:
             if (
-                not isinstance(ground, Lacking)
+                not isinstance(ground, LackGround)
                 or ground.lack is not Lack.UNUSABLE
                 or ground.detail != Reason.DYNAMIC.name
             ):
@@ -218,14 +218,14 @@ class Proposals:
         """The facts about a project that the stack leaves out, if there are any."""
         return next((one for one in self._trials.inputs.spare if PurePosixPath(one.name).stem == name), None)
 
-    def _with_facts(self, spare: Document[FactFile]) -> Changed:
+    def _with_facts(self, spare: Document[FactFile]) -> ChangedStack:
         name = PurePosixPath(spare.name).stem
         stack = StackText(self._trials.text).with_names("facts", [name])
         where = self._trials.inputs.stack.line("stack", "facts")
         change = Change(ChangeKind.FACTS, name, after=spare.name, where=where)
-        return Changed((change,), stack.text, ADD, risky=False)
+        return ChangedStack((change,), stack.text, ADD, risky=False)
 
-    def _with_noted(self, name: str, release: Release, noted: Noted) -> Changed:
+    def _with_noted(self, name: str, release: Release, noted: Noted) -> ChangedStack:
         row: dict[str, object] = {
             "package": name,
             "versions": f"=={release.version}",
@@ -235,8 +235,8 @@ class Proposals:
         change = Change(ChangeKind.STATE, name, release.file.filename)
         change, stack = proposed(self._problem, StackText(self._trials.text), change, "metadata", row, noted.where)
         has_wheels = self._clauses.universe.project(text.name(name)).wheels_set_aside(release.position)
-        return Changed((change,), stack.text, BUILD if has_wheels else NOTE, risky=False)
+        return ChangedStack((change,), stack.text, BUILD if has_wheels else NOTE, risky=False)
 
 
-def _of_metadata(ground: Ground) -> TypeGuard[Said]:
-    return isinstance(ground, Said) and ground.source is NeedSource.METADATA
+def _of_metadata(ground: Ground) -> TypeGuard[RequirementGround]:
+    return isinstance(ground, RequirementGround) and ground.source is NeedSource.METADATA

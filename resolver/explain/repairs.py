@@ -20,11 +20,11 @@ from resolver.explain.changes import Changes
 from resolver.explain.contradictions import hidden_contradiction, is_open, wish_of
 from resolver.explain.proposals import Proposals
 from resolver.explain.stack_text import StackText
-from resolver.explain.trial import Answer, Changed, Expired, Found, Trials, Undecided, attempt
+from resolver.explain.trial import Answer, ChangedStack, Expired, FixSearchResults, Trials, Undecided, attempt
 from resolver.model.explanation import Attempt, Change, ChangeKind
 from resolver.model.resolution import Lack, Resolution
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.grounded import Component, Ground, Lacking
+from resolver.resolve.grounded import ComponentGround, Ground, LackGround
 from resolver.resolve.solver import Refutation
 
 _WHOLE = 2  # fixes that go against nothing, after which dropping lines is no longer considered, nor what is dear
@@ -37,7 +37,10 @@ _READABLE = 24  # statements of a further contradiction: a longer one does not h
 _FURTHER = 3  # further contradictions
 _MARGIN = 100  # how much dearer than the cheapest fix the changes of a changed stack may be, with those before them
 _SMALL = 310  # up to which price that is so for the same target: another Python or glibc with another version or CANN
-_PROPOSED = (Component("python"), Component("glibc"))  # the clauses do not know what another one would bring
+_PROPOSED = (
+    ComponentGround("python"),
+    ComponentGround("glibc"),
+)  # the clauses do not know what another one would bring
 _TRIES = 3  # releases locked for one set and one direction, until one works
 
 
@@ -46,12 +49,12 @@ def find(
     cores: Sequence[Sequence[Ground]],
     trials: Trials,
     report: Callable[[tuple[Change, ...]], None] | None = None,
-) -> Found:
+) -> FixSearchResults:
     """Fixes of a stack with these cores in the order in which they were found, and attempts that failed.
 
     Repairs of the stack itself and of changed ones are searched side by side, always the cheapest step next.
     """
-    found, search = Found(report), list[Repairs]()
+    found, search = FixSearchResults(report), list[Repairs]()
     first = Repairs(clauses, cores, trials, found, search)
     search.append(first)
     proposals, grounds = first.proposals, list(chain.from_iterable(cores))
@@ -90,9 +93,9 @@ class Repairs:
         clauses: Clauses,
         cores: Sequence[Sequence[Ground]],
         trials: Trials,
-        found: Found,
+        found: FixSearchResults,
         search: list[Repairs],
-        before: Changed | None = None,
+        before: ChangedStack | None = None,
     ) -> None:
         self._clauses = clauses
         self._trials = trials
@@ -101,12 +104,12 @@ class Repairs:
         self._is_wish = before is None
         # neither practices nor another spelling change anything of the wish
         self._is_as_wished = before is None or all(map(costs.keeps_the_wish, before.changes))
-        self._before = before or Changed((), trials.text, 0, risky=False)
+        self._before = before or ChangedStack((), trials.text, 0, risky=False)
         self.changes = Changes(clauses, trials)
         self._alternatives = self.changes.alternatives
         self.proposals = Proposals(clauses, trials, self.changes)
         self._corrections = costs.Corrections()
-        self._proposed: list[Changed] = []
+        self._proposed: list[ChangedStack] = []
         self._next: list[Ground] | None = None
         self._sets_left, self._rounds_left = _SETS, _ROUNDS
         self._reasons: set[Ground] = set()  # of known contradictions, without the wishes
@@ -147,16 +150,16 @@ class Repairs:
 
     # --- changed stacks
 
-    def propose(self, changed: Changed, tried: list[Attempt]) -> None:
+    def propose(self, changed: ChangedStack, tried: list[Attempt]) -> None:
         """Lock a change to what can be used at all, unless that was tried before."""
         if self._seen(changed) is None:
             self._go_on(changed, self._lock(changed, tried))
 
-    def _try_proposed(self, changed: Changed) -> None:
+    def _try_proposed(self, changed: ChangedStack) -> None:
         self._proposed.remove(changed)
         self.propose(changed, [])
 
-    def _go_on(self, changed: Changed, answer: Answer, trials: Trials | None = None) -> None:
+    def _go_on(self, changed: ChangedStack, answer: Answer, trials: Trials | None = None) -> None:
         """Look for what can be changed with a change that is refuted by itself, perhaps for another target."""
         if isinstance(answer, Refutation):
             clauses = answer.clauses
@@ -173,7 +176,7 @@ class Repairs:
         clauses, corrections = self._clauses, self._corrections
         self._next = None
         self._rounds_left -= 1
-        cutoff = next((one for one in wanted if isinstance(one, Lacking) and one.lack is Lack.CUTOFF), None)
+        cutoff = next((one for one in wanted if isinstance(one, LackGround) and one.lack is Lack.CUTOFF), None)
         if cutoff is not None:
             corrections.refuse([cutoff])
             self._sets_left -= 1
@@ -287,13 +290,13 @@ class Repairs:
 
     # --- locking
 
-    def _seen(self, changed: Changed) -> bool | None:
+    def _seen(self, changed: ChangedStack) -> bool | None:
         """Whether a stack locks, if it was tried before, or includes changes that are known to lock; else None."""
         if self._has_fix_within(changed) or self._is_as_useless(changed):
             return True
         return self._found.seen.get((self._trials.at, frozenset(changed.changes)))
 
-    def _lock(self, changed: Changed, tried: list[Attempt]) -> Answer:
+    def _lock(self, changed: ChangedStack, tried: list[Attempt]) -> Answer:
         """Lock a changed stack: the result is a fix, or an attempt and why it failed."""
         found, key = self._found, (self._trials.at, frozenset(changed.changes))
         answer = self._trials.lock(changed.text)
@@ -315,7 +318,7 @@ class Repairs:
         found.add(changed, explained)
         return answer
 
-    def _locks_elsewhere(self, changed: Changed) -> bool:
+    def _locks_elsewhere(self, changed: ChangedStack) -> bool:
         """Whether a changed stack locks for the other targets, too; where one refutes it, more is changed for that."""
         refused = self._trials.elsewhere(changed.text)
         if refused is None:
@@ -328,7 +331,7 @@ class Repairs:
             self._go_on(changed, answer, trials)
         return False
 
-    def _priced_as(self, changed: Changed, found: Resolution) -> Changed:
+    def _priced_as(self, changed: ChangedStack, found: Resolution) -> ChangedStack:
         """The same, with surcharges for doubtful and old releases that a change brings in and no line names."""
         named = {change.subject for change in changed.changes if change.kind is ChangeKind.VERSION}
         unlisted = list(self._alternatives.unlisted(found))
@@ -336,7 +339,7 @@ class Repairs:
         surcharge = costs.UNLISTED_LAST * len(unlisted) + costs.years_older(self._alternatives.years_behind(found))
         return replace(changed, price=changed.price + costs.UNLISTED * len(unnamed), surcharge=surcharge)
 
-    def _practised(self, changed: Changed, found: Resolution) -> tuple[Changed, Answer]:
+    def _practised(self, changed: ChangedStack, found: Resolution) -> tuple[ChangedStack, Answer]:
         """A changed stack with no more practices turned on than it needs to lock, and its lock."""
         on = [one for one in changed.changes if one.kind is ChangeKind.PRACTICE]
         used = {practice.id for practice in found.practices}
@@ -349,7 +352,7 @@ class Repairs:
         needed = sum(one in changed.changes for one in on)
         return replace(changed, price=changed.price + costs.PRACTICE * (needed - bool(on))), answer
 
-    def _is_needless(self, changed: Changed) -> bool:
+    def _is_needless(self, changed: ChangedStack) -> bool:
         """Whether some of the earlier and present changes are enough."""
         if self._has_fix_within(changed):
             return True
@@ -360,17 +363,17 @@ class Repairs:
             if costs.saved(change) and (change.kind, change.subject, change.target) in earlier
         )
 
-    def _has_fix_within(self, changed: Changed) -> bool:
+    def _has_fix_within(self, changed: ChangedStack) -> bool:
         """Whether a fix changes nothing but what this changes, too, and this is no change of the wish itself."""
         return not self._is_wish and any(changed.includes(fix) for fix, _ in self._found.fixes)
 
-    def _is_as_useless(self, changed: Changed) -> bool:
+    def _is_as_useless(self, changed: ChangedStack) -> bool:
         """Whether what locks without the same lines is known to be of no use."""
         return not self._is_wish and any(
             one.dropped == changed.dropped and changed.includes(one) for one, _ in self._found.useless.values()
         )
 
-    def _holds_without(self, change: Change, changed: Changed) -> bool:
+    def _holds_without(self, change: Change, changed: ChangedStack) -> bool:
         """Whether a fix also works without one of its earlier changes."""
         trials = self._trials
         text = StackText(changed.text).undone(change, trials.place_of(change)).text
@@ -383,7 +386,7 @@ def _is_idle(change: Change, found: Resolution) -> bool:
     return change.kind is ChangeKind.STATE and (pin is None or pin.release.file.filename != change.before)
 
 
-def _without_practices(changed: Changed, gone: Sequence[Change]) -> Changed:
+def _without_practices(changed: ChangedStack, gone: Sequence[Change]) -> ChangedStack:
     """A changed stack with some of its practices turned off."""
     stack = reduce(StackText.without_practice, (one.subject for one in gone), StackText(changed.text))
     return replace(changed, changes=tuple(one for one in changed.changes if one not in gone), text=stack.text)

@@ -19,7 +19,7 @@ from resolver.errors import ResolverError
 from resolver.explain import costs
 from resolver.index.protocol import Catalog, looking
 from resolver.lock.build import applied
-from resolver.model.explanation import Attempt, Change, ChangeKind, Contradiction, Outcome
+from resolver.model.explanation import Attempt, AttemptOutcome, Change, ChangeKind, Contradiction
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution, Statement
 from resolver.resolve.grounded import Ground
@@ -185,7 +185,7 @@ class Trials:
 # --- what came of it
 
 
-class Changed(msgspec.Struct, frozen=True):
+class ChangedStack(msgspec.Struct, frozen=True):
     """A changed stack: what changed, its text, the price, and whether it goes against a fact.
 
     `surcharge` is added to the price of one that locks when ways out are listed, and plays no part in the search.
@@ -212,7 +212,7 @@ class Changed(msgspec.Struct, frozen=True):
         """What changes, and for which other target."""
         return {(one.kind, one.subject, one.target) for one in self.changes}
 
-    def includes(self, other: Changed) -> bool:
+    def includes(self, other: ChangedStack) -> bool:
         """Whether this changes all that other changes do, and no line comes nearer to the wish by it."""
         steps = {one.subject: abs(one.steps) for one in other.changes if one.kind is ChangeKind.VERSION}
         nearer = (abs(one.steps) < steps.get(one.subject, 0) for one in self.changes if one.kind is ChangeKind.VERSION)
@@ -227,7 +227,7 @@ class Changed(msgspec.Struct, frozen=True):
         """Whether something in a solution does not work without a line that was dropped."""
         return any(costs.useless_without(self.dropped, applied(resolution)))
 
-    def then(self, other: Changed) -> Changed:
+    def then(self, other: ChangedStack) -> ChangedStack:
         """These changes followed by those of the changed stack. What changes twice is reported, and costs, once."""
         changes, price = list(self.changes), self.price + other.price
         for change in other.changes:
@@ -239,7 +239,7 @@ class Changed(msgspec.Struct, frozen=True):
             at = changes.index(earlier)
             changes[at : at + 1] = [] if is_undone else [_joined(earlier, change)]
             price -= costs.saved(earlier) + costs.saved(change) * is_undone
-        return Changed(tuple(changes), other.text, price, self.risky or other.risky)
+        return ChangedStack(tuple(changes), other.text, price, self.risky or other.risky)
 
 
 def _is_continued(change: Change, later: Change) -> bool:
@@ -256,7 +256,7 @@ def _joined(change: Change, later: Change) -> Change:
     return replace(later, kind=kind, before=change.before, steps=steps, years=years)
 
 
-class Found(msgspec.Struct):
+class FixSearchResults(msgspec.Struct):
     """The results of a search for fixes.
 
     `seen` says of the changes that were tried for a target, in whatever order, whether they lock. `refused` are stacks
@@ -267,15 +267,15 @@ class Found(msgspec.Struct):
     """
 
     report: Callable[[tuple[Change, ...]], None] | None = None
-    fixes: list[tuple[Changed, Resolution]] = msgspec.field(default_factory=list)
-    useless: dict[str, tuple[Changed, Resolution]] = msgspec.field(default_factory=dict)
+    fixes: list[tuple[ChangedStack, Resolution]] = msgspec.field(default_factory=list)
+    useless: dict[str, tuple[ChangedStack, Resolution]] = msgspec.field(default_factory=dict)
     attempts: list[Attempt] = msgspec.field(default_factory=list)
     seen: dict[tuple[int, frozenset[Change]], bool] = msgspec.field(default_factory=dict)
     refused: set[str] = msgspec.field(default_factory=set)
     further: list[tuple[Sequence[Ground], Contradiction]] = msgspec.field(default_factory=list)
     unreached: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
-    def add(self, changed: Changed, resolution: Resolution) -> None:
+    def add(self, changed: ChangedStack, resolution: Resolution) -> None:
         """One more fix, in the place of those that change the same and more."""
         if self.report is not None and not changed.risky and not self.safe:
             self.report(changed.reported)
@@ -296,7 +296,7 @@ class Found(msgspec.Struct):
         """Whether there are so many fixes that no more are looked for."""
         return len(self.fixes) >= _FIXES or len(self.fixes) - self.safe >= _AGAINST
 
-    def is_lesser(self, changed: Changed, resolution: Resolution) -> bool:
+    def is_lesser(self, changed: ChangedStack, resolution: Resolution) -> bool:
         """Whether a dropped line's project is installed all the same, and another fix only changes its version."""
         dropped = {name for name in changed.dropped if resolution.pin(name)}
         kept = {
@@ -309,15 +309,15 @@ class Found(msgspec.Struct):
         )
 
 
-def attempt(changed: Changed, answer: Refutation | Undecided, target: str = "") -> Attempt:
+def attempt(changed: ChangedStack, answer: Refutation | Undecided, target: str = "") -> Attempt:
     """Changes that gave no lock, for another `target` if there is one."""
     why, because = "", tuple[Statement, ...]()
     if isinstance(answer, Undecided):
-        outcome, why = (Outcome.FAILED if answer.why else Outcome.UNDECIDED), answer.why
+        outcome, why = (AttemptOutcome.FAILED if answer.why else AttemptOutcome.UNDECIDED), answer.why
     elif target:
-        outcome = Outcome.ELSEWHERE
+        outcome = AttemptOutcome.ELSEWHERE
     else:
-        outcome, because = Outcome.CONFLICT, answer.statements
+        outcome, because = AttemptOutcome.CONFLICT, answer.statements
     return Attempt(changes=changed.reported, outcome=outcome, because=because, why=why, target=target)
 
 

@@ -17,24 +17,24 @@ from packaging.utils import NormalizedName
 from resolver.errors import IndexFailure, ResolverError, Unreachable
 from resolver.index.net.pipconfig import PipConfig, read_pip_config
 from resolver.index.parse.metadata import FileRelease
-from resolver.index.protocol import NOBODY, Catalog, Follow, Lookup, Meter, Traffic, UnusableFile
+from resolver.index.protocol import NOBODY, Catalog, LookAhead, Lookup, Meter, Traffic, UnusableFile
 from resolver.index.store.cache import Cache
 from resolver.index.store.file_cache import FileCache, release_of
 from resolver.index.store.page_cache import PageCache
 from resolver.index.store.readings import Readings
 from resolver.model.message import Message
 from resolver.model.problem import Indexes, Recorded
-from resolver.model.release import Archive, File, Metadata, Page
+from resolver.model.release import Archive, CoreMetadata, File, Page
 
 if TYPE_CHECKING:
-    from resolver.index.net.downloads import Copied
+    from resolver.index.net.downloads import TransferProgress
     from resolver.index.net.network import Connection, Network
-    from resolver.index.net.remote_files import Files
+    from resolver.index.net.remote_files import RemoteFiles
 
 T = TypeVar("T")
 
 
-class Pool:
+class CatalogPool:
     """What the catalogs of one run share, so that a page or file needed by several stacks is requested and read once.
 
     With `offline` the network is not used. `warn` is called with what a user should know, `progress` for each request
@@ -74,7 +74,7 @@ class Pool:
             self._connection = Connection(self.pip, self.meter, self.files, self.warn)
         return self._connection
 
-    def save(self, files: Sequence[File], folder: Path, tell: Callable[[Copied], None]) -> None:
+    def save(self, files: Sequence[File], folder: Path, tell: Callable[[TransferProgress], None]) -> None:
         """Download files into a folder under their names, each checked by its hash; see `Transfer`."""
         from resolver.index.net.downloads import Transfer
 
@@ -96,7 +96,7 @@ class LiveCatalog(Catalog):
     unreachable *and* has a page of it. Offline, anything missing from the cache is an IndexFailure.
     """
 
-    def __init__(self, indexes: Indexes, platform: str, pool: Pool, recorded: Sequence[Recorded] = ()) -> None:
+    def __init__(self, indexes: Indexes, platform: str, pool: CatalogPool, recorded: Sequence[Recorded] = ()) -> None:
         self._pool = pool
         self._files = pool.files
         self._pages = PageCache(indexes, platform, pool.cache, lambda: pool.pip.index_url, pool.pages, recorded)
@@ -134,7 +134,7 @@ class LiveCatalog(Catalog):
             return {project: self._pages.lookup(project).mark for project in projects}
         return dict(zip(projects, self._wait(lambda network: network.marks(projects)), strict=True))
 
-    def metadata(self, file: File) -> Metadata:
+    def metadata(self, file: File) -> CoreMetadata:
         if (recorded := self._pages.recorded_metadata(file)) is not None:
             return recorded
         release = self._release(file)
@@ -160,7 +160,7 @@ class LiveCatalog(Catalog):
 
         return self._read(file, stored, lambda files: files.sha256(file), what="the sha256 of ")
 
-    def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
+    def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: LookAhead | None = None) -> None:
         rows = list(wanted)
         self._ahead(lambda network: network.expect(rows, follow))
 
@@ -180,7 +180,7 @@ class LiveCatalog(Catalog):
         self,
         file: File,
         stored: Callable[[], T | None],
-        read: Callable[[Files], Coroutine[Any, Any, T]],
+        read: Callable[[RemoteFiles], Coroutine[Any, Any, T]],
         *,
         what: str = "",
         covered: bool = False,

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
-from resolver.model.release import Archive, File, Metadata, Page
+from resolver.model.release import Archive, CoreMetadata, File, Page
 
 _LONGEST: Final = 1000  # characters of a reason, the same as of a message's part (`errors`)
 NOBODY: Final = "-"  # the mark of a look-up for which no index could be reached
@@ -48,7 +48,7 @@ class UnusableFile(Exception):
         super().__init__(why if len(why) <= _LONGEST else f"{why[:_LONGEST]}…")
 
 
-class Follow(Protocol):
+class LookAhead(Protocol):
     """How a look-ahead continues by itself, provided by the solver. Calls are fast, and come from the catalog's thread.
 
     They may tell the catalog of more to expect, but must not ask it anything.
@@ -61,7 +61,7 @@ class Follow(Protocol):
     def pick(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
         """The file whose metadata will most likely be needed, or None."""
 
-    def then(self, project: NormalizedName, metadata: Metadata) -> Iterable[tuple[NormalizedName, SpecifierSet]]:
+    def then(self, project: NormalizedName, metadata: CoreMetadata) -> Iterable[tuple[NormalizedName, SpecifierSet]]:
         """What the solver will need next because of that metadata."""
 
 
@@ -76,7 +76,7 @@ class Catalog(ABC):
         """All files of a project on the indexes bound to it."""
 
     @abstractmethod
-    def metadata(self, file: File) -> Metadata:
+    def metadata(self, file: File) -> CoreMetadata:
         """The core metadata of a wheel, checked to be that of the release in its file name.
 
         Raises UnusableFile if it cannot be read.
@@ -101,7 +101,7 @@ class Catalog(ABC):
         """The file with sha256 and size filled in; it is downloaded and hashed if the page has no hash."""
 
     def expect(  # noqa: B027  one that has everything at hand does nothing
-        self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None
+        self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: LookAhead | None = None
     ) -> None:
         """A hint that these projects will be needed soon. Does not wait, and reports no failure of an index.
 

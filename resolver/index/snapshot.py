@@ -23,9 +23,9 @@ from resolver import files
 from resolver.errors import IndexFailure
 from resolver.index.parse.address import NOWHERE
 from resolver.index.parse.distribution import moment, wheel_parts
-from resolver.index.protocol import Catalog, Follow, Lookup, UnusableFile
+from resolver.index.protocol import Catalog, LookAhead, Lookup, UnusableFile
 from resolver.index.store.cache import ODD
-from resolver.model.release import Archive, File, Metadata, Page, Reason, Rejection
+from resolver.model.release import Archive, CoreMetadata, File, Page, Reason, Rejection
 from resolver.model.target import PLATFORMS, Target
 
 _MAGIC: Final = b"ascend-lock snapshot "
@@ -66,7 +66,7 @@ class Snapshot(msgspec.Struct, frozen=True, array_like=True):
     stack: str
     date: dt.date
     projects: dict[NormalizedName, RecordedProject]
-    metadata: dict[str, Metadata | str]
+    metadata: dict[str, CoreMetadata | str]
     archives: dict[str, Archive | str]
     members: list[tuple[str, str, tuple[str] | str]]
     hashed: dict[str, tuple[str, int | None]]
@@ -142,7 +142,7 @@ class SnapshotCatalog(Catalog):
                 return Lookup(tuple(_page(project, recorded.pages[at]) for at in positions), unreachable)
         raise self._missing(f"`{project}` for {self._platform}")
 
-    def metadata(self, file: File) -> Metadata:
+    def metadata(self, file: File) -> CoreMetadata:
         return self._answer(self._snapshot.metadata.get(key_of(file)), f"the metadata of `{file.filename}`")
 
     def archive(self, file: File) -> Archive:
@@ -193,7 +193,7 @@ class Recording:
         every = (Target(name="", python=one, platform=other, glibc=(2, 99)) for one in pythons for other in PLATFORMS)
         self._tags = frozenset(tag for one in every for tag in one.tags)
         self.projects: dict[NormalizedName, RecordedProject] = {}
-        self.metadata: dict[str, Metadata | str] = {}
+        self.metadata: dict[str, CoreMetadata | str] = {}
         self.archives: dict[str, Archive | str] = {}
         self.members: dict[tuple[str, str], tuple[str] | str] = {}
         self.hashed: dict[str, tuple[str, int | None]] = {}
@@ -229,7 +229,7 @@ class RecordingCatalog(Catalog):
         self._recording.add(project, self._platform, answer)
         return answer
 
-    def metadata(self, file: File) -> Metadata:
+    def metadata(self, file: File) -> CoreMetadata:
         return _asked(self._recording.metadata, key_of(file), lambda: self.inner.metadata(file), _clean_metadata)
 
     def archive(self, file: File) -> Archive:
@@ -245,7 +245,7 @@ class RecordingCatalog(Catalog):
             self._recording.hashed[file.filename] = answer.sha256, answer.size
         return answer
 
-    def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:  # noqa: ARG002
+    def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: LookAhead | None = None) -> None:  # noqa: ARG002
         """See `Catalog`. Nothing is followed, as the answers of a look-ahead would not be recorded."""
         self.inner.expect(wanted, None)
 
@@ -337,7 +337,7 @@ def _known_host(authority: str) -> str:
     return host if host in _FORGES else _NO_HOST
 
 
-def _clean_metadata(value: Metadata) -> Metadata:
+def _clean_metadata(value: CoreMetadata) -> CoreMetadata:
     return replace(value, requires_dist=tuple(map(_without_urls, value.requires_dist)))
 
 

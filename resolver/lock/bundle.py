@@ -34,7 +34,7 @@ _LONGEST_PATH = 1000  # characters
 _PART = re.compile(r"\.[0-9a-f]{16}\.part$|\.partial$")
 
 
-class Served(msgspec.Struct, frozen=True, kw_only=True):
+class BundledLock(msgspec.Struct, frozen=True, kw_only=True):
     """A lock that the bundle is for, in `folder`; `platform` and `python` say for which machines."""
 
     stack: FolderName
@@ -44,7 +44,7 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     folder: str
 
     @classmethod
-    def of(cls, lock: Lock) -> Served:
+    def of(cls, lock: Lock) -> BundledLock:
         """The row of a lock."""
         target = lock.target
         folder = f"locks/{lock.stack}/{target.name}"
@@ -76,7 +76,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """Everything in a bundle, sorted by path. `left` are the files that none of its locks needs any more."""
 
     format: int
-    locks: tuple[Served, ...]
+    locks: tuple[BundledLock, ...]
     files: tuple[Entry, ...]
     texts: tuple[Text, ...]
     left: tuple[str, ...] = ()
@@ -111,7 +111,9 @@ def is_inside(path: str) -> bool:
     )
 
 
-def merged(old: Manifest | None, locks: Iterable[Served], files: Iterable[Entry]) -> tuple[list[Served], list[Entry]]:
+def merged(
+    old: Manifest | None, locks: Iterable[BundledLock], files: Iterable[Entry]
+) -> tuple[list[BundledLock], list[Entry]]:
     """These locks with their files, and the other locks in the old manifest with theirs, sorted.
 
     Raises InputError if two locks need different files with the same name.
@@ -143,7 +145,7 @@ def rows_of(manifest: Manifest) -> tuple[Text, ...]:
 
 
 def write(
-    folder: Path, locks: Iterable[Served], entries: Iterable[Entry], texts: Mapping[str, str], left: Iterable[str]
+    folder: Path, locks: Iterable[BundledLock], entries: Iterable[Entry], texts: Mapping[str, str], left: Iterable[str]
 ) -> Manifest:
     """Write the texts, the manifest and the sums, each atomically, and the manifest after the files that it names.
 

@@ -12,7 +12,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
 from resolver.errors import InputError, did_you_mean
-from resolver.model.lock import Change, Lock, LockedFact, LockedFile, LockedPin, PassedOver
+from resolver.model.lock import Lock, LockedFact, LockedFile, LockedPin, PassedOver, PinChange
 from resolver.model.message import Message, text
 
 Pins = dict[NormalizedName, Version]
@@ -93,7 +93,7 @@ def with_changes(lock: Lock, previous: Lock | None) -> Lock:
     return replace(lock, change=tuple(changes(previous.pin, lock.pin)))
 
 
-def changes(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterator[Change]:
+def changes(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterator[PinChange]:
     """Projects added, removed or moved, by name. If a file changed but not the version, its hash is given."""
     old = {pin.name: pin for pin in before}
     new = {pin.name: pin for pin in after}
@@ -102,7 +102,7 @@ def changes(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterator
         if was == now and old[name].file != new[name].file:
             was, now = (f"{version} ({pins[name].file[0].sha256[:12]}…)" for version, pins in ((was, old), (now, new)))
         if was != now:
-            yield Change(name=name, old=was, new=now)
+            yield PinChange(name=name, old=was, new=now)
 
 
 def _decisions(lock: Lock) -> list[list[LockedPin]]:
@@ -122,7 +122,7 @@ def _text(pin: LockedPin | None) -> str:
     return f"{pin.version} ({pin.git.commit[:12]})" if pin.git is not None else pin.version
 
 
-class Row(Struct, frozen=True, omit_defaults=True):
+class DifferenceRow(Struct, frozen=True, omit_defaults=True):
     """What became of what has this name; `old` or `new` is empty where it came or went. Whole texts have no name."""
 
     name: str = ""
@@ -137,14 +137,14 @@ class Difference(Struct, frozen=True, kw_only=True):
     to another line are the same. `others` names what else differs, as lock.toml does.
     """
 
-    target: tuple[Row, ...]
-    lines: tuple[Row, ...]
-    pins: tuple[Row, ...]
-    tools: tuple[Row, ...]
-    files: tuple[Row, ...]
-    details: tuple[Row, ...]
-    facts: tuple[Row, ...]
-    warnings: tuple[Row, ...]
+    target: tuple[DifferenceRow, ...]
+    lines: tuple[DifferenceRow, ...]
+    pins: tuple[DifferenceRow, ...]
+    tools: tuple[DifferenceRow, ...]
+    files: tuple[DifferenceRow, ...]
+    details: tuple[DifferenceRow, ...]
+    facts: tuple[DifferenceRow, ...]
+    warnings: tuple[DifferenceRow, ...]
     others: tuple[str, ...]
 
     def __bool__(self) -> bool:
@@ -189,14 +189,14 @@ def _placeless(told: Any) -> Any:
             return told
 
 
-def _gone_and_come(before: Sequence[str | Message], after: Sequence[str | Message]) -> Iterator[Row]:
+def _gone_and_come(before: Sequence[str | Message], after: Sequence[str | Message]) -> Iterator[DifferenceRow]:
     old, new = (dict(zip(map(_placeless, told), told, strict=True)) for told in (before, after))
-    yield from (Row(old=one) for key, one in old.items() if key not in new)
-    yield from (Row(new=one) for key, one in new.items() if key not in old)
+    yield from (DifferenceRow(old=one) for key, one in old.items() if key not in new)
+    yield from (DifferenceRow(new=one) for key, one in new.items() if key not in old)
 
 
-def _pins(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterator[Row]:
-    return (Row(change.name, change.old, change.new) for change in changes(before, after))
+def _pins(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterator[DifferenceRow]:
+    return (DifferenceRow(change.name, change.old, change.new) for change in changes(before, after))
 
 
 def _stayed(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterator[tuple[LockedPin, LockedPin]]:
@@ -205,37 +205,39 @@ def _stayed(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterator
     return ((old[pin.name, pin.version], pin) for pin in after if (pin.name, pin.version) in old)
 
 
-def _files(before: Lock, after: Lock) -> Iterator[Row]:
+def _files(before: Lock, after: Lock) -> Iterator[DifferenceRow]:
     for pins in _stayed(before.pin, after.pin):
         old, new = ({file.name: f"{file.sha256[:12]}…" for file in pin.file} for pin in pins)
         for name in sorted({*old, *new}):
             if old.get(name) != new.get(name):
-                yield Row(name, old.get(name, ""), new.get(name, ""))
+                yield DifferenceRow(name, old.get(name, ""), new.get(name, ""))
 
 
-def _details(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterator[Row]:
+def _details(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterator[DifferenceRow]:
     for pins in _stayed(before, after):
         # files are told apart, and that a commit is trusted is a warning
         was, now = (replace(pin, file=(), git=pin.git and replace(pin.git, trust=None)) for pin in pins)
         yield from _fields(now.name, was, now)
 
 
-def _facts(before: Iterable[LockedFact], after: Iterable[LockedFact]) -> Iterator[Row]:
+def _facts(before: Iterable[LockedFact], after: Iterable[LockedFact]) -> Iterator[DifferenceRow]:
     old, new = ({fact.id: fact for fact in facts} for facts in (before, after))
     for name in sorted({*old, *new}):
         was, now = old.get(name), new.get(name)
         if was is not None and now is not None:
             yield from _fields(name, was, replace(now, where=was.where))
         else:
-            yield Row(name, *(text(one.reason, one.reason_zh) if one is not None else "" for one in (was, now)))
+            yield DifferenceRow(
+                name, *(text(one.reason, one.reason_zh) if one is not None else "" for one in (was, now))
+            )
 
 
-def _fields(name: str, before: Struct, after: Struct) -> Iterator[Row]:
+def _fields(name: str, before: Struct, after: Struct) -> Iterator[DifferenceRow]:
     """What differs of something with this name; of several values in a field, those that only one of both has."""
     for field in before.__struct_fields__:
         if (was := getattr(before, field)) != (now := getattr(after, field)):
             old, new = _values(was), _values(now)
-            yield Row(
+            yield DifferenceRow(
                 ": ".join(filter(None, (name, field.replace("_", "-")))),
                 ", ".join(one for one in old if one not in new),
                 ", ".join(one for one in new if one not in old),

@@ -8,7 +8,7 @@ import msgspec
 
 from resolver.model.fact import Warns
 from resolver.model.problem import Problem
-from resolver.model.resolution import Span, Statement
+from resolver.model.resolution import ReleaseRange, Statement
 
 
 class Closing(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,7 +22,7 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
     """One case: a release of `subject` among `versions` is taken. It is closed, or branches again."""
 
     subject: str
-    versions: tuple[Span, ...]
+    versions: tuple[ReleaseRange, ...]
     closing: Closing | None
     branches: tuple[Branch, ...] = ()
 
@@ -117,7 +117,7 @@ class Fix(msgspec.Struct, frozen=True, kw_only=True):
     price: int = 0
 
 
-class Outcome(Enum):
+class AttemptOutcome(Enum):
     """How an attempt ended that gave no fix."""
 
     CONFLICT = "conflict"
@@ -134,7 +134,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     changes: tuple[Change, ...]
-    outcome: Outcome
+    outcome: AttemptOutcome
     because: tuple[Statement, ...] = ()
     why: str = ""
     target: str = ""

@@ -245,7 +245,7 @@ class LockedAbsent(_Row, kw_only=True, frozen=True):
     because: str
 
 
-class Change(_Row, kw_only=True, frozen=True):
+class PinChange(_Row, kw_only=True, frozen=True):
     """What became of a project since the lock before: `old` or `new` is empty where it came or went."""
 
     name: str
@@ -280,7 +280,7 @@ class Lock(_Row, kw_only=True, frozen=True):
     exclude_newer: str = ""
     imports: tuple[_Module, ...] = ()
     import_env: dict[_Variable, str] = {}
-    change: tuple[Change, ...] = ()
+    change: tuple[PinChange, ...] = ()
     first: bool = False
 
     @property

@@ -79,7 +79,7 @@ def stack_text(cell: Cell, use: Use, package: str, practices: Practices, name: s
     return tomli_w.dumps({"stack": stack, "target": target})
 
 
-class Outcome(Enum):
+class CellOutcome(Enum):
     """What a cell came to."""
 
     LOCKS = "locks"
@@ -88,7 +88,7 @@ class Outcome(Enum):
     UNDECIDED = "undecided"  # it depends on an index that did not answer, or something failed
 
 
-LOCKED = (Outcome.LOCKS, Outcome.PRACTICES)
+LOCKED = (CellOutcome.LOCKS, CellOutcome.PRACTICES)
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,7 +99,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     cell: Cell
-    outcome: Outcome
+    outcome: CellOutcome
     stack: str
     practices: tuple[str, ...] = ()
     pins: dict[str, str] = {}
@@ -130,7 +130,9 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
             newest.setdefault(answer.cell.machine, answer)
         return iter(newest.values())
 
-    def newest(self, wanted: Mapping[str, str], outcomes: Collection[Outcome], *, pre: bool = False) -> Answer | None:
+    def newest(
+        self, wanted: Mapping[str, str], outcomes: Collection[CellOutcome], *, pre: bool = False
+    ) -> Answer | None:
         """The newest release that came to one of these outcomes in cells with these fields.
 
         Like pip, a pre-release only if there is no other, or with `pre`.
@@ -157,7 +159,7 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
             found += [one for one in beyond[:1] if one not in found]
         return found
 
-    def _fitting(self, wanted: Mapping[str, str], outcomes: Collection[Outcome]) -> list[Answer]:
+    def _fitting(self, wanted: Mapping[str, str], outcomes: Collection[CellOutcome]) -> list[Answer]:
         """The answers that came to one of these outcomes in cells with these fields, of newer releases first."""
         found = [
             one

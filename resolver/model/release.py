@@ -105,7 +105,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     project_status: ProjectStatus = ACTIVE
 
 
-class Metadata(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class CoreMetadata(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The core metadata of one file, in its own words."""
 
     name: str
@@ -122,7 +122,7 @@ class Archive(msgspec.Struct, frozen=True, array_like=True, gc=False):
     `build_requires` is build-system.requires of its pyproject.toml (PEP 518), or None if it has no such file or table.
     """
 
-    metadata: Metadata | None
+    metadata: CoreMetadata | None
     build_requires: tuple[str, ...] | None = None
     why_dynamic: str = ""
 

@@ -22,7 +22,7 @@ from resolver.model.problem import Problem
 from resolver.model.release import Reason, Rejection, Release
 
 
-class Span(msgspec.Struct, frozen=True):
+class ReleaseRange(msgspec.Struct, frozen=True):
     """Releases of a project that follow each other on the indexes, oldest to newest; `count` of them."""
 
     oldest: str
@@ -52,7 +52,7 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     subject: str
-    versions: tuple[Span, ...]
+    versions: tuple[ReleaseRange, ...]
     needs: str
     source: NeedSource
     where: str
@@ -63,7 +63,7 @@ class Forbids(msgspec.Struct, frozen=True, kw_only=True):
     """A fact takes these releases of `subject` out."""
 
     subject: str
-    versions: tuple[Span, ...]
+    versions: tuple[ReleaseRange, ...]
     fact: Excludes | Names
 
     @property

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from resolver.lock.previous import Difference, Row
+from resolver.lock.previous import Difference, DifferenceRow
 from resolver.model.message import joined, message
 from resolver.report.document import Block, Heading, Item, Items, Paragraph, Table, line, told
 
@@ -26,7 +26,7 @@ def difference_blocks(found: Difference) -> Iterator[Block]:
         yield Paragraph((line(message("difference.others", names=joined("comma", found.others))),))
 
 
-def _table(part: str, rows: Sequence[Row]) -> Table:
+def _table(part: str, rows: Sequence[DifferenceRow]) -> Table:
     came, gone = message("report.came"), message("report.gone")
     cells = [(row.name, row.old or came, row.new or gone) for row in rows]
     return Table(
@@ -34,7 +34,7 @@ def _table(part: str, rows: Sequence[Row]) -> Table:
     )
 
 
-def _item(row: Row) -> Item:
+def _item(row: DifferenceRow) -> Item:
     return Item(lines=(line(row.new or row.old),), label="+" if row.new else "-")
 
 

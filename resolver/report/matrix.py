@@ -13,7 +13,7 @@ from resolver import files
 from resolver.errors import InputError
 from resolver.i18n import LANGUAGES, templates, translate
 from resolver.json_text import json_text
-from resolver.model.matrix import LOCKED, Answer, Matrix, Outcome
+from resolver.model.matrix import LOCKED, Answer, CellOutcome, Matrix
 from resolver.model.message import TEXT
 from resolver.model.text import Language
 from resolver.report.template import render_page
@@ -96,7 +96,7 @@ def matrix_page(matrix: Matrix) -> str:
     texts = {
         language: {"language": translate("language", language)}
         | templates("matrix.page-", language)
-        | {one.value: translate(f"matrix.{one.value}", language) for one in Outcome}
+        | {one.value: translate(f"matrix.{one.value}", language) for one in CellOutcome}
         for language in LANGUAGES
     }
     return render_page(
@@ -119,7 +119,7 @@ def matrix_summary(matrix: Matrix, language: Language, columns: int) -> str:
     The table is no wider than so many columns.
     """
     counts = Counter(answer.outcome for answer in matrix.answers)
-    causes = Counter(answer.cause for answer in matrix.answers if answer.outcome is Outcome.CONFLICT)
+    causes = Counter(answer.cause for answer in matrix.answers if answer.outcome is CellOutcome.CONFLICT)
     age = matrix.canns.index
     newest = sorted(matrix.frontier(), key=lambda one: (one.cell.use, -age(one.cell.cann), one.cell.machine))
     codes = (*(f"matrix.page-{name}" for name in _COLUMNS), "matrix.column-release", "matrix.column-practices")
@@ -130,7 +130,7 @@ def matrix_summary(matrix: Matrix, language: Language, columns: int) -> str:
     lines = [translate("matrix.count", language, len(matrix.answers))]
     lines += [
         f"  {translate(f'matrix.{outcome.value}', language)}: {counts[outcome]}"
-        for outcome in Outcome
+        for outcome in CellOutcome
         if counts[outcome]
     ]
     lines += [

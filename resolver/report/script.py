@@ -10,7 +10,7 @@ import msgspec
 
 from resolver.i18n import LANGUAGES, translate
 from resolver.json_text import digest, json_text
-from resolver.lock.bundle import Served
+from resolver.lock.bundle import BundledLock
 from resolver.model.lock import Lock, LockedExport, LockedFact, LockedGit, LockedPin, LockedStage, bundle_name
 from resolver.model.message import message
 from resolver.model.repository import container
@@ -75,7 +75,7 @@ def script(lock: Lock) -> str:
     )
 
 
-def bundle_script(locks: Sequence[Served]) -> dict[str, str]:
+def bundle_script(locks: Sequence[BundledLock]) -> dict[str, str]:
     """The path and text of the install.sh at the top of a bundle, which installs one of its locks from the bundle."""
     return {FILE: render("bundle.sh.j2", locks=locks)}
 

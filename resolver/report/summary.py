@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from rich.cells import chop_cells
 
 from resolver.i18n import translate
-from resolver.model.lock import Change, Lock
+from resolver.model.lock import Lock, PinChange
 from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.text import Language
@@ -90,7 +90,7 @@ def _changed(lock: Lock, folder: Path, *, written: bool, moved: bool) -> Message
     return message("cli.moved", count=len(lock.change), folder=folder, moves=moves)
 
 
-def _move(change: Change) -> Message:
+def _move(change: PinChange) -> Message:
     code = "cli.move" if change.old and change.new else "cli.came" if change.new else "cli.gone"
     return message(code, name=change.name, old=change.old, new=change.new)
 
@@ -123,7 +123,7 @@ def _item(item: Message, language: Language, columns: int) -> list[str]:
     return wrapped(one_line(translate(item, language)), "  - ", "    ", columns)
 
 
-class Row(NamedTuple):
+class SummaryRow(NamedTuple):
     """The result of one target, a line in the table of several. `kind` is what it is counted as."""
 
     stack: str
@@ -134,14 +134,14 @@ class Row(NamedTuple):
     kind: str
 
 
-def table(rows: Sequence[Row], language: Language, columns: int, *, color: bool) -> str:
+def table(rows: Sequence[SummaryRow], language: Language, columns: int, *, color: bool) -> str:
     """A line for each target, no wider than `columns`; the outcome comes last because it may be long."""
-    cells = [[translate(f"cli.column-{name}", language) for name in Row._fields[:-1]]]
+    cells = [[translate(f"cli.column-{name}", language) for name in SummaryRow._fields[:-1]]]
     cells += [[row.stack, row.target or "-", f"{row.seconds:.1f}", row.changes, row.outcome] for row in rows]
     return "".join(f"{line}\n" for line in table_lines(cells, columns, color=color))
 
 
-def closing_line(rows: Sequence[Row], language: Language) -> str:
+def closing_line(rows: Sequence[SummaryRow], language: Language) -> str:
     """The number of each kind."""
     kinds = Counter(row.kind for row in rows)
     counted = [message(f"cli.kind-{kind}", count=kinds[kind]) for kind in KINDS if kinds[kind]]

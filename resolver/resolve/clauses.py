@@ -21,7 +21,16 @@ from resolver.model.release import Reason, Release
 from resolver.model.requirement import ComponentRequirement
 from resolver.model.resolution import Lack
 from resolver.resolve.candidates import pins
-from resolver.resolve.grounded import Component, Ground, Grounded, Lacking, Line, Module, Taken, grounds
+from resolver.resolve.grounded import (
+    CollisionGround,
+    ComponentGround,
+    ExclusionGround,
+    Ground,
+    Grounded,
+    LackGround,
+    LineGround,
+    grounds,
+)
 from resolver.resolve.project import Project
 from resolver.resolve.provider import Prefetch
 from resolver.resolve.universe import Universe
@@ -98,7 +107,7 @@ class Clauses(Grounded):
                 if own is not None and own.release.file == candidate.release.file:
                     self.open(own)
         # the new version of a line that is relaxed may permit what the policy otherwise excludes
-        lines = [ground for ground in self.relaxed if isinstance(ground, Line)]
+        lines = [ground for ground in self.relaxed if isinstance(ground, LineGround)]
         free = {edge.package.base for line in lines for _, edge in self.edges[line]}
         excludes = self.fresh()
         for package, lack, gives, any_may in other._ruled_out:
@@ -119,7 +128,7 @@ class Clauses(Grounded):
         if package.kind is not Kind.MODULE:  # tried first: the most preferred of each package
             self._solver.set_phases([*variables[:1], *(-variable for variable in (*variables[1:], *absent))])
         if package.kind is Kind.SYSTEM:
-            self.rule([Component(package.name)], [variables[0]])
+            self.rule([ComponentGround(package.name)], [variables[0]])
         if package.extra:
             self.introduce(package.base)
             # an extra is of its project's release: known without its metadata
@@ -143,7 +152,7 @@ class Clauses(Grounded):
         these count only where they are asked for: see `reading`. A true literal of `unless` gives leave, too.
         """
         self._ruled_out.append((package, lack, gives, any_may))
-        ground, leave = Lacking(package.name, lack, ""), self.fresh()
+        ground, leave = LackGround(package.name, lack, ""), self.fresh()
         out = [
             one
             for one in self.packages[package]
@@ -158,7 +167,9 @@ class Clauses(Grounded):
             elif any(edge.package.base == package and gives(edge) for edge in self.universe.edges(other)):
                 read.append(other)
         # a line that is relaxed now may give leave when it is not
-        lines = [name for other, name in self._selectors.items() if other in self.relaxed and isinstance(other, Line)]
+        lines = [
+            name for other, name in self._selectors.items() if other in self.relaxed and isinstance(other, LineGround)
+        ]
         givers = [*map(self.variable, read), *lines, *unless]
         waiting = [*map(self.variable, unread)]
         if waiting:
@@ -233,7 +244,7 @@ class Clauses(Grounded):
         if package.kind is Kind.PROJECT:
             yield from self._missing(package.base, allows)
         elif isinstance(allows, ComponentRequirement) and not among:
-            yield self._elsewhere(package, str(allows), Component(package.name))
+            yield self._elsewhere(package, str(allows), ComponentGround(package.name))
 
     # --- what does not exist
 
@@ -252,25 +263,27 @@ class Clauses(Grounded):
                 module = Package(collision.module, "", Kind.MODULE)
                 self.introduce(module)
                 owner = self.variable(self.universe.choice(module, project.name))
-                self.rule([Module(collision.id)], [-variable, owner])
+                self.rule([CollisionGround(collision.id)], [-variable, owner])
             yield variable
 
     def _missing(self, base: Package, allows: Allows | None) -> Iterator[int]:
         """The variables of releases that are unusable or do not exist."""
         project = self.universe.project(text.name(base.name))
         if not project.found:
-            yield self._elsewhere(base, "", Lacking(base.name, Lack.PROJECT, ""))
+            yield self._elsewhere(base, "", LackGround(base.name, Lack.PROJECT, ""))
             return
         mask = project.all if allows is None else project.mask(allows)
         if project.unreachable and mask and (allows is None or not pins(allows)):
-            yield self._elsewhere(base, "", Lacking(base.name, Lack.UNREACHABLE, ""))
+            yield self._elsewhere(base, "", LackGround(base.name, Lack.UNREACHABLE, ""))
         if not mask:
             wanted = str(allows) if isinstance(allows, SpecifierSet) else ""
             if project.source is not None:  # there might be one without the line that names the commit
                 ask, _ = self.universe.sources[project.name]
-                yield self._elsewhere(base, wanted, Lacking(base.name, Lack.SOURCE, wanted), Line(ask.origin, ""))
+                yield self._elsewhere(
+                    base, wanted, LackGround(base.name, Lack.SOURCE, wanted), LineGround(ask.origin, "")
+                )
             else:
-                yield self._elsewhere(base, wanted, Lacking(base.name, Lack.RELEASE, wanted))
+                yield self._elsewhere(base, wanted, LackGround(base.name, Lack.RELEASE, wanted))
         yield from (variable for at, variable in self._set_aside.get(base, {}).items() if mask >> at & 1)
 
     def _elsewhere(self, package: Package, wanted: str, *because: Ground) -> int:
@@ -286,14 +299,14 @@ def _why_absent(project: Project, position: int) -> Ground:
     """The ground on which a release is unusable."""
     files = project.release(position)
     if isinstance(files, Release):
-        return Lacking(project.name, Lack.PRERELEASE, "")  # excluded by the policy
+        return LackGround(project.name, Lack.PRERELEASE, "")  # excluded by the policy
     reasons = {row.reason for row in files}
     taken = (*project.about(position, Excludes), *project.about(position, Names))
     if taken and Reason.FACT in reasons:
-        return Taken(project.name, taken[0].id)
+        return ExclusionGround(project.name, taken[0].id)
     if not reasons.isdisjoint((Reason.NEWER, Reason.NO_DATE)):
-        return Lacking(project.name, Lack.CUTOFF, "")
-    return Lacking(project.name, Lack.FILE, "")
+        return LackGround(project.name, Lack.CUTOFF, "")
+    return LackGround(project.name, Lack.FILE, "")
 
 
 def _are_apart(one: SpecifierSet, other: SpecifierSet) -> bool:

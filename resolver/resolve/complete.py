@@ -20,7 +20,7 @@ from resolver.model.requirement import Requirement
 from resolver.model.resolution import Lack
 from resolver.resolve.candidates import ANYTHING, Demand, pins
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.gather import Reached
+from resolver.resolve.gather import Reachable
 from resolver.resolve.grounded import Ground
 from resolver.resolve.provider import Tick
 from resolver.resolve.universe import Universe
@@ -160,7 +160,7 @@ class CompleteEngine:
         The clauses are about the project, not about this answer: so they exclude nothing that could be allowed, and
         releases excluded for the same reason are excluded together (docs/solving.md).
         """
-        found = Reached(self._universe, self._chosen)
+        found = Reachable(self._universe, self._chosen)
         unpermitted = list(found.unpermitted())
         for candidate in unpermitted:
             package, demand = candidate.package, found.demands[candidate.package]

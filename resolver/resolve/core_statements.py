@@ -18,11 +18,31 @@ from resolver.model.dependency import Kind, NeedLine, NeedSource, Origin, Packag
 from resolver.model.fact import Absent, Collides, Excludes, Names, named_by
 from resolver.model.release import Reason, Rejection, Release
 from resolver.model.requirement import OTHER_NAMES, Requirement
-from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Refusal, Shares, Span, Statement, Unread
+from resolver.model.resolution import (
+    Asks,
+    Forbids,
+    Has,
+    Lack,
+    Lacks,
+    Needs,
+    Refusal,
+    ReleaseRange,
+    Shares,
+    Statement,
+    Unread,
+)
 from resolver.model.target import Target, lacking, machine_of, newer_glibc
 from resolver.resolve.candidates import names_prerelease
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.grounded import Component, Ground, Lacking, Line, Module, Said, Taken
+from resolver.resolve.grounded import (
+    CollisionGround,
+    ComponentGround,
+    ExclusionGround,
+    Ground,
+    LackGround,
+    LineGround,
+    RequirementGround,
+)
 from resolver.resolve.project import Project
 
 _SAID_BY_THE_REASON = frozenset({Reason.DYNAMIC, Reason.UNOPENED})
@@ -39,12 +59,12 @@ def statements_of(clauses: Clauses, core: Iterable[Ground]) -> dict[Ground, Stat
     Aspects of one line are the same statement.
     """
     # the order of people: what was asked, the machine, what needs what, what is missing
-    ranks = {Line: 0, Component: 1, Said: 2, Module: 2}
+    ranks = {LineGround: 0, ComponentGround: 1, RequirementGround: 2, CollisionGround: 2}
     order = {ground: number for number, ground in enumerate(clauses.known)}
     lines = {ask.origin: number for number, ask in enumerate(clauses.universe.problem.stack.asks)}
 
     def place(ground: Ground) -> tuple[int, int, int]:
-        line = lines.get(ground.origin, 0) if isinstance(ground, Line) else 0
+        line = lines.get(ground.origin, 0) if isinstance(ground, LineGround) else 0
         return ranks.get(type(ground), 3), line, order[ground]
 
     core = sorted(core, key=place)
@@ -52,7 +72,7 @@ def statements_of(clauses: Clauses, core: Iterable[Ground]) -> dict[Ground, Stat
     return {ground: teller.statement(ground) for ground in core}
 
 
-def spans(project: Project, positions: Iterable[int], apart: Collection[int] = ()) -> tuple[Span, ...]:
+def spans(project: Project, positions: Iterable[int], apart: Collection[int] = ()) -> tuple[ReleaseRange, ...]:
     """Positions as runs, newest first. Releases that nobody could take do not interrupt a run, unless kept `apart`."""
     wanted = set(positions)
     runs: list[list[int]] = []
@@ -65,7 +85,7 @@ def spans(project: Project, positions: Iterable[int], apart: Collection[int] = (
             broken = False
         elif not broken and (position in apart or project.stable >> position & 1):
             broken = position in apart or not isinstance(project.release(position), tuple)
-    return tuple(Span(str(project.versions[run[-1]]), str(project.versions[run[0]]), len(run)) for run in runs)
+    return tuple(ReleaseRange(str(project.versions[run[-1]]), str(project.versions[run[0]]), len(run)) for run in runs)
 
 
 class _Teller:
@@ -78,23 +98,23 @@ class _Teller:
 
     def statement(self, ground: Ground) -> Statement:
         match ground:
-            case Line():
+            case LineGround():
                 return asked(ground.origin)
-            case Component():
+            case ComponentGround():
                 where = self._target.places.get(ground.name, self._universe.problem.stack.where)
                 return Has(component=ground.name, value=str(self._target.system[ground.name]), where=where)
-            case Module():
+            case CollisionGround():
                 fact = self._facts[ground.fact]
                 assert isinstance(fact, (Collides, Absent))  # noqa: S101  only these have modules
                 return Shares(fact=fact)
-            case Said():
+            case RequirementGround():
                 return self._said(ground)
-            case Taken():
+            case ExclusionGround():
                 project, positions = self._absent(ground)
                 fact = self._facts[ground.fact]
                 assert isinstance(fact, (Excludes, Names))  # noqa: S101  only these take releases out
                 return Forbids(subject=project.name, versions=spans(project, positions), fact=fact)
-            case Lacking():
+            case LackGround():
                 return self._lacks(ground)
 
     def _matters(self, ground: Ground, variable: int) -> bool:
@@ -102,10 +122,10 @@ class _Teller:
         rest = [other for other in self._core if other != ground]
         return self._clauses.satisfiable([variable], rest)
 
-    def _said(self, ground: Said) -> Needs:
+    def _said(self, ground: RequirementGround) -> Needs:
         project = self._universe.project(text.name(ground.package.name))
         files: dict[int, str] = {}
-        rest = [one for one in self._core if not (isinstance(one, Said) and one.package == ground.package)]
+        rest = [one for one in self._core if not (isinstance(one, RequirementGround) and one.package == ground.package)]
         for parent, _ in self._clauses.edges[ground]:
             if parent is not None and self._clauses.satisfiable([self._clauses.variable(parent)], rest):
                 release = parent.release
@@ -144,7 +164,11 @@ class _Teller:
         }
         matter: set[int] = set()
         # requirements of such a release are not mentioned: that it is ruled out is enough
-        said = {one for one in self._core if isinstance(one, Said) and text.name(one.package.name) == project.name}
+        said = {
+            one
+            for one in self._core
+            if isinstance(one, RequirementGround) and text.name(one.package.name) == project.name
+        }
         others = [one for one in self._core if one != ground and one not in said]
         for _, at, variable in rows:
             rest = [other for other in others if variable not in later.get(other, ())]
@@ -152,7 +176,7 @@ class _Teller:
                 matter.add(at)
         return project, sorted(matter)
 
-    def _evidence(self, ground: Lacking, project: Project) -> dict[int, tuple[Rejections, Rejections]]:
+    def _evidence(self, ground: LackGround, project: Project) -> dict[int, tuple[Rejections, Rejections]]:
         """Of each release that matters: why the file that was opened is of no use, and why others were set aside."""
         found: dict[int, tuple[Rejections, Rejections]] = {}
         if ground.lack is Lack.UNUSABLE:
@@ -172,7 +196,7 @@ class _Teller:
             found[position] = (), rows
         return found
 
-    def _lacks(self, ground: Lacking) -> Lacks:
+    def _lacks(self, ground: LackGround) -> Lacks:
         lack, problem = ground.lack, self._universe.problem
         project = self._universe.project(ground.name)
         where = ", ".join(problem.indexes.binding(project.name, self._target.platform).indexes)
@@ -270,7 +294,7 @@ def asked(origin: Origin) -> Statement:
     of_fact = origin.fact is not None and origin.source is NeedSource.METADATA
     return Needs(
         subject=name,
-        versions=(Span(version, version, 1),),
+        versions=(ReleaseRange(version, version, 1),),
         needs=origin.text,
         source=NeedSource.FACT if of_fact else origin.source,
         where=origin.filename if origin.fact is None else origin.where,

@@ -39,7 +39,7 @@ class InvalidChoiceError(Exception):
     """An engine returned inconsistent choices."""
 
 
-class Reached:
+class Reachable:
     """The choices to which the stack leads, and the edges on each, without following what a project `without` needs.
 
     `demands` are those on each project by others, and `needs` the projects that each project needs. Raises
@@ -86,7 +86,7 @@ def newest(universe: Universe, choices: Choices, tick: Tick | None) -> Choices:
 
 def settled(universe: Universe, choices: Choices) -> Choices:
     """The choices that are needed, each project at the first of its releases that fits beside all others."""
-    reached = Reached(universe, choices)
+    reached = Reachable(universe, choices)
     moved = True
     while moved:
         moved = False
@@ -95,7 +95,7 @@ def settled(universe: Universe, choices: Choices) -> Choices:
             if package.kind is not Kind.PROJECT or package.extra or reached.choices.get(package) is not candidate:
                 continue
             # what a project requires of itself by way of others would be gone together with it
-            others = Reached(universe, reached.choices, without=package) if package in circular else reached
+            others = Reachable(universe, reached.choices, without=package) if package in circular else reached
             for newer in _before(candidate, universe.candidates(package, others.demands[package])):
                 if (fitting := _beside_all(universe, reached.choices, newer)) is not None:
                     reached, circular = fitting, _circular(fitting)
@@ -104,13 +104,13 @@ def settled(universe: Universe, choices: Choices) -> Choices:
     return reached.choices
 
 
-def _circular(reached: Reached) -> set[Package]:
+def _circular(reached: Reachable) -> set[Package]:
     """The projects that need themselves by way of others."""
     graph = nx.DiGraph((package, need) for package, needs in reached.needs.items() for need in needs)
     return {package for circle in nx.strongly_connected_components(graph) if len(circle) > 1 for package in circle}
 
 
-def _beside_all(universe: Universe, choices: Choices, newer: Candidate) -> Reached | None:
+def _beside_all(universe: Universe, choices: Choices, newer: Candidate) -> Reachable | None:
     """What is reached with another release of a project; None unless all others can stay as they are."""
     own = [package for package in choices if package.base == newer.package]
     moved = {package: universe.candidate(package, newer.release.position) for package in own}
@@ -122,7 +122,7 @@ def _beside_all(universe: Universe, choices: Choices, newer: Candidate) -> Reach
             if edge.package not in choices or not universe.is_admitted(choices[edge.package], edge):
                 return None  # found out before all the rest is looked at
     try:
-        found = Reached(universe, choices)
+        found = Reachable(universe, choices)
     except InvalidChoiceError:
         return None
     return found if next(found.unpermitted(), None) is None else None
@@ -182,8 +182,8 @@ def _before(candidate: Candidate, order: Iterator[Candidate]) -> Iterator[Candid
 
 
 def gather(universe: Universe, choices: Choices, *, engine: str, rounds: int) -> Resolution:
-    """The pins that the stack reaches through the choices; raises InvalidChoiceError like `Reached`."""
-    found = Reached(universe, choices)
+    """The pins that the stack reaches through the choices; raises InvalidChoiceError like `Reachable`."""
+    found = Reachable(universe, choices)
     reached = found.edges
     by_name: defaultdict[NormalizedName, list[Candidate]] = defaultdict(list)
     for candidate in reached:

@@ -20,20 +20,20 @@ from resolver.model.release import Reason
 from resolver.model.resolution import Lack
 
 
-class Line(NamedTuple):
+class LineGround(NamedTuple):
     """A line of the stack (or a build requirement). `aspect` is "" (the project), "version", or "extra x"."""
 
     origin: StackLine | NeedLine
     aspect: str
 
 
-class Component(NamedTuple):
+class ComponentGround(NamedTuple):
     """The value that the target states for a component."""
 
     name: str
 
 
-class Said(NamedTuple):
+class RequirementGround(NamedTuple):
     """Releases of a package require `text`: one ground for all releases that say the same, whatever the source."""
 
     package: Package
@@ -42,20 +42,20 @@ class Said(NamedTuple):
     fact: str  # its id; empty for metadata
 
 
-class Module(NamedTuple):
+class CollisionGround(NamedTuple):
     """A fact says that two distributions install the same module."""
 
     fact: str
 
 
-class Taken(NamedTuple):
+class ExclusionGround(NamedTuple):
     """A fact rules releases of a project out."""
 
     project: str
     fact: str
 
 
-class Lacking(NamedTuple):
+class LackGround(NamedTuple):
     """A project (or an extra) has nothing usable. `detail` is a specifier, or the name of a `Reason`."""
 
     project: str
@@ -68,7 +68,7 @@ class Lacking(NamedTuple):
         return text.name(self.project.partition("[")[0])
 
 
-Ground = Line | Component | Said | Module | Taken | Lacking
+Ground = LineGround | ComponentGround | RequirementGround | CollisionGround | ExclusionGround | LackGround
 
 
 def grounds(parent: Package | None, edge: Edge) -> tuple[tuple[tuple[Ground, ...], bool], ...]:
@@ -81,21 +81,21 @@ def grounds(parent: Package | None, edge: Edge) -> tuple[tuple[tuple[Ground, ...
         case SameRelease():
             return ()
         case StackLine() | NeedLine() if parent is None:  # as a line of a build environment, in its stack
-            line = Line(origin, "")
+            line = LineGround(origin, "")
             if edge.package.extra:  # it has the version of the project
-                return (((line, Line(origin, f"extra {edge.package.extra}")), False),)
+                return (((line, LineGround(origin, f"extra {edge.package.extra}")), False),)
             there = (((line,), False),)
-            return (*there, ((line, Line(origin, "version")), True)) if str(edge.allows) else there
+            return (*there, ((line, LineGround(origin, "version")), True)) if str(edge.allows) else there
         case Unusable():
             reason = Reason.DYNAMIC if origin.reason is Reason.UNOPENED else origin.reason  # told together
-            return (((Lacking(str(parent), Lack.UNUSABLE, reason.name),), True),)
+            return (((LackGround(str(parent), Lack.UNUSABLE, reason.name),), True),)
         case NeedLine():
             assert parent is not None  # noqa: S101  only the stack's own lines have no parent
             fact = origin.fact.id if origin.fact else ""
             if isinstance(edge.allows, Owner):
-                return (((Module(fact),), True),)
+                return (((CollisionGround(fact),), True),)
             source = NeedSource.FACT if fact and origin.source is NeedSource.METADATA else origin.source
-            return (((Said(parent, source, origin.text, fact),), True),)
+            return (((RequirementGround(parent, source, origin.text, fact),), True),)
         case StackLine():
             raise AssertionError(edge)
 

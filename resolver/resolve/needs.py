@@ -15,7 +15,7 @@ from resolver.index.parse.metadata import LEGACY_BUILD
 from resolver.index.protocol import Catalog, UnusableFile
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.release import Archive, Metadata, Release
+from resolver.model.release import Archive, CoreMetadata, Release
 from resolver.model.requirement import Requirement
 
 DYNAMIC = "it is a source archive without static metadata, and locking never runs a package's code"
@@ -30,7 +30,7 @@ class DynamicArchiveError(InputError):
         super().__init__(f"`{release.file.filename}`: {DYNAMIC}", where=f"index `{release.index}`", why=why)
 
 
-class Lines(msgspec.Struct, frozen=True):
+class ReleaseRequirements(msgspec.Struct, frozen=True):
     """PEP 508 lines, including markers and extras. `build_requires` is empty for wheels."""
 
     requires: tuple[str, ...]
@@ -39,7 +39,7 @@ class Lines(msgspec.Struct, frozen=True):
     extras: tuple[str, ...]
 
 
-def requirement_lines(catalog: Catalog, release: Release, metadata: Sequence[facts.Metadata]) -> Lines:
+def requirement_lines(catalog: Catalog, release: Release, metadata: Sequence[facts.Metadata]) -> ReleaseRequirements:
     """Read what a release needs from the first of: its source, its `builds` fact, its file, its `metadata` fact.
 
     Raises UnusableFile if a file cannot be read, DynamicArchiveError if an archive has no static metadata and no fact.
@@ -47,28 +47,30 @@ def requirement_lines(catalog: Catalog, release: Release, metadata: Sequence[fac
     file = release.file
     if release.source is not None:
         recipe = release.source.recipe
-        return Lines(recipe.requires, recipe.requires_python, recipe.build_requires, release.source.extras)
+        return ReleaseRequirements(
+            recipe.requires, recipe.requires_python, recipe.build_requires, release.source.extras
+        )
     if file.is_wheel:
         wheel = catalog.metadata(file)
-        return Lines(wheel.requires_dist, wheel.requires_python, (), wheel.provides_extra)
+        return ReleaseRequirements(wheel.requires_dist, wheel.requires_python, (), wheel.provides_extra)
     archive = catalog.archive(file)
     if release.builds is not None:
         listed = requirements_file(catalog.member(file, release.builds.requires_from))
-        static = archive.metadata or Metadata("", "", (), file.requires_python)
+        static = archive.metadata or CoreMetadata("", "", (), file.requires_python)
         # the fact says what is always needed; extras are taken from the archive itself
         optional = [line for line in static.requires_dist if text.extras_named(line) != frozenset()]
         building = build_lines(archive, release.builds)
-        return Lines((*listed, *optional), static.requires_python, building, static.provides_extra)
+        return ReleaseRequirements((*listed, *optional), static.requires_python, building, static.provides_extra)
     if metadata:
         fact = metadata[0]
         python = str(fact.requires_python) if fact.requires_python is not None else file.requires_python
         build = build_lines(archive, None) if fact.build_requires is None else tuple(map(str, fact.build_requires))
         stated = tuple(map(str, fact.requires))
-        return Lines(stated, python, build, text.all_extras(stated))
+        return ReleaseRequirements(stated, python, build, text.all_extras(stated))
     if archive.metadata is None:
         raise DynamicArchiveError(release, archive.why_dynamic)
     own = archive.metadata
-    return Lines(own.requires_dist, own.requires_python, build_lines(archive, None), own.provides_extra)
+    return ReleaseRequirements(own.requires_dist, own.requires_python, build_lines(archive, None), own.provides_extra)
 
 
 def is_built_here(release: Release) -> bool:

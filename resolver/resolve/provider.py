@@ -23,7 +23,7 @@ from resolver.errors import ResolverError
 from resolver.index.protocol import Lookup
 from resolver.model import text
 from resolver.model.dependency import Candidate, Edge, Kind, NeedLine, NeedSource, Package
-from resolver.model.release import File, Metadata, Release
+from resolver.model.release import CoreMetadata, File, Release
 from resolver.resolve.candidates import ANYTHING, Demand
 from resolver.resolve.universe import Universe
 
@@ -192,7 +192,7 @@ def _packages(rows: Iterable[Information]) -> set[Package]:
 
 
 class Prefetch:
-    """Implements the catalog's `Follow` over a universe, from likely release to likely release; called from its thread.
+    """Implements the catalog's `LookAhead` over a universe, from likely release to likely release; called from its thread.
 
     `demanded` returns the search's current demand on a package.
     """
@@ -203,7 +203,7 @@ class Prefetch:
         self.target: Hashable = universe.problem.target, universe.problem.wheels_only
         self._told: set[tuple[str, str]] = set()  # projects and specifiers
         self._guessed: dict[str, dict[str, Edge]] = {}  # demands of the likely releases of other projects, by project
-        self._read: dict[NormalizedName, Metadata] = {}  # of the release picked last
+        self._read: dict[NormalizedName, CoreMetadata] = {}  # of the release picked last
         self._extras: dict[NormalizedName, dict[str, None]] = {}  # wanted extras of a project
         self._followed: set[tuple[str, str, str]] = set()
 
@@ -246,7 +246,7 @@ class Prefetch:
                 return one.release.file
         return None
 
-    def then(self, project: NormalizedName, metadata: Metadata) -> Iterator[tuple[NormalizedName, SpecifierSet]]:
+    def then(self, project: NormalizedName, metadata: CoreMetadata) -> Iterator[tuple[NormalizedName, SpecifierSet]]:
         """The projects required by this metadata on the target with the wanted extras; empty the second time."""
         self._read[project] = metadata
         return self._follow([(project, extra) for extra in ("", *self._extras.get(project, ()))])

@@ -25,7 +25,7 @@ from resolver.model.problem import Ask
 from resolver.model.release import Reason, Rejection, Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Asks, FellBack, LostExtra, Pin, Resolution, Statement
-from resolver.resolve.grounded import Component, Ground, Line
+from resolver.resolve.grounded import ComponentGround, Ground, LineGround
 from resolver.resolve.needs import DynamicArchiveError
 from resolver.resolve.project import Project
 from resolver.resolve.universe import Universe
@@ -138,7 +138,7 @@ def _kept_out(universe: Universe, pin: Pin) -> tuple[Statement, ...]:
 
 def _order(ground: Ground) -> tuple[int, str]:
     """What people can change comes first, and nothing hangs on when it became known: a lock tells of it."""
-    return 0 if isinstance(ground, Line) else 1 if isinstance(ground, Component) else 2, repr(ground)
+    return 0 if isinstance(ground, LineGround) else 1 if isinstance(ground, ComponentGround) else 2, repr(ground)
 
 
 # --- releases newer than a pin that were passed over because of a source archive without static metadata

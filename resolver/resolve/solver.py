@@ -26,7 +26,7 @@ from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution, Statement
 from resolver.resolve.check import check
 from resolver.resolve.gather import Choices, InvalidChoiceError, gather, newest
-from resolver.resolve.grounded import Ground, Line
+from resolver.resolve.grounded import Ground, LineGround
 from resolver.resolve.needs import DynamicArchiveError, is_built_here, requirement_lines
 from resolver.resolve.provider import Provider, Tick
 from resolver.resolve.universe import Universe
@@ -153,7 +153,7 @@ def _certain(clauses: Clauses, universe: Universe, core: tuple[Ground, ...]) -> 
     if not clauses.satisfiable(among=rest):
         return tuple(clauses.minimal(among=rest))
     errors = [refused[ground] for ground in core if ground in refused]
-    if all(ground in refused or isinstance(ground, Line) for ground in core):
+    if all(ground in refused or isinstance(ground, LineGround) for ground in core):
         for error in errors:
             if not isinstance(error, DynamicArchiveError):
                 raise error
@@ -163,7 +163,7 @@ def _certain(clauses: Clauses, universe: Universe, core: tuple[Ground, ...]) -> 
 # --- isolated builds
 
 
-class Environment(NamedTuple):
+class BuildEnvironment(NamedTuple):
     """The archives that are built in one environment (EVERY if it is the only one), and its contents."""
 
     archives: Archives
@@ -172,7 +172,7 @@ class Environment(NamedTuple):
 
 def solve_builds(
     resolution: Resolution, catalog: Catalog, *, preferred: Kept | None = None, tick: Tick | None = None
-) -> tuple[Environment, ...]:
+) -> tuple[BuildEnvironment, ...]:
     """The environments in which a resolution's source archives are built; empty if it needs none.
 
     pip's hash mode does not cover what an isolated build downloads, so a lock pins that, too. All archives are built in
@@ -198,18 +198,18 @@ def solve_builds(
     if together is None:
         return ()
     if isinstance(together, Resolution) or len(archives) == 1:
-        return (Environment(EVERY, together),)
-    found: list[Environment] = []
+        return (BuildEnvironment(EVERY, together),)
+    found: list[BuildEnvironment] = []
     for name in sorted(archives, key=lambda name: build_problem(resolution, catalog, (name,)) is None):
         for at, one in enumerate(found):
             wider = (*one.archives, name)
             answer = solved(wider, wider) if isinstance(one.answer, Resolution) else None
             if isinstance(answer, Resolution):
-                found[at] = Environment(wider, answer)
+                found[at] = BuildEnvironment(wider, answer)
                 break
         else:
             alone = solved((name,), (name,))
-            found += [Environment((name,), alone)] if alone is not None else []
+            found += [BuildEnvironment((name,), alone)] if alone is not None else []
     return tuple(found)
 
 

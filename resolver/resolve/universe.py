@@ -39,7 +39,14 @@ from resolver.model.problem import Problem
 from resolver.model.release import Reason, Release
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.resolve.candidates import Candidates
-from resolver.resolve.needs import DYNAMIC, DynamicArchiveError, Lines, Relevance, is_built_here, requirement_lines
+from resolver.resolve.needs import (
+    DYNAMIC,
+    DynamicArchiveError,
+    ReleaseRequirements,
+    Relevance,
+    is_built_here,
+    requirement_lines,
+)
 
 # How many of a project's archives without static metadata are opened before older ones are given up.
 _IN_VAIN = 3
@@ -60,7 +67,7 @@ class Universe(Candidates):
         self.requirements = self._relevant.among
         self.refused: dict[str, ResolverError] = {}
         self._known: dict[Candidate, tuple[Edge, ...]] = {}
-        self._read: dict[Release, Lines | _Unfit] = {}
+        self._read: dict[Release, ReleaseRequirements | _Unfit] = {}
         self._dynamic: dict[str, list[DynamicArchiveError]] = {}  # by project
         self._left_out: dict[Candidate, tuple[Override, ...]] = {}
         self._narrow: tuple[Edge, ...] = ()
@@ -140,7 +147,7 @@ class Universe(Candidates):
     def provides(self, candidate: Candidate, extra: str) -> bool:
         """Whether the metadata of a candidate whose edges are known has the extra (Provides-Extra)."""
         lines = self._read.get(candidate.release)
-        return isinstance(lines, Lines) and extra in {text.name(one) for one in lines.extras}
+        return isinstance(lines, ReleaseRequirements) and extra in {text.name(one) for one in lines.extras}
 
     def left_out(self, candidate: Candidate) -> tuple[Override, ...]:
         """The requirements of a candidate with known edges that are not followed, as the project must be absent."""
@@ -204,7 +211,7 @@ class Universe(Candidates):
             )
         return kept
 
-    def _lines(self, candidate: Candidate) -> Lines:
+    def _lines(self, candidate: Candidate) -> ReleaseRequirements:
         """The lines of a release, read once for all of its extras; raises _Unfit."""
         if candidate.release not in self._read:
             try:
@@ -216,7 +223,7 @@ class Universe(Candidates):
             raise known.with_traceback(None)
         return known
 
-    def _open(self, candidate: Candidate) -> Lines:
+    def _open(self, candidate: Candidate) -> ReleaseRequirements:
         release, filename = candidate.release, candidate.release.file.filename
         stated = self._about(candidate, facts.Metadata)
         dynamic = self._dynamic.setdefault(candidate.package.name, [])

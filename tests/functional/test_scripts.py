@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from resolver.lock import file as lock_file
-from resolver.lock.bundle import Served
+from resolver.lock.bundle import BundledLock
 from resolver.report.script import activation, bundle_script, script, stage_files
 from tests.functional.machine import execute, install, installed, lines, make_environment
 from tests.functional.sources import add_backend, add_source
@@ -169,7 +169,7 @@ def test_no_text_of_a_lock_runs_whether_or_not_something_else_would_refuse_it(st
     pins = tuple(replace(pin, label=label) for pin, label in zip(lock.pin, labels, strict=True))
     target = replace(lock.target, python=PYTHON_LINE + ".0")
     lock = replace(lock, target=target, pin=pins)
-    locks = [Served(stack="s", target=target.name, platform=target.platform, python=target.python, folder="")]
+    locks = [BundledLock(stack="s", target=target.name, platform=target.platform, python=target.python, folder="")]
     texts = {
         "install.sh": script(lock),
         "activate.sh": activation(lock),

@@ -37,7 +37,7 @@ from resolver.config.compile import compile_problems
 from resolver.config.load import Document, Inputs, read_text
 from resolver.errors import IndexFailure, InputError, WrongRelease
 from resolver.index import snapshot as snapshot_file
-from resolver.index.net.client import Patience
+from resolver.index.net.client import RetryPolicy
 from resolver.index.net.pipconfig import read_pip_config
 from resolver.index.parse import metadata, simple
 from resolver.index.parse.address import NOWHERE, origin, read_root
@@ -53,7 +53,7 @@ from resolver.lock import bundle, folder
 from resolver.lock import file as lock_file
 from resolver.model import text
 from resolver.model.problem import Binding, Indexes
-from resolver.model.release import File, Metadata
+from resolver.model.release import CoreMetadata, File
 from resolver.model.repository import Direct
 from resolver.model.target import Target as Machine
 from resolver.report.rendering import render
@@ -203,7 +203,7 @@ def notes(content: bytes) -> None:
     catalog.add_archive("demo", "1.0", None, members=members)
     found = noted_in(ARCHIVE, catalog)
     if found is not None:
-        check_texts(Metadata("demo", "1.0", found.lines), ARCHIVE.filename)
+        check_texts(CoreMetadata("demo", "1.0", found.lines), ARCHIVE.filename)
         for line in found.lines:
             assert line.isprintable()
             with contextlib.suppress(InvalidRequirement):
@@ -239,7 +239,7 @@ def names(content: bytes) -> None:
 def headers(content: bytes) -> None:
     """Header fields of which a number or a moment is read, a line each."""
     for line in content.decode("latin-1").splitlines():
-        assert 0.0 <= Patience(pause=0.0).wait(1, line) <= 20.0
+        assert 0.0 <= RetryPolicy(pause=0.0).wait(1, line) <= 20.0
 
 
 def addresses(content: bytes) -> None:

@@ -13,13 +13,13 @@ from typing import Any
 from unittest import mock
 
 from resolver.index.net import network
-from resolver.index.net.client import BRIEF, Client, Patience
+from resolver.index.net.client import BRIEF, Client, RetryPolicy
 from tests.cached import require_sound_cache
 from tests.functional.workspace import Run, Workspace, tree
 from tests.loopback import LoopbackIndex, Response
 
 INDEX = "https://index.example/simple/pypi/"
-QUICK = Patience(pause=0.01)
+QUICK = RetryPolicy(pause=0.01)
 
 
 class Scene:

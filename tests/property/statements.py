@@ -17,7 +17,7 @@ from packaging.version import Version
 
 from resolver.model import fact as facts
 from resolver.model.dependency import NeedSource
-from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Span, Statement
+from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, ReleaseRange, Shares, Statement
 from tests.property.bruteforce import line_holds
 from tests.property.worlds import COMPONENT_NEEDS, World
 
@@ -139,7 +139,7 @@ class Told:
         return True
 
 
-def within(world: World, name: str, versions: Sequence[Span]) -> list[str]:
+def within(world: World, name: str, versions: Sequence[ReleaseRange]) -> list[str]:
     """The releases of the indexes from the oldest to the newest of each span."""
     return [
         version

@@ -22,7 +22,7 @@ from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs, load, read_text
 from resolver.explain.contradictions import contradiction, cores
 from resolver.index import snapshot as snapshot_file
-from resolver.index.live import LiveCatalog, Pool
+from resolver.index.live import CatalogPool, LiveCatalog
 from resolver.index.protocol import Catalog
 from resolver.index.snapshot import Recording, RecordingCatalog, Snapshot, SnapshotCatalog
 from resolver.index.store.cache import Cache, default_folder
@@ -101,7 +101,7 @@ def record() -> None:
         asked = [scenario.problem, *(scenario.fixed(fix) for fix in scenario.fixes)]
         for number, problem in enumerate(asked):
             platform = problem.target.platform
-            live = LiveCatalog(problem.indexes, platform, Pool(Cache(default_folder(), print), warn=print))
+            live = LiveCatalog(problem.indexes, platform, CatalogPool(Cache(default_folder(), print), warn=print))
             with closing(live):
                 catalog = RecordingCatalog(live, platform, recording)
                 if number:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from resolver.json_text import json_text
 from resolver.lock.previous import difference, replaced_files, same_decisions, with_changes
-from resolver.model.lock import Change, Lock
+from resolver.model.lock import Lock, PinChange
 from resolver.report.difference import difference_json
 from tests.unit.report.two_locks import locks
 
@@ -65,4 +65,4 @@ def test_as_json_in_english() -> None:
 
 
 def test_a_lock_is_the_same_as_itself_whatever_it_tells_of_earlier_changes(lock: Lock) -> None:
-    assert not difference(lock, replace(lock, first=True, change=(Change(name="a", new="1"),)))
+    assert not difference(lock, replace(lock, first=True, change=(PinChange(name="a", new="1"),)))

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 
 from resolver.cli import console
 from resolver.cli.console import Progress, complain, has_color
-from resolver.index.net.downloads import Copied
+from resolver.index.net.downloads import TransferProgress
 from resolver.index.protocol import Traffic
 from resolver.model.message import message
 
@@ -82,11 +82,11 @@ def test_a_transfer_is_told_with_its_rate(capsys: pytest.CaptureFixture[str], mo
     line.label("cli.bundling", folder="out")
     assert drawn(line, capsys) == "2/3 bundling into out"
     now += 1
-    line.copying(Copied(0, 2, 10_000_000, 40_000_000))
+    line.copying(TransferProgress(0, 2, 10_000_000, 40_000_000))
     line.label("cli.bundling", folder="out")
     assert drawn(line, capsys).endswith("0 of 2 files; 10 of 40 MB, 0.0 MB/s")
     now += 2
-    line.copying(Copied(1, 2, 30_000_000, None))
+    line.copying(TransferProgress(1, 2, 30_000_000, None))
     line.label("cli.bundling", folder="out")
     assert drawn(line, capsys) == "2/3 bundling into out: 1 of 2 files; 30 MB, 10.0 MB/s"
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from resolver.errors import InputError
-from resolver.lock.bundle import Entry, Manifest, Served, faults, is_inside, merged, write
+from resolver.lock.bundle import BundledLock, Entry, Manifest, faults, is_inside, merged, write
 
 
-def served(stack: str) -> Served:
-    return Served(stack=stack, target="t", platform="linux-aarch64", python="3.11", folder=f"locks/{stack}/t")
+def served(stack: str) -> BundledLock:
+    return BundledLock(stack=stack, target="t", platform="linux-aarch64", python="3.11", folder=f"locks/{stack}/t")
 
 
 def entry(content: bytes, *stacks: str) -> Entry:

@@ -28,7 +28,7 @@ from resolver.index.snapshot import (
     in_whole_seconds,
     without_addresses,
 )
-from resolver.model.release import Archive, File, Metadata, Reason, Rejection
+from resolver.model.release import Archive, CoreMetadata, File, Reason, Rejection
 from resolver.model.target import Target
 from tests.datacatalog import DataCatalog
 
@@ -262,7 +262,7 @@ def test_one_recording_has_the_answers_for_several_platforms() -> None:
         lookup = replayed.lookup(NormalizedName("torch"))
         assert ([page.index for page in lookup.pages], lookup.unreachable) == ([index], unreachable)
         ((version, (file,)),) = lookup.pages[0].releases.items()
-        assert replayed.metadata(file) == Metadata("torch", version)
+        assert replayed.metadata(file) == CoreMetadata("torch", version)
 
 
 # The file

@@ -52,7 +52,7 @@ def conditions(etag: str, modified: str) -> dict[str, str]:
     return {name: value for name, value in given.items() if value.isascii() and value}
 
 
-class Patience(NamedTuple):
+class RetryPolicy(NamedTuple):
     """How long and how often an index is tried. Seconds; `pause` is the first wait between tries."""
 
     tries: int = 4
@@ -66,7 +66,7 @@ class Patience(NamedTuple):
         return max(own, min(asked, _LONGEST_WAIT))
 
 
-BRIEF: Final = Patience(tries=2, connect=3.0)
+BRIEF: Final = RetryPolicy(tries=2, connect=3.0)
 
 
 class Reply(NamedTuple):
@@ -86,10 +86,10 @@ class Client:
         pip: PipConfig,
         meter: Meter,
         *,
-        patience: Patience | None = None,
+        patience: RetryPolicy | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        self.patience = patience or Patience()
+        self.patience = patience or RetryPolicy()
         self._timeout = pip.timeout
         self._meter = meter
         self._answered: set[Origin] = set()
@@ -108,7 +108,9 @@ class Client:
         """Close all connections."""
         await self._http.aclose()
 
-    async def get(self, url: str, *, headers: Mapping[str, str], limit: int, patience: Patience | None = None) -> Reply:
+    async def get(
+        self, url: str, *, headers: Mapping[str, str], limit: int, patience: RetryPolicy | None = None
+    ) -> Reply:
         """A whole answer with any status. Raises Unreachable, or IndexFailure for more than `limit` bytes."""
 
         async def whole(response: httpx.Response) -> Reply:
@@ -123,7 +125,7 @@ class Client:
         consume: Callable[[httpx.Response], Awaitable[T]],
         *,
         headers: Headers,
-        patience: Patience | None = None,
+        patience: RetryPolicy | None = None,
         long: bool = False,
     ) -> T:
         """Send a GET, follow redirects, pass the answer to `consume`; retry all of that if the network fails.
@@ -243,7 +245,7 @@ class Client:
             if recent < _SLOWEST * window:
                 raise NoAnswerError(f"It sends less than {_SLOWEST} bytes a second")
 
-    async def _send(self, hops: list[str], headers: Mapping[str, str], patience: Patience) -> httpx.Response:
+    async def _send(self, hops: list[str], headers: Mapping[str, str], patience: RetryPolicy) -> httpx.Response:
         """One request with its redirects, which are added to `hops`. The caller must close the answer."""
         times = httpx.Timeout(self._timeout, connect=patience.connect, pool=patience.connect)
         time = patience.connect + _WINDOW * self._timeout

@@ -36,7 +36,7 @@ class WrongFile(IndexFailure):
     """What a server sent is not the file that was asked for."""
 
 
-class Part:
+class PartialFile:
     """An incomplete file: what was received so far, with its digest. An existing one is read, for the digest.
 
     Its name says of which content it is, so that no file is continued with bytes of another. `mixed`: it is from more
@@ -108,7 +108,7 @@ class Part:
                 self.path.unlink(missing_ok=True)
 
 
-class Copied(NamedTuple):
+class TransferProgress(NamedTuple):
     """The progress of a transfer. `total` is None if a file's size is unknown."""
 
     files: int
@@ -120,17 +120,17 @@ class Copied(NamedTuple):
 class Transfer:
     """Saves files in a folder. `tell` is called for each piece."""
 
-    def __init__(self, client: Client, folder: Path, tell: Callable[[Copied], None]) -> None:
+    def __init__(self, client: Client, folder: Path, tell: Callable[[TransferProgress], None]) -> None:
         self._client = client
         self._folder = folder
         self._tell = tell
-        self._copied = Copied(0, 0, 0, None)
+        self._copied = TransferProgress(0, 0, 0, None)
         self._few = asyncio.Semaphore(FILES)
 
     async def save(self, files: Sequence[File]) -> None:
         """Save all that can be saved. Raises IndexFailure for the others, InputError if the disk refuses."""
         sizes = [file.size for file in files if file.size is not None]
-        self._copied = Copied(0, len(files), 0, sum(sizes) if len(sizes) == len(files) else None)
+        self._copied = TransferProgress(0, len(files), 0, sum(sizes) if len(sizes) == len(files) else None)
         tasks = [asyncio.ensure_future(self._attempt(file)) for file in files]
         try:
             failures = [failure for failure in await asyncio.gather(*tasks) if failure is not None]
@@ -153,9 +153,9 @@ class Transfer:
         self._count(0, files=1)
         return None
 
-    async def fetch(self, file: File) -> Part:
+    async def fetch(self, file: File) -> PartialFile:
         """Save one file. Raises IndexFailure and OSError."""
-        part = Part(file, self._folder)
+        part = PartialFile(file, self._folder)
         self._count(part.size)
         try:
             await self._receive(part)
@@ -172,7 +172,7 @@ class Transfer:
             part.close(keep=True)
         return part
 
-    async def _receive(self, part: Part) -> None:
+    async def _receive(self, part: PartialFile) -> None:
         """Receive what is missing of a file. It is not given up while it gets further."""
         file = part.file
 
@@ -222,7 +222,7 @@ class Transfer:
                         hint="run the command again: it resumes where it stopped",
                     ) from None
 
-    def _restart(self, part: Part, *, ranges: bool) -> None:
+    def _restart(self, part: PartialFile, *, ranges: bool) -> None:
         """Discard what was received of a file, and tell whether to resume it later."""
         self._count(-part.size)
         part.restart()

@@ -15,18 +15,18 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure, Unreachable
-from resolver.index.net.client import BRIEF, PAGES, Client, Patience, Reply, conditions
+from resolver.index.net.client import BRIEF, PAGES, Client, Reply, RetryPolicy, conditions
 from resolver.index.net.pipconfig import PipConfig
-from resolver.index.net.remote_files import Files, Once
+from resolver.index.net.remote_files import Once, RemoteFiles
 from resolver.index.parse.address import Root
 from resolver.index.parse.metadata import FileRelease
 from resolver.index.parse.simple import ACCEPT
-from resolver.index.protocol import NOBODY, Follow, Lookup, Meter, answer_of
+from resolver.index.protocol import NOBODY, LookAhead, Lookup, Meter, answer_of
 from resolver.index.store.file_cache import FileCache
 from resolver.index.store.page_cache import PageCache, StoredPage
 from resolver.model.message import Message, message
 from resolver.model.problem import PYPI
-from resolver.model.release import File, Metadata
+from resolver.model.release import CoreMetadata, File
 
 # Concurrent look-aheads. More gained nothing on the mirror measured, and holds more pages in memory.
 AHEAD: Final = 32
@@ -39,7 +39,7 @@ _PATIENCE: Final = 10.0  # seconds to cancel everything; a thousandth is normall
 T = TypeVar("T")
 
 
-class Worker:
+class LoopThread:
     """A thread that runs coroutines until it is closed.
 
     Where memory is short, the event loop and its callbacks fail anywhere. Whoever waits is told, and the loop goes on,
@@ -127,12 +127,12 @@ class Connection:
 
     def __init__(self, pip: PipConfig, meter: Meter, files: FileCache, warn: Callable[[Message], None]) -> None:
         self.client = Client(pip, meter)
-        self.files = Files(files, self.client, warn)
+        self.files = RemoteFiles(files, self.client, warn)
         self.pages = Once()
         self.ahead = asyncio.Semaphore(AHEAD)
         self.few = asyncio.Semaphore(PAGES)  # limits the bodies held in memory
         self.reading = asyncio.Semaphore(1)  # a page of 5 MB takes 50 MB while it is parsed
-        self.worker = Worker()
+        self.worker = LoopThread()
 
     def close(self) -> None:
         """Cancel everything, close connections, remove downloaded files."""
@@ -191,7 +191,7 @@ class Network:
         for file, release in files[:_MOST_AHEAD]:  # a hundred thousand tasks would take memory and time
             self._start(read(file, release))
 
-    def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None) -> None:
+    def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: LookAhead | None) -> None:
         """Start to look ahead: once for each range, since a narrower one may lead to another release."""
         for project, specifier in wanted:
             key = project, str(specifier), follow.target if follow is not None else None
@@ -205,7 +205,7 @@ class Network:
         self._tasks.add(task)  # the event loop itself only has weak references
         task.add_done_callback(self._tasks.discard)
 
-    async def _look_ahead(self, project: NormalizedName, specifier: SpecifierSet, follow: Follow | None) -> None:
+    async def _look_ahead(self, project: NormalizedName, specifier: SpecifierSet, follow: LookAhead | None) -> None:
         """Page, likely file, its metadata, and what that requires. Whoever needs the answer will meet failures."""
         try:
             lookup = await self.lookup(project)
@@ -217,7 +217,7 @@ class Network:
                     return
                 release = self._release(file)
                 if file.is_wheel:
-                    metadata: Metadata | None = await self.files.metadata(file, release)
+                    metadata: CoreMetadata | None = await self.files.metadata(file, release)
                 elif project in self._opened:
                     return  # tens of megabytes: worth guessing one per project
                 else:
@@ -259,7 +259,7 @@ class Network:
             self._warn(message(f"index.unreachable-{otherwise}", index=name, why=named.why))
         raise named
 
-    async def _ask_root(self, root: Root, name: str, project: NormalizedName, patience: Patience | None) -> str:
+    async def _ask_root(self, root: Root, name: str, project: NormalizedName, patience: RetryPolicy | None) -> str:
         """The key of the current page, "" for none; the page is read."""
         async with self._connection.few:
             stored = self._cache.answer(root, project, name)
@@ -282,7 +282,7 @@ class Network:
                 return await asyncio.to_thread(keep, root, project, name, answer, reply.body, kind, stored)
 
     async def _get(
-        self, root: Root, project: NormalizedName, patience: Patience | None, stored: StoredPage | None
+        self, root: Root, project: NormalizedName, patience: RetryPolicy | None, stored: StoredPage | None
     ) -> Reply:
         headers = {"Accept": ACCEPT} | ({} if stored is None else conditions(stored.etag, stored.modified))
         client = self._connection.client

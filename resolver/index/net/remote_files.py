@@ -16,7 +16,7 @@ import httpx
 from resolver import files as disk
 from resolver.errors import IndexFailure
 from resolver.index.net.client import PLAIN, Client, conditions
-from resolver.index.net.downloads import Part, Transfer, altered, check_status, content_range
+from resolver.index.net.downloads import PartialFile, Transfer, altered, check_status, content_range
 from resolver.index.parse.archive import (
     DIRECTORY_LIMIT,
     METADATA_LIMIT,
@@ -28,9 +28,9 @@ from resolver.index.parse.archive import (
 )
 from resolver.index.parse.metadata import FileRelease, read
 from resolver.index.protocol import UnusableFile
-from resolver.index.store.file_cache import FileCache, Hashed
+from resolver.index.store.file_cache import FileCache, FileHash
 from resolver.model.message import Message, message
-from resolver.model.release import Archive, File, Metadata
+from resolver.model.release import Archive, CoreMetadata, File
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -69,19 +69,19 @@ class Once:
         return await asyncio.shield(task)
 
 
-_Method = Callable[Concatenate["Files", P], Coroutine[Any, Any, T]]
+_Method = Callable[Concatenate["RemoteFiles", P], Coroutine[Any, Any, T]]
 
 
 def _once(work: _Method[P, T]) -> _Method[P, T]:
     """Done once for the same arguments, however many wait for it."""
 
-    def wait(files: Files, /, *arguments: P.args, **named: P.kwargs) -> Coroutine[Any, Any, T]:
+    def wait(files: RemoteFiles, /, *arguments: P.args, **named: P.kwargs) -> Coroutine[Any, Any, T]:
         return files.once.do((work.__name__, *arguments), lambda: work(files, *arguments, **named))
 
     return wait
 
 
-class Files:
+class RemoteFiles:
     """Reads files on servers, each once. Lives on an event loop. Whole files are in a folder that `close` removes."""
 
     def __init__(self, cache: FileCache, client: Client, warn: Callable[[Message], None]) -> None:
@@ -97,7 +97,7 @@ class Files:
             self._folder.cleanup()
 
     @_once
-    async def metadata(self, file: File, release: FileRelease) -> Metadata:
+    async def metadata(self, file: File, release: FileRelease) -> CoreMetadata:
         """A wheel's metadata. Raises UnusableFile and IndexFailure."""
         if (known := self._cache.metadata(file, release)) is not None:
             return known
@@ -113,7 +113,7 @@ class Files:
         self._cache.keep_metadata(file, metadata, beside=beside)
         return metadata
 
-    async def _beside(self, file: File, release: FileRelease) -> Metadata | None:
+    async def _beside(self, file: File, release: FileRelease) -> CoreMetadata | None:
         """The `.metadata` file beside a wheel (PEP 658), or None if there is none that can be relied on."""
         if file.metadata is None:
             return None
@@ -207,11 +207,11 @@ class Files:
         return await _kept(reading, partial(self._cache.keep_member, file, path))
 
     @_once
-    async def _download(self, file: File) -> Part:
+    async def _download(self, file: File) -> PartialFile:
         """Download the archive. It is kept for the run, since `member` is usually called right after `archive`."""
         return await self._fetch(file)
 
-    async def _fetch(self, file: File) -> Part:
+    async def _fetch(self, file: File) -> PartialFile:
         """Download a file and check it against its page. Raises IndexFailure."""
         folder = ""
         try:
@@ -231,13 +231,13 @@ class Files:
         if known is not None and await self._is_unchanged(file, known):
             return known.fill(file)
         download = await self._download(file)
-        hashed = Hashed(download.sha256, download.size, *download.validators)
+        hashed = FileHash(download.sha256, download.size, *download.validators)
         self._cache.keep_hashed(file, hashed)
         told = {"file": file.filename, "size": hashed.size, "sha256": hashed.sha256}
         self._warn(message("index.unhashed", **told))
         return hashed.fill(file)
 
-    async def _is_unchanged(self, file: File, known: Hashed) -> bool:
+    async def _is_unchanged(self, file: File, known: FileHash) -> bool:
         """Whether a file on a server is still the one that was downloaded."""
         headers = PLAIN | conditions(known.etag, known.modified)
 

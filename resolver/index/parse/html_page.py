@@ -61,7 +61,7 @@ class Hashes(msgspec.Struct, gc=False):
     sha256: Text = ""
 
 
-class Row(msgspec.Struct, rename="kebab", gc=False):
+class FileRow(msgspec.Struct, rename="kebab", gc=False):
     """What a page says of a file, as PEP 691 names it."""
 
     filename: str
@@ -75,7 +75,7 @@ class Row(msgspec.Struct, rename="kebab", gc=False):
     dist_info_metadata: Hashes | bool | None = None
 
 
-def read(body: bytes, url: str) -> tuple[list[Row], ProjectStatus, str]:
+def read(body: bytes, url: str) -> tuple[list[FileRow], ProjectStatus, str]:
     """The files that a page links to, in its order, its project's status, and the address that links are relative to.
 
     A page is in UTF-8, whatever it is called. Raises PageError. Links to folders and to the page itself are not files.
@@ -151,13 +151,13 @@ def _project_status(said: Said) -> ProjectStatus:
     return ProjectStatus(status, said.get("pypi:project-status-reason", "")) if status else ACTIVE
 
 
-def _row(attributes: dict[str, str | None]) -> Row | None:
+def _row(attributes: dict[str, str | None]) -> FileRow | None:
     """What a link says of the file that it leads to; None if it is to no file."""
     address, _, fragment = (attributes.get("href") or "").strip().partition("#")
     filename = address.partition("?")[0].rpartition("/")[2]
     if filename in ("", ".", ".."):
         return None
-    row = Row(
+    row = FileRow(
         unquote(filename),
         address,
         _hashes(fragment),

@@ -15,7 +15,7 @@ from packaging.utils import NormalizedName
 from resolver.errors import WrongRelease
 from resolver.index.protocol import Catalog, UnusableFile
 from resolver.model import text
-from resolver.model.release import File, Metadata
+from resolver.model.release import CoreMetadata, File
 
 _END: Final = re.compile(rb"\n\r?\n|\r\r")  # of a header, apart from the carriage return that ends its last line
 _LIMIT: Final = 16 << 20
@@ -37,7 +37,7 @@ class FileRelease(NamedTuple):
 class Header(NamedTuple):
     """The header of a metadata file: the metadata, its version, and the fields declared dynamic."""
 
-    metadata: Metadata
+    metadata: CoreMetadata
     version: tuple[int, int]
     dynamic: frozenset[str]
 
@@ -70,7 +70,7 @@ def read(content: bytes, release: FileRelease, where: str) -> Header:
     form = re.fullmatch(r"([12])\.(\d{1,4})", raw.get("metadata_version", "1.0").strip())
     if form is None:
         raise UnusableFile(f"the metadata of {release.filename} has the version {raw['metadata_version']!r}")
-    metadata = Metadata(
+    metadata = CoreMetadata(
         name,
         version,
         tuple(" ".join(line.split()) for line in raw.get("requires_dist", ())),
@@ -94,7 +94,7 @@ def check_release(name: str, version: str, release: FileRelease, where: str) -> 
     )
 
 
-def check_texts(metadata: Metadata, filename: str) -> None:
+def check_texts(metadata: CoreMetadata, filename: str) -> None:
     """Raise UnusableFile if a requirement or Requires-Python is invalid (PEP 508, 440), or there are too many."""
     for what, texts in (("requirements", metadata.requires_dist), ("extras", metadata.provides_extra)):
         if len(texts) > MOST_REQUIREMENTS:
@@ -131,7 +131,7 @@ _NEEDED = ("dependencies", "optional-dependencies", "requires-python")
 class Pyproject(NamedTuple):
     """`metadata` is None if [project] leaves requirements open; `why_dynamic` then says how."""
 
-    metadata: Metadata | None
+    metadata: CoreMetadata | None
     build_requires: tuple[str, ...] | None
     why_dynamic: str = ""
 
@@ -168,7 +168,7 @@ def read_pyproject(content: bytes, release: FileRelease) -> Pyproject:
     lines = list(project.dependencies)
     for extra, requirements in project.optional_dependencies.items():
         lines += [_of_extra(line, extra, release) for line in requirements]
-    metadata = Metadata(
+    metadata = CoreMetadata(
         project.name,
         project.version or release.version,
         tuple(lines),
@@ -273,7 +273,7 @@ def _valid_lines(lines: Iterator[str], filename: str) -> tuple[str, ...] | None:
         if length > MOST_TEXT or len(taken) > MOST_REQUIREMENTS or not line.isprintable():
             return None
     try:
-        check_texts(Metadata("", "", tuple(taken), "", ()), filename)
+        check_texts(CoreMetadata("", "", tuple(taken), "", ()), filename)
     except UnusableFile:
         return None
     return tuple(taken)

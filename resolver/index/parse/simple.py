@@ -23,7 +23,7 @@ from resolver.index.parse.distribution import (
     starts_with_project,
     wheel_parts,
 )
-from resolver.index.parse.html_page import LONGEST, Hashes, PageError, Row
+from resolver.index.parse.html_page import LONGEST, FileRow, Hashes, PageError
 from resolver.model import text
 from resolver.model.release import ACTIVE, File, Page, ProjectStatus, Reason, Rejection
 
@@ -59,10 +59,11 @@ class _Status(msgspec.Struct):
 
 _ODD: Final = (msgspec.DecodeError, UnicodeDecodeError)
 _decode_page = msgspec.json.Decoder(_Page).decode
-_decode_row = msgspec.json.Decoder(Row).decode
+_decode_row = msgspec.json.Decoder(FileRow).decode
 _decode_values = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _FIELDS: Final = [
-    (field.name, field.encode_name, msgspec.json.Decoder(field.type).decode) for field in msgspec.structs.fields(Row)
+    (field.name, field.encode_name, msgspec.json.Decoder(field.type).decode)
+    for field in msgspec.structs.fields(FileRow)
 ]
 
 
@@ -77,7 +78,7 @@ def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str
             "application/vnd.pypi.simple.v1+"
         ):
             raise PageError(f"Its type is `{media}`; only version 1 is supported (PEP 629).")
-        rows: Iterable[Row]
+        rows: Iterable[FileRow]
         if media in _JSON_TYPES or body.lstrip()[:1] == b"{":
             rows, status = _read_json(body, project)
         else:
@@ -99,7 +100,7 @@ def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str
     )
 
 
-def _read_json(body: bytes, project: NormalizedName) -> tuple[Iterable[Row], ProjectStatus]:
+def _read_json(body: bytes, project: NormalizedName) -> tuple[Iterable[FileRow], ProjectStatus]:
     if len(body) > _LEAST * _MOST_OBJECTS and body.count(b"{") > _MOST_OBJECTS:
         raise PageError(f"It has more than {_MOST_OBJECTS} objects.")
     page = _decode_page(body)
@@ -119,7 +120,7 @@ def _project_status(given: msgspec.Raw) -> ProjectStatus:
     return ProjectStatus(found.status, found.reason) if found.status else ACTIVE
 
 
-def _row(raw: msgspec.Raw) -> Row:
+def _row(raw: msgspec.Raw) -> FileRow:
     """A row, of which values that are of another type or too long count as none; but it must have a file name.
 
     Whatever `yanked` holds then, it is not `false`.
@@ -129,7 +130,7 @@ def _row(raw: msgspec.Raw) -> Row:
     except _ODD:
         pass
     values = _decode_values(raw)
-    row = Row(msgspec.json.decode(values.get("filename", b"null"), type=str))
+    row = FileRow(msgspec.json.decode(values.get("filename", b"null"), type=str))
     for name, key, decode in _FIELDS[1:]:
         try:
             if key in values:
@@ -140,7 +141,7 @@ def _row(raw: msgspec.Raw) -> Row:
 
 
 def _grouped(
-    rows: Iterable[Row], project: NormalizedName, base: str
+    rows: Iterable[FileRow], project: NormalizedName, base: str
 ) -> tuple[dict[str, tuple[File, ...]], tuple[Rejection, ...]]:
     """The files by version, newest first, equal ones once, and those that are of no version of the project.
 
@@ -195,7 +196,7 @@ def _is_foreign(rejection: Rejection, project: NormalizedName) -> bool:
     return rejection.reason is Reason.FOREIGN
 
 
-def _file(row: Row, base: str) -> File:
+def _file(row: FileRow, base: str) -> File:
     """A file as PEP 691 and 700 have it."""
     # PEP 714: core-metadata wins over its older name where both are there.
     offered = row.dist_info_metadata if row.core_metadata is None else row.core_metadata

@@ -16,17 +16,17 @@ from resolver.index.protocol import UnusableFile
 from resolver.index.store.cache import Cache
 from resolver.index.store.readings import Readings
 from resolver.model import text
-from resolver.model.release import Archive, File, Metadata
+from resolver.model.release import Archive, CoreMetadata, File
 
 # A text is the reason why a file cannot be used; only reasons that lie in its bytes are stored.
-_METADATA: Final[msgspec.msgpack.Decoder[Metadata | str]] = msgspec.msgpack.Decoder(Metadata | str)
+_METADATA: Final[msgspec.msgpack.Decoder[CoreMetadata | str]] = msgspec.msgpack.Decoder(CoreMetadata | str)
 _ARCHIVE: Final[msgspec.msgpack.Decoder[Archive | str]] = msgspec.msgpack.Decoder(Archive | str)
 _MEMBER: Final[msgspec.msgpack.Decoder[tuple[str] | str]] = msgspec.msgpack.Decoder(tuple[str] | str)
 
 T = TypeVar("T")
 
 
-class Hashed(msgspec.Struct, array_like=True, gc=False):
+class FileHash(msgspec.Struct, array_like=True, gc=False):
     """The hash of a file whose page has no sha256, with the validators of the answer."""
 
     sha256: str
@@ -39,7 +39,7 @@ class Hashed(msgspec.Struct, array_like=True, gc=False):
         return msgspec.structs.replace(file, sha256=self.sha256, size=self.size)
 
 
-_HASHED: Final = msgspec.msgpack.Decoder(Hashed)
+_HASHED: Final = msgspec.msgpack.Decoder(FileHash)
 
 
 class FileCache:
@@ -49,7 +49,7 @@ class FileCache:
         self._cache = cache
         self._readings = readings or Readings()
 
-    def metadata(self, file: File, release: FileRelease) -> Metadata | None:
+    def metadata(self, file: File, release: FileRelease) -> CoreMetadata | None:
         """A wheel's metadata. Raises like `Files.metadata`."""
         known = (self._load("metadata", _metadata_key(file, beside=one), _METADATA) for one in (True, False))
         found = next((one for one in known if one is not None), None)
@@ -57,7 +57,7 @@ class FileCache:
             check_release(found.name, found.version, release, file.url)
         return found
 
-    def keep_metadata(self, file: File, value: Metadata | UnusableFile, *, beside: bool) -> None:
+    def keep_metadata(self, file: File, value: CoreMetadata | UnusableFile, *, beside: bool) -> None:
         """Store the metadata of a wheel, or why there is none; `beside` tells that the file beside it says so."""
         self._keep("metadata", _metadata_key(file, beside=beside), value)
 
@@ -84,11 +84,11 @@ class FileCache:
         told = (value,) if isinstance(value, str) else value
         self._keep("text", file.sha256 and f"{file.sha256}/{path}", told)
 
-    def hashed(self, file: File) -> Hashed | None:
+    def hashed(self, file: File) -> FileHash | None:
         """The digest, at its last download, of a file whose page has none."""
         return self._cache.load("hash", file.url, _HASHED)
 
-    def keep_hashed(self, file: File, value: Hashed) -> None:
+    def keep_hashed(self, file: File, value: FileHash) -> None:
         """Store the digest of a file whose page has none."""
         self._cache.save("hash", file.url, value)
 

@@ -16,7 +16,7 @@ from resolver.index.parse.address import Root, read_root
 from resolver.index.protocol import Lookup
 from resolver.index.store.cache import ODD, Cache
 from resolver.model.problem import PYPI, Binding, Index, Indexes, Recorded
-from resolver.model.release import ACTIVE, File, Metadata, Page, ProjectStatus, Rejection
+from resolver.model.release import ACTIVE, CoreMetadata, File, Page, ProjectStatus, Rejection
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -176,11 +176,11 @@ class PageCache:
                 releases[row.version] = (*releases.get(row.version, ()), file)
         return Page(project=project, index=index, releases=releases)
 
-    def recorded_metadata(self, file: File) -> Metadata | None:
+    def recorded_metadata(self, file: File) -> CoreMetadata | None:
         """What is recorded of a file; None for one that an index has, which has an address."""
         for row in self._recorded if not file.url else ():
             if (row.filename, row.sha256) == (file.filename, file.sha256):
-                return Metadata(str(row.project), row.version, row.requires, row.requires_python)
+                return CoreMetadata(str(row.project), row.version, row.requires, row.requires_python)
         return None
 
     def lookup(self, project: NormalizedName) -> Lookup:

@@ -19,7 +19,7 @@ from resolver.index.parse.metadata import check_texts
 from resolver.index.protocol import UnusableFile
 from resolver.json_text import json_text
 from resolver.model import text
-from resolver.model.release import Archive, File, Metadata
+from resolver.model.release import Archive, CoreMetadata, File
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ _LARGEST: Final = 16 << 20
 
 
 class _Static(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
-    """`Metadata`, as stored."""
+    """`CoreMetadata`, as stored."""
 
     name: str
     version: str
@@ -36,7 +36,7 @@ class _Static(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
     provides_extra: tuple[str, ...]
 
 
-class Reading(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
+class ArchiveReading(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
     """The `Archive` of one file, and the texts of members, as lines."""
 
     file: str
@@ -49,7 +49,7 @@ class Reading(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
     @property
     def archive(self) -> Archive:
         """The static contents of the archive."""
-        metadata = None if self.metadata is None else Metadata(**asdict(self.metadata))
+        metadata = None if self.metadata is None else CoreMetadata(**asdict(self.metadata))
         return Archive(metadata, self.build_requires, self.why_dynamic)
 
     def member(self, path: str) -> str | None:
@@ -58,7 +58,7 @@ class Reading(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
 
 
 class _Archives(msgspec.Struct, forbid_unknown_fields=True):
-    archives: list[Reading]
+    archives: list[ArchiveReading]
 
 
 class WheelReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -79,9 +79,9 @@ class Readings:
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
-        self._known: dict[str, dict[str, Reading]] = {}
+        self._known: dict[str, dict[str, ArchiveReading]] = {}
 
-    def of(self, file: File) -> Reading | None:
+    def of(self, file: File) -> ArchiveReading | None:
         """The reading of an archive, None if there is none. Raises InputError if those of the project are invalid."""
         if self._folder is None:
             return None
@@ -92,17 +92,17 @@ class Readings:
         return row if row is not None and row.file == file.filename else None
 
 
-def reading(file: File, archive: Archive, texts: Mapping[str, str]) -> Reading:
+def reading(file: File, archive: Archive, texts: Mapping[str, str]) -> ArchiveReading:
     """The stored form of an archive that was read."""
     static = None if archive.metadata is None else _Static(**asdict(archive.metadata))
     lines = {path: content.split("\n") for path, content in sorted(texts.items())}
-    return Reading(file.filename, file.sha256, static, archive.build_requires, archive.why_dynamic, lines)
+    return ArchiveReading(file.filename, file.sha256, static, archive.build_requires, archive.why_dynamic, lines)
 
 
-def read_archives(folder: Path, project: NormalizedName) -> list[Reading]:
+def read_archives(folder: Path, project: NormalizedName) -> list[ArchiveReading]:
     """The readings of a project's archives, none if there is no file. Raises InputError."""
 
-    def decode(content: bytes) -> list[Reading]:
+    def decode(content: bytes) -> list[ArchiveReading]:
         rows = msgspec.json.decode(content, type=_Archives).archives
         for row in rows:
             _check(row, project)
@@ -130,7 +130,7 @@ def _read(
         raise files.refusal(error, message, path, again) from None
 
 
-def _check(row: Reading, project: NormalizedName) -> None:
+def _check(row: ArchiveReading, project: NormalizedName) -> None:
     """Raises ValueError and UnusableFile if a row cannot result from reading an archive of the project."""
     if text.name(row.file.rpartition("-")[0]) != project:
         raise ValueError(f"{row.file} is not an archive of {project}")
@@ -140,7 +140,7 @@ def _check(row: Reading, project: NormalizedName) -> None:
         check_texts(metadata, row.file)
 
 
-def write_archives(rows: Sequence[Reading], folder: Path, project: NormalizedName) -> None:
+def write_archives(rows: Sequence[ArchiveReading], folder: Path, project: NormalizedName) -> None:
     """Write a project's file atomically. Raises OSError."""
     _write(_Archives(list(rows)), folder, project)
 

@@ -10,7 +10,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from resolver.errors import shown
-from resolver.model.explanation import Attempt, Change, ChangeKind, Environment, Explanation, Fix, Outcome
+from resolver.model.explanation import Attempt, AttemptOutcome, Change, ChangeKind, Environment, Explanation, Fix
 from resolver.model.message import Message, joined, message
 from resolver.model.target import component_name
 from resolver.report.explanation.sentences import sentence
@@ -100,14 +100,14 @@ def requires_sentence(fix: Fix, environment: Environment) -> Message:
 def outcome_sentence(attempt: Attempt) -> Message:
     """Why an attempt did not give a lock."""
     match attempt.outcome:
-        case Outcome.UNDECIDED:
+        case AttemptOutcome.UNDECIDED:
             return message("conflict.undecided")
-        case Outcome.FAILED:
+        case AttemptOutcome.FAILED:
             code = "conflict.failed-on-target" if attempt.target else "conflict.failed"
             return message(code, why=attempt.why, target=attempt.target)
-        case Outcome.ELSEWHERE:
+        case AttemptOutcome.ELSEWHERE:
             return message("conflict.other-target", target=attempt.target)
-        case Outcome.CONFLICT:
+        case AttemptOutcome.CONFLICT:
             return message("conflict.still", statements=joined("semicolon", map(sentence, attempt.because)))
 
 

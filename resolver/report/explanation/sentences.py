@@ -23,8 +23,8 @@ from resolver.model.resolution import (
     Lacks,
     Needs,
     Refusal,
+    ReleaseRange,
     Shares,
-    Span,
     Statement,
     Unread,
 )
@@ -201,7 +201,7 @@ def numbers(items: Sequence[int]) -> Message:
     return joined("comma", ["-".join(map(str, run)) for run in runs], last="conflict.and-number")
 
 
-def releases(subject: str, versions: Sequence[Span]) -> Message:
+def releases(subject: str, versions: Sequence[ReleaseRange]) -> Message:
     """`trl 0.27.0 to 0.29.1 (5 releases)`; every release if no versions are given; how many, if they are all over."""
     if not versions:
         return message("conflict.every", subject=subject)
@@ -217,7 +217,7 @@ def releases(subject: str, versions: Sequence[Span]) -> Message:
     return message("conflict.release", subject=subject, versions=told)
 
 
-def _count(versions: Sequence[Span]) -> int:
+def _count(versions: Sequence[ReleaseRange]) -> int:
     """The number of releases; 1 if no versions are given, as "every release" is singular."""
     return sum(span.count for span in versions) or 1
 

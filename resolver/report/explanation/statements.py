@@ -14,7 +14,7 @@ from resolver.model.explanation import Branch, Closing, Contradiction
 from resolver.model.fact import Fact
 from resolver.model.message import Message, joined, message
 from resolver.model.requirement import ComponentRequirement
-from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Shares, Span, Statement
+from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, ReleaseRange, Shares, Statement
 from resolver.model.text import requirement
 from resolver.report import document
 
@@ -121,7 +121,7 @@ def _renumbered(closings: Sequence[Closing], numbers: dict[int, int]) -> Closing
     return replace(closings[0], numbers=tuple(sorted(told)))
 
 
-def _spans(several: Iterable[Sequence[Span]]) -> tuple[Span, ...]:
+def _spans(several: Iterable[Sequence[ReleaseRange]]) -> tuple[ReleaseRange, ...]:
     each = dict.fromkeys(span for spans in several for span in spans)
     return tuple(sorted(each, key=lambda span: Version(span.newest), reverse=True))
 

@@ -20,7 +20,7 @@ from resolver.audit.compare import (
     pins_of,
 )
 from resolver.i18n import translate
-from resolver.index.live import LiveCatalog, Pool
+from resolver.index.live import CatalogPool, LiveCatalog
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.store.cache import Cache
 from resolver.model.fact import Strength
@@ -56,7 +56,7 @@ def lock(*pins: LockedPin, build: tuple[LockedPin, ...] = ()) -> Lock:
 
 def compared(locked: Lock, served: LoopbackIndex) -> Compared:
     asked = as_locked(locked, Indexes(indexes={}, bindings=()))
-    with closing(Pool(Cache(None, print), pip=PipConfig(index_url=served.url))) as pool:
+    with closing(CatalogPool(Cache(None, print), pip=PipConfig(index_url=served.url))) as pool:
         return compare(locked, LiveCatalog(asked, "linux-aarch64", pool))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import tomli
 
-from resolver.config.lines import Lines, Path
+from resolver.config.lines import LineNumbers, Path
 
 AWKWARD = (
     r'''# [not.a.table]
@@ -79,7 +79,7 @@ def test_awkward_toml(path: Path, written: str, ending: str) -> None:
     tomli.loads(AWKWARD)
     text = AWKWARD.replace("\n", ending)
     at = ("\n" + AWKWARD).index("\n" + written)
-    assert Lines(text).line(path) == AWKWARD.count("\n", 0, at) + 1
+    assert LineNumbers(text).line(path) == AWKWARD.count("\n", 0, at) + 1
 
 
 VALUES = ["-1.5e3", '"\\"], }, # \\\\"', "'[[no]]'", '""', '"""\nx = 1\n[y]\n"""', '"""a""""', '"""""a\\""""""']
@@ -90,7 +90,7 @@ VALUES += ["'''\n# ] }\n'''", "'''''x'''''", '"""\\\n   folded"""', "[ # ] } \" 
 def test_what_follows_a_value_is_found(value: str) -> None:
     text = f"a = {value} # '\n'[x]' = [{value},\n {value} ]\nc.d = {{ e = {value} }}\n\"last\" = 1\n"
     assert tomli.loads(text)["last"] == 1
-    lines = Lines(text)
+    lines = LineNumbers(text)
     places = {("[x]",): "'[x]'", ("[x]", 1): f" {value} ]", ("c", "d", "e"): "c.d", ("last",): '"last'}
     for path, written in places.items():
         assert lines.line(path) == text.count("\n", 0, text.index(written)) + 1

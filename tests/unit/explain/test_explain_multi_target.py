@@ -15,7 +15,7 @@ from resolver.explain.explain import explanation_of
 from resolver.explain.trial import Clock
 from resolver.i18n import translate
 from resolver.index.protocol import Catalog, Lookup
-from resolver.model.explanation import Explanation, Fix, Outcome
+from resolver.model.explanation import AttemptOutcome, Explanation, Fix
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
 from resolver.report.explanation.fixes import change_sentences, outcome_sentence
@@ -136,7 +136,7 @@ def test_a_target_that_an_index_fails_for_is_not_said_to_have_no_solution() -> N
     found = explained(OLDER, "plugin==2", more=more, failing="two")
     assert not found.fixes
     assert {(one.outcome, one.target, one.why) for one in found.attempts} == {
-        (Outcome.FAILED, "two", "Index `far` cannot be reached.")
+        (AttemptOutcome.FAILED, "two", "Index `far` cannot be reached.")
     }
     assert {translate(outcome_sentence(attempt), "zh") for attempt in found.attempts} == {
         "此处可以锁定，但无法为该栈的目标 two 锁定：Index `far` cannot be reached."

@@ -11,7 +11,7 @@ from resolver.explain import trial
 from resolver.explain.explain import explanation_of
 from resolver.explain.trial import Clock
 from resolver.model.explanation import Explanation
-from resolver.model.release import File, Metadata
+from resolver.model.release import CoreMetadata, File
 from tests.datacatalog import DataCatalog
 from tests.unit.explain.inputs import inputs_of, refutation, target
 
@@ -26,7 +26,7 @@ class Slow(DataCatalog):
         super().__init__()
         self.now = 0
 
-    def metadata(self, file: File) -> Metadata:
+    def metadata(self, file: File) -> CoreMetadata:
         self.now += file.filename not in self.asked
         return super().metadata(file)
 

@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 
 import pytest
 
-from resolver.index.net.client import Client, Patience
+from resolver.index.net.client import Client, RetryPolicy
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.protocol import Meter
 
 T = TypeVar("T")
-QUICK = Patience(pause=0.01)
+QUICK = RetryPolicy(pause=0.01)
 
 
 def with_client(work: Callable[[Client], Awaitable[T]], pip: PipConfig | None = None, **settings: Any) -> T:

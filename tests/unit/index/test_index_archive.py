@@ -19,7 +19,7 @@ from resolver.index.parse import archive as archive_module
 from resolver.index.parse.archive import MissingSpanError, RangeFile, read_archive, read_member, wheel_metadata
 from resolver.index.parse.metadata import FileRelease
 from resolver.index.protocol import UnusableFile
-from resolver.model.release import Archive, Metadata
+from resolver.model.release import Archive, CoreMetadata
 
 TAR = FileRelease("demo-1.0.tar.gz", NormalizedName("demo"), "1.0")
 ZIP = FileRelease("demo-1.0.zip", NormalizedName("demo"), "1.0")
@@ -66,7 +66,7 @@ def read(path: Path, members: dict[str, str]) -> Archive:
 
 def test_a_static_pkg_info(path: Path) -> None:
     found = read(path, {"PKG-INFO": NEW, "pyproject.toml": '[build-system]\nrequires = ["setuptools>=77"]\n'})
-    assert found == Archive(Metadata("demo", "1.0", ("numpy",)), ("setuptools>=77",))
+    assert found == Archive(CoreMetadata("demo", "1.0", ("numpy",)), ("setuptools>=77",))
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ Test_all = ["pytest", "x @ https://a.example/x.whl", "y ; os_name == 'a' or os_n
 """,
         },
     )
-    assert found.metadata == Metadata(
+    assert found.metadata == CoreMetadata(
         "Demo",
         "1.0",
         (

@@ -23,7 +23,7 @@ import pytest
 
 from resolver.cli.commands import failure as explained
 from resolver.errors import IndexFailure, InputError, Unreachable
-from resolver.index.net.client import BRIEF, FILES, PAGES, Client, Patience, Reply, conditions
+from resolver.index.net.client import BRIEF, FILES, PAGES, Client, Reply, RetryPolicy, conditions
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.net.transport import Proxies
 from resolver.index.parse.address import read_root
@@ -190,7 +190,7 @@ def test_validators_are_sent_back_if_they_are_ascii(server: Server) -> None:
 def test_a_server_says_when_to_come_again(server: Server) -> None:
     server.answers = {"/a": (429, {"Retry-After": "1"}, b"")}
     begin = time.monotonic()
-    failure(Unreachable, lambda: get(f"{server.url}/a", patience=Patience(tries=2, pause=0.01)))
+    failure(Unreachable, lambda: get(f"{server.url}/a", patience=RetryPolicy(tries=2, pause=0.01)))
     assert 1 <= time.monotonic() - begin < 5
     assert len(server.seen) == 2
 
@@ -438,7 +438,7 @@ def test_connections_are_used_again(authority: Path) -> None:
 
 def test_files_that_take_long_do_not_keep_pages_from_being_asked_for() -> None:
     """Who has little time for a page must not wait for a connection that all have."""
-    few = Patience(tries=1, connect=0.3)
+    few = RetryPolicy(tries=1, connect=0.3)
     with Server() as server:
         server.answers = {"/page": (200, {}, b"here"), "/file": (200, {}, b"here")}
         server.waits = {"/page": 0.1, "/file": 0.8}

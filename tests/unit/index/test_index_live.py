@@ -16,16 +16,16 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure
-from resolver.index.live import LiveCatalog, Pool
+from resolver.index.live import CatalogPool, LiveCatalog
 from resolver.index.net import network
-from resolver.index.net.client import BRIEF, Client, Patience
+from resolver.index.net.client import BRIEF, Client, RetryPolicy
 from resolver.index.net.network import AHEAD
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.protocol import Lookup, UnusableFile
 from resolver.index.store.cache import Cache
 from resolver.model.message import Message, message
 from resolver.model.problem import Binding, Index, Indexes
-from resolver.model.release import File, Metadata
+from resolver.model.release import CoreMetadata, File
 from tests.builders import build_wheel, core_metadata
 from tests.loopback import LoopbackIndex, Response, altered, status
 from tests.unit.index.clients import failure
@@ -36,7 +36,7 @@ Opener = Callable[..., LiveCatalog]
 
 @pytest.fixture(autouse=True)
 def _no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Client.__init__, "__kwdefaults__", {"patience": Patience(pause=0.01), "transport": None})
+    monkeypatch.setattr(Client.__init__, "__kwdefaults__", {"patience": RetryPolicy(pause=0.01), "transport": None})
     monkeypatch.setattr(network, "BRIEF", BRIEF._replace(pause=0.01))
 
 
@@ -53,7 +53,7 @@ def opened(index: LoopbackIndex, tmp_path: Path, warnings: list[Message]) -> Ite
 
     def open_catalog(indexes: Indexes | None = None, *, url: str = "", offline: bool = False) -> LiveCatalog:
         pip = PipConfig(index_url=url or index.url, timeout=5)
-        pool = Pool(Cache(tmp_path / "cache", warnings.append), offline=offline, warn=warnings.append, pip=pip)
+        pool = CatalogPool(Cache(tmp_path / "cache", warnings.append), offline=offline, warn=warnings.append, pip=pip)
         catalog = LiveCatalog(indexes or Indexes(indexes={}, bindings=()), "linux-aarch64", pool)
         pools.append(pool)
         catalogs.append(catalog)
@@ -283,7 +283,7 @@ class Newest:
             raise RuntimeError("a bug in the solver")
         return next(iter(files(lookup)), None)
 
-    def then(self, project: NormalizedName, metadata: Metadata) -> Iterable[tuple[NormalizedName, SpecifierSet]]:
+    def then(self, project: NormalizedName, metadata: CoreMetadata) -> Iterable[tuple[NormalizedName, SpecifierSet]]:
         return [(NormalizedName(line), SpecifierSet()) for line in metadata.requires_dist]
 
 

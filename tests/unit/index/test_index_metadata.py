@@ -10,7 +10,7 @@ from packaging.utils import NormalizedName
 from resolver.errors import IndexFailure
 from resolver.index.parse.metadata import FileRelease, check_texts, read
 from resolver.index.protocol import UnusableFile
-from resolver.model.release import Metadata
+from resolver.model.release import CoreMetadata
 
 DEMO = FileRelease("demo_x-1.0-py3-none-any.whl", NormalizedName("demo-x"), "1.0")
 URL = "https://mirror.example/demo_x-1.0-py3-none-any.whl"
@@ -29,7 +29,7 @@ def test_what_is_read() -> None:
         "",
         "Requires-Dist: nothing-from-the-description",
     )
-    assert read(content, DEMO, URL).metadata == Metadata(
+    assert read(content, DEMO, URL).metadata == CoreMetadata(
         "Demo.X", "1", ("numpy (>=1.20)", "pytest>=8; extra == 'Test_All'"), ">=3.9", ("Test_All",)
     )
 
@@ -79,10 +79,10 @@ def test_metadata_of_another_release(name: str, version: str) -> None:
 )
 def test_requirements_that_take_too_long_to_hold_against_extras_are_refused(lines: list[str], why: str) -> None:
     with pytest.raises(UnusableFile, match=re.escape(why)):
-        check_texts(Metadata("demo", "1", tuple(lines)), "demo.whl")
+        check_texts(CoreMetadata("demo", "1", tuple(lines)), "demo.whl")
 
 
 def test_as_much_as_is_read() -> None:
     extras = " or ".join(f"extra == 'e{at}'" for at in range(100))
     lines = (f"a; {extras}", *(f"a{at}; extra in 'x'" for at in range(100)))
-    check_texts(Metadata("demo", "1", lines), "demo.whl")
+    check_texts(CoreMetadata("demo", "1", lines), "demo.whl")

@@ -11,7 +11,7 @@ import pytest
 
 from resolver.errors import IndexFailure, Unreachable
 from resolver.index.net import client
-from resolver.index.net.client import Patience
+from resolver.index.net.client import RetryPolicy
 from resolver.index.net.pipconfig import PipConfig
 from tests.unit.index.clients import speaking, with_client
 
@@ -28,7 +28,7 @@ def failure(address: str, kind: type[IndexFailure], timeout: float = 5.0) -> str
         with_client(
             lambda client: client.get(f"http://{address}/a", headers={}, limit=1 << 30),
             PipConfig(index_url="", timeout=timeout),
-            patience=Patience(tries=1, connect=0.2),
+            patience=RetryPolicy(tries=1, connect=0.2),
         )
     assert time.monotonic() - begin < 30
     return caught.value.why

@@ -13,16 +13,16 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 import pytest
 
 from resolver.index.net import network
-from resolver.index.net.network import Worker
+from resolver.index.net.network import LoopThread
 from resolver.index.protocol import answer_of, looking
 
 
 @pytest.fixture
-def worker() -> Iterator[Worker]:
+def worker() -> Iterator[LoopThread]:
     async def nothing() -> None:
         return None
 
-    worker = Worker()
+    worker = LoopThread()
     yield worker
     worker.close(nothing)
 
@@ -32,7 +32,7 @@ async def answered() -> str:
 
 
 def test_a_loop_that_fails_ends_the_wait_and_goes_on(
-    worker: Worker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    worker: LoopThread, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     selector = worker._loop._selector  # type: ignore[attr-defined]  # it makes a list, for which there may be no memory
     select = selector.select
@@ -88,7 +88,7 @@ def test_what_fails_at_the_end_is_told(recwarn: pytest.WarningsRecorder) -> None
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
-        Worker().close(farewell)
+        LoopThread().close(farewell)
     assert [str(one.message) for one in recwarn] == []
 
 

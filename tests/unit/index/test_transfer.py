@@ -12,8 +12,8 @@ import pytest
 
 from resolver.errors import IndexFailure, Unreachable
 from resolver.index.net import downloads
-from resolver.index.net.client import Patience
-from resolver.index.net.downloads import Copied
+from resolver.index.net.client import RetryPolicy
+from resolver.index.net.downloads import TransferProgress
 from resolver.index.net.pipconfig import PipConfig
 from resolver.model.release import File
 from tests.loopback import Fault, LoopbackIndex, Response, altered, reset, status, truncated
@@ -36,12 +36,12 @@ def file_of(index: LoopbackIndex, *, size: int | None = None) -> File:
     return File(NAME, url, hashlib.sha256(CONTENT).hexdigest(), size)
 
 
-def save(file: File, folder: Path, told: list[Copied] | None = None) -> None:
+def save(file: File, folder: Path, told: list[TransferProgress] | None = None) -> None:
     tell = ([] if told is None else told).append
     with_client(
         lambda client: downloads.Transfer(client, folder, tell).save([file]),
         PipConfig(index_url="", timeout=5),
-        patience=Patience(tries=3, pause=0.01),
+        patience=RetryPolicy(tries=3, pause=0.01),
     )
 
 
@@ -89,12 +89,12 @@ def test_a_download_that_is_cut_goes_on(
     if fault is not None:
         index.fault(WHEEL, fault)
     index.fault(WHEEL, cut_at(0.5), times=1)
-    told: list[Copied] = []
+    told: list[TransferProgress] = []
     save(file_of(index, size=len(CONTENT) if known else None), tmp_path, told)
     assert {path.name for path in tmp_path.iterdir()} == {NAME}
     assert (tmp_path / NAME).read_bytes() == CONTENT
     assert ranges(index) == asked
-    assert told[-1] == Copied(1, 1, len(CONTENT), len(CONTENT) if known else None)
+    assert told[-1] == TransferProgress(1, 1, len(CONTENT), len(CONTENT) if known else None)
 
 
 def test_many_cuts_are_no_failure_while_it_goes_on(index: LoopbackIndex, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from resolver.model import fact as facts
 from resolver.model.dependency import NeedSource, StackLine
 from resolver.model.explanation import (
     Attempt,
+    AttemptOutcome,
     Branch,
     Change,
     ChangeKind,
@@ -19,13 +20,12 @@ from resolver.model.explanation import (
     Environment,
     Explanation,
     Fix,
-    Outcome,
     PinOf,
     Why,
 )
 from resolver.model.problem import Ask, Policy, Problem, Stack
 from resolver.model.release import Reason, Rejection
-from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Refusal, Shares, Span
+from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Refusal, ReleaseRange, Shares
 from tests.problems import PYPI_ONLY, common, need, target
 
 MATRIX = "vllm-ascend docs/source/community/versioning_policy.md @98f2ce96"
@@ -50,9 +50,9 @@ def asks(text: str, line: int, stack: str = "trl-vllm-train") -> Asks:
     return Asks(text=text, where=f"matrices/stacks/{stack}.toml:{line}")
 
 
-def needs(subject: str, versions: str | Span, what: str, fact: facts.Fact | None = None) -> Needs:
+def needs(subject: str, versions: str | ReleaseRange, what: str, fact: facts.Fact | None = None) -> Needs:
     """Releases need something, by the metadata of the newest or by a fact."""
-    span = Span(versions, versions, 1) if isinstance(versions, str) else versions
+    span = ReleaseRange(versions, versions, 1) if isinstance(versions, str) else versions
     name = canonicalize_name(subject.partition("[")[0]).replace("-", "_")
     where = fact.where if fact else f"{name}-{span.newest}-py3-none-any.whl"
     source = NeedSource.FACT if fact else NeedSource.METADATA
@@ -131,14 +131,15 @@ def trl() -> Explanation:
         attempts=(
             Attempt(
                 changes=(_change(ChangeKind.VERSION, "vllm-ascend", ASCEND, "vllm-ascend==0.11.0", 10, -2),),
-                outcome=Outcome.CONFLICT,
+                outcome=AttemptOutcome.CONFLICT,
                 because=(
                     needs("vllm-ascend", "0.11.0", "cann in 8.3.RC2", MATRIX_FACT),
                     Has(component="cann", value="8.5.0", where="matrices/stacks/trl-vllm-train.toml:20"),
                 ),
             ),
             Attempt(
-                changes=(_change(ChangeKind.COMPONENT, "cann", "8.5.0", "8.3.RC2", 20, 0),), outcome=Outcome.UNDECIDED
+                changes=(_change(ChangeKind.COMPONENT, "cann", "8.5.0", "8.3.RC2", 20, 0),),
+                outcome=AttemptOutcome.UNDECIDED,
             ),
         ),
         limited=False,
@@ -181,7 +182,7 @@ def _split() -> Fix:
 
 def branching() -> Explanation:
     """Every release of trl is closed, one of them by two cases of its own."""
-    five, two = Span("0.27.0", "0.29.1", 5), Span("0.25.0", "0.26.0", 2)
+    five, two = ReleaseRange("0.27.0", "0.29.1", 5), ReleaseRange("0.25.0", "0.26.0", 2)
     return Explanation(
         problem=problem("cases", "trl[vllm]", "vllm-ascend==0.13.0", "numpy<2"),
         contradictions=(
@@ -195,7 +196,7 @@ def branching() -> Explanation:
                     asks("numpy<2", 11, "cases"),
                     Forbids(
                         subject="numpy",
-                        versions=(Span("1.26.4", "1.26.4", 1),),
+                        versions=(ReleaseRange("1.26.4", "1.26.4", 1),),
                         fact=fact(facts.Excludes, "numpy", reason="It crashes on import.", reason_zh=""),
                     ),
                     Lacks(
@@ -231,12 +232,12 @@ def branching() -> Explanation:
                         branches=(
                             Branch(
                                 subject="numpy",
-                                versions=(Span("1.26.4", "1.26.4", 1),),
+                                versions=(ReleaseRange("1.26.4", "1.26.4", 1),),
                                 closing=Closing(subject="numpy", numbers=(7,)),
                             ),
                             Branch(
                                 subject="numpy",
-                                versions=(Span("1.20.0", "1.26.3", 9),),
+                                versions=(ReleaseRange("1.20.0", "1.26.3", 9),),
                                 closing=Closing(subject="numpy", numbers=(6, 8)),
                             ),
                         ),
@@ -325,7 +326,7 @@ _TRITONS = {"0.20": (7, 10), "0.23": (8, 11), "0.24": (9, 10)}
 
 
 def _case(version: str, subject: str, *numbers: int) -> Branch:
-    span = Span(version, version, 1)
+    span = ReleaseRange(version, version, 1)
     return Branch(subject="plugin", versions=(span,), closing=Closing(subject=subject, numbers=numbers))
 
 
@@ -349,7 +350,7 @@ def hostile() -> Explanation:
                     Has(component="soc", value=HOSTILE, where=HOSTILE),
                     Needs(
                         subject=HOSTILE,
-                        versions=(Span(HOSTILE, HOSTILE, 1),),
+                        versions=(ReleaseRange(HOSTILE, HOSTILE, 1),),
                         needs=HOSTILE,
                         source=NeedSource.METADATA,
                         where=HOSTILE,
@@ -377,7 +378,9 @@ def hostile() -> Explanation:
                 risky=False,
             ),
         ),
-        attempts=(Attempt(changes=(change,), outcome=Outcome.CONFLICT, because=(Asks(text=HOSTILE, where=""),)),),
+        attempts=(
+            Attempt(changes=(change,), outcome=AttemptOutcome.CONFLICT, because=(Asks(text=HOSTILE, where=""),)),
+        ),
         limited=False,
     )
 

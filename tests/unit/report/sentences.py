@@ -12,7 +12,19 @@ from resolver.model.dependency import NeedSource
 from resolver.model.explanation import Change, ChangeKind, Closing, Contradiction, Environment, Fix
 from resolver.model.message import Message
 from resolver.model.release import Reason, Rejection
-from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Refusal, Shares, Span, Statement, Unread
+from resolver.model.resolution import (
+    Asks,
+    Forbids,
+    Has,
+    Lack,
+    Lacks,
+    Needs,
+    Refusal,
+    ReleaseRange,
+    Shares,
+    Statement,
+    Unread,
+)
 from resolver.model.text import Language
 from resolver.report.document import told
 from resolver.report.explanation.fixes import change_sentence, requires_sentence
@@ -20,10 +32,10 @@ from resolver.report.explanation.sentences import claim, closing_sentence, sente
 from resolver.report.explanation.statements import place_of
 from tests.unit.report.samples import fact
 
-ONE = (Span("0.28.0", "0.28.0", 1),)
-TWO = (Span("0.27.0", "0.28.0", 2),)
-FIVE = (Span("0.27.0", "0.29.1", 5),)
-CANDIDATES = tuple(Span(f"2.{at}rc1", f"2.{at}rc1", 1) for at in range(9, 0, -1))
+ONE = (ReleaseRange("0.28.0", "0.28.0", 1),)
+TWO = (ReleaseRange("0.27.0", "0.28.0", 2),)
+FIVE = (ReleaseRange("0.27.0", "0.29.1", 5),)
+CANDIDATES = tuple(ReleaseRange(f"2.{at}rc1", f"2.{at}rc1", 1) for at in range(9, 0, -1))
 WHEEL = Rejection("x-1-cp312-none-any.whl", Reason.TAGS, "cp312-none-any")
 OTHER = Rejection("x-1-cp310-none-any.whl", Reason.TAGS, "cp310-none-any")
 ARCHIVE = Rejection("x-1.tar.gz", Reason.PYTHON, "Requires-Python >=3.12")
@@ -31,7 +43,7 @@ NEWER = [Rejection(f"x-1-cp{python}-cp{python}-manylinux_2_28_aarch64.whl", Reas
 MACHINE = (("processor", "aarch64"), ("glibc", "2.17"), ("python", "3.11"))
 
 
-def needs(versions: tuple[Span, ...], source: NeedSource = NeedSource.METADATA) -> Needs:
+def needs(versions: tuple[ReleaseRange, ...], source: NeedSource = NeedSource.METADATA) -> Needs:
     return Needs(subject="trl", versions=versions, needs="vllm<0.13.0", source=source, where="trl.whl")
 
 
@@ -48,7 +60,7 @@ STATEMENTS: tuple[Statement, ...] = (
     Asks(text="trl[vllm]==0.28.0", where="a:1"),
     Asks(text="numpy==2", where="--package"),
     Has(component="cann", value="8.5.0", where="a:2"),
-    *(needs(spans) for spans in (ONE, TWO, (Span("1.0", "1.0", 1), *FIVE), ())),
+    *(needs(spans) for spans in (ONE, TWO, (ReleaseRange("1.0", "1.0", 1), *FIVE), ())),
     needs(ONE, NeedSource.BUILD),
     Forbids(subject="trl", versions=TWO, fact=fact(facts.Excludes, "trl")),
     Forbids(subject="deep-ep", versions=ONE, fact=fact(facts.Names, "deep-ep", index="huawei")),

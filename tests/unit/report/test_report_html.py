@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from resolver.i18n import LANGUAGES
-from resolver.model.matrix import Outcome
+from resolver.model.matrix import CellOutcome
 from resolver.report.explanation.json import explanation_json
 from resolver.report.matrix import matrix_json, matrix_page
 from tests.solved_grid import HOSTILE, solved_grid
@@ -170,7 +170,7 @@ def test_every_text_is_there_in_each_language_and_shown() -> None:
     assert placed <= texts["en"].keys()
     shown = placed | set(re.findall(r'"([a-z-]+)"|texts\[value\]\.(language)', SCRIPT)) | {("scriptless", "")}
     used = {one if isinstance(one, str) else "".join(one) for one in shown}
-    used |= {code for outcome in Outcome for code in (outcome.value, f"{outcome.value}-about")}
+    used |= {code for outcome in CellOutcome for code in (outcome.value, f"{outcome.value}-about")}
     assert texts["en"].keys() - used == set()
 
 

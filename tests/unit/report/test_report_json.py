@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from resolver.json_text import json_text
 from resolver.model.dependency import NeedSource
-from resolver.model.explanation import ChangeKind, Outcome
+from resolver.model.explanation import AttemptOutcome, ChangeKind
 from resolver.model.fact import Strength
 from resolver.model.release import Reason
 from resolver.model.resolution import Lack
@@ -61,7 +61,7 @@ def test_the_schema_knows_all_that_the_model_has() -> None:
     files = kinds["lacks"]["properties"]["refusals"]["items"]["properties"]["files"]["items"]["properties"]
     assert listed(files["reason"]) == {one.name.lower() for one in Reason}
     assert listed(defs["change"]["properties"]["kind"]) == {one.value for one in ChangeKind}
-    assert listed(defs["attempt"]["properties"]["outcome"]) == {one.value for one in Outcome}
+    assert listed(defs["attempt"]["properties"]["outcome"]) == {one.value for one in AttemptOutcome}
     assert listed(defs["fact"]["properties"]["strength"]) == {one.value for one in Strength}
 
 

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from resolver.lock import file as lock_file
-from resolver.lock.bundle import Served
+from resolver.lock.bundle import BundledLock
 from resolver.model.lock import Lock
 from resolver.report.report import report
 from resolver.report.sanitize import markdown
@@ -77,7 +77,7 @@ def test_the_title_has_the_summary_in_the_language_of_the_report(name: str) -> N
 
 def test_no_name_of_a_variable_in_a_script_is_followed_by_chinese() -> None:
     """A bash in a locale of single bytes would take it for a part of the name."""
-    served = Served(stack="demo", target="here", platform="linux-aarch64", python="3.11", folder="locks/demo/here")
+    served = BundledLock(stack="demo", target="here", platform="linux-aarch64", python="3.11", folder="locks/demo/here")
     texts = [make(lock) for lock in LOCKS.values() for make in (script, activation)]
     texts += bundle_script([served, replace(served, platform="linux-x86_64")]).values()
     assert not [found for text in texts for found in re.findall(r"\$[A-Za-z_]\w*(?=[^\x00-\x7f])", text, re.ASCII)]

@@ -9,7 +9,7 @@ import pytest
 
 from resolver.errors import WrongRelease
 from resolver.index.parse.metadata import FileRelease, check_release
-from resolver.model.release import File, Metadata, Reason, Rejection
+from resolver.model.release import CoreMetadata, File, Reason, Rejection
 from resolver.resolve.core_statements import near
 from resolver.resolve.solver import solve
 from tests.datacatalog import DataCatalog
@@ -130,7 +130,7 @@ class MixedUp(DataCatalog):
         super().__init__({"x": {f"1.{at}": [] for at in range(count)}})
         self.right = right
 
-    def metadata(self, file: File) -> Metadata:
+    def metadata(self, file: File) -> CoreMetadata:
         found = super().metadata(file)
         version = found.version if found.version in self.right else "77"
         check_release("x", version, FileRelease(file.filename, found.name, found.version), file.filename)

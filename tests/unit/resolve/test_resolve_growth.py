@@ -12,7 +12,7 @@ import pytest
 
 from resolver.model.resolution import Lack
 from resolver.resolve.complete import CompleteEngine, Unsatisfiable
-from resolver.resolve.grounded import Lacking
+from resolver.resolve.grounded import LackGround
 from resolver.resolve.solver import solve
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
@@ -223,6 +223,6 @@ def test_a_policy_on_prereleases_is_named_where_many_were_not_read() -> None:
     engine = CompleteEngine(Universe(problem("app", "deep<2"), catalog))
     with pytest.raises(Unsatisfiable) as caught:
         engine.solve()
-    lacking = [one for one in caught.value.core if isinstance(one, Lacking) and one.project == "deep"]
+    lacking = [one for one in caught.value.core if isinstance(one, LackGround) and one.project == "deep"]
     assert [one.lack for one in lacking] == [Lack.NEEDLESS]
     assert len(catalog.asked) < 10

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
-from resolver.index.protocol import Follow
+from resolver.index.protocol import LookAhead
 from resolver.model.dependency import Package
-from resolver.model.release import File, Metadata
+from resolver.model.release import CoreMetadata, File
 from resolver.resolve.candidates import ANYTHING
 from resolver.resolve.provider import Prefetch
 from resolver.resolve.solver import search
@@ -24,7 +24,7 @@ class Told(DataCatalog):
         self.told: list[list[str]] = []
         self.batches: list[list[str]] = []
 
-    def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: Follow | None = None) -> None:
+    def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: LookAhead | None = None) -> None:
         assert follow is not None
         self.told.append([f"{name}{specifier}" for name, specifier in wanted])
 
@@ -46,7 +46,7 @@ def test_of_releases_that_are_tried_in_vain_more_and_more_are_told() -> None:
 
 
 def led_to(ahead: Prefetch, name: str, version: str, *requires: str) -> list[str]:
-    return [project for project, _ in ahead.then(NormalizedName(name), Metadata(name, version, requires))]
+    return [project for project, _ in ahead.then(NormalizedName(name), CoreMetadata(name, version, requires))]
 
 
 def test_extras_are_followed_as_they_become_known() -> None:
