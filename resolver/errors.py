@@ -17,10 +17,10 @@ _SIMILAR: Final = 0.6  # from 0 to 1, as difflib measures it
 _LONGEST = 1000  # characters of one part of a message; what is longer comes from an index that means no good
 
 
-def shown(text: str) -> str:
+def escaped(text: str) -> str:
     """The text on one line, with what a terminal would act on (controls, marks that turn the writing) as escapes."""
     kept = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-    return kept if kept.isprintable() else "".join(map(_escaped, kept))
+    return kept if kept.isprintable() else "".join(map(_escaped_char, kept))
 
 
 def without_secrets(text: str) -> str:
@@ -28,7 +28,7 @@ def without_secrets(text: str) -> str:
     return _SECRET.sub("://", text)
 
 
-def _escaped(char: str) -> str:
+def _escaped_char(char: str) -> str:
     from unicodedata import category  # hardly any text needs it, and it takes 2 ms to load
 
     # Cc, Cf, Cs, Co, Cn; and the separators of lines and paragraphs
@@ -57,14 +57,14 @@ class ResolverError(Exception):
         return {"message": self.message, "where": self.where, "why": self.why, "hint": self.hint}
 
     def __str__(self) -> str:
-        lines = [shown(self.message)]
+        lines = [escaped(self.message)]
         if self.where:
-            lines.append(f"  at {shown(self.where)}")
+            lines.append(f"  at {escaped(self.where)}")
         if self.why:
-            lines.append(f"  {shown(self.why)}")
+            lines.append(f"  {escaped(self.why)}")
         if self.hint:
             first, *rest = self.hint.split("\n")
-            lines += [f"hint: {shown(first)}", *map(shown, rest)]
+            lines += [f"hint: {escaped(first)}", *map(escaped, rest)]
         return "\n".join(lines)
 
 

@@ -84,7 +84,7 @@ def told(problem: Problem, catalog: Catalog) -> list[str]:
     """A conflict's statements as lines: `sentence @ place`, evidence and strength of a fact, details below it."""
     rows = []
     for statement in refused(problem, catalog).statements:
-        place, fact = document.told(place_of(statement).text, "en"), fact_of(statement)
+        place, fact = document.translated(place_of(statement).text, "en"), fact_of(statement)
         evidence = f" ({fact.source}, {fact.strength})" if fact is not None else ""
         rows.append(f"{translate(sentence(statement), 'en')} @ {place}{evidence}")
         rows += [f"  {translate(detail, 'en')}" for detail in statement_details(statement)]

@@ -13,7 +13,7 @@ import msgspec
 from packaging.utils import NormalizedName, canonicalize_name
 
 from resolver.errors import ResolverError
-from resolver.index.locked_files import expect_pins, files_by_name, page_of
+from resolver.index.locked_files import files_by_name, page_of, prefetch_pins
 from resolver.index.protocol import Catalog
 from resolver.model import text
 from resolver.model.lock import Lock, LockedFact, LockedPin
@@ -139,7 +139,7 @@ def compare(lock: Lock, catalog: Catalog) -> Compared:
     """Compare every file of a lock with its index; `catalog` must have the bindings of `as_locked`."""
     pins = pins_of(lock)
     served = [pin for pin in pins if pin.file]
-    expect_pins(served, catalog)
+    prefetch_pins(served, catalog)
     changes: list[Change] = []
     failed: dict[tuple[str, str], list[NormalizedName]] = {}
     files = unhashed = 0

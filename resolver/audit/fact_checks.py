@@ -81,7 +81,7 @@ def judge(fact: Fact, offers: Offers, repositories: Repositories) -> Judged:
 
 def projects_of(fact: Fact) -> tuple[NormalizedName, ...]:
     """The projects that are looked up to judge a fact."""
-    return () if isinstance(fact, model.Sources) else (fact.package, *model.named_by(fact))
+    return () if isinstance(fact, model.Sources) else (fact.package, *model.projects_named_by(fact))
 
 
 def _remarks(fact: Fact, offers: Offers, repositories: Repositories) -> Iterator[Remark]:
@@ -195,7 +195,7 @@ def _looked(fact: Fact, version: Version, look: Callable[[Version], Remark]) -> 
 def _python(fact: Fact, need: ComponentRequirement, version: Version, offers: Offers) -> Remark:
     """Findings about a need on Python from Requires-Python of one release."""
     said = offers.said(fact.package, version)
-    stated = text.pythons(said.lines.requires_python)
+    stated = text.python_specifiers(said.lines.requires_python)
     if stated is None:
         raise UnusableFile(f"{said.python} has an invalid Requires-Python")
     told = {"need": str(need), "file": said.python, "line": f"Python {stated}"}
@@ -358,7 +358,7 @@ def _readable(lines: Iterable[str]) -> Iterator[Requirement]:
 
 def _there(fact: Fact, offers: Offers) -> Iterator[Remark]:
     """Findings for those of the other projects that a fact names which no index has."""
-    for name in model.named_by(fact):
+    for name in model.projects_named_by(fact):
         absent = None if offers.catalog.lookup(name).pages else _absent(name, offers, name)
         if absent is not None:
             yield absent

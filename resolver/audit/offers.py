@@ -20,7 +20,7 @@ from resolver.index.parse.metadata import noted_in
 from resolver.index.protocol import Catalog, UnusableFile
 from resolver.index.store.readings import ArchiveReading, WheelReading, reading
 from resolver.model import text
-from resolver.model.fact import Builds, Fact, Metadata, Replaces, Requires, Sources, kept_of
+from resolver.model.fact import Builds, Fact, Metadata, Replaces, Requires, Sources, needs_kept
 from resolver.model.problem import Problem
 from resolver.model.release import File, Release
 from resolver.model.requirement import Requirement
@@ -49,7 +49,7 @@ class Offers:
     def __init__(self, problem: Problem, catalog: Catalog) -> None:
         self.catalog = catalog
         self._problem = problem
-        self._screen = Compatibility(problem.target, None)
+        self._compatibility = Compatibility(problem.target, None)
         self._facts = defaultdict[NormalizedName, list[Fact]](list)
         for fact in problem.facts:
             self._facts[fact.package].append(fact)
@@ -109,13 +109,13 @@ class Offers:
             for fact in self._facts[practice.package]
             if isinstance(fact, Requires) and fact.speaks_of(version)
             for need in fact.needs
-            if isinstance(need, Requirement) and need not in kept_of(fact, [practice])
+            if isinstance(need, Requirement) and need not in needs_kept(fact, [practice])
         ]
 
     def _project(self, name: NormalizedName) -> Project:
         if name not in self._projects:
             builds = tuple(fact for fact in self._facts[name] if isinstance(fact, Builds))
-            self._projects[name] = Project(name, Ordered(self.catalog.lookup(name)), self._screen, builds)
+            self._projects[name] = Project(name, Ordered(self.catalog.lookup(name)), self._compatibility, builds)
         return self._projects[name]
 
     def release(self, name: NormalizedName, version: Version) -> Release:

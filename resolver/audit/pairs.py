@@ -20,7 +20,7 @@ from resolver.index.parse.distribution import archive_version
 from resolver.index.protocol import UnusableFile
 from resolver.index.store.readings import read_archives, read_wheels
 from resolver.model import text
-from resolver.model.fact import Builds, Fact, Need, Requires, Strength, Warns, of_components
+from resolver.model.fact import Builds, Fact, Need, Requires, Strength, Warns, component_requirements
 from resolver.model.requirement import ComponentRequirement, Requirement, Value, named_values
 from resolver.model.system import SystemVersion
 from resolver.model.target import PLATFORMS, Platform, wheel_glibc
@@ -65,11 +65,11 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
 
     def paired_with(self, component: str) -> tuple[ComponentRequirement, ...]:
         """What a table or guide has it with, of a component."""
-        return _about(component, self.paired)
+        return _on_component(component, self.paired)
 
     def needed(self, component: str) -> tuple[ComponentRequirement, ...]:
         """What it needs of a component, its wheels in particular."""
-        return _about(component, (*self.needs, *self.wheel_needs))
+        return _on_component(component, (*self.needs, *self.wheel_needs))
 
     def goes_with(self, cann: Value) -> bool:
         """Whether facts say that it goes with this CANN."""
@@ -146,9 +146,11 @@ def _pairing(
         project=project,
         release=release,
         projects={need.name: need.specifier for need in pins if is_pin(need)},
-        needs=tuple(need for fact in requires if not fact.wheels for need in of_components(fact.needs)),
-        wheel_needs=tuple(need for fact in requires if fact.wheels for need in of_components(fact.needs)),
-        paired=tuple(need for fact in pairing if isinstance(fact, Warns) for need in of_components(fact.unless)),
+        needs=tuple(need for fact in requires if not fact.wheels for need in component_requirements(fact.needs)),
+        wheel_needs=tuple(need for fact in requires if fact.wheels for need in component_requirements(fact.needs)),
+        paired=tuple(
+            need for fact in pairing if isinstance(fact, Warns) for need in component_requirements(fact.unless)
+        ),
         built=tuple(fact.when for fact in builds),
         facts=(*pairing, *builds),
         file=declared.file if declared is not None else "",
@@ -198,12 +200,12 @@ def read_pins(lines: Iterable[str]) -> Iterator[Requirement]:
                 yield need
 
 
-def _about(component: str, needs: Iterable[ComponentRequirement]) -> tuple[ComponentRequirement, ...]:
+def _on_component(component: str, needs: Iterable[ComponentRequirement]) -> tuple[ComponentRequirement, ...]:
     return tuple(need for need in needs if need.component == component)
 
 
 def _admit(needs: Iterable[ComponentRequirement], soc: Value) -> bool:
-    return all(need.allows(soc) for need in _about("soc", needs))
+    return all(need.allows(soc) for need in _on_component("soc", needs))
 
 
 def _of_torch_npu(pairing: Pairing, facts: Iterable[Fact]) -> Iterator[Fact]:
@@ -215,7 +217,7 @@ def _of_torch_npu(pairing: Pairing, facts: Iterable[Fact]) -> Iterator[Fact]:
 def _driver(fact: Fact, canns: Sequence[Value]) -> Iterator[ComponentRequirement]:
     """The driver that a fact warns for the lack of, if it does so with each of these CANNs."""
     if isinstance(fact, Warns):
-        needs = of_components(fact.unless)
-        excuses = _about("cann", needs)
+        needs = component_requirements(fact.unless)
+        excuses = _on_component("cann", needs)
         if not excuses or (canns and not any(need.allows(cann) for need in excuses for cann in canns)):
-            yield from _about("hdk", needs)
+            yield from _on_component("hdk", needs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from resolver.cli import options
-from resolver.cli.edits import edited, frozen
+from resolver.cli.edits import edit_and_lock, frozen
 from resolver.cli.options import Settings, settings
 from resolver.config.decode import parse_need
 from resolver.errors import InputError, without_secrets
@@ -32,7 +32,7 @@ def command(run: Settings, stack: str, lines: tuple[str, ...], frozen: bool) -> 
             text = _with(text, line, need, run)
         return text
 
-    return edited(run, stack, edit, frozen=frozen)
+    return edit_and_lock(run, stack, edit, frozen=frozen)
 
 
 def _need(line: str) -> Need:
@@ -45,10 +45,10 @@ def _need(line: str) -> Need:
 def _with(text: StackText, line: str, need: Need, run: Settings) -> StackText:
     replaced = {number: other for number, other in text.needs().items() if _takes_the_place_of(need, other)}
     if not replaced:
-        run.tell("edit.added", line=line)
+        run.print_message("edit.added", line=line)
         return text.with_new_line(line)
     first, *others = replaced
-    run.tell("edit.replaced", old=tuple(map(str, replaced.values())), new=line)
+    run.print_message("edit.replaced", old=tuple(map(str, replaced.values())), new=line)
     return text.with_line(first, line).without_lines(others)
 
 

@@ -29,28 +29,29 @@ if TYPE_CHECKING:
     from resolver.cli.session import Session
 
 
-def solved(universe: Universe, kept: Preferences, tick: Tick | None = None) -> Lock | Refutation:
+def lock_or_refutation(universe: Universe, kept: Preferences, tick: Tick | None = None) -> Lock | Refutation:
     """Solve a universe's problem and build its lock, which has no changes since the one before; or refute it."""
     answer = decide(universe, hints=kept.pins, tick=tick)
     if isinstance(answer, Refutation):
         return answer
-    universe.catalog.expect_metadata(other for pin in answer.pins for other in pin.release.others)  # a lock needs it
+    universe.catalog.prefetch_metadata(other for pin in answer.pins for other in pin.release.others)  # a lock needs it
     answer = replace(
         answer,
         passed_over=passed_over(universe, answer, kept.passed_over),
         lost_extras=lost_extras(universe, answer),
         fell_back=tuple(
-            replace(row, why=sentences(row.because)) if row.because else row for row in fallen_back(universe, answer)
+            replace(row, why=statements_text(row.because)) if row.because else row
+            for row in fallen_back(universe, answer)
         ),
     )
     builds = [
-        (one.archives, sentences(one.answer.statements) if isinstance(one.answer, Refutation) else one.answer)
+        (one.archives, statements_text(one.answer.statements) if isinstance(one.answer, Refutation) else one.answer)
         for one in solve_builds(answer, universe.catalog, preferred=kept.builds, tick=tick)
     ]
     return build(answer, builds, universe.catalog)
 
 
-def sentences(statements: Sequence[Statement]) -> Message:
+def statements_text(statements: Sequence[Statement]) -> Message:
     """Statements in one line, those with one cause together."""
     together = grouped(Contradiction(statements=tuple(statements), closing=None)).statements
     told = {
@@ -60,7 +61,7 @@ def sentences(statements: Sequence[Statement]) -> Message:
     return message(TEXT, **told)
 
 
-def explained(refutation: Refutation, inputs: Inputs, session: Session) -> Explanation:
+def explanation_of_refutation(refutation: Refutation, inputs: Inputs, session: Session) -> Explanation:
     """Why a refuted problem has no solution, and ways out that hold for all targets of its stack; it is on the page.
 
     It takes no longer than the session's time for that. The contradictions are on the page as soon as they are known.
@@ -78,7 +79,7 @@ def explained(refutation: Refutation, inputs: Inputs, session: Session) -> Expla
     def catalog_of(problem: Problem) -> Catalog:
         if problem.target.platform == here.target.platform:
             return universe.catalog
-        return opened.enter_context(closing(catalogs.beside(problem)))
+        return opened.enter_context(closing(catalogs.for_other_target(problem)))
 
     def tell_way(changes: tuple[Change, ...]) -> None:
         progress.label("cli.first-way-out", way=changes_sentence(changes), **of)

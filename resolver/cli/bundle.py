@@ -15,12 +15,12 @@ import msgspec
 from resolver import files
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.console import complain, tell
+from resolver.cli.console import print_error, print_line
 from resolver.cli.options import ALL, Settings, settings
-from resolver.cli.stacks import locked, named
+from resolver.cli.stacks import locked_stacks, named_stacks
 from resolver.config.compile import compile_problems
 from resolver.config.load import load, stack_names
-from resolver.errors import IndexFailure, InputError, ResolverError, StaleLock, shown
+from resolver.errors import IndexFailure, InputError, ResolverError, StaleLock, escaped
 from resolver.i18n import translate
 from resolver.index.git import NoSuchCommit, Repositories
 from resolver.index.locked_files import offered, save_sources
@@ -113,9 +113,9 @@ class _Gathered(msgspec.Struct, frozen=True):
 
 def _parts(stacks: Sequence[str], run: Settings) -> list[_Part]:
     """The wanted targets of the stacks, with their locks. `all` stands for the stacks that have one."""
-    every = locked((ALL,), run.matrices, run.locks) if ALL in stacks else []
+    every = locked_stacks((ALL,), run.matrices, run.locks) if ALL in stacks else []
     every = [name for name in every if any(run.locks.glob(f"{Path(name).stem}/*/{lock_file.NAME}"))]
-    names = [*every, *named([stack for stack in stacks if stack != ALL], run.matrices)]
+    names = [*every, *named_stacks([stack for stack in stacks if stack != ALL], run.matrices)]
     if not names:
         hint = run.command("lock", "STACK")
         raise InputError("there are no locks to bundle", where=str(run.locks), hint=hint)
@@ -210,13 +210,13 @@ def _check(folder: Path, run: Settings) -> int:
     faults = bundle.faults(folder, manifest)
     left = bundle.left_over(folder, manifest, {row.path for row in bundle.rows_of(manifest)})
     for fault in faults:
-        tell(shown(translate(fault, run.language)))
+        print_line(escaped(translate(fault, run.language)))
     for name in left:
-        run.tell("cli.stray", name=shown(name))
+        run.print_message("cli.stray", name=escaped(name))
     if not faults:
-        run.tell("cli.whole", folder=folder, **_contents(manifest), manifest=bundle.MANIFEST)
+        run.print_message("cli.whole", folder=folder, **_contents(manifest), manifest=bundle.MANIFEST)
         return 0
-    run.tell("cli.damaged", folder=folder, faults=message("cli.faults", count=len(faults)))
+    run.print_message("cli.damaged", folder=folder, faults=message("cli.faults", count=len(faults)))
     return StaleLock.exit_status
 
 
@@ -231,12 +231,14 @@ def _report(
 ) -> None:
     locks = [message("cli.for", stack=lock.stack, target=lock.target) for lock in manifest.locks]
     fetched = message("cli.files", count=len(got.fetched))
-    run.tell("cli.bundled", folder=folder, **_contents(manifest), served=joined("comma", locks), fetched=fetched)
+    run.print_message(
+        "cli.bundled", folder=folder, **_contents(manifest), served=joined("comma", locks), fetched=fetched
+    )
     for name in left:
-        run.tell("cli.pruned" if pruned else "cli.left", name=name)
+        run.print_message("cli.pruned" if pruned else "cli.left", name=name)
     for lock, error in got.failed.items():
         _, stack, target = lock.split("/")
-        complain(f"{translate('cli.for', run.language, stack=stack, target=target)}: error: {error}")
+        print_error(f"{translate('cli.for', run.language, stack=stack, target=target)}: error: {error}")
     if got.failed:
-        run.tell("cli.not-bundled", locks=message("cli.locks", count=len(got.failed)))
-    run.tell("cli.copy", folder=folder, name=folder.name)
+        run.print_message("cli.not-bundled", locks=message("cli.locks", count=len(got.failed)))
+    run.print_message("cli.copy", folder=folder, name=folder.name)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from resolver.cli.commands import list_commands
-from resolver.cli.console import tell
+from resolver.cli.console import print_line
 from resolver.cli.options import Settings, settings
 from resolver.index.git import Repositories
 from resolver.index.store.cache import Cache, default_folder
@@ -24,14 +24,14 @@ def command(context: click.Context) -> int:
 @command.command("dir")
 def folder() -> int:
     """Print the folder of the cache."""
-    tell(str(default_folder()))
+    print_line(str(default_folder()))
     return 0
 
 
 @command.command("size")
 def size() -> int:
     """Print how much the cache takes on the disk."""
-    tell(f"{_size(default_folder()) / 1e6:.1f} MB")
+    print_line(f"{_size(default_folder()) / 1e6:.1f} MB")
     return 0
 
 
@@ -46,7 +46,7 @@ def clear(run: Settings) -> int:
             cache.clear()
         Repositories(place, offline=True, warn=run.progress.warn).clear()
     size = f"{max(0, before - _size(place)) / 1e6:.1f} MB"
-    run.tell("cli.cache-cleared", size=size, folder=place)
+    run.print_message("cli.cache-cleared", size=size, folder=place)
     return 0
 
 

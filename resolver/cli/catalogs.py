@@ -66,7 +66,7 @@ class Catalogs:
         with closing(self._of_snapshot(path, problem)) as snapshot:
             return ask(snapshot)
 
-    def beside(self, problem: Problem) -> Catalog:
+    def for_other_target(self, problem: Problem) -> Catalog:
         """A catalog for another target of the stack that is answered: of its indexes, or of the same snapshot."""
         path = self._settings.snapshot_path(problem.stack.name)
         if self._last is None or self._last[0] != path:
@@ -77,10 +77,12 @@ class Catalogs:
         """The problems with their direct references resolved. Asks git only if a stack has such lines."""
         if not any(isinstance(ask.need, Requirement) and ask.need.url for one in problems for ask in one.stack.asks):
             return tuple(problems)
-        from resolver.index.sources import settled
+        from resolver.index.sources import with_resolved_sources
 
         run = self._settings
-        return settled(problems, Repositories(default_folder(), offline=run.offline, warn=run.progress.warn))
+        return with_resolved_sources(
+            problems, Repositories(default_folder(), offline=run.offline, warn=run.progress.warn)
+        )
 
     def require_an_index(self, universe: Universe) -> None:
         """Raise IndexFailure if an index has nothing of what it is asked first: the mistake is then not in a name.

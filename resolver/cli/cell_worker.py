@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from resolver.cli.answers import sentences, solved
+from resolver.cli.answers import lock_or_refutation, statements_text
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import Progress
 from resolver.cli.options import Settings
@@ -87,14 +87,14 @@ class CellSolver:
     def _answer(self, cell: Cell) -> Answer:
         """Without practices, then with all of them, and if that locks, with those that it needs."""
         practices: Practices = ()
-        answer = solved(self._universe(cell, practices), Preferences())
+        answer = lock_or_refutation(self._universe(cell, practices), Preferences())
         if isinstance(answer, Refutation):
             practices = "all"
             found = decide(self._universe(cell, practices))
             if isinstance(found, Refutation):
                 return self._refused(cell, practices, found)
             practices = self._needed(cell, found)
-            answer = solved(self._universe(cell, practices), Preferences())
+            answer = lock_or_refutation(self._universe(cell, practices), Preferences())
         if isinstance(answer, Refutation):
             return self._refused(cell, practices, answer)
         return self._told(
@@ -126,7 +126,9 @@ class CellSolver:
             cause = ", ".join(one.project for one in awaited)
             return self._told(cell, practices, outcome=CellOutcome.UNDECIDED, reason=reason, cause=cause)
         cause = why.closing.subject if why.closing is not None else why.branches[0].subject
-        return self._told(cell, practices, outcome=CellOutcome.CONFLICT, reason=sentences(why.statements), cause=cause)
+        return self._told(
+            cell, practices, outcome=CellOutcome.CONFLICT, reason=statements_text(why.statements), cause=cause
+        )
 
     def _universe(self, cell: Cell, practices: Practices) -> Universe:
         problem = self.grid.problem_of(self.grid.stack(cell, practices), self._sweep.cutoff)

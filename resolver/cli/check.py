@@ -16,12 +16,12 @@ from resolver.audit.compare import DAYS, as_locked, compare, is_grave, older
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import failure
-from resolver.cli.console import complain, print_json, tell
+from resolver.cli.console import print_error, print_json, print_line
 from resolver.cli.options import ALL, Settings, settings, today
-from resolver.cli.stacks import chosen, locked, unknown
+from resolver.cli.stacks import chosen_targets, locked_stacks, unknown_locks
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs, load
-from resolver.errors import CHANGED_UPSTREAM, IndexFailure, InputError, StaleLock, shown
+from resolver.errors import CHANGED_UPSTREAM, IndexFailure, InputError, StaleLock, escaped
 from resolver.i18n import translate
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
@@ -56,8 +56,8 @@ def command(run: Settings, stacks: tuple[str, ...], upstream: bool, facts_days: 
     network. Changes nothing. A stack that cannot be read does not stop the others; the exit status is the highest
     of all.
     """
-    names = locked(stacks or (ALL,), run.matrices, run.locks)
-    elsewhere = unknown(run.matrices, run.locks)
+    names = locked_stacks(stacks or (ALL,), run.matrices, run.locks)
+    elsewhere = unknown_locks(run.matrices, run.locks)
     if not names:
         here = f"The stack of {', '.join(elsewhere)} is neither in {run.matrices} nor beside the folder."
         raise InputError(
@@ -77,13 +77,15 @@ def command(run: Settings, stacks: tuple[str, ...], upstream: bool, facts_days: 
             try:
                 inputs = load(name, run.matrices)
                 every = compile_problems(inputs)
-                seen = [_found(name, inputs, problem, days, asked, run) for problem in chosen(every, run.targets)]
+                seen = [
+                    _found(name, inputs, problem, days, asked, run) for problem in chosen_targets(every, run.targets)
+                ]
                 stray += _stray(every, run.locks)
             except Exception as error:
                 if len(names) == 1:
                     raise
                 told = failure(error)
-                complain(f"{shown(name)}: error: {told}")
+                print_error(f"{escaped(name)}: error: {told}")
                 row = {"stack": name, "target": "", "stale": "", "state": told.message, **told.parts()}
                 seen = [_Found(name, row, text(told.message), told.exit_status)]
             if not run.as_json:
@@ -95,11 +97,11 @@ def command(run: Settings, stacks: tuple[str, ...], upstream: bool, facts_days: 
         return status
     _tell_hints(found, run)
     for folder in stray:
-        complain(f"hint: {folder} belongs to no target of its stack any more; remove it if it is not needed")
+        print_error(f"hint: {folder} belongs to no target of its stack any more; remove it if it is not needed")
     for name in elsewhere if not stacks or ALL in stacks else ():
         belongs = f"{run.locks / name} belongs to a stack that is not in {run.matrices}"
         again = run.command("check", f"path/to/{name}.toml")
-        complain(f"hint: {belongs}; give the path of its file: {again}")
+        print_error(f"hint: {belongs}; give the path of its file: {again}")
     return status
 
 
@@ -134,7 +136,7 @@ def _found(
     reported, cutoff = lock_folder.reported(folder) if lock is None else ("", lock.exclude_newer)
     if cutoff and problem.policy.exclude_newer is None:  # it was given on the command line
         again = compile_problems(inputs, exclude_newer=dt.datetime.fromisoformat(cutoff))
-        (problem,) = chosen(again, (target,))
+        (problem,) = chosen_targets(again, (target,))
     state = unreadable or message(_state(lock, reported, problem, folder))
     told, status = translate(state, "en"), 0 if state.code in _CURRENT else StaleLock.exit_status
     row = {"stack": problem.stack.name, "target": target, "stale": told if status else "", "state": told}
@@ -186,18 +188,18 @@ def _with_upstream(
 
 def _say(seen: Sequence[_Found], run: Settings, *, together: bool) -> None:
     """Print a line for each target of a stack, or one for all where they are alike; or that it cannot be read."""
-    states = [shown(translate(one.state, run.language)) for one in seen]
+    states = [escaped(translate(one.state, run.language)) for one in seen]
     if together and len(seen) > 1 and len(set(states)) == 1:
-        run.tell("cli.checked-alike", stack=seen[0].row["stack"], count=len(seen), state=states[0])
+        run.print_message("cli.checked-alike", stack=seen[0].row["stack"], count=len(seen), state=states[0])
         return
     for one, state in zip(seen, states, strict=True):
-        stack, target = shown(one.row["stack"]), one.row["target"]
+        stack, target = escaped(one.row["stack"]), one.row["target"]
         if target:
-            run.tell("cli.checked", stack=stack, target=target, state=state)
+            run.print_message("cli.checked", stack=stack, target=target, state=state)
         else:
-            run.tell("cli.checked-not", stack=stack, failed=message("cli.row-failed", message=state))
+            run.print_message("cli.checked-not", stack=stack, failed=message("cli.row-failed", message=state))
         for line in one.lines:
-            tell(f"  {line}")
+            print_line(f"  {line}")
 
 
 def _tell_hints(found: Sequence[_Found], run: Settings) -> None:
@@ -207,4 +209,4 @@ def _tell_hints(found: Sequence[_Found], run: Settings) -> None:
     if names := dict.fromkeys(one.stack for one in found if one.row["stale"] and one.stack not in unreadable):
         hints.append(run.command("lock", *names))
     for hint in hints:
-        run.tell("cli.hint", command=hint)
+        run.print_message("cli.hint", command=hint)

@@ -20,7 +20,7 @@ import click
 
 from resolver import __version__
 from resolver.cli import COMMANDS
-from resolver.cli.console import complain, print_json
+from resolver.cli.console import print_error, print_json
 from resolver.errors import InputError, ResolverError, did_you_mean
 from resolver.files import advice, is_limit
 
@@ -108,7 +108,7 @@ def status() -> int:
             raise KeyboardInterrupt from None
         told = failure(error)
         with suppress(OSError):  # writing may be the very failure being reported
-            complain(f"error: {told}")
+            print_error(f"error: {told}")
         if "--json" in sys.argv[1:]:
             with suppress(OSError):
                 print_json({"status": "error", **told.parts()})

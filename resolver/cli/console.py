@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TextIO
 from msgspec.structs import replace
 
 from resolver.cli import COMMANDS
-from resolver.errors import shown
+from resolver.errors import escaped
 from resolver.i18n import translate
 from resolver.index.protocol import Traffic
 from resolver.json_text import json_text
@@ -52,7 +52,7 @@ def as_called(text: str) -> str:
     return text if shutil.which("ascend-lock") == called else _COMMAND.sub(lambda _: called, text)
 
 
-def tell(text: str) -> None:
+def print_line(text: str) -> None:
     """Print a line on stdout, with commands as called."""
     sys.stdout.write(as_called(text) + "\n")
 
@@ -62,7 +62,7 @@ def print_json(value: object) -> None:
     sys.stdout.write(json_text(value) + "\n")
 
 
-def complain(text: str) -> None:
+def print_error(text: str) -> None:
     """The same on stderr, where the word `error` before a message is red."""
     before, error, message = text.partition("error:")
     label = styled(error, has_color(sys.stderr), "bold red")
@@ -144,7 +144,7 @@ class Progress:
         if text in self._warned:
             return
         self._warned.add(text)
-        told = translate("cli.warning", self.language, message="\n".join(map(shown, text.split("\n"))))
+        told = translate("cli.warning", self.language, message="\n".join(map(escaped, text.split("\n"))))
         label = translate("cli.warning", self.language, message="").rstrip()
         with self._lock:
             goes_on = self._live is not None
@@ -190,7 +190,7 @@ class Progress:
         line = self._label + figures
         if self._label and figures:
             line = translate("cli.going-on", self.language, label=self._label, done=figures)
-        return Text(shown(line), no_wrap=True, overflow="ellipsis")
+        return Text(escaped(line), no_wrap=True, overflow="ellipsis")
 
 
 @dataclass
@@ -223,9 +223,9 @@ class ConflictPage:
     def ways(self, explanation: Explanation) -> None:
         """Write the second part, after contradictions that were found since the first."""
         from resolver.report.explanation.conflict import further_blocks, ways_out_blocks
-        from resolver.report.explanation.sentences import shown
+        from resolver.report.explanation.sentences import condensed
 
-        if further := shown(explanation.contradictions)[self._written :]:
+        if further := condensed(explanation.contradictions)[self._written :]:
             self.write_blocks(further_blocks(further))
             self.write("\n")
         told = replace(explanation, options=(*explanation.options, *self.options))
@@ -244,8 +244,8 @@ class ConflictPage:
 
         every = (one for each in contradictions for one in each.statements)
         missing = [f"`{one.subject}`" for one in every if isinstance(one, Lacks) and one.lack is Lack.PROJECT]
-        if missing and self.out is not None and (beside := read_pip_config().beside):
-            names, options = tuple(dict.fromkeys(missing)), tuple(beside)
+        if missing and self.out is not None and (ignored_options := read_pip_config().ignored_options):
+            names, options = tuple(dict.fromkeys(missing)), tuple(ignored_options)
             self.progress.warn(message("cli.not-followed", options=options, names=names))
 
     def write(self, text: str) -> None:

@@ -10,7 +10,7 @@ import click
 
 from resolver import files
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.console import ConflictPage, complain
+from resolver.cli.console import ConflictPage, print_error
 from resolver.cli.options import Settings, ships
 from resolver.cli.outcome import tell_failures, tell_outcomes
 from resolver.cli.session import Session
@@ -24,7 +24,7 @@ from resolver.model.lock import Lock
 frozen = click.option("--frozen", is_flag=True, help="Edit the file without locking.")
 
 
-def edited(run: Settings, stack: str, edit: Callable[[StackText], StackText], *, frozen: bool) -> int:
+def edit_and_lock(run: Settings, stack: str, edit: Callable[[StackText], StackText], *, frozen: bool) -> int:
     """Edit a stack and, unless it is `frozen`, lock it for all of its targets. Returns the exit status of `lock`.
 
     If one of them cannot be locked, no lock is written, and the file has its bytes again. Raises ResolverError.
@@ -50,7 +50,7 @@ def edited(run: Settings, stack: str, edit: Callable[[StackText], StackText], *,
         run.progress.clear()
         if not locked:
             files.write(place, before)
-            complain(translate("edit.undone", run.language, path=path))
+            print_error(translate("edit.undone", run.language, path=path))
     if locked:
         tell_outcomes(outcomes, run.language, together=False)
     else:

@@ -16,10 +16,10 @@ from packaging.requirements import InvalidRequirement
 
 from resolver import files
 from resolver.cli import options
-from resolver.cli.answers import explained
+from resolver.cli.answers import explanation_of_refutation
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.console import ConflictPage, complain, tell
-from resolver.cli.options import Settings, folder_beside, settings
+from resolver.cli.console import ConflictPage, print_error, print_line
+from resolver.cli.options import Settings, output_folder, settings
 from resolver.cli.outcome import CONFLICT, UNDECIDED, Job, print_targets
 from resolver.cli.session import Session
 from resolver.config.load import find_stack
@@ -79,16 +79,16 @@ def command(run: Settings, stack: str, package: str | None, letter: str | None) 
             locked = shlex.join([stack, *only, *until, *run.again])
             page.write("\n" + translate("conflict.lock-solvable", run.language, len(solvable), stack=locked) + "\n")
         for folder, _ in conflicts:
-            complain(translate("conflict.report-in", run.language, folder=folder))
+            print_error(translate("conflict.report-in", run.language, folder=folder))
         # a snapshot suffices to find ways out, but not to lock them
         next_step = "conflict.written-online" if catalogs.used_snapshot else "conflict.written"
         for path in written:
             new = path.read_text(encoding="utf-8").splitlines(keepends=True)
             old = answers[0][0].inputs.stack.text.splitlines(keepends=True)
-            tell("\n" + "".join(difflib.unified_diff(old, new, str(original), str(path))))
+            print_line("\n" + "".join(difflib.unified_diff(old, new, str(original), str(path))))
             name = path.stem if path.parent == run.matrices / "stacks" else str(path)
             locked = shlex.join([name, *(run.folders if catalogs.used_snapshot else run.again)])
-            run.tell(next_step, path=path, stack=locked)
+            run.print_message(next_step, path=path, stack=locked)
     if fix is not None:
         return 0
     return max((UNDECIDED if answer.awaited else CONFLICT for _, answer in conflicts), default=0)
@@ -116,7 +116,7 @@ def _answer(job: Job, wanted: Requirement | None, session: Session) -> Explanati
         universe = Universe(problem, catalog, pinned if wanted is not None else None)
         answer = decide(universe, hints=pinned, tick=progress.solving)
         if not isinstance(answer, Resolution):
-            return explained(answer, job.inputs, session)
+            return explanation_of_refutation(answer, job.inputs, session)
         return (
             None if wanted is None else why(answer, universe, wanted, Clock(session.settings.seconds, progress.solving))
         )
@@ -154,7 +154,7 @@ def _named_fix(letter: str, found: Sequence[Explanation]) -> Fix:
 
 def _write_fix(fix: Fix, stack: Path) -> list[Path]:
     """Write the changed stacks beside the original, or here if it ships; never over a file with other content."""
-    stacks = {folder_beside(stack) / f"{name}.toml": content.encode() for name, content in fix.files}
+    stacks = {output_folder(stack) / f"{name}.toml": content.encode() for name, content in fix.files}
     for path, content in stacks.items():
         if os.path.lexists(path) and not (path.is_file() and path.read_bytes() == content):
             raise InputError(

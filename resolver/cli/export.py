@@ -15,7 +15,7 @@ from resolver import files
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.options import Settings, settings
-from resolver.cli.stacks import chosen
+from resolver.cli.stacks import chosen_targets
 from resolver.config.compile import compile_problems
 from resolver.config.load import load, load_images
 from resolver.errors import InputError, StaleLock
@@ -53,7 +53,7 @@ def command(
     if form != "containerfile" and (base_image or wheelhouse):
         option = "--base-image" if base_image else "--wheelhouse"
         raise InputError(f"{form} has no use for this option", where=option, hint="it is for --format containerfile")
-    problems = chosen(compile_problems(load(stack, run.matrices)), run.targets)
+    problems = chosen_targets(compile_problems(load(stack, run.matrices)), run.targets)
     if len(problems) > 1:
         names = ", ".join(problem.target.name for problem in problems)
         raise InputError(f"{stack} has several targets", hint=f"choose one with --target: {names}")
@@ -87,7 +87,7 @@ def command(
     except OSError as error:
         instead = "name another file with --output"
         raise files.refusal(error, "the export could not be written", output, instead) from None
-    run.tell("cli.written-to", path=output)
+    run.print_message("cli.written-to", path=output)
     return 0
 
 

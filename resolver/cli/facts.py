@@ -17,7 +17,7 @@ from resolver.audit.pairs import pairings
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import list_commands
-from resolver.cli.console import print_json, tell
+from resolver.cli.console import print_json, print_line
 from resolver.cli.options import ALL, Settings, settings, today
 from resolver.config.compile import compile_problems
 from resolver.config.load import load, readings_folder, stack_names, wheels_folder
@@ -69,7 +69,7 @@ def check(run: Settings, names: tuple[str, ...], every_line: bool, facts_days: i
             with closing(catalogs.live(problem)) as catalog:
                 offers = Offers(problem, catalog)
                 looked_up = dict.fromkeys(name for fact in facts for name in projects_of(fact))
-                catalog.expect((name, SpecifierSet()) for name in looked_up)
+                catalog.prefetch((name, SpecifierSet()) for name in looked_up)
                 for fact in facts:
                     progress.label("cli.looking-at", fact=fact.id)
                     judged = judge(fact, offers, repositories)
@@ -79,16 +79,16 @@ def check(run: Settings, names: tuple[str, ...], every_line: bool, facts_days: i
                     asks_for_a_look = _asks_for_a_look(judged, failures)
                     if not run.as_json and (every_line or old or asks_for_a_look):
                         progress.clear()
-                        tell(fact_line(judged, old_after=days if old else None, language=language))
+                        print_line(fact_line(judged, old_after=days if old else None, language=language))
             progress.clear()
             every += found
             if not run.as_json:
-                tell(facts_summary(found, str(problem.target), language))
+                print_line(facts_summary(found, str(problem.target), language))
     status = max(map(_status, every), default=0)
     if run.as_json:
         print_json({"status": _STATUS[status], "facts": rows})
     elif not every:
-        tell(facts_summary(every, "", language))
+        print_line(facts_summary(every, "", language))
     return status
 
 
@@ -127,7 +127,7 @@ def read(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
                     raise files.refusal(error, f"the readings of {name} cannot be written", folder, instead) from None
                 if rows or wheels or projects:
                     more = f"; releases with wheels that they pair: {len(wheels)}" if wheels else ""
-                    tell(f"{name}: {len(rows)} of {len(found)} archives that facts refer to{more}")
+                    print_line(f"{name}: {len(rows)} of {len(found)} archives that facts refer to{more}")
     return 0
 
 

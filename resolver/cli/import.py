@@ -76,6 +76,6 @@ def command(
     files.write(output, text.encode())
     stack = shlex.quote(str(output))
     if made.lacking:
-        run.tell("import.besides", names=made.lacking, stack=stack, arguments=shlex.join(made.lacking))
-    run.tell("import.written", path=output, count=len(made.requires), stack=stack)
+        run.print_message("import.besides", names=made.lacking, stack=stack, arguments=shlex.join(made.lacking))
+    run.print_message("import.written", path=output, count=len(made.requires), stack=stack)
     return 0

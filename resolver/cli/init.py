@@ -63,12 +63,12 @@ def command(run: Settings, use: str | None, pre: bool, output: Path | None, **gi
     release = f"{matrix.package} {answer.cell.release}"
     if answer.reason is not None:
         reason = translate(answer.reason, run.language)
-        run.tell("init.undecided", path=path, release=release, reason=reason, date=matrix.date)
+        run.print_message("init.undecided", path=path, release=release, reason=reason, date=matrix.date)
     else:
-        run.tell("init.written", path=path, release=release, count=len(answer.pins), date=matrix.date)
+        run.print_message("init.written", path=path, release=release, count=len(answer.pins), date=matrix.date)
         if answer.practices:
-            run.tell("init.practices", names=answer.practices)
-    run.tell("init.next", command=run.command("lock", str(path)))
+            run.print_message("init.practices", names=answer.practices)
+    run.print_message("init.next", command=run.command("lock", str(path)))
     return 0
 
 

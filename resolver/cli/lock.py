@@ -18,7 +18,7 @@ from resolver.cli.console import ConflictPage
 from resolver.cli.options import ALL, Settings, settings
 from resolver.cli.outcome import TOLD_AS, TargetResult, outcome_json, print_targets, tell_failures, tell_outcomes
 from resolver.cli.session import Session, attempt
-from resolver.cli.stacks import named
+from resolver.cli.stacks import named_stacks
 from resolver.errors import ResolverError, StaleLock
 from resolver.lock.previous import UpgradePolicy
 
@@ -48,7 +48,7 @@ def command(
     the others from being locked. The exit status is the highest of them; with `all`, a target that so far has a
     conflict report instead of a lock, and still has no solution, counts as done.
     """
-    names = named(stacks, run.matrices)
+    names = named_stacks(stacks, run.matrices)
     # for a single stack contradictions are printed as they become known; for several there is a table
     out = sys.stderr if len(names) == 1 and not run.as_json else None
     with closing(Catalogs(run)) as catalogs:
@@ -71,7 +71,7 @@ def command(
     tell_outcomes(outcomes, run.language, together=len(names) > 1)
     if stale:
         again = (word for word in sys.argv[1:] if word not in ("--check", "--dry-run"))
-        run.tell("cli.hint", command=shlex.join(("ascend-lock", *again)))
+        run.print_message("cli.hint", command=shlex.join(("ascend-lock", *again)))
     return status
 
 

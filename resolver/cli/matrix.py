@@ -15,7 +15,7 @@ import click
 from resolver import files
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.cell_worker import CellSolver, Sweep
-from resolver.cli.console import columns, complain
+from resolver.cli.console import columns, print_error
 from resolver.cli.options import Settings, settings, today
 from resolver.cli.sweep import ExecutorFactory, Journal, answers, cluster, processes
 from resolver.config.grid import NAME, Grid, load_grid
@@ -107,7 +107,7 @@ def command(
     journal.end()
     run.progress.clear()
     sys.stdout.write(matrix_summary(matrix, run.language, columns(sys.stdout, WIDTH)))
-    run.tell("matrix.written", page=page, data=data)
+    run.print_message("matrix.written", page=page, data=data)
     if before is None:
         return 0
     sys.stdout.write("\n" + matrix_difference(before, matrix, run.language))
@@ -140,5 +140,5 @@ def _solved(
         told = message("matrix.progress", done=number, of=len(left), minutes=f"{minutes:.0f}")
         run.progress.label(told.code, **told.values)
         if number % _LOGGED == 0 and not sys.stderr.isatty():
-            complain(translate(told, run.language))
+            print_error(translate(told, run.language))
     return found

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 import msgspec
 
-from resolver.cli.console import Progress, tell
+from resolver.cli.console import Progress, print_line
 from resolver.config.load import stack_names
 from resolver.errors import InputError
 from resolver.i18n import LANGUAGES, translate
@@ -66,15 +66,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def snapshot_path(self, stack: str) -> Path:
         """The path of a stack's snapshot, beside `matrices` or, if they ship, here, whether it exists or not."""
-        return folder_beside(self.matrices) / "snapshots" / f"{stack}.snapshot"
+        return output_folder(self.matrices) / "snapshots" / f"{stack}.snapshot"
 
     def command(self, *words: str) -> str:
         """A command about the same folders as it is written in a message, quoted for a shell."""
         return shlex.join(("ascend-lock", *words, *self.folders))
 
-    def tell(self, code: str, /, **values: object) -> None:
+    def print_message(self, code: str, /, **values: object) -> None:
         """Print a text of this code on stdout, in the language of the run, with commands as called."""
-        tell(translate(message(code, **values), self.language))
+        print_line(translate(message(code, **values), self.language))
 
 
 def settings(*names: str) -> Callable[[Command], Command]:
@@ -103,7 +103,7 @@ def ships(path: Path) -> bool:
     return path.resolve().is_relative_to(_PACKAGE)
 
 
-def folder_beside(path: Path) -> Path:
+def output_folder(path: Path) -> Path:
     """The folder for what is made from a stack or the facts: the one that has it or, if that ships, the current one."""
     return Path() if ships(path) else path.parent
 
@@ -142,10 +142,10 @@ def _completed(_context: click.Context, _parameter: click.Parameter, begun: str)
 
 
 def _read_moment(_context: click.Context, _parameter: click.Parameter, value: dt.datetime | None) -> dt.datetime | None:
-    from resolver.config.decode import cutoff as moment  # most runs have none
+    from resolver.config.decode import parse_cutoff  # most runs have none
 
     try:
-        return value and moment(value if value.tzinfo else value.date())
+        return value and parse_cutoff(value if value.tzinfo else value.date())
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from resolver.cli.console import columns, complain, for_stream, has_color, print_json
+from resolver.cli.console import columns, for_stream, has_color, print_error, print_json
 from resolver.config.load import Inputs
 from resolver.errors import ResolverError, StaleLock
 from resolver.i18n import translate
@@ -164,12 +164,12 @@ def tell_failures(outcomes: Sequence[TargetResult], language: Language) -> None:
                 who = outcome.stack
                 if outcome.target:
                     who = translate("cli.for", language, stack=outcome.stack, target=outcome.target)
-                complain(f"{who}: error: {error}" if len(outcomes) > 1 else f"error: {error}")
+                print_error(f"{who}: error: {error}" if len(outcomes) > 1 else f"error: {error}")
             case Lock():
                 pass
             case _:
                 if outcome.written:
-                    complain(translate("conflict.report-in", language, folder=outcome.folder))
+                    print_error(translate("conflict.report-in", language, folder=outcome.folder))
 
 
 def _row(outcome: TargetResult, language: Language) -> SummaryRow:

@@ -55,5 +55,5 @@ def command(run: Settings, package: str, cann: str | None, soc: str | None, sour
     else:
         canns = sorted({release for row in usable for release in row.canns}, reverse=True)
         wanted = ", ".join(f"{component_name(part)} {value}" for part, value in asked.items())
-        run.tell("pairs.none", project=name, asked=wanted, canns=tuple(canns) or "-")
+        run.print_message("pairs.none", project=name, asked=wanted, canns=tuple(canns) or "-")
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from resolver.cli import options
-from resolver.cli.edits import edited, frozen
+from resolver.cli.edits import edit_and_lock, frozen
 from resolver.cli.options import Settings, settings
 from resolver.errors import InputError, did_you_mean
 from resolver.explain.stack_text import StackText, subject
@@ -31,8 +31,8 @@ def command(run: Settings, stack: str, names: tuple[str, ...], frozen: bool) -> 
                 known = sorted(set(map(subject, needs.values())))
                 hint = did_you_mean(texts.name(name), known, f"its lines are about {', '.join(known)}")
                 raise InputError(f"no line of {stack} is about `{name}`", hint=hint)
-            run.tell("edit.removed", lines=tuple(map(str, gone.values())))
+            run.print_message("edit.removed", lines=tuple(map(str, gone.values())))
             text = text.without_lines(gone)
         return text
 
-    return edited(run, stack, edit, frozen=frozen)
+    return edit_and_lock(run, stack, edit, frozen=frozen)

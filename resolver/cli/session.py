@@ -16,7 +16,7 @@ from resolver.cli.commands import failure
 from resolver.cli.console import ConflictPage
 from resolver.cli.options import Settings
 from resolver.cli.outcome import Job, TargetResult
-from resolver.cli.stacks import chosen
+from resolver.cli.stacks import chosen_targets
 from resolver.config.compile import compile_problems
 from resolver.config.load import load
 from resolver.errors import InputError, NothingToLock, ResolverError
@@ -71,7 +71,7 @@ class Session:
         """The targets of a stack, each with its existing lock. Raises ResolverError."""
         run, progress = self.settings, self.settings.progress
         inputs = load(stack, run.matrices)
-        problems = chosen(compile_problems(inputs, exclude_newer=run.cutoff), run.targets)
+        problems = chosen_targets(compile_problems(inputs, exclude_newer=run.cutoff), run.targets)
         needs = [ask.need for problem in problems for ask in problem.stack.asks]
         asked = {need.name for need in needs if isinstance(need, Requirement)}
         for name in _NEEDS_FACTS:
@@ -146,14 +146,14 @@ class Session:
         lock = None if self.anew else remembered.recall(catalog, kept)
         if lock is not None:
             return lock
-        from resolver.cli.answers import explained, solved
+        from resolver.cli.answers import explanation_of_refutation, lock_or_refutation
         from resolver.resolve.solver import Refutation
         from resolver.resolve.universe import Universe
 
         universe = Universe(problem, catalog, kept.pins)
-        answer = solved(universe, kept, self.settings.progress.solving)
+        answer = lock_or_refutation(universe, kept, self.settings.progress.solving)
         if isinstance(answer, Refutation):
-            return explained(answer, job.inputs, self)
+            return explanation_of_refutation(answer, job.inputs, self)
         # a lock is a fixed point: solving with its own pins preferred gives it again
         for preferences in (kept, KEEP_ALL.keep(answer)):
             remembered.keep(catalog, answer, preferences)

@@ -7,12 +7,12 @@ from contextlib import closing
 import click
 
 from resolver.cli import options
-from resolver.cli.answers import explained, solved
+from resolver.cli.answers import explanation_of_refutation, lock_or_refutation
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.console import ConflictPage, tell
+from resolver.cli.console import ConflictPage, print_line
 from resolver.cli.options import Settings, settings, today
 from resolver.cli.session import Session
-from resolver.cli.stacks import named
+from resolver.cli.stacks import named_stacks
 from resolver.config.load import find_stack, load
 from resolver.errors import InputError
 from resolver.index import snapshot
@@ -31,7 +31,7 @@ def command(run: Settings, stacks: tuple[str, ...]) -> int:
     For a stack without a solution, record what explaining the conflict asks. With the snapshot, the same can be done
     without network access, with or without the present lock.
     """
-    for stack in named(stacks, run.matrices):
+    for stack in named_stacks(stacks, run.matrices):
         _record(stack, run)
     return 0
 
@@ -58,13 +58,13 @@ def _record(stack: str, run: Settings) -> None:
                 catalog = RecordingCatalog(asked, problem.target.platform, recording)
                 kept_with_lock = [] if job.previous is None else [KEEP_ALL.keep(job.previous)]
                 for kept in (Preferences(), *kept_with_lock):
-                    answer = solved(Universe(problem, catalog, kept.pins), kept, progress.solving)
+                    answer = lock_or_refutation(Universe(problem, catalog, kept.pins), kept, progress.solving)
                     if isinstance(answer, Refutation):
-                        explained(answer, job.inputs, session)
+                        explanation_of_refutation(answer, job.inputs, session)
                         break
     progress.clear()
     path = run.snapshot_path(name)
     path.parent.mkdir(parents=True, exist_ok=True)
     whole = recording.snapshot(name, today())
     snapshot.write(whole, path)
-    tell(f"Written to {path}: {path.stat().st_size / 1e6:.1f} MB, {len(whole.projects)} projects")
+    print_line(f"Written to {path}: {path.stat().st_size / 1e6:.1f} MB, {len(whole.projects)} projects")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from resolver.cli.console import tell
+from resolver.cli.console import print_line
 from resolver.cli.options import ALL, Settings, settings
 from resolver.config.load import read_stack, stack_names
-from resolver.errors import InputError, shown
+from resolver.errors import InputError, escaped
 from resolver.i18n import translate
 from resolver.model.message import text
 
@@ -28,11 +28,11 @@ def command(run: Settings) -> int:
     for name in names:
         stack = read_stack(name, run.matrices).content.stack
         summary = translate(text(stack.summary, stack.summary_zh), run.language)
-        tell(f"  {shown(name):<{width}}  {shown(summary)}".rstrip())
+        print_line(f"  {escaped(name):<{width}}  {escaped(summary)}".rstrip())
     return 0
 
 
-def named(stacks: Iterable[str], matrices: Path) -> list[str]:
+def named_stacks(stacks: Iterable[str], matrices: Path) -> list[str]:
     """The stacks, each once; with `all`, those of `matrices` first, sorted. Raises InputError if there are none."""
     known = stack_names(matrices) if ALL in stacks else []
     if ALL in stacks and not known:
@@ -44,35 +44,35 @@ def named(stacks: Iterable[str], matrices: Path) -> list[str]:
     return list(dict.fromkeys([*known, *(stack for stack in stacks if stack != ALL)]))
 
 
-def locked(stacks: Sequence[str], matrices: Path, locks: Path) -> list[str]:
-    """The stacks as in `named`, where `all` stands for those whose locks belong into `locks`.
+def locked_stacks(stacks: Sequence[str], matrices: Path, locks: Path) -> list[str]:
+    """The stacks as in `named_stacks`, where `all` stands for those whose locks belong into `locks`.
 
     Those are all stacks of `matrices` if the two folders are beside each other; if not, those of them that have a lock
     or a conflict report in `locks`. And a file beside `locks` that is named after a lock there is a stack as well.
     """
     if ALL not in stacks:
-        return named(stacks, matrices)
+        return named_stacks(stacks, matrices)
     here = _with_locks(locks)
     names = set(stack_names(matrices))
-    files = [str(path) for name in sorted(here - names) if (path := _beside(locks, name)).is_file()]
-    known = named((ALL,), matrices) if names or not files else []
+    files = [str(path) for name in sorted(here - names) if (path := _file_next_to(locks, name)).is_file()]
+    known = named_stacks((ALL,), matrices) if names or not files else []
     if locks.resolve().parent != matrices.resolve().parent:
         known = [name for name in known if name in here]
     return list(dict.fromkeys([*known, *files, *(stack for stack in stacks if stack != ALL)]))
 
 
-def unknown(matrices: Path, locks: Path) -> list[str]:
-    """The names in `locks` that `locked` finds no stack for, sorted."""
+def unknown_locks(matrices: Path, locks: Path) -> list[str]:
+    """The names in `locks` that `locked_stacks` finds no stack for, sorted."""
     names = _with_locks(locks) - set(stack_names(matrices))
-    return sorted(name for name in names if not _beside(locks, name).is_file())
+    return sorted(name for name in names if not _file_next_to(locks, name).is_file())
 
 
-def chosen(problems: Sequence[Problem], targets: Collection[str]) -> Sequence[Problem]:
+def chosen_targets(problems: Sequence[Problem], targets: Collection[str]) -> Sequence[Problem]:
     """The named targets, which must exist; all without a name. Raises InputError."""
     known = [problem.target.name for problem in problems]
-    for unknown in sorted(set(targets).difference(known)):
+    for unknown_locks in sorted(set(targets).difference(known)):
         raise InputError(
-            f"{problems[0].stack.name} has no target `{unknown}`", hint=f"its targets are {', '.join(known)}"
+            f"{problems[0].stack.name} has no target `{unknown_locks}`", hint=f"its targets are {', '.join(known)}"
         )
     return [problem for problem in problems if not targets or problem.target.name in targets]
 
@@ -81,5 +81,5 @@ def _with_locks(locks: Path) -> set[str]:
     return {path.parts[-3] for file in ("lock.toml", "conflict.json") for path in locks.glob(f"*/*/{file}")}
 
 
-def _beside(locks: Path, name: str) -> Path:
+def _file_next_to(locks: Path, name: str) -> Path:
     return locks.parent / f"{name}.toml"

@@ -85,7 +85,12 @@ def _check(fact: model.Fact, place: Place, known: Known) -> None:
                 )
             return
         case model.Warns() if fact.last:
-            if fact.beside or fact.extra or fact.wheels or any(isinstance(need, Requirement) for need in fact.unless):
+            if (
+                fact.together_with
+                or fact.extra
+                or fact.wheels
+                or any(isinstance(need, Requirement) for need in fact.unless)
+            ):
                 why = "so there can be no `with`, `extra` and `wheels`, and only components in `unless`"
                 what = "which releases come last cannot hang on what else is in the lock"
                 raise InputError(what, where=place("last"), why=why)

@@ -66,7 +66,7 @@ class FileRequirements(msgspec.Struct):
 
     def admit(self, requires_python: str) -> None:
         """Take the nearest Python that a Requires-Python admits, unless one was given."""
-        admitted = texts.pythons(requires_python)
+        admitted = texts.python_specifiers(requires_python)
         if admitted is not None and not self.python:
             fitting = (line for line in _PYTHONS if any(f"{line}.{patch}" in admitted for patch in (0, _LAST_PATCH)))
             self.python = next(fitting, "")

@@ -17,7 +17,7 @@ from packaging.utils import NormalizedName
 from resolver.config.decode import parse_need
 from resolver.config.load import load_facts
 from resolver.config.requirement_files import FileLine, FileRequirements
-from resolver.errors import InputError, shown, without_secrets
+from resolver.errors import InputError, escaped, without_secrets
 from resolver.model.fact import Need
 from resolver.model.message import Message, message, text
 from resolver.model.requirement import Requirement
@@ -47,10 +47,10 @@ class Draft(msgspec.Struct, frozen=True):
 
     def text(self, name: str, file: str, target: Mapping[str, str], system: Mapping[str, str]) -> str:
         """The text of the stack file."""
-        summary = f"What {shown(file)} asks for, on Ascend {system['soc']}"
+        summary = f"What {escaped(file)} asks for, on Ascend {system['soc']}"
         stack = {"name": name, "summary": summary, "requires": self.requires}
         tables = {"stack": stack, "target": {**target, "system": system}}
-        return _HEAD.format(file=shown(file)) + tomli_w.dumps(tables)
+        return _HEAD.format(file=escaped(file)) + tomli_w.dumps(tables)
 
 
 def draft(found: FileRequirements, matrices: Path) -> Draft:

@@ -13,7 +13,7 @@ from resolver.errors import ResolverError
 from resolver.explain.costs import NEARBY, UNLISTED, UNSURE
 from resolver.model import text
 from resolver.model.dependency import Candidate, Kind, NeedLine, Package, StackLine
-from resolver.model.fact import Need, Requires, Warns, of_components
+from resolver.model.fact import Need, Requires, Warns, component_requirements
 from resolver.model.release import Release
 from resolver.model.requirement import Requirement, Value
 from resolver.model.resolution import Lack, Resolution
@@ -48,7 +48,7 @@ class Alternatives:
         self._asked = dict.fromkeys(need.name for need in self._needs.values())
         # the projects of which facts say which CANN each release needs
         self._tabulated = {
-            one.package for one in problem.facts if isinstance(one, Requires) and of_components(one.needs)
+            one.package for one in problem.facts if isinstance(one, Requires) and component_requirements(one.needs)
         }
 
     # --- of several changes together
@@ -104,7 +104,7 @@ class Alternatives:
             if not clauses.satisfiable([*chosen, clauses.variable(row)]):
                 continue
             if opened in _AHEAD:  # most candidates ruled out without being opened are never read
-                clauses.prefetch.expect_releases(rows[at : at + _AHEAD[opened]])
+                clauses.prefetch.prefetch_releases(rows[at : at + _AHEAD[opened]])
             opened += 1
             _open(clauses, row)
             if clauses.satisfiable([*chosen, clauses.variable(row)]):
@@ -141,7 +141,7 @@ class Alternatives:
         if newest:
             releases.sort(key=lambda one: one.release.position)  # ignoring the preferences of the previous lock
         else:
-            at = _wished(wish, self._clauses.universe.project(need.name))
+            at = _wanted_position(wish, self._clauses.universe.project(need.name))
             releases.sort(key=lambda one: abs(one.release.position - at) * 2 + (one.release.position > at))
         releases += (one for one in further if one not in releases)
         machine = {name: value for name, value in self._system.items() if ComponentGround(name) not in wanted}
@@ -171,7 +171,7 @@ class Alternatives:
         maintained.
         """
         need, position = self._needs[origin], candidate.release.position
-        newer = _wished(need.specifier, self._clauses.universe.project(need.name)) - position
+        newer = _wanted_position(need.specifier, self._clauses.universe.project(need.name)) - position
         return newer, self._years(need, position)
 
     def years_behind(self, found: Resolution) -> int:
@@ -190,7 +190,7 @@ class Alternatives:
         project = self._clauses.universe.project(need.name)
         if not project.mask(need.specifier):
             return 0
-        at = _wished(need.specifier, project)
+        at = _wanted_position(need.specifier, project)
         wished, uploaded = project.uploaded(at), project.uploaded(position)
         if wished is None or uploaded is None:
             return 0
@@ -239,10 +239,10 @@ class Alternatives:
         project = self._clauses.universe.project(text.name(candidate.package.name))
         faults = [
             NEARBY if fact.is_nearly_needless_on(machine) else UNSURE
-            for fact in project.about(candidate.chosen.position, Warns)
+            for fact in project.facts_about(candidate.chosen.position, Warns)
             if (is_wheel or not fact.wheels)
             and not fact.extra
-            and not fact.beside  # not known yet
+            and not fact.together_with  # not known yet
             and (fact.grave or fact.unless)
             and not any(may_hold(need, fact) for need in fact.unless)
         ]
@@ -252,8 +252,8 @@ class Alternatives:
         """Whether facts say which CANN the project's releases need, but not for this one."""
         if not isinstance(release, Release) or name not in self._tabulated:
             return False
-        stated = self._clauses.universe.project(text.name(name)).about(release.position, Requires)
-        return not any(of_components(one.needs) for one in stated)
+        stated = self._clauses.universe.project(text.name(name)).facts_about(release.position, Requires)
+        return not any(component_requirements(one.needs) for one in stated)
 
 
 def free_of(wanted: Sequence[Ground]) -> list[Ground]:
@@ -262,7 +262,7 @@ def free_of(wanted: Sequence[Ground]) -> list[Ground]:
     return free + [ground for ground in wanted if isinstance(ground, LineGround) and ground.aspect == "version"]
 
 
-def _wished(wish: SpecifierSet, project: Project) -> int:
+def _wanted_position(wish: SpecifierSet, project: Project) -> int:
     """The position of a wish among the releases."""
     mask = project.mask(wish)
     if mask:

@@ -23,7 +23,7 @@ from resolver.model.fact import Warns
 from resolver.model.release import Release
 from resolver.model.resolution import Lack, Needs, Statement
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.core_statements import spans, statements_of
+from resolver.resolve.core_statements import release_ranges, statements_of
 from resolver.resolve.grounded import (
     CollisionGround,
     ComponentGround,
@@ -42,10 +42,10 @@ _MOST = 12  # sets of wishes, and cores, of each round
 _SAME_WISHES = 4  # cores of the same wishes
 _DEEPEST = 4  # cases within cases
 
-Wish = StackLine | NeedLine | ComponentGround
+UserConstraint = StackLine | NeedLine | ComponentGround
 
 
-def wish_of(ground: Ground) -> Wish | None:
+def constraint_of(ground: Ground) -> UserConstraint | None:
     """The wish that a ground belongs to; None if it belongs to none."""
     match ground:
         case LineGround():
@@ -56,22 +56,24 @@ def wish_of(ground: Ground) -> Wish | None:
             return None
 
 
-def wishes(clauses: Clauses) -> dict[Wish, list[Ground]]:
+def user_constraints(clauses: Clauses) -> dict[UserConstraint, list[Ground]]:
     """Every wish with its grounds: the lines in the order of the stack, then the target's components."""
-    found: dict[Wish, list[Ground]] = {ask.origin: [] for ask in clauses.universe.problem.stack.asks}
+    found: dict[UserConstraint, list[Ground]] = {ask.origin: [] for ask in clauses.universe.problem.stack.asks}
     for ground in clauses.known:
-        wish = wish_of(ground)
+        wish = constraint_of(ground)
         if wish is not None:
             found.setdefault(wish, []).append(ground)
     return {wish: grounds for wish, grounds in found.items() if grounds}
 
 
-def clashing(clauses: Clauses, given: Sequence[Ground], expired: Callable[[], bool]) -> Iterator[tuple[Wish, ...]]:
+def clashing(
+    clauses: Clauses, given: Sequence[Ground], expired: Callable[[], bool]
+) -> Iterator[tuple[UserConstraint, ...]]:
     """Every minimal set of wishes that is unsatisfiable with the given grounds (MARCO, Liffiton et al. 2016)."""
-    grounds = wishes(clauses)
+    grounds = user_constraints(clauses)
     order = list(grounds)
 
-    def holds(among: Iterable[Wish]) -> bool:
+    def holds(among: Iterable[UserConstraint]) -> bool:
         return clauses.satisfiable(among=[*given, *(ground for wish in among for ground in grounds[wish])])
 
     with Minisat22() as seeds:
@@ -87,7 +89,7 @@ def clashing(clauses: Clauses, given: Sequence[Ground], expired: Callable[[], bo
                         seed.append(wish)
                 seeds.add_clause([number for number, wish in enumerate(order, 1) if wish not in seed])
             else:
-                blamed = {wish_of(ground) for ground in clauses.core()}
+                blamed = {constraint_of(ground) for ground in clauses.core()}
                 clash = [wish for wish in seed if wish in blamed]
                 for wish in clash[::-1]:
                     if not holds(other for other in clash if other != wish):
@@ -108,7 +110,7 @@ def explore(clauses: Clauses, expired: Callable[[], bool]) -> None:
     unusable: list[Candidate] = []
     for _ in range(_DEPTH):
         following: list[tuple[Candidate | None, Edge]] = []
-        clauses.prefetch.expect(edge for _, edge in level)
+        clauses.prefetch.prefetch(edge for _, edge in level)
         for parent, edge in level:
             if parent is not None and _is_unmet(universe, edge):
                 unusable.append(parent)
@@ -192,16 +194,16 @@ def cores(clauses: Clauses, expired: Callable[[], bool]) -> Iterator[tuple[Groun
     explore(clauses, expired)
     certain = [ground for ground in clauses.known if not is_open(ground, clauses)]
     among = clauses.known if clauses.satisfiable(among=certain) else certain
-    given = [ground for ground in among if wish_of(ground) is None]
+    given = [ground for ground in among if constraint_of(ground) is None]
     known: set[frozenset[Ground]] = set()
-    met: dict[tuple[Wish, ...], set[str]] = {}
+    met: dict[tuple[UserConstraint, ...], set[str]] = {}
     hiding: set[Ground] = set()
     for _ in range(2):
         reasons = [ground for ground in given if ground not in hiding]
         for core in islice(_cores(clauses, reasons, met, expired), _MOST):
-            wanted = {wish_of(ground) for ground in core} - {None}
+            wanted = {constraint_of(ground) for ground in core} - {None}
             if len(wanted) == 1:
-                hiding.update(ground for ground in core if wish_of(ground) is None)
+                hiding.update(ground for ground in core if constraint_of(ground) is None)
             if frozenset(core) not in known:
                 known.add(frozenset(core))
                 yield core
@@ -210,10 +212,13 @@ def cores(clauses: Clauses, expired: Callable[[], bool]) -> Iterator[tuple[Groun
 
 
 def _cores(
-    clauses: Clauses, given: Sequence[Ground], met: dict[tuple[Wish, ...], set[str]], expired: Callable[[], bool]
+    clauses: Clauses,
+    given: Sequence[Ground],
+    met: dict[tuple[UserConstraint, ...], set[str]],
+    expired: Callable[[], bool],
 ) -> Iterator[tuple[Ground, ...]]:
     """Cores of these grounds; `met` are the subjects in which cores of the same wishes met so far."""
-    grounds = wishes(clauses)
+    grounds = user_constraints(clauses)
     for wanted in sorted(islice(clashing(clauses, given, expired), _MOST), key=len):
         hard = [ground for wish in wanted for ground in grounds[wish]]
         reasons = given
@@ -226,7 +231,7 @@ def _cores(
             if subject not in subjects:  # otherwise it is the same in another way
                 subjects.add(subject)
                 yield core
-            used = {ground for ground in core if wish_of(ground) is None}
+            used = {ground for ground in core if constraint_of(ground) is None}
             if not used:
                 break
             reasons = [ground for ground in reasons if ground not in used]
@@ -276,7 +281,7 @@ def _notes(clauses: Clauses, statements: Iterable[Statement]) -> Iterator[Warns]
         for end in (span.newest, span.oldest)
     }
     for fact in clauses.universe.problem.facts:
-        if not isinstance(fact, Warns) or fact.unless or fact.extra or fact.beside:
+        if not isinstance(fact, Warns) or fact.unless or fact.extra or fact.together_with:
             continue
         if any(fact.package == subject and fact.speaks_of(version) for subject, version in ends):
             yield fact
@@ -288,7 +293,7 @@ def closing(
     """The package for which the grounds `of` leave nothing. `numbers` are the numbers of the core's statements."""
     subject = closing_subject(clauses, of, assumed)
     if _is_empty(clauses, of, subject, assumed):
-        of = [ground for ground in of if subject in _about(clauses, ground)]
+        of = [ground for ground in of if subject in _restricted_packages(clauses, ground)]
     return Closing(subject=subject, numbers=tuple(sorted({numbers[ground] for ground in of})))
 
 
@@ -296,7 +301,7 @@ def closing_subject(clauses: Clauses, core: Sequence[Ground], assumed: Sequence[
     """What the grounds of a core meet in: the package that most of them are about, the latest known of several."""
     said: dict[tuple[object, str], None] = {}
     for ground in core:
-        for name in _about(clauses, ground):
+        for name in _restricted_packages(clauses, ground):
             said[ground.origin if isinstance(ground, LineGround) else ground, name] = None
     subjects = Counter(name for _, name in said)
     order = list(subjects)
@@ -306,7 +311,7 @@ def closing_subject(clauses: Clauses, core: Sequence[Ground], assumed: Sequence[
 
 def _is_empty(clauses: Clauses, core: Sequence[Ground], name: str, cases: Sequence[Candidate]) -> bool:
     """Whether what a core says about a package, through chosen releases, leaves none of its releases."""
-    about = [ground for ground in core if name in _about(clauses, ground)]
+    about = [ground for ground in core if name in _restricted_packages(clauses, ground)]
     taken: dict[Package, set[Candidate]] = {case.package: {case} for case in cases}
     for ground in about:
         if isinstance(ground, (RequirementGround, CollisionGround)):
@@ -345,7 +350,7 @@ def branches(
             ways.setdefault((end, further), []).extend(map(_position, among))
         project = clauses.universe.project(text.name(package.name))
         return tuple(
-            Branch(subject=str(package), versions=spans(project, positions), closing=end, branches=further)
+            Branch(subject=str(package), versions=release_ranges(project, positions), closing=end, branches=further)
             for (end, further), positions in ways.items()
         )
     return ()
@@ -378,7 +383,7 @@ def _position(candidate: Candidate) -> int:
     return candidate.chosen.position if isinstance(candidate.chosen, Release) else 0
 
 
-def _about(clauses: Clauses, ground: Ground) -> list[str]:
+def _restricted_packages(clauses: Clauses, ground: Ground) -> list[str]:
     """The packages that a ground restricts."""
     match ground:
         case ComponentGround() | LackGround():
@@ -395,9 +400,9 @@ def hidden_contradiction(core: Sequence[Ground], clauses: Clauses, expired: Call
 
     None if it rests on what is excluded in a changed stack alone.
     """
-    wanted = {wish for ground in core if (wish := wish_of(ground)) is not None}
-    wished = [ground for ground in clauses.known if wish_of(ground) in wanted]
-    reasons = [ground for ground in core if wish_of(ground) is None]
+    wanted = {wish for ground in core if (wish := constraint_of(ground)) is not None}
+    wished = [ground for ground in clauses.known if constraint_of(ground) in wanted]
+    reasons = [ground for ground in core if constraint_of(ground) is None]
     with clauses.without():
         if clauses.satisfiable(among=[*wished, *reasons]):
             return None

@@ -132,7 +132,7 @@ def saved(change: Change) -> int:
             return 0
 
 
-def keeps_the_wish(change: Change) -> bool:
+def keeps_intent(change: Change) -> bool:
     """Whether a change alters nothing of what is wished for: a practice, a line for what is installed, a right name."""
     is_renamed = change.kind is ChangeKind.VERSION and named(change.before) != change.subject
     return change.kind in (ChangeKind.PRACTICE, ChangeKind.LINE) or is_renamed
@@ -143,12 +143,12 @@ def spares(changes: Sequence[Change], others: Sequence[Change]) -> bool:
 
     Practices change nothing of it and have their evidence: alone they spare it against all others.
     """
-    changed = _of_wish(others)
+    changed = _changed_constraints(others)
     practices = all(change.kind is ChangeKind.PRACTICE for change in changes)
-    return (bool(changed) or practices) and _of_wish(changes) <= changed
+    return (bool(changed) or practices) and _changed_constraints(changes) <= changed
 
 
-def _of_wish(changes: Sequence[Change]) -> set[tuple[str, str, bool]]:
+def _changed_constraints(changes: Sequence[Change]) -> set[tuple[str, str, bool]]:
     """The lines, components and policies that change, and which of them are dropped; facts are not part of the wish."""
     wishes = [change for change in changes if change.kind not in _SAID]
     gone = {(change.subject, change.target, True) for change in wishes if change.kind is ChangeKind.DROP}

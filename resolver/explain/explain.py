@@ -12,13 +12,13 @@ from msgspec.structs import replace
 from packaging.utils import NormalizedName, canonicalize_name
 
 from resolver.config.load import Inputs
-from resolver.explain.contradictions import contradiction, cores, explore, is_open, wish_of
+from resolver.explain.contradictions import constraint_of, contradiction, cores, explore, is_open
 from resolver.explain.costs import SPLIT, cost, named, no_longer_needed, spares, useless_without
-from resolver.explain.repairs import find
+from resolver.explain.repairs import find_fixes
 from resolver.explain.stack_text import StackText, with_suffix
 from resolver.explain.trial import ChangedStack, Clock, Expired, Trials
-from resolver.index.protocol import Catalog, looking
-from resolver.lock.build import applied
+from resolver.index.protocol import Catalog, polling
+from resolver.lock.build import applied_facts
 from resolver.model.dependency import Kind, NeedLine, Origin, SameRelease, StackLine
 from resolver.model.explanation import Awaited, Change, ChangeKind, Contradiction, Environment, Explanation, Fix, PinOf
 from resolver.model.fact import Warns, as_warning
@@ -63,8 +63,8 @@ def explanation_of(
     if tell is not None:
         tell(problem, contradictions, waiting)
     trials = Trials(inputs, clauses.universe, clock, cutoff, catalog_of)
-    with looking(clock.look):
-        found = find(clauses, found_cores, trials, tell_way)
+    with polling(clock.look):
+        found = find_fixes(clauses, found_cores, trials, tell_way)
     known = [set(one.statements) for one in contradictions]
     contradictions += tuple(hidden for _, hidden in found.further if set(hidden.statements) not in known)
     all_cores = [*found_cores, *(core for core, _ in found.further)]
@@ -91,7 +91,7 @@ def reason_of(refutation: Refutation, clock: Clock) -> tuple[Contradiction, tupl
     clauses = refutation.clauses
     waiting = _awaited(refutation, clock)
     core = refutation.core
-    with looking(clock.look), suppress(Expired):
+    with polling(clock.look), suppress(Expired):
         core = next(cores(clauses, clock.expired), core)
     return contradiction(clauses, core, clock.expired), waiting
 
@@ -105,7 +105,7 @@ def _awaited(refutation: Refutation, clock: Clock) -> tuple[Awaited, ...]:
     wanted: dict[NormalizedName, list[Origin]] = {}
     if not any(is_open(ground, clauses) for ground in refutation.core):
         return ()
-    with looking(clock.look), suppress(Expired):
+    with polling(clock.look), suppress(Expired):
         explore(clauses, clock.expired)
     among = list(clauses.known)
     while not clauses.satisfiable(among=among):
@@ -131,7 +131,7 @@ def _awaited(refutation: Refutation, clock: Clock) -> tuple[Awaited, ...]:
 def _found_cores(refutation: Refutation, clock: Clock) -> list[Sequence[Ground]]:
     """What clashes, as far as it is found in time: that something does is known."""
     found: list[Sequence[Ground]] = []
-    with looking(clock.look), suppress(Expired):
+    with polling(clock.look), suppress(Expired):
         for core in cores(refutation.clauses, clock.expired):
             found += [core]  # one by one, as each takes its time
     return found or [refutation.core]
@@ -220,7 +220,7 @@ def _warnings(resolution: Resolution, wish: Problem, matter: Sequence[str]) -> I
     wished = {ask.need.name: ask.need for ask in wish.stack.asks if isinstance(ask.need, Requirement)}
     own = {fact.id for fact in wish.facts}
     yield from (as_warning(practice) for practice in resolution.practices if practice.id not in own)
-    for fact in applied(resolution):
+    for fact in applied_facts(resolution):
         if not isinstance(fact, Warns):
             continue
         pin = resolution.pin(fact.package)
@@ -276,7 +276,7 @@ def _split(trials: Trials, found: Iterable[Sequence[Ground]], matter: Sequence[s
     """
     problem = trials.problem
     order = {ask.origin: at for at, ask in enumerate(problem.stack.asks)}
-    clashes = [{order[wish] for one in core if isinstance(wish := wish_of(one), StackLine)} for core in found]
+    clashes = [{order[wish] for one in core if isinstance(wish := constraint_of(one), StackLine)} for core in found]
     if any(len(clash) < 2 for clash in clashes):
         return  # something clashes with the target, or with itself
     for here, there in islice(_divisions(clashes, trials.clock.expired), _DIVISIONS):
@@ -330,7 +330,7 @@ def _side(trials: Trials, without: Collection[int], other: Collection[int]) -> t
         answer = trials.lock_all(text)
         if not isinstance(answer, Resolution):
             return None
-        idle = set(useless_without(gone, applied(answer)))
+        idle = set(useless_without(gone, applied_facts(answer)))
         if not idle:
             return text, answer
         lines = [at for at, need in enumerate(needs) if isinstance(need, Requirement) and need.name in idle]

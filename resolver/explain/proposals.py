@@ -34,9 +34,9 @@ from resolver.model.fact import Absent, Builds, Collides
 from resolver.model.release import File, Reason, Release
 from resolver.model.requirement import ComponentRequirement, Requirement, parse_value
 from resolver.model.resolution import Lack
-from resolver.model.target import lacking, machine_of, newer_glibc
+from resolver.model.target import machine_of, missing_on_machine, newer_glibc
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.core_statements import meant
+from resolver.resolve.core_statements import similar_project
 from resolver.resolve.grounded import CollisionGround, ComponentGround, Ground, LackGround, RequirementGround
 
 _MARKED = 3  # releases with the same requirement whose metadata is searched for markers
@@ -57,7 +57,7 @@ class Proposals:
     def names(self, grounds: Sequence[Ground]) -> Iterator[ChangedStack]:
         """The stack with projects that no index has replaced by known ones with similar names."""
         found = {
-            ground.name: meant(self._clauses, ground.project)
+            ground.name: similar_project(self._clauses, ground.project)
             for ground in grounds
             if isinstance(ground, LackGround) and ground.lack is Lack.PROJECT
         }
@@ -140,7 +140,7 @@ class Proposals:
         for candidate, _ in self._clauses.edges.get(ground, ()):
             if candidate is not None:
                 for row in project.wheels_set_aside(candidate.release.position):
-                    if lacking(row.filename, machine).keys() == {"python"}:
+                    if missing_on_machine(row.filename, machine).keys() == {"python"}:
                         return True
         return False
 

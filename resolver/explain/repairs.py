@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from resolver.explain import costs
 from resolver.explain.alternatives import free_of
 from resolver.explain.changes import Changes
-from resolver.explain.contradictions import hidden_contradiction, is_open, wish_of
+from resolver.explain.contradictions import constraint_of, hidden_contradiction, is_open
 from resolver.explain.proposals import Proposals
 from resolver.explain.stack_text import StackText
 from resolver.explain.trial import Answer, ChangedStack, Expired, FixSearchResults, Trials, Undecided, attempt
@@ -44,7 +44,7 @@ _PROPOSED = (
 _TRIES = 3  # releases locked for one set and one direction, until one works
 
 
-def find(
+def find_fixes(
     clauses: Clauses,
     cores: Sequence[Sequence[Ground]],
     trials: Trials,
@@ -101,9 +101,9 @@ class Repairs:
         self._trials = trials
         self._found = found
         self._search = search
-        self._is_wish = before is None
+        self._is_original = before is None
         # neither practices nor another spelling change anything of the wish
-        self._is_as_wished = before is None or all(map(costs.keeps_the_wish, before.changes))
+        self._keeps_intent = before is None or all(map(costs.keeps_intent, before.changes))
         self._before = before or ChangedStack((), trials.text, 0, risky=False)
         self.changes = Changes(clauses, trials)
         self._alternatives = self.changes.alternatives
@@ -128,7 +128,7 @@ class Repairs:
         wanted = self._wanted()
         if wanted is not None:
             price = self._before.price + self._price(wanted)
-            if self._is_as_wished or price < most:
+            if self._keeps_intent or price < most:
                 steps.append((price, partial(self._correct, wanted)))
         return min(steps, key=itemgetter(0), default=None)
 
@@ -194,7 +194,7 @@ class Repairs:
 
     def _demand(self, core: Sequence[Ground], given: Sequence[Ground] = ()) -> bool:
         """Demand that one of a core's grounds changes (where the `given` ones change); False where none may."""
-        self._reasons.update(ground for ground in core if wish_of(ground) is None)
+        self._reasons.update(ground for ground in core if constraint_of(ground) is None)
         missing = [ground.name for ground in core if is_open(ground, self._clauses)]
         self._found.unreached.update({name: self._clauses.universe.project(name).unreachable for name in missing})
         # a core does not include releases that a line could become if there were files for the target
@@ -220,7 +220,7 @@ class Repairs:
         for component, several in (("python", self.proposals.pythons), ("glibc", self.proposals.glibcs)):
             if component not in done:
                 proposed += islice(several([*core, *lacks]), _EACH)
-        if self._trials.target or (self._is_as_wished and not self._is_wish):  # to the wish they are proposed first
+        if self._trials.target or (self._keeps_intent and not self._is_original):  # to the wish they are proposed first
             proposed += self.proposals.practices()
         if self._trials.target:
             proposed += self.proposals.builds(core)
@@ -270,7 +270,7 @@ class Repairs:
         if not clauses.satisfiable(offered):  # what was learned from the attempts
             core = [ground for ground in clauses.minimal(offered) if not (hit and costs.risky(ground))]
             return self._demand(core, free_of(wanted))
-        if self._is_wish and not hit:
+        if self._is_original and not hit:
             self._found.attempts += tried[:1]
         if refuted is not None and not hit:  # more than these releases stand in the way, though others may be left
             core = [ground for ground in refuted.core if ground in clauses.known]
@@ -281,8 +281,8 @@ class Repairs:
 
     def _report(self, hidden: Sequence[Ground]) -> None:
         """Record a contradiction that only showed once the stack was changed, as another one had hidden it."""
-        reasons = [ground for ground in hidden if wish_of(ground) is None]
-        if not self._is_wish or not self._reasons.isdisjoint(reasons) or len(self._found.further) == _FURTHER:
+        reasons = [ground for ground in hidden if constraint_of(ground) is None]
+        if not self._is_original or not self._reasons.isdisjoint(reasons) or len(self._found.further) == _FURTHER:
             return
         further = hidden_contradiction(hidden, self._clauses, self._trials.clock.expired)
         if further is not None and len(further.statements) <= _READABLE:
@@ -365,11 +365,11 @@ class Repairs:
 
     def _has_fix_within(self, changed: ChangedStack) -> bool:
         """Whether a fix changes nothing but what this changes, too, and this is no change of the wish itself."""
-        return not self._is_wish and any(changed.includes(fix) for fix, _ in self._found.fixes)
+        return not self._is_original and any(changed.includes(fix) for fix, _ in self._found.fixes)
 
     def _is_as_useless(self, changed: ChangedStack) -> bool:
         """Whether what locks without the same lines is known to be of no use."""
-        return not self._is_wish and any(
+        return not self._is_original and any(
             one.dropped == changed.dropped and changed.includes(one) for one, _ in self._found.useless.values()
         )
 

@@ -17,8 +17,8 @@ from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs, read_text, with_stack
 from resolver.errors import ResolverError
 from resolver.explain import costs
-from resolver.index.protocol import Catalog, looking
-from resolver.lock.build import applied
+from resolver.index.protocol import Catalog, polling
+from resolver.lock.build import applied_facts
 from resolver.model.explanation import Attempt, AttemptOutcome, Change, ChangeKind, Contradiction
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution, Statement
@@ -135,7 +135,7 @@ class Trials:
         try:
             problems = compile_problems(self._with(text), exclude_newer=self._cutoff, sources=self.problem.sources)
             universe = self._universe.variant(problems[self.at])
-            with looking(clock.look):
+            with polling(clock.look):
                 answer = decide(universe, tick=clock.tick)
                 if isinstance(answer, Resolution):
                     solve_builds(answer, universe.catalog, tick=clock.tick)
@@ -225,7 +225,7 @@ class ChangedStack(msgspec.Struct, frozen=True):
 
     def is_useless_in(self, resolution: Resolution) -> bool:
         """Whether something in a solution does not work without a line that was dropped."""
-        return any(costs.useless_without(self.dropped, applied(resolution)))
+        return any(costs.useless_without(self.dropped, applied_facts(resolution)))
 
     def then(self, other: ChangedStack) -> ChangedStack:
         """These changes followed by those of the changed stack. What changes twice is reported, and costs, once."""

@@ -21,7 +21,7 @@ from resolver.model.problem import Ask
 from resolver.model.release import Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Forbids, Pin, Resolution, Shares, Statement
-from resolver.resolve.core_statements import asked, spans
+from resolver.resolve.core_statements import asked, release_ranges
 from resolver.resolve.project import Project
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
@@ -171,7 +171,7 @@ def _facts(resolution: Resolution, project: Project, pin: Pin) -> Iterator[State
             case facts.Excludes() | facts.Names():
                 if fact.package == pin.name:
                     gone = [at for at, version in enumerate(project.versions) if fact.speaks_of(version)]
-                    yield Forbids(subject=pin.name, versions=spans(project, gone), fact=fact)
+                    yield Forbids(subject=pin.name, versions=release_ranges(project, gone), fact=fact)
             case facts.Requires():
                 applies = fact.package == pin.name and fact.speaks_of(pin.version)
                 for need in fact.needs if applies and (pin.release.file.is_wheel or not fact.wheels) else ():

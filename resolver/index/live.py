@@ -160,13 +160,15 @@ class LiveCatalog(Catalog):
 
         return self._read(file, stored, lambda files: files.sha256(file), what="the sha256 of ")
 
-    def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: LookAhead | None = None) -> None:
+    def prefetch(
+        self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], look_ahead: LookAhead | None = None
+    ) -> None:
         rows = list(wanted)
-        self._ahead(lambda network: network.expect(rows, follow))
+        self._ahead(lambda network: network.prefetch(rows, look_ahead))
 
-    def expect_metadata(self, files: Iterable[File]) -> None:
+    def prefetch_metadata(self, files: Iterable[File]) -> None:
         wheels = [(file, self._release(file)) for file in files if file.url]
-        self._ahead(lambda network: network.expect_metadata(wheels))
+        self._ahead(lambda network: network.prefetch_metadata(wheels))
 
     def close(self) -> None:
         """See `Catalog`. The pool stays open."""
@@ -220,7 +222,7 @@ class LiveCatalog(Catalog):
         with self._lock:
             if not self._pool.offline and not self._closed:
                 network = self._go_online()
-                network.worker.tell(lambda: begin(network))
+                network.worker.call_soon(lambda: begin(network))
 
     def _go_online(self) -> Network:
         """The network side, started when first needed."""

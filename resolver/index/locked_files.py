@@ -17,9 +17,9 @@ from resolver.model.lock import Lock, LockedPin, bundle_name
 from resolver.model.release import File, Page
 
 
-def expect_pins(pins: Iterable[LockedPin], catalog: Catalog) -> None:
+def prefetch_pins(pins: Iterable[LockedPin], catalog: Catalog) -> None:
     """Start to look up all pins that are from an index."""
-    catalog.expect((canonicalize_name(pin.name), SpecifierSet()) for pin in pins if pin.file)
+    catalog.prefetch((canonicalize_name(pin.name), SpecifierSet()) for pin in pins if pin.file)
 
 
 def page_of(pin: LockedPin, catalog: Catalog) -> Page | None:
@@ -42,7 +42,7 @@ def offered(pins: Iterable[LockedPin], catalog: Catalog) -> Mapping[str, File]:
     Further files of a pin may be gone. Raises IndexFailure if the first one is, or has another hash.
     """
     pins = tuple(pin for pin in pins if pin.file)  # the others are not from an index
-    expect_pins(pins, catalog)
+    prefetch_pins(pins, catalog)
     found: dict[str, File] = {}
     for pin in pins:
         listed = files_by_name(page_of(pin, catalog))

@@ -58,10 +58,12 @@ class LookAhead(Protocol):
     def target(self) -> Hashable:
         """Whom it picks for: a look-ahead for one target is of no use to another."""
 
-    def pick(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
+    def likely_file(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
         """The file whose metadata will most likely be needed, or None."""
 
-    def then(self, project: NormalizedName, metadata: CoreMetadata) -> Iterable[tuple[NormalizedName, SpecifierSet]]:
+    def next_requirements(
+        self, project: NormalizedName, metadata: CoreMetadata
+    ) -> Iterable[tuple[NormalizedName, SpecifierSet]]:
         """What the solver will need next because of that metadata."""
 
 
@@ -100,16 +102,16 @@ class Catalog(ABC):
     def sha256(self, file: File) -> File:
         """The file with sha256 and size filled in; it is downloaded and hashed if the page has no hash."""
 
-    def expect(  # noqa: B027  one that has everything at hand does nothing
-        self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: LookAhead | None = None
+    def prefetch(  # noqa: B027  one that has everything at hand does nothing
+        self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], look_ahead: LookAhead | None = None
     ) -> None:
         """A hint that these projects will be needed soon. Does not wait, and reports no failure of an index.
 
         Raises InputError if this starts the network and its settings are wrong.
-        With `follow`, continues in the background: page, likely file, its metadata, and so on.
+        With `look_ahead`, continues in the background: page, likely file, its metadata, and so on.
         """
 
-    def expect_metadata(self, files: Iterable[File]) -> None:  # noqa: B027
+    def prefetch_metadata(self, files: Iterable[File]) -> None:  # noqa: B027
         """The same for the metadata of these wheels."""
 
     def seen(self) -> Mapping[NormalizedName, str] | None:
@@ -150,27 +152,27 @@ class Meter:
 
 T = TypeVar("T")
 
-_EACH: Final = 0.2  # seconds
+_INTERVAL: Final = 0.2  # seconds
 
-_LOOK: ContextVar[Callable[[], None] | None] = ContextVar("look", default=None)
+_POLL: ContextVar[Callable[[], None] | None] = ContextVar("look", default=None)
 
 
 @contextmanager
-def looking(look: Callable[[], None]) -> Iterator[None]:
+def polling(look: Callable[[], None]) -> Iterator[None]:
     """Within this context, waiting for a catalog calls `look` at short intervals; an exception of it ends the wait."""
-    token = _LOOK.set(look)
+    token = _POLL.set(look)
     try:
         yield
     finally:
-        _LOOK.reset(token)
+        _POLL.reset(token)
 
 
-def answer_of(future: Future[T]) -> T:
-    """The result of a future, waited for as `looking` says. Raises its exception, or that of `look`."""
-    look = _LOOK.get()
+def result_of(future: Future[T]) -> T:
+    """The result of a future, waited for as `polling` says. Raises its exception, or that of `look`."""
+    look = _POLL.get()
     while look is not None:
         try:
-            return future.result(_EACH)
+            return future.result(_INTERVAL)
         except FutureTimeoutError:
             if future.done():  # just now, or this is the failure of what was waited for
                 break

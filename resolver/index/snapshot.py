@@ -22,7 +22,7 @@ from packaging.utils import NormalizedName
 from resolver import files
 from resolver.errors import IndexFailure
 from resolver.index.parse.address import NOWHERE
-from resolver.index.parse.distribution import moment, wheel_parts
+from resolver.index.parse.distribution import upload_time, wheel_parts
 from resolver.index.protocol import Catalog, LookAhead, Lookup, UnusableFile
 from resolver.index.store.cache import ODD
 from resolver.model.release import Archive, CoreMetadata, File, Page, Reason, Rejection
@@ -216,7 +216,7 @@ class RecordingCatalog(Catalog):
     """Records the answers of `inner`, a catalog for `platform`.
 
     That a file is unusable is an answer too; a failure of an index is not.
-    What `expect` fetches ahead counts only once it is requested.
+    What `prefetch` fetches ahead counts only once it is requested.
     """
 
     def __init__(self, inner: Catalog, platform: str, recording: Recording) -> None:
@@ -245,12 +245,14 @@ class RecordingCatalog(Catalog):
             self._recording.hashed[file.filename] = answer.sha256, answer.size
         return answer
 
-    def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: LookAhead | None = None) -> None:  # noqa: ARG002
+    def prefetch(
+        self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], look_ahead: LookAhead | None = None
+    ) -> None:
         """See `Catalog`. Nothing is followed, as the answers of a look-ahead would not be recorded."""
-        self.inner.expect(wanted, None)
+        self.inner.prefetch(wanted, None)
 
-    def expect_metadata(self, files: Iterable[File]) -> None:
-        self.inner.expect_metadata(files)
+    def prefetch_metadata(self, files: Iterable[File]) -> None:
+        self.inner.prefetch_metadata(files)
 
     def close(self) -> None:
         self.inner.close()
@@ -296,7 +298,7 @@ def _bare(file: File) -> File:
 
 def in_whole_seconds(uploaded: str) -> str:
     """An upload time in UTC and whole seconds, `2025-11-20T09:59:00Z`; empty if it is not one."""
-    found = moment(uploaded)
+    found = upload_time(uploaded)
     return "" if found is None else found.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

@@ -29,7 +29,7 @@ from resolver.model.requirement import Requirement
 _FILE = "pyproject.toml"
 
 
-def settled(problems: Sequence[Problem], repositories: Repositories) -> tuple[Problem, ...]:
+def with_resolved_sources(problems: Sequence[Problem], repositories: Repositories) -> tuple[Problem, ...]:
     """The problems with the source of each direct reference of their stack (`NAME @ git+https://…`).
 
     Raises InputError if nothing is known about a referenced commit, or a fact contradicts the files of its commit.

@@ -50,14 +50,19 @@ def build(
     problem = resolution.problem
     tools = [pin for _, one in builds if isinstance(one, Resolution) for pin in one.pins]
     every = (*resolution.pins, *tools)
-    catalog.expect_metadata(other for pin in every for other in pin.release.others)
-    about = list(applied(resolution))
+    catalog.prefetch_metadata(other for pin in every for other in pin.release.others)
+    facts_in_use = list(applied_facts(resolution))
     apart, here = {pin.name for pin in tools}, {pin.name for pin in resolution.pins}
     origins = (one for pin in tools for one in pin.because)
     of_builds = (one for one in origins if isinstance(one, NeedLine) and one.source is NeedSource.BUILD)
     lines = _required((*(one for pin in resolution.pins for one in pin.because), *of_builds))
     pins = tuple(
-        _pin(pin, lines, catalog, external=_external(pin, about, here if _mode(pin.release) == "built-here" else apart))
+        _pin(
+            pin,
+            lines,
+            catalog,
+            external=_external(pin, facts_in_use, here if _mode(pin.release) == "built-here" else apart),
+        )
         for pin in resolution.pins
     )
     build_pins = tuple(_environments(builds, catalog))
@@ -73,7 +78,7 @@ def build(
         index=tuple(_indexes((*pins, *build_pins), problem.indexes)),
         stage=stages(
             pins,
-            [fact for fact in about if isinstance(fact, facts.After)],
+            [fact for fact in facts_in_use if isinstance(fact, facts.After)],
             [pin.release.source for pin in resolution.pins if pin.release.source is not None],
             {
                 pin.name: at
@@ -84,15 +89,15 @@ def build(
         ),
         pin=pins,
         build_pin=build_pins,
-        fact=tuple(map(_fact, about)),
-        driver=tuple(drivers(resolution, about)),
+        fact=tuple(map(_fact, facts_in_use)),
+        driver=tuple(drivers(resolution, facts_in_use)),
         override=tuple(_overrides(resolution, catalog)),
         passed_over=resolution.passed_over,
-        export=tuple(_exports(fact for fact in about if isinstance(fact, facts.Exports))),
-        absent=tuple(_absent(resolution, about)),
+        export=tuple(_exports(fact for fact in facts_in_use if isinstance(fact, facts.Exports))),
+        absent=tuple(_absent(resolution, facts_in_use)),
         departs=problem.stack.departures,
         warnings=(
-            *lock_warnings.warnings(resolution, about, catalog),
+            *lock_warnings.warnings(resolution, facts_in_use, catalog),
             *(line for pin in tools for line in lock_warnings.on_trust(pin, resolution, catalog)),
             *lock_warnings.unbuilt(pins, builds),
         ),
@@ -188,9 +193,9 @@ def _lines(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set(texts)))
 
 
-def _external(pin: Pin, about: Sequence[facts.Fact], there: Collection[str]) -> Iterator[facts.MachineNeed]:
+def _external(pin: Pin, facts_in_use: Sequence[facts.Fact], there: Collection[str]) -> Iterator[facts.MachineNeed]:
     """What the build of a pin needs of the machine according to the facts, without distributions that are `there`."""
-    stated = (fact for fact in about if isinstance(fact, facts.External) and fact.package == pin.name)
+    stated = (fact for fact in facts_in_use if isinstance(fact, facts.External) and fact.package == pin.name)
     return (need for need in dict.fromkeys(need for fact in stated for need in fact.needs) if need not in there)
 
 
@@ -239,7 +244,7 @@ def _alike(pin: Pin, catalog: Catalog) -> Iterator[File]:
             yield other
 
 
-def applied(resolution: Resolution) -> Iterator[facts.Fact]:
+def applied_facts(resolution: Resolution) -> Iterator[facts.Fact]:
     """The facts that count as used, in the order of the files: about a pinned release, with their conditions met."""
     return (fact for fact in resolution.problem.facts if _is_used(fact, resolution))
 
@@ -262,7 +267,7 @@ def _is_used(fact: facts.Fact, resolution: Resolution) -> bool:
             return any(map(resolution.pin, fact.others))
         case facts.Warns():
             concerns = (release.file.is_wheel or not fact.wheels) and (not fact.extra or fact.extra in pin.extras)
-            so = concerns and all(_is_met(need, resolution) for need in fact.beside)
+            so = concerns and all(_is_met(need, resolution) for need in fact.together_with)
             return so and not any(_is_met(need, resolution) for need in fact.unless)
         case facts.Requires():
             return release.file.is_wheel or not fact.wheels
@@ -283,10 +288,10 @@ def _is_met(need: facts.Need, resolution: Resolution) -> bool:
             return pin is not None and need.specifier.contains(pin.version, prereleases=True)
 
 
-def _absent(resolution: Resolution, about: Sequence[facts.Fact]) -> Iterator[LockedAbsent]:
+def _absent(resolution: Resolution, facts_in_use: Sequence[facts.Fact]) -> Iterator[LockedAbsent]:
     """What must not be installed: the stack's rows, and the other one of two projects that facts keep apart."""
     rows = {row.package: (row.reason, row.reason_zh, row.where) for row in resolution.problem.stack.absent}
-    for fact in about:
+    for fact in facts_in_use:
         if isinstance(fact, (facts.Collides, facts.Absent)):
             pin, other = resolution.pin(fact.package), resolution.pin(fact.other)
             if pin is not None and fact.speaks_of(pin.version) and other is None:
@@ -297,12 +302,12 @@ def _absent(resolution: Resolution, about: Sequence[facts.Fact]) -> Iterator[Loc
         yield LockedAbsent(name=name, reason=reason, reason_zh=reason_zh, because=because)
 
 
-def _exports(about: Iterable[facts.Exports]) -> Iterator[LockedExport]:
+def _exports(facts_in_use: Iterable[facts.Exports]) -> Iterator[LockedExport]:
     """A row for each variable, by name. It is optional if all facts that name it say so.
 
     Raises InputError if two facts give it different values.
     """
-    stated = sorted((name, number, value, fact) for number, fact in enumerate(about) for name, value in fact.env)
+    stated = sorted((name, number, value, fact) for number, fact in enumerate(facts_in_use) for name, value in fact.env)
     for name, group in groupby(stated, itemgetter(0)):
         (_, _, value, first), *others = group
         for _, _, another, other in others:

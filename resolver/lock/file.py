@@ -17,7 +17,7 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver import files
-from resolver.config.decode import cutoff as moment
+from resolver.config.decode import parse_cutoff as parse_moment
 from resolver.errors import InputError
 from resolver.i18n import translate
 from resolver.index.parse.distribution import archive_version, is_readable, wheel_parts
@@ -102,12 +102,12 @@ def _unreadable(folder: Path, why: str) -> InputError:
     return InputError("the lock cannot be read", where=str(folder / NAME), why=why, hint=hint)
 
 
-def cutoff(written: str) -> dt.datetime:
+def parse_cutoff(written: str) -> dt.datetime:
     """The cut-off that a lock or a report names. Raises ValueError if it is not valid."""
     value = dt.datetime.fromisoformat(written)
     if value.tzinfo is None:
         raise ValueError(f"`{written}` names no time zone")
-    return moment(value)
+    return parse_moment(value)
 
 
 def _require_sound(lock: Lock) -> None:
@@ -120,7 +120,7 @@ def _require_sound(lock: Lock) -> None:
     for component, value in lock.target.system.items():
         parse_value(component, value)
     if lock.exclude_newer:
-        cutoff(lock.exclude_newer)
+        parse_cutoff(lock.exclude_newer)
     for line in (*lock.requires, *(line for pin in pins for line in pin.lines)):
         text.requirement(line)
     for pin in pins:

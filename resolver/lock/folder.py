@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from resolver import files
-from resolver.lock.file import cutoff
+from resolver.lock.file import parse_cutoff
 
 _LARGEST = 64 * files.MIB
 _AT_FDCWD = -100
@@ -103,7 +103,7 @@ def reported(folder: Path) -> tuple[str, str]:
     try:
         told = json.loads(files.read(folder / "conflict.json", _LARGEST))
         if told["exclude_newer"]:
-            cutoff(told["exclude_newer"])
+            parse_cutoff(told["exclude_newer"])
         return str(told["inputs"]), str(told["exclude_newer"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return "", ""

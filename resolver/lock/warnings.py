@@ -20,7 +20,7 @@ from resolver.model.resolution import FellBack, Pin, Resolution
 _HDK = "hdk"
 
 
-def drivers(resolution: Resolution, about: Sequence[facts.Fact]) -> Iterator[LockedDriver]:
+def drivers(resolution: Resolution, facts_in_use: Sequence[facts.Fact]) -> Iterator[LockedDriver]:
     """What the lines of the stack, then the facts that the lock rests on, require of the driver, in their order.
 
     A warning requires one if its `unless` names the driver, and the target states all other components that it names.
@@ -37,7 +37,7 @@ def drivers(resolution: Resolution, about: Sequence[facts.Fact]) -> Iterator[Loc
                 fact=ask.origin.where,
                 binding=True,
             )
-    for fact in about:
+    for fact in facts_in_use:
         for need in facts.needs_of(fact):
             if is_left_open(need, resolution):
                 yield LockedDriver(
@@ -89,8 +89,8 @@ def is_grave(warning: Message, problem: Problem) -> bool:
     return warning.code in _GRAVE or any(isinstance(fact, facts.Warns) and fact.grave for fact in facts_of_it)
 
 
-def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catalog) -> Iterator[Message]:
-    """The warnings of a resolution, with those of the facts `about` it.
+def warnings(resolution: Resolution, facts_in_use: Sequence[facts.Fact], catalog: Catalog) -> Iterator[Message]:
+    """The warnings of a resolution, with those of the facts `facts_in_use` it.
 
     First what its stack did not ask for in so many words: a CANN that nobody knows, releases far behind, practices
     that it rests on. Then what the stack itself asks for and does not get: extras, and newer releases of projects that
@@ -106,17 +106,21 @@ def warnings(resolution: Resolution, about: Sequence[facts.Fact], catalog: Catal
     for pin in resolution.pins:
         if pin.name in named:
             yield from _passed_over(pin, resolution)
-    told = [one for one in about if isinstance(one, facts.Warns) and not _is_about_the_driver(one, resolution.problem)]
+    told = [
+        one
+        for one in facts_in_use
+        if isinstance(one, facts.Warns) and not _is_about_the_driver(one, resolution.problem)
+    ]
     yield from (_warning(fact) for fact in told if fact.grave)
-    if asked := list(drivers(resolution, about)):
-        yield _of_driver(asked, about)
+    if asked := list(drivers(resolution, facts_in_use)):
+        yield _of_driver(asked, facts_in_use)
     for row in resolution.problem.stack.relaxed:
         values = {"strength": message(f"strength.{row.fact.strength}"), "fact": row.fact.id, "where": row.where}
         if row.needs:
             yield message("lock.relaxed-needs", needs=row.needs, reason=row.reason, **values)
         else:
             yield message("lock.relaxed", reason=row.reason, **values)
-    for fact in sorted(about, key=lambda fact: fact.package not in named):
+    for fact in sorted(facts_in_use, key=lambda fact: fact.package not in named):
         if fact in told and not fact.grave:
             yield _warning(fact)
         for need in facts.needs_of(fact):
@@ -180,9 +184,9 @@ def _warning(fact: facts.Warns) -> Message:
     return message("lock.fact-warns", package=fact.package, text=text_of(fact.text, fact.text_zh), where=fact.where)
 
 
-def _of_driver(asked: Sequence[LockedDriver], about: Sequence[facts.Fact]) -> Message:
+def _of_driver(asked: Sequence[LockedDriver], facts_in_use: Sequence[facts.Fact]) -> Message:
     """One warning of all that is asked of the driver: whoever reads it has one driver to look at."""
-    places = {fact.id: fact.where for fact in about}
+    places = {fact.id: fact.where for fact in facts_in_use}
     told = [
         message("lock.driver-told", text=text_of(row.text, row.text_zh), where=places.get(row.fact, row.fact))
         for row in asked

@@ -50,7 +50,7 @@ class Strength(Enum):
 Need = Requirement | ComponentRequirement
 
 
-def of_components(needs: Iterable[Need]) -> list[ComponentRequirement]:
+def component_requirements(needs: Iterable[Need]) -> list[ComponentRequirement]:
     """Those of some needs that are about components of the target."""
     return [need for need in needs if isinstance(need, ComponentRequirement)]
 
@@ -153,7 +153,7 @@ class After(_Common, frozen=True, kw_only=True):
 
 
 class Warns(_Common, frozen=True, kw_only=True):
-    """A warning if `package` and all of `beside` are in the lock, and none of `unless` holds.
+    """A warning if `package` and all of `together_with` are in the lock, and none of `unless` holds.
 
     With `extra`, only if that extra is in use; with `wheels`, only if a wheel of an index is in the lock. A `grave`
     one says that the project fails at its main purpose. `last` puts releases after others that differ in their post
@@ -165,18 +165,18 @@ class Warns(_Common, frozen=True, kw_only=True):
     grave: bool = False
     wheels: bool = False
     extra: NormalizedName = NormalizedName("")
-    beside: tuple[Requirement, ...] = msgspec.field(name="with", default=())
+    together_with: tuple[Requirement, ...] = msgspec.field(name="with", default=())
     unless: tuple[Need, ...] = ()
     last: Literal[0, 1, 2, 3, 4, 5, 6, 7, 8, 9] = 0
 
     @property
     def components(self) -> frozenset[str]:
         """The target's components that it depends on: with other values it might not apply."""
-        return frozenset(need.component for need in of_components(self.unless))
+        return frozenset(need.component for need in component_requirements(self.unless))
 
     def is_needless_on(self, system: Mapping[str, Value]) -> bool:
         """Whether the components of a target meet one of `unless`."""
-        return any(need.is_promised_by(system) for need in of_components(self.unless))
+        return any(need.is_promised_by(system) for need in component_requirements(self.unless))
 
     def is_nearly_needless_on(self, system: Mapping[str, Value]) -> bool:
         """Whether one of `unless` names a CANN of the same release line as the target's: 8.5.0 where that is 8.5.2."""
@@ -292,7 +292,7 @@ def needs_of(fact: Fact) -> tuple[Need, ...]:
     return fact.add if isinstance(fact, Replaces) else ()
 
 
-def named_by(fact: Fact) -> tuple[NormalizedName, ...]:
+def projects_named_by(fact: Fact) -> tuple[NormalizedName, ...]:
     """The projects that a fact names beside its own."""
     match fact:
         case Collides() | Absent():
@@ -300,11 +300,11 @@ def named_by(fact: Fact) -> tuple[NormalizedName, ...]:
         case After():
             return fact.others
         case _:
-            needs = (*fact.beside, *fact.unless) if isinstance(fact, Warns) else needs_of(fact)
+            needs = (*fact.together_with, *fact.unless) if isinstance(fact, Warns) else needs_of(fact)
             return tuple(need.name for need in needs if isinstance(need, Requirement))
 
 
-def kept_of(fact: Requires, replaced: Iterable[Replaces]) -> tuple[Need, ...]:
+def needs_kept(fact: Requires, replaced: Iterable[Replaces]) -> tuple[Need, ...]:
     """The needs of a fact that are left where these `replaces` facts are about the same release."""
     if fact.strength in (Strength.ENFORCED, Strength.PRACTICE):
         return fact.needs

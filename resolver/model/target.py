@@ -182,7 +182,7 @@ def machine_of(target: Target) -> Mapping[str, str]:
     return {"processor": target.machine, "glibc": ".".join(map(str, target.glibc)), "python": python}
 
 
-def lacking(filename: str, machine: Mapping[str, str]) -> Mapping[str, str]:
+def missing_on_machine(filename: str, machine: Mapping[str, str]) -> Mapping[str, str]:
     """What a wheel needs and the machine (of `machine_of`) does not have; empty where the name does not tell.
 
     Beside the keys of the machine there may be `system`: another one than Linux with glibc.
@@ -198,14 +198,14 @@ def lacking(filename: str, machine: Mapping[str, str]) -> Mapping[str, str]:
 
 def newer_glibc(filenames: Iterable[str], machine: Mapping[str, str]) -> str:
     """The lowest glibc needed by a wheel that needs nothing else of the machine; empty if none is such."""
-    found = (lacking(filename, machine) for filename in filenames)
+    found = (missing_on_machine(filename, machine) for filename in filenames)
     return min((one["glibc"] for one in found if one.keys() == {"glibc"}), key=_numbers, default="")
 
 
 def wheel_glibc(filenames: Iterable[str], platform: Platform) -> str:
     """The lowest glibc needed by one of these wheels on this platform, for whatever Python; empty if none is for it."""
     oldest = {"processor": platform.partition("-")[2], "glibc": "0", "python": "0"}
-    found = (lacking(filename, oldest) for filename in filenames)
+    found = (missing_on_machine(filename, oldest) for filename in filenames)
     return min((one["glibc"] for one in found if "glibc" in one), key=_numbers, default="")
 
 

@@ -64,7 +64,7 @@ def specifier_set(text: str) -> SpecifierSet:
 
 
 @lru_cache(_MEMO)
-def pythons(text: str) -> SpecifierSet | None:
+def python_specifiers(text: str) -> SpecifierSet | None:
     """The versions that a Requires-Python admits, or None where it is not a specifier set.
 
     `>=3.6.*` is read as `>=3.6`, which it meant when it was valid; uv does so, too, and pip takes no notice of it.

@@ -9,7 +9,7 @@ import msgspec
 
 from resolver.lock.previous import Difference, DifferenceRow
 from resolver.model.message import joined, message
-from resolver.report.document import Block, Heading, Item, Items, Paragraph, Table, line, told
+from resolver.report.document import Block, Heading, Item, Items, Paragraph, Table, line, translated
 
 _NAMED: Final = {"pins": "project", "tools": "project", "files": "file", "facts": "fact"}  # what has the names of rows
 
@@ -40,4 +40,4 @@ def _item(row: DifferenceRow) -> Item:
 
 def difference_json(found: Difference) -> dict[str, Any]:
     """The parts by name; each row has of `name`, `old` and `new` those that there are."""
-    return {part: msgspec.to_builtins(told(getattr(found, part), "en")) for part in found.__struct_fields__}
+    return {part: msgspec.to_builtins(translated(getattr(found, part), "en")) for part in found.__struct_fields__}

@@ -104,14 +104,14 @@ def plain(spans: Line) -> str:
     return "".join(str(span.text) for span in spans)
 
 
-def told(part: Any, language: Language) -> Any:
+def translated(part: Any, language: Language) -> Any:
     """A block, or whatever is part of one, with its messages in a language."""
     match part:
         case Message():
             return translate(part, language)
         case tuple():
-            return tuple(told(one, language) for one in part)
+            return tuple(translated(one, language) for one in part)
         case msgspec.Struct():
-            return replace(part, **{name: told(getattr(part, name), language) for name in part.__struct_fields__})
+            return replace(part, **{name: translated(getattr(part, name), language) for name in part.__struct_fields__})
         case _:
             return part

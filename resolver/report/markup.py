@@ -25,7 +25,7 @@ from resolver.report.document import (
     Table,
     Text,
     plain,
-    told,
+    translated,
 )
 from resolver.report.sanitize import markdown, one_line, piece
 from resolver.report.template import render_page
@@ -35,7 +35,7 @@ _LANGUAGES = {"zh": "zh-Hans"}
 
 def markdown_text(document: Document, language: Language) -> str:
     """The text, which ends with a line break."""
-    return "\n\n".join(text for block in document for text in _block(told(block, language))) + "\n"
+    return "\n\n".join(text for block in document for text in _block(translated(block, language))) + "\n"
 
 
 def _block(block: Block) -> Iterator[str]:
@@ -93,7 +93,7 @@ def _fenced(lines: Sequence[str], syntax: str) -> str:
 
 def html_text(document: Document, language: Language) -> str:
     """The page; the first block is its heading."""
-    title, *blocks = (_view(told(block, language)) for block in document)
+    title, *blocks = (_view(translated(block, language)) for block in document)
     return render_page(
         "document.html.j2",
         title=title,

@@ -8,7 +8,7 @@ from typing import Any, Final
 from packaging.utils import NormalizedName
 
 from resolver.audit.pairs import Pairing
-from resolver.errors import shown
+from resolver.errors import escaped
 from resolver.i18n import translate
 from resolver.model.message import joined, message, text
 from resolver.model.requirement import ComponentRequirement
@@ -59,7 +59,7 @@ def _told(needs: Iterable[ComponentRequirement]) -> str:
 
 def _sources(row: Pairing, language: Language, columns: int) -> Iterator[str]:
     for fact in row.facts:
-        said = {"id": shown(fact.id), "where": fact.where, "source": shown(fact.source)}
+        said = {"id": escaped(fact.id), "where": fact.where, "source": escaped(fact.source)}
         told = message(
             "pairs.source", **said, strength=message(f"strength.{fact.strength}"), checked=fact.checked.isoformat()
         )

@@ -142,14 +142,14 @@ def files_by_index(
     indexes = [known.get(name, LockedIndex(name=name)) for name in sorted({pin.index for pin in pins})]
     indexes.sort(key=lambda index: index.url != "")  # pip's own first
     groups = [(index, [pin for pin in pins if pin.index == index.name]) for index in indexes]
-    paths = [path, *(_beside(path, index, number) for number, (index, _) in enumerate(groups[1:], 2))]
+    paths = [path, *(_further_path(path, index, number) for number, (index, _) in enumerate(groups[1:], 2))]
     for (index, group), own in zip(groups, paths, strict=False):
         remarks = [f"# From the index `{one_line(index.name)}` only."] if len(groups) > 1 or index.url else []
         remarks += [f"# The rest is in {other}." for other in paths if len(groups) > 1 and other != own]
         yield own, group, remarks
 
 
-def _beside(path: str, index: LockedIndex, number: int) -> str:
+def _further_path(path: str, index: LockedIndex, number: int) -> str:
     name = f".{index.name}" if _PLAIN.match(index.name) else f"-{number}"
     return f"{STAGES}/{PurePosixPath(path).stem}{name}.txt"
 

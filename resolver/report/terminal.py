@@ -8,9 +8,9 @@ from itertools import zip_longest
 
 from rich.cells import cell_len, set_cell_size
 
-from resolver.errors import shown
+from resolver.errors import escaped
 from resolver.model.text import Language
-from resolver.report.document import Document, Heading, Item, Items, Paragraph, Table, plain, told
+from resolver.report.document import Document, Heading, Item, Items, Paragraph, Table, plain, translated
 from resolver.report.sanitize import one_line, wrapped
 
 WIDTH = 110
@@ -36,7 +36,7 @@ def terminal_text(document: Document, language: Language, columns: int = WIDTH, 
     """
     lines: list[str] = []
     indent = "  "  # of a list, which may belong to the result above it
-    for block in (told(one, language) for one in document):
+    for block in (translated(one, language) for one in document):
         match block:
             case Heading():
                 heading = paragraph(str(block.text), columns)
@@ -61,7 +61,7 @@ def paragraph(text: str, columns: int, indent: str = "", hanging: str | None = N
 
     The first line is indented by `indent` and the others by `hanging` (None: the same).
     """
-    return wrapped(shown(one_line(text)), indent, indent if hanging is None else hanging, columns) or [indent]
+    return wrapped(escaped(one_line(text)), indent, indent if hanging is None else hanging, columns) or [indent]
 
 
 def table_lines(rows: Sequence[Sequence[object]], columns: int, indent: str = "", *, color: bool = False) -> list[str]:
@@ -72,7 +72,7 @@ def table_lines(rows: Sequence[Sequence[object]], columns: int, indent: str = ""
     from rich.console import Console  # only where there is a table: it takes 30 ms to load
     from rich.table import Table as Grid
 
-    head, *others = [[shown(one_line(str(cell))) for cell in row] for row in rows]
+    head, *others = [[escaped(one_line(str(cell))) for cell in row] for row in rows]
     grid = Grid(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="bold")
     for name in head:
         grid.add_column(name, overflow="fold")
@@ -143,10 +143,10 @@ def two_columns(rows: Sequence[Row], columns: int) -> list[list[str]]:
     if columns < _STACKED:
         return [list(_stacked(row, columns, label)) for row in rows]
     left = _left_width(rows, columns - label - _GAP)
-    return [list(_beside(row, columns, label, left)) for row in rows]
+    return [list(_side_by_side(row, columns, label, left)) for row in rows]
 
 
-def _beside(row: Row, columns: int, label: int, left: int) -> Iterator[str]:
+def _side_by_side(row: Row, columns: int, label: int, left: int) -> Iterator[str]:
     head, text, right = row
     lefts = paragraph(text, left)
     rights = [line for one in right for line in paragraph(one, columns - label - left - _GAP)]

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import networkx as nx
 
-from resolver.errors import shown
+from resolver.errors import escaped
 from resolver.i18n import translate
 from resolver.model import text
 from resolver.model.lock import Lock
@@ -41,7 +41,7 @@ class Tree:
             lines += [self._label(root), *self._below(root, "", 0, above, language)]
         if any(line.endswith(_AGAIN) for line in lines):
             lines.append(translate("tree.again", language))
-        return "\n".join(map(shown, lines)) + "\n"
+        return "\n".join(map(escaped, lines)) + "\n"
 
     def mermaid(self) -> str:
         """A flowchart, which code forges draw; arrows lead from what requires to what is required."""
@@ -51,7 +51,7 @@ class Tree:
             told = ", ".join(asked).translate(_MERMAID)
             arrow = f'-->|"{told}"|' if told else "-->"
             lines.append(f"    {numbers[requiring]} {arrow} {numbers[required]}")
-        return "\n".join(map(shown, lines)) + "\n"
+        return "\n".join(map(escaped, lines)) + "\n"
 
     def json(self) -> dict[str, Any]:
         """`packages` by name, each with the `lines` by which others of them require it; the stack is `""`."""

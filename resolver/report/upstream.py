@@ -20,7 +20,7 @@ from resolver.audit.compare import (
     is_grave,
 )
 from resolver.audit.fact_checks import Judged, Remark, Verdict
-from resolver.errors import shown
+from resolver.errors import escaped
 from resolver.i18n import translate
 from resolver.model.lock import LockedFact
 from resolver.model.message import Message, joined, message
@@ -37,7 +37,7 @@ def change_lines(compared: Compared, old: Sequence[LockedFact], days: int) -> It
         yield message("upstream.no-change")
     for missing in compared.out_of_reach:
         projects = _some(missing.projects)
-        yield message("upstream.out-of-reach", index=missing.index, projects=projects, why=shown(missing.why))
+        yield message("upstream.out-of-reach", index=missing.index, projects=projects, why=escaped(missing.why))
     if compared.sources:
         yield message("upstream.sources", projects=_some(compared.sources))
     if old:
@@ -49,7 +49,7 @@ def change_lines(compared: Compared, old: Sequence[LockedFact], days: int) -> It
 
 def old_facts(old: Sequence[LockedFact], days: int) -> Message:
     """The facts of a lock that were checked long ago."""
-    return message("upstream.old-facts", count=len(old), days=days, facts=_some([shown(one.id) for one in old]))
+    return message("upstream.old-facts", count=len(old), days=days, facts=_some([escaped(one.id) for one in old]))
 
 
 def change_sentence(change: Change) -> Message:
@@ -58,7 +58,7 @@ def change_sentence(change: Change) -> Message:
     match change:
         case Yanked(reason=reason):
             code = "upstream.yanked" if reason.strip() else "upstream.yanked-silently"
-            return message(code, release=release, **values, reason=shown(reason))
+            return message(code, release=release, **values, reason=escaped(reason))
         case Restored():
             return message("upstream.restored", release=release, **values)
         case Rehashed():
@@ -76,8 +76,8 @@ def change_sentence(change: Change) -> Message:
             )
         case Marked(status=status, reason=reason):
             code = f"upstream.mark-{status}" if status in _MARKS else "upstream.mark-other"
-            marked = message(code, status=shown(status), **values)
-            return message("upstream.because", text=marked, reason=shown(reason)) if reason.strip() else marked
+            marked = message(code, status=escaped(status), **values)
+            return message("upstream.because", text=marked, reason=escaped(reason)) if reason.strip() else marked
 
 
 def _some(names: Sequence[str]) -> Message:
@@ -103,7 +103,9 @@ def fact_line(judged: Judged, *, old_after: int | None, language: Language) -> s
     """One fact; `old_after` is a number of days if it was checked longer ago than that."""
     verdict = message(f"upstream.verdict-{judged.verdict.value}")
     remarks = joined("semicolon", [_remark(remark, language) for remark in judged.remarks])
-    told = message("upstream.fact", verdict=verdict, id=shown(judged.fact.id), where=judged.fact.where, remarks=remarks)
+    told = message(
+        "upstream.fact", verdict=verdict, id=escaped(judged.fact.id), where=judged.fact.where, remarks=remarks
+    )
     if old_after is not None:
         told = message("upstream.old", text=told, checked=judged.fact.checked.isoformat(), days=old_after)
     return translate(told, language)
@@ -148,6 +150,6 @@ def _remark(remark: Remark, language: Language) -> str:
 def _values(told: Message, language: Language) -> dict[str, str]:
     """The values, harmless on a terminal."""
     return {
-        key: shown(translate(value, language) if isinstance(value, Message) else str(value))
+        key: escaped(translate(value, language) if isinstance(value, Message) else str(value))
         for key, value in told.values.items()
     }

@@ -36,7 +36,7 @@ class Demand(NamedTuple):
     pin: bool = False  # names one release
     stacks: bool = False  # a line of the stack
     bounded: bool = False  # has bounds
-    wished: bool = False  # a pin by the stack or a fact, which permits a yanked release
+    pinned_by_user: bool = False  # a pin by the stack or a fact, which permits a yanked release
     prerelease: bool = False  # names a pre-release, and so permits them (PEP 440)
 
     def __and__(self, other: Demand) -> Demand:
@@ -45,11 +45,11 @@ class Demand(NamedTuple):
             self.pin or other.pin,
             self.stacks or other.stacks,
             self.bounded or other.bounded,
-            self.wished or other.wished,
+            self.pinned_by_user or other.pinned_by_user,
             self.prerelease or other.prerelease,
         )
 
-    def turn(self, since: int) -> tuple[object, ...]:
+    def decision_key(self, since: int) -> tuple[object, ...]:
         """When a package is decided that was first required `since` then: pins, the stack's, what has bounds, the rest.
 
         Among equals, packages that were required earlier go first: so most of what requires a package is decided before
@@ -88,7 +88,7 @@ class Candidates:
         self.preferred = dict(preferred or {})
         asked = [ask.need.name for ask in problem.stack.asks if isinstance(ask.need, Requirement) and ask.need.url]
         self.sources = {name: found for name in asked if (found := problem.source(name)) is not None}
-        self._screen = Compatibility(problem.target, problem.policy.exclude_newer)
+        self._compatibility = Compatibility(problem.target, problem.policy.exclude_newer)
         self._facts: dict[NormalizedName, list[facts.Fact]] = {}
         for fact in problem.facts:
             self._facts.setdefault(fact.package, []).append(fact)
@@ -118,7 +118,7 @@ class Candidates:
         """A project, which may be that of another variant: most variants differ in what few projects hang on."""
         about = self._facts.get(name, [])
         system = self.problem.target.system if any(map(is_put_last, about)) else {}
-        given = (ordered, self._screen, about, self.problem.wheels_only, source, system)
+        given = (ordered, self._compatibility, about, self.problem.wheels_only, source, system)
         for others, project in self._made.get(name, ()):
             if others == given:
                 return project
@@ -152,7 +152,7 @@ class Candidates:
             pin=pin,
             stacks=stacks,
             bounded=bool(str(edge.allows)),
-            wished=pin and (stacks or (isinstance(origin, NeedLine) and origin.source is NeedSource.FACT)),
+            pinned_by_user=pin and (stacks or (isinstance(origin, NeedLine) and origin.source is NeedSource.FACT)),
             prerelease=names_prerelease(edge.allows),
         )
         return self._demands[edge]
@@ -186,14 +186,14 @@ class Candidates:
         policy = self.problem.policy.prereleases_for(project.name)
         mask = project.all & demand.mask
         if policy == "allow" or (policy == "if-necessary" and demand.prerelease):
-            yield from self._usable(package, mask, yanked=demand.wished)
+            yield from self._usable(package, mask, yanked=demand.pinned_by_user)
             return
         found = False
-        for one in self._usable(package, mask & project.stable, yanked=demand.wished):
+        for one in self._usable(package, mask & project.stable, yanked=demand.pinned_by_user):
             found = True
             yield one
         if policy == "if-necessary" and not found and not stable:
-            yield from self._usable(package, mask & ~project.stable, yanked=demand.wished)
+            yield from self._usable(package, mask & ~project.stable, yanked=demand.pinned_by_user)
 
     def every(self, package: Package) -> Iterator[Candidate]:
         """All candidates of a package that some requirements could admit, the least preferred last.

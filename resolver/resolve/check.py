@@ -142,10 +142,10 @@ class _Check:
             except (UnusableFile, InvalidRequirement) as error:
                 yield f"{pin.release.file.filename}: {error}"
                 continue
-            replaced = self._about(pin, facts.Replaces)
+            replaced = self._facts_of_kind(pin, facts.Replaces)
             dropped = {gone for fact in replaced for gone in fact.drop}
             source = pin.release.source
-            stated = bool(self._about(pin, facts.Builds)) if source is None else source.fact is not None
+            stated = bool(self._facts_of_kind(pin, facts.Builds)) if source is None else source.fact is not None
             for needed in needs:
                 if needed.name not in dropped:
                     yield from self._project_need(who, needed, wish=stated)
@@ -154,7 +154,7 @@ class _Check:
             if extra:
                 continue
             vain = {gone for one in replaced if one.strength is facts.Strength.PRACTICE for gone in one.drop}
-            for fact in self._about(pin, facts.Requires):
+            for fact in self._facts_of_kind(pin, facts.Requires):
                 firm = fact.strength in (facts.Strength.ENFORCED, facts.Strength.PRACTICE)
                 for need in fact.needs if pin.release.file.is_wheel or not fact.wheels else ():
                     if firm or isinstance(need, ComponentRequirement) or need.name not in vain:
@@ -209,13 +209,13 @@ class _Check:
         if file.is_wheel:
             return list(self._catalog.metadata(file).requires_dist)
         archive = self._catalog.archive(file)
-        if builds := self._about(pin, facts.Builds):
+        if builds := self._facts_of_kind(pin, facts.Builds):
             listed = self._catalog.member(file, builds[-1].requires_from).replace("\\\n", " ").split("\n")
             lines = [re.sub(r"(^|\s)#.*$", "", line).strip() for line in listed]
             own = archive.metadata.requires_dist if archive.metadata else ()
             optional = [line for line in own if re.search(r"\bextra\b", line.partition(";")[2])]
             return [*filter(None, lines), *optional]
-        if stated := self._about(pin, facts.Metadata):
+        if stated := self._facts_of_kind(pin, facts.Metadata):
             return [str(requirement) for requirement in stated[0].requires]
         if archive.metadata is None:
             raise UnusableFile("no static metadata")
@@ -227,7 +227,7 @@ class _Check:
             recipe = pin.release.source.recipe
             lines = [] if recipe.isolation else list(recipe.build_requires)
         else:
-            builds = self._about(pin, facts.Builds)
+            builds = self._facts_of_kind(pin, facts.Builds)
             if not builds or builds[-1].isolation:
                 return []
             stated = self._catalog.archive(pin.release.file).build_requires
@@ -262,7 +262,7 @@ class _Check:
         if pin.release.file.is_wheel:
             with contextlib.suppress(UnusableFile):  # reported with its requirements
                 yield from self._python(pin.release.file, self._catalog.metadata(pin.release.file).requires_python)
-        if not self._about(pin, facts.Builds):
+        if not self._facts_of_kind(pin, facts.Builds):
             taken, wheels = self._rank(pin.release.file), filter(lambda file: file.is_wheel, _told_apart(offered))
             if any(self._rank(file) < taken and not any(self._refusals(file)) for file in wheels):
                 yield f"{pin.release.file.filename} is not what pip takes"
@@ -323,7 +323,7 @@ class _Check:
             for file in _told_apart(_files(page, version))
         )
 
-    def _about(self, pin: Pin, kind: type[facts.FactKind]) -> list[facts.FactKind]:
+    def _facts_of_kind(self, pin: Pin, kind: type[facts.FactKind]) -> list[facts.FactKind]:
         return [fact for fact in self._facts_about[pin.name] if isinstance(fact, kind)]
 
     def _collisions(self) -> Iterator[str]:

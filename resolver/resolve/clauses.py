@@ -91,7 +91,7 @@ class Clauses(Grounded):
         edges = self.universe.edges(candidate)  # first: what cannot be asked for stays unknown
         self._opened[candidate] = None
         self.introduce(candidate.package)
-        self.prefetch.expect(edges)
+        self.prefetch.prefetch(edges)
         for edge in edges:
             self._add(candidate, edge)
 
@@ -301,7 +301,7 @@ def _why_absent(project: Project, position: int) -> Ground:
     if isinstance(files, Release):
         return LackGround(project.name, Lack.PRERELEASE, "")  # excluded by the policy
     reasons = {row.reason for row in files}
-    taken = (*project.about(position, Excludes), *project.about(position, Names))
+    taken = (*project.facts_about(position, Excludes), *project.facts_about(position, Names))
     if taken and Reason.FACT in reasons:
         return ExclusionGround(project.name, taken[0].id)
     if not reasons.isdisjoint((Reason.NEWER, Reason.NO_DATE)):

@@ -73,7 +73,9 @@ class CompleteEngine:
     def _next(self) -> Package | None:
         """The package to decide now, in an order like that of the search; None if there is none left."""
         left = [one for one in self._asked if one not in self._chosen]
-        return min(left, key=lambda one: (one.kind, *self._asked[one][-1].turn(self._met[one]), one), default=None)
+        return min(
+            left, key=lambda one: (one.kind, *self._asked[one][-1].decision_key(self._met[one]), one), default=None
+        )
 
     def _ask(self, edges: Iterable[Edge]) -> None:
         """Record what the stack or a decision requires."""
@@ -164,23 +166,23 @@ class CompleteEngine:
         unpermitted = list(found.unpermitted())
         for candidate in unpermitted:
             package, demand = candidate.package, found.demands[candidate.package]
-            if candidate.release.yanked and not demand.wished:
+            if candidate.release.yanked and not demand.pinned_by_user:
                 any_may = self._may_be_pinned(package)
-                self.clauses.rule_out(package, Lack.YANKED, self._wishes, any_may=any_may)
+                self.clauses.rule_out(package, Lack.YANKED, self._permits_yanked, any_may=any_may)
             else:
                 final = next(self._universe.candidates(package, demand))
-                self.clauses.rule_out(package, Lack.NEEDLESS, partial(self._leaves, final), any_may=True)
+                self.clauses.rule_out(package, Lack.NEEDLESS, partial(self._permits_prerelease, final), any_may=True)
         return bool(unpermitted)
 
-    def _leaves(self, final: Candidate, edge: Edge) -> bool:
+    def _permits_prerelease(self, final: Candidate, edge: Edge) -> bool:
         """Whether a requirement permits pre-releases although this final release fits all others."""
         if isinstance(edge.origin, SameRelease):
             return False
         return self._universe.demand(edge).prerelease or not self._universe.is_admitted(final, edge)
 
-    def _wishes(self, edge: Edge) -> bool:
+    def _permits_yanked(self, edge: Edge) -> bool:
         """Whether a requirement permits a yanked release."""
-        return self._universe.demand(edge).wished
+        return self._universe.demand(edge).pinned_by_user
 
     def _may_be_pinned(self, package: Package) -> bool:
         """Whether a fact pins a project, or may do so because it reads requirements from an archive or repository."""

@@ -15,7 +15,7 @@ from packaging.specifiers import SpecifierSet
 from resolver.errors import closest
 from resolver.model import text
 from resolver.model.dependency import Kind, NeedLine, NeedSource, Origin, Package, StackLine, Unusable
-from resolver.model.fact import Absent, Collides, Excludes, Names, named_by
+from resolver.model.fact import Absent, Collides, Excludes, Names, projects_named_by
 from resolver.model.release import Reason, Rejection, Release
 from resolver.model.requirement import OTHER_NAMES, Requirement
 from resolver.model.resolution import (
@@ -31,7 +31,7 @@ from resolver.model.resolution import (
     Statement,
     Unread,
 )
-from resolver.model.target import Target, lacking, machine_of, newer_glibc
+from resolver.model.target import Target, machine_of, missing_on_machine, newer_glibc
 from resolver.resolve.candidates import names_prerelease
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.grounded import (
@@ -72,7 +72,7 @@ def statements_of(clauses: Clauses, core: Iterable[Ground]) -> dict[Ground, Stat
     return {ground: teller.statement(ground) for ground in core}
 
 
-def spans(project: Project, positions: Iterable[int], apart: Collection[int] = ()) -> tuple[ReleaseRange, ...]:
+def release_ranges(project: Project, positions: Iterable[int], apart: Collection[int] = ()) -> tuple[ReleaseRange, ...]:
     """Positions as runs, newest first. Releases that nobody could take do not interrupt a run, unless kept `apart`."""
     wanted = set(positions)
     runs: list[list[int]] = []
@@ -113,7 +113,7 @@ class _Teller:
                 project, positions = self._absent(ground)
                 fact = self._facts[ground.fact]
                 assert isinstance(fact, (Excludes, Names))  # noqa: S101  only these take releases out
-                return Forbids(subject=project.name, versions=spans(project, positions), fact=fact)
+                return Forbids(subject=project.name, versions=release_ranges(project, positions), fact=fact)
             case LackGround():
                 return self._lacks(ground)
 
@@ -134,7 +134,7 @@ class _Teller:
         newest = files[min(files)] if files else ""
         return Needs(
             subject=str(ground.package),
-            versions=spans(project, files, self._told_apart(ground.package, files)),
+            versions=release_ranges(project, files, self._told_apart(ground.package, files)),
             needs=ground.text,
             source=ground.source,
             where=newest if fact is None else fact.where,
@@ -186,11 +186,11 @@ class _Teller:
                     assert isinstance(origin, Unusable)  # noqa: S101  see `grounds`
                     detail = "" if origin.reason in _SAID_BY_THE_REASON else origin.text
                     opened = (Rejection(origin.filename, origin.reason, detail),)
-                    found[position] = opened, near(project.wheels_set_aside(position), self._target)
+                    found[position] = opened, nearest_first(project.wheels_set_aside(position), self._target)
             return dict(sorted(found.items()))
         for position in self._absent(ground)[1]:
             release = project.release(position)
-            rows = near(release, self._target) if isinstance(release, tuple) else ()
+            rows = nearest_first(release, self._target) if isinstance(release, tuple) else ()
             if isinstance(release, Release) and release.file.yanked and ground.lack is Lack.YANKED:
                 rows = (Rejection(release.file.filename, Reason.YANKED, release.file.yanked),)
             found[position] = (), rows
@@ -221,7 +221,9 @@ class _Teller:
                 for position in told
             ),
             unreachable=tuple(project.unreachable),
-            meant=(OTHER_NAMES.get(project.name) or meant(self._clauses, project.name)) if lack is Lack.PROJECT else "",
+            meant=(OTHER_NAMES.get(project.name) or similar_project(self._clauses, project.name))
+            if lack is Lack.PROJECT
+            else "",
             machine=tuple(machine_of(self._target).items()) if by_tags else (),
             cutoff=cutoff_text(problem.policy.exclude_newer) if lack is Lack.CUTOFF else "",
             unread=_unread(project.rejections) if lack is Lack.RELEASE and not project.versions else (),
@@ -266,7 +268,7 @@ def _unread(files: Iterable[Rejection]) -> tuple[Unread, ...]:
     return tuple(sorted(rows, key=lambda row: -row.count))
 
 
-def meant(clauses: Clauses, name: str) -> str:
+def similar_project(clauses: Clauses, name: str) -> str:
     """The project with a similar name in facts or the stack, or with almost the same name in metadata read so far.
 
     Empty if there is none.
@@ -274,7 +276,7 @@ def meant(clauses: Clauses, name: str) -> str:
     universe = clauses.universe
     problem = universe.problem
     told = {ask.need.name for ask in problem.stack.asks if isinstance(ask.need, Requirement)}
-    told.update(name for fact in problem.facts for name in (fact.package, *named_by(fact)))
+    told.update(name for fact in problem.facts for name in (fact.package, *projects_named_by(fact)))
     edges = (edge for one in universe.read() for edge in universe.edges(one))
     read = {edge.package.name for edge in edges if edge.package.kind is Kind.PROJECT}
 
@@ -310,13 +312,13 @@ def cutoff_text(cutoff: dt.datetime | None) -> str:
     return last.date().isoformat() if last.time() == dt.time.max else cutoff.isoformat()
 
 
-def near(files: Iterable[Rejection], target: Target) -> tuple[Rejection, ...]:
+def nearest_first(files: Iterable[Rejection], target: Target) -> tuple[Rejection, ...]:
     """The files, those closest to the target first; wheels for another system come last."""
     machine = machine_of(target)
     python = f"-cp{''.join(map(str, target.python_line))}-"
 
     def far(row: Rejection) -> tuple[bool, ...]:
         name = row.filename
-        return "system" in lacking(name, machine), target.machine not in name, python not in name
+        return "system" in missing_on_machine(name, machine), target.machine not in name, python not in name
 
     return tuple(sorted(files, key=far))

@@ -3,9 +3,9 @@
 The search decides one package after the other, and what it decided first may have kept something out that would fit
 in the end. So after it, two things are made true, whichever engine found the choices:
 
-- no other project can be newer with all others as they are (`settled`);
+- no other project can be newer with all others as they are (`raise_others`);
 - no project that the stack asks for can be newer by itself: without another one of those that it asks for getting
-  older, whatever else moves (`raised`).
+  older, whatever else moves (`raise_requested`).
 
 "Newer" is what comes first in the order of preference (`candidates`): what the previous lock has comes before all.
 """
@@ -78,13 +78,13 @@ class Reachable:
 
 def newest(universe: Universe, choices: Choices, tick: Tick | None) -> Choices:
     """Choices that keep the promise, from valid ones; raises InvalidChoiceError if they are not valid."""
-    choices = settled(universe, choices)
-    while (better := raised(universe, choices, tick)) is not None:
-        choices = settled(universe, better)
+    choices = raise_others(universe, choices)
+    while (better := raise_requested(universe, choices, tick)) is not None:
+        choices = raise_others(universe, better)
     return choices
 
 
-def settled(universe: Universe, choices: Choices) -> Choices:
+def raise_others(universe: Universe, choices: Choices) -> Choices:
     """The choices that are needed, each project at the first of its releases that fits beside all others."""
     reached = Reachable(universe, choices)
     moved = True
@@ -97,7 +97,7 @@ def settled(universe: Universe, choices: Choices) -> Choices:
             # what a project requires of itself by way of others would be gone together with it
             others = Reachable(universe, reached.choices, without=package) if package in circular else reached
             for newer in _before(candidate, universe.candidates(package, others.demands[package])):
-                if (fitting := _beside_all(universe, reached.choices, newer)) is not None:
+                if (fitting := _with_release(universe, reached.choices, newer)) is not None:
                     reached, circular = fitting, _circular(fitting)
                     moved = True
                     break
@@ -110,7 +110,7 @@ def _circular(reached: Reachable) -> set[Package]:
     return {package for circle in nx.strongly_connected_components(graph) if len(circle) > 1 for package in circle}
 
 
-def _beside_all(universe: Universe, choices: Choices, newer: Candidate) -> Reachable | None:
+def _with_release(universe: Universe, choices: Choices, newer: Candidate) -> Reachable | None:
     """What is reached with another release of a project; None unless all others can stay as they are."""
     own = [package for package in choices if package.base == newer.package]
     moved = {package: universe.candidate(package, newer.release.position) for package in own}
@@ -128,7 +128,7 @@ def _beside_all(universe: Universe, choices: Choices, newer: Candidate) -> Reach
     return found if next(found.unpermitted(), None) is None else None
 
 
-def raised(universe: Universe, choices: Choices, tick: Tick | None) -> Choices | None:
+def raise_requested(universe: Universe, choices: Choices, tick: Tick | None) -> Choices | None:
     """Choices with a newer release of something that the stack asks for, and none older; None if there are none."""
     asked: dict[Package, Demand] = {}
     for edge in universe.roots():
@@ -246,11 +246,11 @@ def _is_unmet(need: Requirement, resolution: Resolution) -> bool:
 def _dropped(universe: Universe, pin: Pin, fact: facts.Replaces) -> Iterator[Requirement]:
     """What a pin's metadata and other facts require, as far as a fact drops it."""
     project = universe.project(pin.name)
-    stated = project.about(pin.release.position, facts.Metadata)
+    stated = project.facts_about(pin.release.position, facts.Metadata)
     lines = requirement_lines(universe.catalog, pin.release, stated).requires
     for extra in ("", *pin.extras):
         needs = universe.requirements(pin.release.file.filename, lines, extra)
         yield from (need for need in needs if need.name in fact.drop)
-    for other in project.about(pin.release.position, facts.Requires):
-        kept = facts.kept_of(other, [fact])
+    for other in project.facts_about(pin.release.position, facts.Requires):
+        kept = facts.needs_kept(other, [fact])
         yield from (need for need in other.needs if isinstance(need, Requirement) and need not in kept)

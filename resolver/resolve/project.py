@@ -19,7 +19,7 @@ from packaging.specifiers import Specifier, SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.index.parse.distribution import Compatibility, CompatibleFiles, moment
+from resolver.index.parse.distribution import Compatibility, CompatibleFiles, upload_time
 from resolver.index.protocol import Lookup
 from resolver.model import text
 from resolver.model.dependency import Allows, Among
@@ -105,7 +105,7 @@ class Project:
         self,
         name: NormalizedName,
         ordered: Ordered,
-        screen: Compatibility,
+        compatibility: Compatibility,
         facts: Sequence[Fact],
         wheels_only: bool = False,
         source: Source | None = None,
@@ -122,7 +122,7 @@ class Project:
         self.all = ordered.all
         # something named by its commit is wanted, whatever the policy on pre-releases
         self.stable = ordered.stable if source is None else ordered.all
-        self._screen = screen
+        self._compatibility = compatibility
         # each with the releases that it is about
         self._facts = [(fact, reduce(or_, map(ordered.mask, fact.versions), 0)) for fact in facts]
         last = [(fact, mask) for fact, mask in self._facts if is_put_last(fact)]
@@ -130,16 +130,16 @@ class Project:
         # made for this target, as they would come last on another; then those for another release of its CANN's line
         made_for = (Warns.is_needless_on, Warns.is_nearly_needless_on)
         self._first = [reduce(or_, (mask for fact, mask in last if is_for(fact, system)), 0) for is_for in made_for]
-        self._screened: dict[int, Release | tuple[Rejection, ...]] = {}
+        self._known_releases: dict[int, Release | tuple[Rejection, ...]] = {}
 
     def release(self, position: int) -> Release | tuple[Rejection, ...]:
         """The usable release at a position, or why each of its files was set aside."""
-        if position not in self._screened:
+        if position not in self._known_releases:
             # search and look-ahead may both get here, and must see the same object
-            self._screened.setdefault(position, self._look(position))
-        return self._screened[position]
+            self._known_releases.setdefault(position, self._look(position))
+        return self._known_releases[position]
 
-    def about(self, position: int, kind: type[FactKind]) -> list[FactKind]:
+    def facts_about(self, position: int, kind: type[FactKind]) -> list[FactKind]:
         """The facts of a kind that are about the release at a position."""
         return [fact for fact, mask in self._facts if mask >> position & 1 and isinstance(fact, kind)]
 
@@ -205,10 +205,10 @@ class Project:
     def uploaded(self, position: int) -> datetime | None:
         """When the first file of a release was uploaded, if an index says so."""
         files = [file for one in self.ordered.offers[position] for file in one.page.releases[one.version]]
-        return min(filter(None, (moment(file.uploaded) for file in files)), default=None)
+        return min(filter(None, (upload_time(file.uploaded) for file in files)), default=None)
 
     def _compatible(self, offer: Offer) -> CompatibleFiles:
-        return self._screen(offer.page.releases[offer.version])
+        return self._compatibility(offer.page.releases[offer.version])
 
     def _look(self, position: int) -> Release | tuple[Rejection, ...]:
         """The release from the first index that has a usable file of it, preferably one that is not yanked."""
@@ -227,22 +227,22 @@ class Project:
 
     def _look_at(self, offer: Offer, version: Version, position: int) -> Release | tuple[Rejection, ...]:
         index, files = offer.page.index, offer.page.releases[offer.version]
-        taken = next(iter(self.about(position, Excludes)), None) or next(
-            (fact for fact in self.about(position, Names) if fact.index == index), None
+        taken = next(iter(self.facts_about(position, Excludes)), None) or next(
+            (fact for fact in self.facts_about(position, Names) if fact.index == index), None
         )
         if taken is not None:
             return (Rejection(str(version), Reason.FACT, f"{taken.reason}, {taken.where}"),)
-        builds = next(reversed(self.about(position, Builds)), None)
+        builds = next(reversed(self.facts_about(position, Builds)), None)
         if self.source is not None:
             return Release(version=version, file=files[0], index="", position=position, source=self.source)
-        screened = self._compatible(offer)
-        wheels, rejections = screened.wheels, screened.rejections
+        compatible = self._compatible(offer)
+        wheels, rejections = compatible.wheels, compatible.rejections
         if builds is not None:
             rejections += tuple(
                 Rejection(file.filename, Reason.FACT, f"built from source, {builds.where}") for file in wheels
             )
             wheels = ()
-        archives = screened.archives
+        archives = compatible.archives
         if self._wheels_only:
             rejections += tuple(Rejection(file.filename, Reason.SOURCE) for file in archives)
             archives = ()

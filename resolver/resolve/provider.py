@@ -85,7 +85,7 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
     ) -> tuple[Any, ...]:
         """A sort key: components and modules first, then what keeps clashing, then as `Demand.turn` has it."""
         keeps_clashing = self._conflicts[identifier] >= _PROMOTE_AFTER
-        turn = self.demanded(identifier).turn(self._order[identifier])
+        turn = self.demanded(identifier).decision_key(self._order[identifier])
         return identifier.kind, not keeps_clashing, *turn, identifier
 
     def find_matches(
@@ -112,7 +112,7 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
     def get_dependencies(self, candidate: Candidate) -> Sequence[Edge]:
         """What a candidate needs. Reads its metadata, and tells the catalog of what that will lead to."""
         edges = self._universe.edges(candidate)
-        self.prefetch.expect(edges)
+        self.prefetch.prefetch(edges)
         return edges
 
     # --- what resolvelib reports
@@ -127,7 +127,7 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
             # so that each is told of once: 4, 8, 16, and 32 at a time
             following = iter(self._universe.candidates(candidate.package, ANYTHING))
             if candidate in following:  # which moves on to it
-                self.prefetch.expect_releases(islice(following, min(count + 3, 32)))
+                self.prefetch.prefetch_releases(islice(following, min(count + 3, 32)))
 
     def resolving_conflicts(self, causes: Iterable[Information]) -> None:
         """Who took part is remembered."""
@@ -192,7 +192,7 @@ def _packages(rows: Iterable[Information]) -> set[Package]:
 
 
 class Prefetch:
-    """Implements the catalog's `LookAhead` over a universe, from likely release to likely release; called from its thread.
+    """The catalog's `LookAhead` over a universe, from likely release to likely release; called from its thread.
 
     `demanded` returns the search's current demand on a package.
     """
@@ -207,9 +207,9 @@ class Prefetch:
         self._extras: dict[NormalizedName, dict[str, None]] = {}  # wanted extras of a project
         self._followed: set[tuple[str, str, str]] = set()
 
-    def expect(self, edges: Iterable[Edge]) -> None:
+    def prefetch(self, edges: Iterable[Edge]) -> None:
         """Tell the catalog of the projects that these edges name."""
-        wanted: dict[NormalizedName, SpecifierSet] = {}  # one per project is enough: `pick` knows the others
+        wanted: dict[NormalizedName, SpecifierSet] = {}  # one per project is enough: `likely_file` knows the others
         for edge in edges:
             if edge.package.kind is Kind.PROJECT and isinstance(edge.allows, SpecifierSet):
                 name = text.name(edge.package.name)
@@ -218,18 +218,18 @@ class Prefetch:
                 wanted[name] = edge.allows
         self._tell(wanted.items())
 
-    def expect_projects(self, names: Iterable[NormalizedName]) -> None:
+    def prefetch_projects(self, names: Iterable[NormalizedName]) -> None:
         """Tell the catalog about projects needed last time."""
         preferred = self._universe.preferred
         self._tell((name, SpecifierSet(f"=={preferred[name]}" if name in preferred else "")) for name in names)
 
-    def expect_releases(self, candidates: Iterable[Candidate]) -> None:
+    def prefetch_releases(self, candidates: Iterable[Candidate]) -> None:
         """Tell the catalog which releases the search will try if this one fails, too."""
-        self._universe.catalog.expect_metadata(
+        self._universe.catalog.prefetch_metadata(
             one.chosen.file for one in candidates if isinstance(one.chosen, Release) and one.chosen.file.is_wheel
         )
 
-    def pick(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
+    def likely_file(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
         """The file of the release that the search would take now."""
         if not lookup.pages:
             return None
@@ -246,7 +246,9 @@ class Prefetch:
                 return one.release.file
         return None
 
-    def then(self, project: NormalizedName, metadata: CoreMetadata) -> Iterator[tuple[NormalizedName, SpecifierSet]]:
+    def next_requirements(
+        self, project: NormalizedName, metadata: CoreMetadata
+    ) -> Iterator[tuple[NormalizedName, SpecifierSet]]:
         """The projects required by this metadata on the target with the wanted extras; empty the second time."""
         self._read[project] = metadata
         return self._follow([(project, extra) for extra in ("", *self._extras.get(project, ()))])
@@ -259,7 +261,7 @@ class Prefetch:
         ]
         self._told.update((name, str(specifier)) for name, specifier in new)
         if new:
-            self._universe.catalog.expect(new, self)
+            self._universe.catalog.prefetch(new, self)
 
     def _want(self, project: NormalizedName, extras: Iterable[str]) -> list[tuple[NormalizedName, str]]:
         """Remember wanted extras of a project. Returns the new ones if its metadata has been read already."""

@@ -51,7 +51,7 @@ def fallen_back(universe: Universe, resolution: Resolution) -> tuple[FellBack, .
     bound = {
         fact.package
         for fact in resolution.problem.facts
-        if isinstance(fact, facts.Requires) and any(facts.of_components(fact.needs))
+        if isinstance(fact, facts.Requires) and any(facts.component_requirements(fact.needs))
     }
     rows.sort(key=lambda row: (row[0].name not in bound, row[0].name in needed))
     return tuple(
@@ -228,7 +228,7 @@ def _is_for_another_target(universe: Universe, name: NormalizedName, version: Ve
         need.component in stated and not need.allows(stated[need.component])
         for fact in universe.problem.facts
         if isinstance(fact, facts.Requires) and fact.package == name and not fact.wheels and fact.speaks_of(version)
-        for need in facts.of_components(fact.needs)
+        for need in facts.component_requirements(fact.needs)
     )
 
 

@@ -95,8 +95,8 @@ def search(universe: Universe, *, hints: Iterable[NormalizedName] = (), tick: Ti
     """
     provider = Provider(universe, tick)
     provider.resolution = Search(provider, provider)
-    provider.prefetch.expect(universe.roots())
-    provider.prefetch.expect_projects(hints)
+    provider.prefetch.prefetch(universe.roots())
+    provider.prefetch.prefetch_projects(hints)
     try:
         choices = provider.resolution.resolve(universe.roots(), max_rounds=_ROUNDS).mapping
     except (ResolutionTooDeep, ResolutionImpossible):

@@ -225,7 +225,7 @@ class Universe(Candidates):
 
     def _open(self, candidate: Candidate) -> ReleaseRequirements:
         release, filename = candidate.release, candidate.release.file.filename
-        stated = self._about(candidate, facts.Metadata)
+        stated = self._facts_about(candidate, facts.Metadata)
         dynamic = self._dynamic.setdefault(candidate.package.name, [])
         if len(dynamic) >= _IN_VAIN and not (stated or release.builds or release.source or release.file.is_wheel):
             self.refused[filename] = dynamic[0]
@@ -242,7 +242,7 @@ class Universe(Candidates):
         except WrongRelease as error:
             self.refused[filename] = error
             raise _Unfit(Reason.METADATA, error.message) from None
-        if (refusal := self._screen.python_refusal(lines.requires_python)) is not None:
+        if (refusal := self._compatibility.python_refusal(lines.requires_python)) is not None:
             raise _Unfit(*refusal)
         return lines
 
@@ -252,9 +252,9 @@ class Universe(Candidates):
         if package.extra:
             own = SameRelease(parent, f"{package.base} {release.version}")
             yield Edge(package.base, Among(1 << release.position), own)
-        dropped = {name for fact in self._about(candidate, facts.Replaces) for name in fact.drop}
+        dropped = {name for fact in self._facts_about(candidate, facts.Replaces) for name in fact.drop}
         fact: facts.Fact | None = release.source.fact if release.source is not None else release.builds
-        stated = self._about(candidate, facts.Metadata)
+        stated = self._facts_about(candidate, facts.Metadata)
         spoken_by = stated[0] if stated and not release.file.is_wheel else None
         of_file = self._relevant.of(release.file.filename, lines.requires, package.extra)
         for requirement in self._followed(of_file, package.extra, dropped, "metadata", "it needs"):
@@ -293,10 +293,10 @@ class Universe(Candidates):
 
     def _stated(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
         """What facts say a release requires and owns, which applies whether or not its file can be read."""
-        parent, replaced = str(candidate), self._about(candidate, facts.Replaces)
+        parent, replaced = str(candidate), self._facts_about(candidate, facts.Replaces)
         stated: list[tuple[facts.Fact, tuple[facts.Need, ...]]] = [
-            (fact, facts.kept_of(fact, replaced))
-            for fact in self._about(candidate, facts.Requires)
+            (fact, facts.needs_kept(fact, replaced))
+            for fact in self._facts_about(candidate, facts.Requires)
             if release.file.is_wheel or not fact.wheels
         ]
         for fact, needs in (*stated, *((fact, fact.add) for fact in replaced)):
@@ -306,8 +306,8 @@ class Universe(Candidates):
             origin = NeedLine(NeedSource.FACT, parent, f"the module `{collision.module}` for itself", fact=collision)
             yield Edge(Package(collision.module, "", Kind.MODULE), Owner(candidate.package.name), origin)
 
-    def _about(self, candidate: Candidate, kind: type[facts.FactKind]) -> list[facts.FactKind]:
-        return self.project(text.name(candidate.package.name)).about(candidate.release.position, kind)
+    def _facts_about(self, candidate: Candidate, kind: type[facts.FactKind]) -> list[facts.FactKind]:
+        return self.project(text.name(candidate.package.name)).facts_about(candidate.release.position, kind)
 
 
 def _split(requirement: Requirement, origin: Origin) -> Iterator[Edge]:

@@ -40,7 +40,7 @@ def loaded(workspace: Workspace, *arguments: str) -> set[str]:
 
 def solves(workspace: Workspace, *arguments: str) -> bool:
     """Whether a run of `lock` solved, or knew the answer."""
-    with mock.patch.object(answers, "solved", wraps=answers.solved) as solved:
+    with mock.patch.object(answers, "lock_or_refutation", wraps=answers.lock_or_refutation) as solved:
         workspace.locked(*arguments)
     return solved.called
 

@@ -124,14 +124,14 @@ class BruteForce:
 
     def _requires(self, name: str, version: str, extra: str) -> Iterator[str]:
         """The applicable lines of a release's metadata, without those dropped by a fact."""
-        dropped = {gone for fact in self._world.about(name, version, facts.Replaces) for gone in fact.drop}
+        dropped = {gone for fact in self._world.facts_about(name, version, facts.Replaces) for gone in fact.drop}
         for line in self._world.projects[name][version].requires:
             needed = requirement(line)
             if needed is None or (line_holds(line, extra, self._python) and needed.name not in dropped):
                 yield line
 
     def _stated(self, name: str, version: str) -> Iterator[str]:
-        for fact in self._world.about(name, version):
+        for fact in self._world.facts_about(name, version):
             needs = fact.needs if isinstance(fact, facts.Requires) else ()
             needs = fact.add if isinstance(fact, facts.Replaces) else needs
             yield from (need.text if isinstance(need, ComponentRequirement) else str(need) for need in needs)
@@ -149,7 +149,7 @@ class BruteForce:
         owners: dict[str, set[str]] = {}
         for fact in self._world.facts:
             if isinstance(fact, facts.Collides):
-                if fact.package in pins and fact in self._world.about(fact.package, pins[fact.package]):
+                if fact.package in pins and fact in self._world.facts_about(fact.package, pins[fact.package]):
                     owners.setdefault(fact.module, set()).add(fact.package)
                 if fact.other in pins:
                     owners.setdefault(fact.module, set()).add(fact.other)

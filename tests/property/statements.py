@@ -214,7 +214,7 @@ def _needs(world: World, statement: Needs) -> Iterator[str]:
     for version in usable:
         if statement.source is NeedSource.METADATA:
             lines = world.projects[name][version].requires
-            dropped = {gone for fact in world.about(name, version, facts.Replaces) for gone in fact.drop}
+            dropped = {gone for fact in world.facts_about(name, version, facts.Replaces) for gone in fact.drop}
             said = any(
                 line_holds(line, extra, world.system["python"]) and _same(line, statement.needs)
                 for line in lines
@@ -224,7 +224,7 @@ def _needs(world: World, statement: Needs) -> Iterator[str]:
             said = not extra and any(
                 statement.needs == str(need)
                 for fact in (statement.fact,)
-                if fact in world.about(name, version, facts.Requires, facts.Replaces)
+                if fact in world.facts_about(name, version, facts.Requires, facts.Replaces)
                 for need in (fact.needs if isinstance(fact, facts.Requires) else fact.add)  # type: ignore[union-attr]
             )
         if not said:
@@ -235,7 +235,7 @@ def _forbids(world: World, statement: Forbids) -> Iterator[str]:
     spoken = [
         version
         for version in within(world, statement.subject, statement.versions)
-        if statement.fact in world.about(statement.subject, version, facts.Excludes)
+        if statement.fact in world.facts_about(statement.subject, version, facts.Excludes)
     ]
     if not spoken or sum(span.count for span in statement.versions) > len(spoken):
         yield f"{spoken} are what the fact speaks of"
@@ -256,7 +256,9 @@ def _lacks(world: World, statement: Lacks) -> Iterator[str]:
         release = there[refusal.version]
         match statement.lack:
             case Lack.FILE:
-                true = not world.fits(name, refusal.version) and not world.about(name, refusal.version, facts.Excludes)
+                true = not world.fits(name, refusal.version) and not world.facts_about(
+                    name, refusal.version, facts.Excludes
+                )
             case Lack.UNUSABLE:
                 broken = not release.readable or not world.admits(release.own_python)
                 true = world.fits(name, refusal.version) and (

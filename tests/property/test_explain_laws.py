@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs
-from resolver.explain.contradictions import contradiction, cores, smallest, wish_of
+from resolver.explain.contradictions import constraint_of, contradiction, cores, smallest
 from resolver.explain.explain import explanation_of
 from resolver.explain.trial import Clock
 from resolver.model.explanation import Branch, Change, ChangeKind, Contradiction, Explanation, Fix
@@ -134,9 +134,9 @@ def no_core_has_fewer_grounds_than_the_smallest(case: Case, of_all: bool) -> Non
     """Of all cores, or of those of the same wishes."""
     clauses = case.refutation.clauses
     minimal = clauses.minimal()
-    hard = [] if of_all else [ground for ground in minimal if wish_of(ground) is not None]
+    hard = [] if of_all else [ground for ground in minimal if constraint_of(ground) is not None]
     others = [*dict.fromkeys([*minimal, *clauses.known])] if of_all else clauses.known
-    soft = [ground for ground in others if of_all or wish_of(ground) is None][:_GROUNDS]
+    soft = [ground for ground in others if of_all or constraint_of(ground) is None][:_GROUNDS]
     if clauses.satisfiable(among=[*hard, *soft]):
         return
     core = smallest(clauses, clauses.minimal(among=[*hard, *soft]), hard, soft, lambda: False)

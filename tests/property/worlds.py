@@ -118,7 +118,7 @@ class World:
         target = problems.target(**self.system)
         return problems.problem(*self.asks, facts=self.facts, target=target, prereleases=self.prereleases)
 
-    def about(self, name: str, version: str, *kinds: type[facts.Fact]) -> list[facts.Fact]:
+    def facts_about(self, name: str, version: str, *kinds: type[facts.Fact]) -> list[facts.Fact]:
         """The facts about a release, of some kinds or of all."""
         return [
             fact
@@ -136,7 +136,7 @@ class World:
         release = self.projects[name][version]
         pythons, glibcs = TAGS[release.tags]
         tags = self.system["python"] in pythons and self.system["glibc"] in glibcs
-        return tags and self.admits(release.page_python) and not self.about(name, version, facts.Excludes)
+        return tags and self.admits(release.page_python) and not self.facts_about(name, version, facts.Excludes)
 
     def asking(self, *asks: str) -> World:
         return replace(self, asks=asks)
@@ -276,14 +276,14 @@ def machine_world(seed: int) -> World:
     projects = {name: {version: release(name) for version in versions[name]} for name in names}
     asked = random.sample(names, random.randint(1, min(3, len(names))))
     asks = tuple(name + (f"=={random.choice(versions[name])}" if random.random() < 0.8 else "") for name in asked)
-    about = [random.choice(names) for _ in range(random.randint(1, 4))]
+    facts_about = [random.choice(names) for _ in range(random.randint(1, 4))]
     stated = [
         problems.requires(
             name,
             f"=={random.choice(versions[name])}" if random.random() < 0.7 else "",
             random.choice([need for need in COMPONENT_NEEDS if not need.startswith("hdk")]),
         )
-        for name in about
+        for name in facts_about
     ]
     return World(projects=projects, asks=asks, facts=tuple(stated), known=KNOWN)
 

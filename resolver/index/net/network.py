@@ -21,7 +21,7 @@ from resolver.index.net.remote_files import Once, RemoteFiles
 from resolver.index.parse.address import Root
 from resolver.index.parse.metadata import FileRelease
 from resolver.index.parse.simple import ACCEPT
-from resolver.index.protocol import NOBODY, LookAhead, Lookup, Meter, answer_of
+from resolver.index.protocol import NOBODY, LookAhead, Lookup, Meter, result_of
 from resolver.index.store.file_cache import FileCache
 from resolver.index.store.page_cache import PageCache, StoredPage
 from resolver.model.message import Message, message
@@ -81,14 +81,14 @@ class LoopThread:
 
         running = asyncio.run_coroutine_threadsafe(run(), self._loop)
         try:
-            return answer_of(future)
+            return result_of(future)
         except BaseException:
             running.cancel()
             raise
         finally:
             self._waiting.discard(future)
 
-    def tell(self, call: Callable[[], None]) -> None:
+    def call_soon(self, call: Callable[[], None]) -> None:
         """Call something in the thread, without waiting."""
         self._loop.call_soon_threadsafe(call)
 
@@ -180,7 +180,7 @@ class Network:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def expect_metadata(self, files: Sequence[tuple[File, FileRelease]]) -> None:
+    def prefetch_metadata(self, files: Sequence[tuple[File, FileRelease]]) -> None:
         """Start to read these wheels."""
 
         async def read(file: File, release: FileRelease) -> None:
@@ -191,28 +191,28 @@ class Network:
         for file, release in files[:_MOST_AHEAD]:  # a hundred thousand tasks would take memory and time
             self._start(read(file, release))
 
-    def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: LookAhead | None) -> None:
+    def prefetch(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], look_ahead: LookAhead | None) -> None:
         """Start to look ahead: once for each range, since a narrower one may lead to another release."""
         for project, specifier in wanted:
-            key = project, str(specifier), follow.target if follow is not None else None
+            key = project, str(specifier), look_ahead.target if look_ahead is not None else None
             if key not in self._expected:
                 self._expected.add(key)
                 self._expected.add((project, "", key[2]))
-                self._start(self._look_ahead(project, specifier, follow))
+                self._start(self._look_ahead(project, specifier, look_ahead))
 
     def _start(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)  # the event loop itself only has weak references
         task.add_done_callback(self._tasks.discard)
 
-    async def _look_ahead(self, project: NormalizedName, specifier: SpecifierSet, follow: LookAhead | None) -> None:
+    async def _look_ahead(self, project: NormalizedName, specifier: SpecifierSet, look_ahead: LookAhead | None) -> None:
         """Page, likely file, its metadata, and what that requires. Whoever needs the answer will meet failures."""
         try:
             lookup = await self.lookup(project)
-            if follow is None:
+            if look_ahead is None:
                 return
             async with self._connection.ahead:
-                file = follow.pick(project, lookup, specifier)
+                file = look_ahead.likely_file(project, lookup, specifier)
                 if file is None or not file.url:  # nothing, or what is only recorded
                     return
                 release = self._release(file)
@@ -224,8 +224,10 @@ class Network:
                     self._opened.add(project)
                     metadata = (await self.files.archive(file, release)).metadata
             if metadata is not None:
-                likely = follow.then(project, metadata)  # one guess for each project
-                self.expect((one for one in likely if (one[0], "", follow.target) not in self._expected), follow)
+                likely = look_ahead.next_requirements(project, metadata)  # one guess for each project
+                self.prefetch(
+                    (one for one in likely if (one[0], "", look_ahead.target) not in self._expected), look_ahead
+                )
         except Exception:  # noqa: S110 -- a look-ahead never fails; the error stays in the future of the request
             pass
 

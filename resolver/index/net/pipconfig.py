@@ -30,7 +30,7 @@ _FORM = "a section begins with a line like `[global]`, followed by lines like `t
 class PipConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The options that matter here; empty if not set. `timeout` is in seconds.
 
-    `beside` names the options set for further sources of files, which are ignored.
+    `ignored_options` names the options set for further sources of files, which are ignored.
     """
 
     index_url: str
@@ -38,7 +38,7 @@ class PipConfig(msgspec.Struct, frozen=True, kw_only=True):
     client_cert: str = ""
     proxy: str = ""
     timeout: float = _TIMEOUT
-    beside: tuple[str, ...] = ()
+    ignored_options: tuple[str, ...] = ()
 
 
 def read_pip_config() -> PipConfig:
@@ -55,7 +55,7 @@ def read_pip_config() -> PipConfig:
         client_cert=_file(options.get("client-cert", "")),
         proxy=options.get("proxy", ""),
         timeout=_timeout(options.get("timeout") or options.get("default-timeout") or ""),
-        beside=tuple(option for option in _BESIDE if option in options),
+        ignored_options=tuple(option for option in _BESIDE if option in options),
     )
 
 

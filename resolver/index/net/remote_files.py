@@ -103,7 +103,7 @@ class RemoteFiles:
             return known
         beside = bool(file.metadata)
         try:
-            metadata = await self._beside(file, release)
+            metadata = await self._metadata_file(file, release)
             if metadata is None:
                 beside = False
                 metadata = read(await self._of_wheel(file, release), release, file.url).metadata
@@ -113,7 +113,7 @@ class RemoteFiles:
         self._cache.keep_metadata(file, metadata, beside=beside)
         return metadata
 
-    async def _beside(self, file: File, release: FileRelease) -> CoreMetadata | None:
+    async def _metadata_file(self, file: File, release: FileRelease) -> CoreMetadata | None:
         """The `.metadata` file beside a wheel (PEP 658), or None if there is none that can be relied on."""
         if file.metadata is None:
             return None

@@ -90,7 +90,7 @@ def _prefix(project: NormalizedName) -> re.Pattern[str]:
 
 
 @lru_cache(1 << 16)
-def moment(uploaded: str) -> dt.datetime | None:
+def upload_time(uploaded: str) -> dt.datetime | None:
     """An upload time as a page gives it, in UTC; None if it is not RFC 3339, or UTC has no such year."""
     try:
         found = msgspec.convert(uploaded, dt.datetime)
@@ -163,7 +163,7 @@ class Compatibility:
         return self._refused_python(requires_python) if requires_python else None
 
     def _refuse_python(self, requires_python: str) -> tuple[Reason, str] | None:
-        specifiers = text.pythons(requires_python)
+        specifiers = text.python_specifiers(requires_python)
         if specifiers is None:
             return Reason.PYTHON, f"Requires-Python `{requires_python}` cannot be read"
         pythons = self._target.pythons(requires_python)
@@ -178,7 +178,7 @@ class Compatibility:
         if (refusal := self.python_refusal(file.requires_python)) is not None:
             return refusal
         if self._cutoff is not None:
-            uploaded = moment(file.uploaded)
+            uploaded = upload_time(file.uploaded)
             if uploaded is None:
                 return Reason.NO_DATE, ""
             if uploaded >= self._cutoff:

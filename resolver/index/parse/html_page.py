@@ -84,7 +84,7 @@ def read(body: bytes, url: str) -> tuple[list[FileRow], ProjectStatus, str]:
     if is_document and _HTML_END.search(body, max(0, len(body) - 4096)) is None and _HTML_END.search(body) is None:
         raise PageError("It ends before `</html>`.")
     links, others = _tags(body)
-    said, given = _about(others)
+    said, given = _page_info(others)
     if given:
         try:
             url = resolve(url, given.strip())
@@ -131,7 +131,7 @@ def _parsed(tags: list[bytes]) -> Iterator[LexborNode]:
             begin, size = end, 0
 
 
-def _about(tags: list[bytes]) -> tuple[Said, str]:
+def _page_info(tags: list[bytes]) -> tuple[Said, str]:
     """The page's meta tags by name, and the address that its links are relative to ("": its own). Raises PageError."""
     said: Said = {}
     bases: list[str] = []

@@ -112,7 +112,7 @@ def check_texts(metadata: CoreMetadata, filename: str) -> None:
         except InvalidRequirement as error:
             reason = str(error).partition("\n")[0]
             raise UnusableFile(f"{filename} has the invalid requirement `{_brief(line)}`: {reason}") from None
-    if metadata.requires_python and text.pythons(metadata.requires_python) is None:
+    if metadata.requires_python and text.python_specifiers(metadata.requires_python) is None:
         raise UnusableFile(f"{filename} has the invalid Requires-Python `{_brief(metadata.requires_python)}`")
 
 

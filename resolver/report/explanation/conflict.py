@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from resolver.errors import shown
+from resolver.errors import escaped
 from resolver.i18n import LANGUAGES
 from resolver.json_text import json_text
 from resolver.model.explanation import Awaited, Branch, Contradiction, Explanation, Fix, Why
@@ -69,7 +69,7 @@ def further_blocks(contradictions: Sequence[Contradiction]) -> Iterator[Block]:
 def _contradictions(contradictions: Sequence[Contradiction]) -> Iterator[Block]:
     """The contradictions, with headings if there are several; the heading of a single one is the caller's."""
     total = len(contradictions)
-    for number, one in enumerate(sentences.shown(contradictions), 1):
+    for number, one in enumerate(sentences.condensed(contradictions), 1):
         if total > 1:
             told = message("conflict.conflict-of", number=number, total=total, claim=sentences.claim(one))
             yield Heading(told, level=3)
@@ -270,7 +270,7 @@ def _newer(why: Why) -> Iterator[Message]:
         indexes = joined("comma", [f"`{index}`" for index in why.unreachable])
         yield message("conflict.may-have-newer", indexes=indexes, name=why.name)
     if why.untried:
-        yield message("conflict.untried", why=shown(why.untried))
+        yield message("conflict.untried", why=escaped(why.untried))
     elif why.newer and not why.tried:
         yield message("conflict.not-decided")
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from resolver.errors import shown
+from resolver.errors import escaped
 from resolver.model.explanation import Attempt, AttemptOutcome, Change, ChangeKind, Environment, Explanation, Fix
 from resolver.model.message import Message, joined, message
 from resolver.model.target import component_name
@@ -196,7 +196,7 @@ def change_diff(change: Change) -> list[str]:
     """A change as diff lines after its place; none for a split, which changes no line."""
     if change.kind is ChangeKind.SPLIT:
         return []
-    lines = [f"@@ {shown(one_line(change.where))} @@"] if change.where else []
+    lines = [f"@@ {escaped(one_line(change.where))} @@"] if change.where else []
     if change.kind not in (ChangeKind.LINE, ChangeKind.FACTS, ChangeKind.ADD, ChangeKind.STATE):  # those remove nothing
         lines += [f"-{line}" for line in safe_lines(change.before)]
     return lines + [f"+{line}" for line in safe_lines(change.after)]
@@ -204,4 +204,4 @@ def change_diff(change: Change) -> list[str]:
 
 def safe_lines(text: str) -> list[str]:
     """The lines of a file or of several requirements, without characters that a terminal or browser acts on."""
-    return [shown(line.expandtabs(4)) for line in text.splitlines()]
+    return [escaped(line.expandtabs(4)) for line in text.splitlines()]

@@ -24,7 +24,7 @@ from resolver.model.fact import Fact, Warns
 from resolver.model.release import Rejection
 from resolver.model.resolution import Asks, Forbids, Has, Lacks, Needs, Shares, Statement, Unread, fact_of
 from resolver.model.text import Language
-from resolver.report.document import told
+from resolver.report.document import translated
 from resolver.report.explanation import fixes, sentences
 from resolver.report.explanation.statements import cited, place_of, sort_of, source_line
 
@@ -79,7 +79,7 @@ def _statement(number: int, statement: Statement, language: Language) -> dict[st
         "text": translate(sentences.sentence(statement), language),
         "details": [translate(one, language) for one in sentences.statement_details(statement)],
         "where": statement.where,
-        "origin": told(place.text, language),
+        "origin": translated(place.text, language),
         "href": place.href,
         "fact": None if fact is None else _fact(fact, language),
         "data": _data(statement),
@@ -107,8 +107,8 @@ def _data(statement: Statement) -> dict[str, Any]:
 
 
 def _file(row: Rejection | Unread) -> dict[str, Any]:
-    told = {"name": row.filename, "reason": row.reason.name.lower()}
-    return {**told, "detail": row.detail} if isinstance(row, Rejection) else told
+    translated = {"name": row.filename, "reason": row.reason.name.lower()}
+    return {**translated, "detail": row.detail} if isinstance(row, Rejection) else translated
 
 
 def _fact(fact: Fact, language: Language) -> dict[str, Any]:

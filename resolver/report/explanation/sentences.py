@@ -28,7 +28,7 @@ from resolver.model.resolution import (
     Statement,
     Unread,
 )
-from resolver.model.target import component_name, lacking, newer_glibc
+from resolver.model.target import component_name, missing_on_machine, newer_glibc
 from resolver.report.explanation.statements import grouped
 
 _PLAIN = (Reason.DYNAMIC, Reason.UNOPENED)  # said of one file as of another
@@ -161,11 +161,11 @@ def claim(contradiction: Contradiction) -> Message:
 def overall_claim(contradictions: Sequence[Contradiction]) -> Message:
     """What is said about all contradictions, on one line."""
     if len(contradictions) == 1:
-        return claim(shown(contradictions)[0])
+        return claim(condensed(contradictions)[0])
     return message("conflict.several", count=len(contradictions))
 
 
-def shown(contradictions: Sequence[Contradiction]) -> tuple[Contradiction, ...]:
+def condensed(contradictions: Sequence[Contradiction]) -> tuple[Contradiction, ...]:
     """The contradictions for people: long ones grouped, and each known fault of a release only at its first mention."""
     first = {note.id: at for at, one in reversed(list(enumerate(contradictions))) for note in one.notes}
     return tuple(
@@ -359,7 +359,7 @@ def _reasons(refusal: Refusal, machine: _Machine) -> Message:
 def _needs_of_machine(rows: Sequence[Rejection], machine: _Machine, count: int) -> Message | None:
     """What wheels need and what the target has instead, the closest first; None if a file name does not tell."""
     has = dict(machine)
-    missing = [lacking(row.filename, has) if row.reason is Reason.TAGS and has else {} for row in rows]
+    missing = [missing_on_machine(row.filename, has) if row.reason is Reason.TAGS and has else {} for row in rows]
     if not missing or not all(missing):
         return None
     # a file that needs more than another one adds nothing

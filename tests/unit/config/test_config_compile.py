@@ -78,7 +78,7 @@ reason = "seen"
     assert isinstance(builds, Builds)
     assert (builds.requires_from, builds.env) == ("requirements/common.txt", (("A", "{version}"), ("B", "2")))
     assert isinstance(warns, Warns)
-    assert (list(map(str, warns.beside)), warns.text_zh, warns.extra) == (["torch>=2"], "", "")
+    assert (list(map(str, warns.together_with)), warns.text_zh, warns.extra) == (["torch>=2"], "", "")
 
 
 @pytest.mark.parametrize(

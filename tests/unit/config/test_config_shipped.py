@@ -12,7 +12,7 @@ import pytest
 
 from resolver.config.load import read
 from resolver.config.schema import StackFile
-from resolver.lock.build import applied
+from resolver.lock.build import applied_facts
 from resolver.model.fact import Fact, Requires, Warns
 from tests.datacatalog import DataCatalog
 from tests.problems import pins, problem, solved, target
@@ -30,7 +30,7 @@ def catalog(**projects: list[str]) -> DataCatalog:
 
 def warned(line: str, pages: DataCatalog, **system: str) -> set[str]:
     """The warnings of a stack of one line, by id."""
-    found = applied(solved(problem(line, target=target(**system), facts=SHIPPED), pages))
+    found = applied_facts(solved(problem(line, target=target(**system), facts=SHIPPED), pages))
     return {fact.id for fact in found if isinstance(fact, Warns)}
 
 

@@ -277,13 +277,15 @@ class Newest:
         self.broken = broken
         self.target = target
 
-    def pick(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
+    def likely_file(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
         self.picked.append(f"{project}{specifier}")
         if self.broken:
             raise RuntimeError("a bug in the solver")
         return next(iter(files(lookup)), None)
 
-    def then(self, project: NormalizedName, metadata: CoreMetadata) -> Iterable[tuple[NormalizedName, SpecifierSet]]:
+    def next_requirements(
+        self, project: NormalizedName, metadata: CoreMetadata
+    ) -> Iterable[tuple[NormalizedName, SpecifierSet]]:
         return [(NormalizedName(line), SpecifierSet()) for line in metadata.requires_dist]
 
 
@@ -293,16 +295,16 @@ def test_looking_ahead_goes_on_by_itself(index: LoopbackIndex, opened: Opener) -
     index.add_archive("c", "1.0", requires=["d"], build_requires=["tool>=2"])
     index.add_wheel("d", "1.0", requires=["c"])
     index.fault("/simple/pypi/absent/", status(403))
-    follow = Newest()
+    look_ahead = Newest()
     catalog = opened()
     wanted = [(NormalizedName("a"), SpecifierSet(">=1"))]
     for _ in range(2):
-        catalog.expect(wanted, follow)
-    wait_until(lambda: len(follow.picked) == 4 and len(index.requests) >= 9)
+        catalog.prefetch(wanted, look_ahead)
+    wait_until(lambda: len(look_ahead.picked) == 4 and len(index.requests) >= 9)
     for name in "abcd":
         (file,) = files(catalog.lookup(NormalizedName(name)))
         (catalog.metadata if file.is_wheel else catalog.archive)(file)
-    assert sorted(follow.picked) == ["a>=1", "b", "c", "d"]
+    assert sorted(look_ahead.picked) == ["a>=1", "b", "c", "d"]
     lines = asked(index)
     assert len(lines) == len(set(lines)) == 9
     assert failure(IndexFailure, lambda: catalog.lookup(NormalizedName("absent"))).startswith(
@@ -318,10 +320,10 @@ def test_who_waits_for_a_page_keeps_nobody_from_reading_another_project(index: L
     for waiting in (None, Newest(target="there")):
         catalog = opened()
         catalog.lookup(NormalizedName("numpy"))  # the first answer tells what the connection can do
-        follow = Newest()
-        catalog.expect([(NormalizedName("slow"), SpecifierSet(f">={n}")) for n in range(2 * AHEAD)], waiting)
-        catalog.expect([(DEMO, SpecifierSet())], follow)
-        wait_until(lambda follow=follow: len(follow.picked) == 2)  # type: ignore[misc]
+        look_ahead = Newest()
+        catalog.prefetch([(NormalizedName("slow"), SpecifierSet(f">={n}")) for n in range(2 * AHEAD)], waiting)
+        catalog.prefetch([(DEMO, SpecifierSet())], look_ahead)
+        wait_until(lambda look_ahead=look_ahead: len(look_ahead.picked) == 2)  # type: ignore[misc]
         catalog.close()
 
 
@@ -335,16 +337,16 @@ def wait_until(holds: Callable[[], bool]) -> None:
 def test_a_look_ahead_never_fails(index: LoopbackIndex, opened: Opener) -> None:
     index.add_wheel("demo", "1.0")
     catalog = opened()
-    follow = Newest(broken=True)
-    catalog.expect([(DEMO, SpecifierSet())], follow)
-    wait_until(lambda: bool(follow.picked))
+    look_ahead = Newest(broken=True)
+    catalog.prefetch([(DEMO, SpecifierSet())], look_ahead)
+    wait_until(lambda: bool(look_ahead.picked))
     assert wheel_of(catalog).filename == "demo-1.0-py3-none-any.whl"
 
 
 def test_closing_breaks_off_what_runs(index: LoopbackIndex, opened: Opener) -> None:
     index.fault("/simple/*", lambda response: replace(response, delay=30.0))
     catalog = opened()
-    catalog.expect([(NormalizedName(f"p{n}"), SpecifierSet()) for n in range(40)], Newest())
+    catalog.prefetch([(NormalizedName(f"p{n}"), SpecifierSet()) for n in range(40)], Newest())
     wait_until(lambda: catalog._pool.meter.traffic.requests > 0)
     begun = time.monotonic()
     catalog.close()

@@ -23,8 +23,8 @@ def read_in(environ: dict[str, str]) -> PipConfig:
 def test_settings_that_are_not_followed_are_known_by_name() -> None:
     """Their values may hold passwords."""
     variables = {"PIP_CONFIG_FILE": os.devnull, "PIP_EXTRA_INDEX_URL": A, "PIP_FIND_LINKS": "/wheels"}
-    assert read_in(variables).beside == ("extra-index-url", "find-links")
-    assert read_in({"PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS": ""}).beside == ()
+    assert read_in(variables).ignored_options == ("extra-index-url", "find-links")
+    assert read_in({"PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS": ""}).ignored_options == ()
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from resolver.config.load import load
 from resolver.errors import InputError
 from resolver.index import git
 from resolver.index.git import Repositories, UnreadRepository
-from resolver.index.sources import settled
+from resolver.index.sources import with_resolved_sources
 from resolver.model.message import Message, message
 from resolver.model.release import Source
 from tests.repositories import PROJECT, Repository
@@ -44,7 +44,7 @@ class Desk:
         )
         (self.root / "matrices" / "facts" / "verl.toml").write_text(facts)
         repositories = Repositories(self.root / "cache", warn=pytest.fail)
-        (problem,) = settled(compile_problems(load("s", self.root / "matrices")), repositories)
+        (problem,) = with_resolved_sources(compile_problems(load("s", self.root / "matrices")), repositories)
         return {url.rpartition("@")[2]: source for url, source in problem.sources.items()}
 
     def error(self, *revisions: str, facts: str = "") -> str:

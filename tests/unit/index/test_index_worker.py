@@ -14,7 +14,7 @@ import pytest
 
 from resolver.index.net import network
 from resolver.index.net.network import LoopThread
-from resolver.index.protocol import answer_of, looking
+from resolver.index.protocol import polling, result_of
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_a_loop_that_fails_ends_the_wait_and_goes_on(
     def look() -> None:
         assert time.monotonic() < end
 
-    with looking(look):
+    with polling(look):
         with pytest.raises(MemoryError):
             worker.wait(broken)
         assert worker.wait(answered) == "answer"
@@ -66,8 +66,8 @@ from resolver.index.net import network
 network._PATIENCE = 0.2
 held = threading.Lock()
 held.acquire()
-thread = network.Worker()
-thread.tell(held.acquire)
+thread = network.LoopThread()
+thread.call_soon(held.acquire)
 
 async def farewell():
     print("never")
@@ -98,13 +98,13 @@ def test_what_fails_at_the_end_is_told(recwarn: pytest.WarningsRecorder) -> None
 def test_a_timeout_of_what_was_waited_for_is_its_failure() -> None:
     future: Future[int] = Future()
     future.set_exception(FutureTimeoutError("its own"))
-    with looking(pytest.fail), pytest.raises(FutureTimeoutError, match="its own"):
-        answer_of(future)
+    with polling(pytest.fail), pytest.raises(FutureTimeoutError, match="its own"):
+        result_of(future)
 
 
 def test_what_a_look_raises_ends_the_wait() -> None:
     def look() -> None:
         raise RuntimeError("time is up")
 
-    with looking(look), pytest.raises(RuntimeError, match="time is up"):
-        answer_of(Future())
+    with polling(look), pytest.raises(RuntimeError, match="time is up"):
+        result_of(Future())

@@ -13,7 +13,7 @@ from packaging.markers import default_environment
 
 from resolver.index.parse.distribution import Compatibility
 from resolver.model.release import File
-from resolver.model.target import Target, lacking, machine_of
+from resolver.model.target import Target, machine_of, missing_on_machine
 from tests.problems import target
 
 
@@ -73,12 +73,12 @@ MACHINE = machine_of(TARGET)
     ],
 )
 def test_what_is_needed(tags: str, needs: dict[str, str]) -> None:
-    assert lacking(f"a-1-{tags}.whl", MACHINE) == needs
+    assert missing_on_machine(f"a-1-{tags}.whl", MACHINE) == needs
 
 
 def test_other_files_tell_nothing() -> None:
     names = ("a-1.tar.gz", "a.whl", "a-1-cp312-cp312-\u2603.whl")
-    assert [lacking(name, MACHINE) for name in names] == [{}, {}, {}]
+    assert [missing_on_machine(name, MACHINE) for name in names] == [{}, {}, {}]
 
 
 @settings(max_examples=150)
@@ -96,4 +96,4 @@ def test_nothing_is_said_to_lack_of_a_wheel_that_can_be_used(python: str, abi: s
     """Law: only of a wheel that the target does not take something is told."""
     name = f"a-1-{python}-{abi}-{platform}.whl"
     if Compatibility(TARGET, None)((File(filename=name),)).wheels:
-        assert lacking(name, MACHINE) == {}
+        assert missing_on_machine(name, MACHINE) == {}

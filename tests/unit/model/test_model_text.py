@@ -17,7 +17,7 @@ def test_no_version(spelled: str) -> None:
 
 @pytest.mark.parametrize("spelled", ["=>1", f">=1.{LONG}", ",".join(f">{n}" for n in range(300))])
 def test_no_specifiers(spelled: str) -> None:
-    assert text.pythons(spelled) is None
+    assert text.python_specifiers(spelled) is None
 
 
 @pytest.mark.parametrize(

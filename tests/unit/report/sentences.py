@@ -26,7 +26,7 @@ from resolver.model.resolution import (
     Unread,
 )
 from resolver.model.text import Language
-from resolver.report.document import told
+from resolver.report.document import translated
 from resolver.report.explanation.fixes import change_sentence, requires_sentence
 from resolver.report.explanation.sentences import claim, closing_sentence, sentence, statement_details
 from resolver.report.explanation.statements import place_of
@@ -132,7 +132,7 @@ def all_sentences(language: Language) -> str:
     """Each statement with its origin, and what is told below it; then the other sentences, a line each."""
     lines = []
     for statement in STATEMENTS:
-        lines.append(f"{translate(sentence(statement), language)} @ {told(place_of(statement).text, language)}")
+        lines.append(f"{translate(sentence(statement), language)} @ {translated(place_of(statement).text, language)}")
         lines += [f"  {translate(detail, language)}" for detail in statement_details(statement)]
     others = [claim(Contradiction(statements=(needs(ONE),) * count, closing=None)) for count in (1, 2, 4)]
     others += [closing_sentence(Closing(subject="a", numbers=numbers)) for numbers in ((2,), (2, 4))]

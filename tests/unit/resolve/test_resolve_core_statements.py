@@ -10,7 +10,7 @@ import pytest
 from resolver.errors import WrongRelease
 from resolver.index.parse.metadata import FileRelease, check_release
 from resolver.model.release import CoreMetadata, File, Reason, Rejection
-from resolver.resolve.core_statements import near
+from resolver.resolve.core_statements import nearest_first
 from resolver.resolve.solver import solve
 from tests.datacatalog import DataCatalog
 from tests.problems import pins, problem, target, told
@@ -77,7 +77,7 @@ def test_wheels_for_another_system_come_last() -> None:
     """As of decord: its wheels for macOS are the first on the page."""
     names = [f"decord-0.6.0-{tags}.whl" for tags in ("cp36-cp36m-macosx_10_15_x86_64", "py3-none-win_amd64")]
     names.append("decord-0.6.0-py3-none-manylinux2010_x86_64.whl")
-    rows = near([Rejection(name, Reason.TAGS) for name in names], target())
+    rows = nearest_first([Rejection(name, Reason.TAGS) for name in names], target())
     assert [row.filename for row in rows] == [names[2], *names[:2]]
 
 

@@ -24,11 +24,13 @@ class Told(DataCatalog):
         self.told: list[list[str]] = []
         self.batches: list[list[str]] = []
 
-    def expect(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], follow: LookAhead | None = None) -> None:
-        assert follow is not None
+    def prefetch(
+        self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], look_ahead: LookAhead | None = None
+    ) -> None:
+        assert look_ahead is not None
         self.told.append([f"{name}{specifier}" for name, specifier in wanted])
 
-    def expect_metadata(self, files: Iterable[File]) -> None:
+    def prefetch_metadata(self, files: Iterable[File]) -> None:
         self.batches.append([file.filename for file in files])
 
 
@@ -46,7 +48,9 @@ def test_of_releases_that_are_tried_in_vain_more_and_more_are_told() -> None:
 
 
 def led_to(ahead: Prefetch, name: str, version: str, *requires: str) -> list[str]:
-    return [project for project, _ in ahead.then(NormalizedName(name), CoreMetadata(name, version, requires))]
+    return [
+        project for project, _ in ahead.next_requirements(NormalizedName(name), CoreMetadata(name, version, requires))
+    ]
 
 
 def test_extras_are_followed_as_they_become_known() -> None:
@@ -67,5 +71,5 @@ def test_an_extra_that_the_search_asks_for_is_followed() -> None:
     ahead = Prefetch(universe)
     assert led_to(ahead, "server", "1", "uvloop; extra == 'fast'") == []
     (web,) = universe.candidates(Package("web"), ANYTHING)
-    ahead.expect(universe.edges(web))
+    ahead.prefetch(universe.edges(web))
     assert catalog.told == [["server", "uvloop"]]

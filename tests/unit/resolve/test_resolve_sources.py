@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 from packaging.version import Version
 
-from resolver.lock.build import applied
+from resolver.lock.build import applied_facts
 from resolver.model.resolution import Resolution
 from resolver.resolve.check import check
 from resolver.resolve.solver import decide
@@ -37,7 +37,7 @@ def test_what_is_required_of_wheels_is_not_of_what_is_built() -> None:
     catalog.add_archive("vllm-ascend", "0.13.0")
     asked = problem("vllm-ascend", target=here, facts=[a2])
     assert pins(asked, catalog) == {"vllm-ascend": "0.13.0"}
-    assert a2 not in applied(solved(asked, catalog))
+    assert a2 not in applied_facts(solved(asked, catalog))
 
 
 def test_its_index_is_never_asked() -> None:
@@ -46,7 +46,7 @@ def test_its_index_is_never_asked() -> None:
             assert project != "verl"
             return super().lookup(project)
 
-        def expect(self, wanted, follow=None):  # type: ignore[no-untyped-def]
+        def prefetch(self, wanted, look_ahead=None):  # type: ignore[no-untyped-def]
             assert "verl" not in [name for name, _ in wanted]
 
     line, source = taken("verl", "0.6", "numpy")
