@@ -20,7 +20,7 @@ from resolver.index.protocol import Catalog
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.dependency import StackLine
-from resolver.model.problem import PYPI, Absence, Ask, Index, Indexes, Policy, Problem, Stack
+from resolver.model.problem import PYPI, Absence, Index, Indexes, Policy, Problem, RootRequirement, Stack
 from resolver.model.release import Source
 from resolver.model.repository import Recipe
 from resolver.model.requirement import ComponentRequirement, parse_value
@@ -52,8 +52,10 @@ def problem(
     **policy: Any,
 ) -> Problem:
     """A stack of these lines, the first on line 5 of stack.toml; `policy` are the fields of Policy."""
-    lines = tuple(Ask(need=need(line), origin=StackLine(line, f"stack.toml:{at}")) for at, line in enumerate(asks, 5))
-    stack = Stack(name="test", summary="a test", source="", where="stack.toml", asks=lines)
+    lines = tuple(
+        RootRequirement(need=need(line), origin=StackLine(line, f"stack.toml:{at}")) for at, line in enumerate(asks, 5)
+    )
+    stack = Stack(name="test", summary="a test", source="", where="stack.toml", requirements=lines)
     return Problem(
         stack=stack, target=target, facts=tuple(facts), policy=Policy(**policy), indexes=indexes, digest="0" * 64
     )

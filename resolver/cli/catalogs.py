@@ -54,17 +54,17 @@ class Catalogs:
             readings=Readings(folder) if readings else None,
         )
 
-    def ask(self, problem: Problem, ask: Callable[[Catalog], _Answer]) -> _Answer:
-        """Call `ask` with a catalog. Offline, that is the cache, or if it lacks something, once more the snapshot."""
+    def root(self, problem: Problem, root: Callable[[Catalog], _Answer]) -> _Answer:
+        """Call `root` with a catalog. Offline, that is the cache, or if it lacks something, once more the snapshot."""
         path = self._settings.snapshot_path(problem.stack.name)
         with closing(self.open(problem)) as catalog:
             try:
-                return ask(catalog)
+                return root(catalog)
             except IndexFailure:
                 if not self._settings.offline or problem.indexes.own or not path.exists():
                     raise
         with closing(self._of_snapshot(path, problem)) as snapshot:
-            return ask(snapshot)
+            return root(snapshot)
 
     def for_other_target(self, problem: Problem) -> Catalog:
         """A catalog for another target of the stack that is answered: of its indexes, or of the same snapshot."""
@@ -75,7 +75,9 @@ class Catalogs:
 
     def with_sources(self, problems: Sequence[Problem]) -> tuple[Problem, ...]:
         """The problems with their direct references resolved. Asks git only if a stack has such lines."""
-        if not any(isinstance(ask.need, Requirement) and ask.need.url for one in problems for ask in one.stack.asks):
+        if not any(
+            isinstance(root.need, Requirement) and root.need.url for one in problems for root in one.stack.requirements
+        ):
             return tuple(problems)
         from resolver.index.sources import with_resolved_sources
 

@@ -182,7 +182,7 @@ def _projects(targets: Sequence[Problem], locks: Path) -> set[str]:
     found = [lock_file.read(locks / stack.name / problem.target.name) for problem in targets]
     if reached := {pin.name for lock in found if lock for pin in (*lock.pin, *lock.build_pin)}:
         return reached
-    needs = {ask.need for ask in stack.asks}
+    needs = {root.need for root in stack.requirements}
     while more := {need.name for need in needs if isinstance(need, Requirement)} - reached:
         reached |= more
         needs = {need for fact in _facts(targets[0]) if fact.package in more for need in needs_of(fact)}

@@ -117,7 +117,7 @@ def command(
 def _releases(grid: Grid, run: Settings) -> list[str]:
     """The newest releases of the grid's package that indexes have, newest first."""
     with closing(Catalogs(run)) as catalogs:
-        lookup = catalogs.ask(grid.problem, lambda catalog: catalog.lookup(grid.package))
+        lookup = catalogs.root(grid.problem, lambda catalog: catalog.lookup(grid.package))
     versions = {version for page in lookup.pages for one in page.releases if (version := text.version(one)) is not None}
     return [str(version) for version in sorted(versions, reverse=True)[: grid.file.content.newest]]
 

@@ -72,7 +72,7 @@ class Session:
         run, progress = self.settings, self.settings.progress
         inputs = load(stack, run.matrices)
         problems = chosen_targets(compile_problems(inputs, exclude_newer=run.cutoff), run.targets)
-        needs = [ask.need for problem in problems for ask in problem.stack.asks]
+        needs = [root.need for problem in problems for root in problem.stack.requirements]
         asked = {need.name for need in needs if isinstance(need, Requirement)}
         for name in _NEEDS_FACTS:
             if name in asked and not (run.matrices / "facts" / f"{name}.toml").is_file():
@@ -123,7 +123,7 @@ class Session:
         )
 
     def _answer(self, job: Job) -> Lock | Explanation:
-        answer = self.catalogs.ask(job.problem, partial(self._lock_or_explain, job))
+        answer = self.catalogs.root(job.problem, partial(self._lock_or_explain, job))
         if not isinstance(answer, Lock):
             return answer
         progress, language = self.settings.progress, self.settings.language

@@ -19,7 +19,18 @@ from resolver.errors import InputError
 from resolver.json_text import digest
 from resolver.model.dependency import StackLine
 from resolver.model.fact import Builds, Fact, Names, Need, Practice, Requires, Strength
-from resolver.model.problem import PYPI, Ask, Binding, Index, Indexes, Policy, Problem, Recorded, Relaxed, Stack
+from resolver.model.problem import (
+    PYPI,
+    Binding,
+    Index,
+    Indexes,
+    Policy,
+    Problem,
+    Recorded,
+    Relaxed,
+    RootRequirement,
+    Stack,
+)
 from resolver.model.release import Source
 from resolver.model.requirement import Requirement, Value, named_values, nearest, parse_value
 from resolver.model.system import SystemVersion
@@ -50,9 +61,9 @@ def compile_problems(
     if exclude_newer is not None:
         policy = replace(policy, exclude_newer=exclude_newer)
     targets = _targets(inputs.stack, known)
-    _require_markers(stack.asks, targets)
+    _require_markers(stack.requirements, targets)
     digest = _digest(inputs, policy)
-    needs = [ask.need for ask in stack.asks]
+    needs = [root.need for root in stack.requirements]
     return tuple(
         Problem(
             stack=stack,
@@ -75,15 +86,15 @@ def _stack(document: Document[StackFile], facts: tuple[Fact, ...], known: Known)
     content = document.content
     table = content.stack
     practices = _named_practices(document, facts)
-    asks = tuple(_ask(document, number, known) for number in range(len(table.requires)))
-    _require_absences(document, asks)
+    requirements = tuple(_ask(document, number, known) for number in range(len(table.requires)))
+    _require_absences(document, requirements)
     return Stack(
         name=table.name,
         summary=table.summary,
         summary_zh=table.summary_zh,
         source=table.source,
         where=document.name,
-        asks=asks,
+        requirements=requirements,
         departures=content.departs,
         relaxed=tuple(_relaxed(document, facts)),
         absent=content.absent,
@@ -93,23 +104,23 @@ def _stack(document: Document[StackFile], facts: tuple[Fact, ...], known: Known)
     )
 
 
-def _ask(document: Document[StackFile], number: int, known: Known) -> Ask:
+def _ask(document: Document[StackFile], number: int, known: Known) -> RootRequirement:
     line = document.content.stack.requires[number]
     path = ("stack", "requires", number)
     need = document.parse(partial(parse_need, direct=True), line, *path)
     require_families(need, known, document.place(*path))
-    return Ask(need=need, origin=StackLine(line, document.line(*path)))
+    return RootRequirement(need=need, origin=StackLine(line, document.line(*path)))
 
 
-def _require_markers(asks: Iterable[Ask], targets: Iterable[Target]) -> None:
+def _require_markers(requirements: Iterable[RootRequirement], targets: Iterable[Target]) -> None:
     """Raise InputError if a line's marker compares what cannot be compared (PEP 508)."""
-    for ask, target in product(asks, targets):
-        if isinstance(ask.need, Requirement) and ask.need.marker is not None:
+    for root, target in product(requirements, targets):
+        if isinstance(root.need, Requirement) and root.need.marker is not None:
             try:
-                ask.need.marker.evaluate(target.markers)
+                root.need.marker.evaluate(target.markers)
             except (UndefinedComparison, UndefinedEnvironmentName) as error:
-                what = f"the marker of `{ask.need}` cannot be evaluated"
-                raise InputError(what, where=ask.origin.where, why=str(error)) from None
+                what = f"the marker of `{root.need}` cannot be evaluated"
+                raise InputError(what, where=root.origin.where, why=str(error)) from None
 
 
 def _relaxed(document: Document[StackFile], facts: tuple[Fact, ...]) -> Iterator[Relaxed]:
@@ -151,9 +162,9 @@ def _is_off(fact: Fact, named: Sequence[str]) -> TypeGuard[Practice]:
     return fact.strength is Strength.PRACTICE and named != "all" and fact.id not in named
 
 
-def _require_absences(document: Document[StackFile], asks: Sequence[Ask]) -> None:
+def _require_absences(document: Document[StackFile], requirements: Sequence[RootRequirement]) -> None:
     """Raise InputError where the stack keeps a distribution out that it requires itself."""
-    asked = {ask.need.name: ask.origin for ask in asks if isinstance(ask.need, Requirement)}
+    asked = {root.need.name: root.origin for root in requirements if isinstance(root.need, Requirement)}
     for number, row in enumerate(document.content.absent):
         if origin := asked.get(row.package):
             raise InputError(

@@ -43,8 +43,8 @@ class Alternatives:
         self._expired = expired
         problem = clauses.universe.problem
         self._system = problem.target.system
-        asks = problem.stack.asks
-        self._needs = {ask.origin: ask.need for ask in asks if isinstance(ask.need, Requirement)}
+        requirements = problem.stack.requirements
+        self._needs = {root.origin: root.need for root in requirements if isinstance(root.need, Requirement)}
         self._asked = dict.fromkeys(need.name for need in self._needs.values())
         # the projects of which facts say which CANN each release needs
         self._tabulated = {

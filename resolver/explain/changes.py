@@ -18,7 +18,7 @@ from resolver.model import text as texts
 from resolver.model.dependency import Candidate, NeedSource, Package, SameRelease
 from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Builds, Excludes, Metadata, Names, Requires
-from resolver.model.problem import Ask, Problem
+from resolver.model.problem import Problem, RootRequirement
 from resolver.model.release import Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Lack
@@ -44,7 +44,7 @@ class Changes:
         self._has_cutoff = trials.inputs.stack.content.policy.exclude_newer is not None
         self._problem = trials.problem
         self._facts = {fact.id: fact for fact in self._problem.facts}
-        self._places: dict[object, int] = {ask.origin: at for at, ask in enumerate(self._problem.stack.asks)}
+        self._places: dict[object, int] = {root.origin: at for at, root in enumerate(self._problem.stack.requirements)}
 
     def price(self, ground: Ground) -> int | None:
         """The price of changing a ground; None if the user cannot change it."""
@@ -68,13 +68,15 @@ class Changes:
                 return None
 
     def _price_of_line(self, place: int, aspect: str) -> int | None:
-        later = len(self._problem.stack.asks) - place  # of two equal changes the later line's is cheaper
+        later = len(self._problem.stack.requirements) - place  # of two equal changes the later line's is cheaper
         if aspect == "version":
             # a line about a component: the component itself may change
-            return later + costs.VERSION if isinstance(self._problem.stack.asks[place].need, Requirement) else None
+            return (
+                later + costs.VERSION if isinstance(self._problem.stack.requirements[place].need, Requirement) else None
+            )
         if aspect:
             return later + costs.EXTRA
-        return later + costs.DROP if len(self._problem.stack.asks) > 1 else None
+        return later + costs.DROP if len(self._problem.stack.requirements) > 1 else None
 
     def keeps_a_line(self, wanted: Sequence[Ground]) -> bool:
         """Whether a set of changes leaves anything to lock."""
@@ -140,19 +142,19 @@ class Changes:
         gone: list[int] = []
         for origin, grounds in sorted(lines.items(), key=lambda row: self._places[row[0]]):
             place = self._places[origin]
-            ask = self._problem.stack.asks[place]
+            root = self._problem.stack.requirements[place]
             if any(map(costs.drops, grounds)):
-                name = ask.need.name if isinstance(ask.need, Requirement) else ask.need.component
-                changes.append(Change(ChangeKind.DROP, name, ask.origin.text, where=ask.origin.where))
+                name = root.need.name if isinstance(root.need, Requirement) else root.need.component
+                changes.append(Change(ChangeKind.DROP, name, root.origin.text, where=root.origin.where))
                 gone.append(place)
                 continue
-            change = self._line(ask, grounds, choice)
+            change = self._line(root, grounds, choice)
             changes.append(change)
             stack = stack.with_line(place, change.after)
         return stack.without_lines(gone), changes
 
-    def _line(self, ask: Ask, grounds: Sequence[LineGround], choice: Mapping[Ground, Candidate]) -> Change:
-        need = ask.need
+    def _line(self, root: RootRequirement, grounds: Sequence[LineGround], choice: Mapping[Ground, Candidate]) -> Change:
+        need = root.need
         assert isinstance(need, Requirement)  # noqa: S101  a line about a component is dropped or stays
         without = {ground.aspect.removeprefix("extra ") for ground in grounds}
         without |= {extra for ground in grounds for extra in self._lost(ground, choice)}
@@ -166,13 +168,13 @@ class Changes:
         marker = f" ; {need.marker}" if need.marker else ""
         source = f" @ {need.url}" if need.url else specifier
         after = f"{need.name}{'[' + ','.join(extras) + ']' if extras else ''}{source}{marker}"
-        return Change(kind, need.name, ask.origin.text, after, where=ask.origin.where, steps=steps, years=years)
+        return Change(kind, need.name, root.origin.text, after, where=root.origin.where, steps=steps, years=years)
 
     def _lost(self, ground: Ground, choice: Mapping[Ground, Candidate]) -> list[str]:
         """The extras of a line that its new release does not have, or that require nothing there."""
         if not isinstance(ground, LineGround) or ground.aspect != "version":
             return []
-        need = self._problem.stack.asks[self._places[ground.origin]].need
+        need = self._problem.stack.requirements[self._places[ground.origin]].need
         extras = need.extras if isinstance(need, Requirement) else ()
         return [extra for extra in map(canonicalize_name, extras) if self._is_lost(choice[ground], extra)]
 

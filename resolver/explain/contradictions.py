@@ -58,7 +58,9 @@ def constraint_of(ground: Ground) -> UserConstraint | None:
 
 def user_constraints(clauses: Clauses) -> dict[UserConstraint, list[Ground]]:
     """Every wish with its grounds: the lines in the order of the stack, then the target's components."""
-    found: dict[UserConstraint, list[Ground]] = {ask.origin: [] for ask in clauses.universe.problem.stack.asks}
+    found: dict[UserConstraint, list[Ground]] = {
+        root.origin: [] for root in clauses.universe.problem.stack.requirements
+    }
     for ground in clauses.known:
         wish = constraint_of(ground)
         if wish is not None:

@@ -119,7 +119,7 @@ def years_older(years: int) -> int:
     return _YEAR * max(years, 0)
 
 
-def saved(change: Change) -> int:
+def saved_price(change: Change) -> int:
     """The price saved if a line or a component does not change this way; a renamed line still does."""
     match change.kind:
         case ChangeKind.COMPONENT:
@@ -138,7 +138,7 @@ def keeps_intent(change: Change) -> bool:
     return change.kind in (ChangeKind.PRACTICE, ChangeKind.LINE) or is_renamed
 
 
-def spares(changes: Sequence[Change], others: Sequence[Change]) -> bool:
+def changes_less(changes: Sequence[Change], others: Sequence[Change]) -> bool:
     """Whether the `others` change something of the wish, and at least all of it that `changes` do.
 
     Practices change nothing of it and have their evidence: alone they spare it against all others.

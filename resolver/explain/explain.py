@@ -13,7 +13,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 
 from resolver.config.load import Inputs
 from resolver.explain.contradictions import constraint_of, contradiction, cores, explore, is_open
-from resolver.explain.costs import SPLIT, cost, named, no_longer_needed, spares, useless_without
+from resolver.explain.costs import SPLIT, changes_less, cost, named, no_longer_needed, useless_without
 from resolver.explain.repairs import find_fixes
 from resolver.explain.stack_text import StackText, with_suffix
 from resolver.explain.trial import ChangedStack, Clock, Expired, Trials
@@ -189,19 +189,19 @@ def _fix_of(problem: Problem, changed: ChangedStack, resolution: Resolution, mat
 def _lost_extras(resolution: Resolution) -> Iterator[str]:
     """The extras that lines ask for but the locked release does not have."""
     for pin in resolution.pins:
-        needs = [ask.need for ask in resolution.problem.asked(pin.name)]
+        needs = [root.need for root in resolution.problem.requirements_on(pin.name)]
         asked = {canonicalize_name(extra) for need in needs if isinstance(need, Requirement) for extra in need.extras}
         yield from (f"{pin.name}[{extra}]" for extra in pin.unknown_extras if canonicalize_name(extra) in asked)
 
 
 def _environment(resolution: Resolution, wish: Problem, matter: Sequence[str]) -> Environment:
     """The lock of a changed stack; `matter` are the projects whose pins are shown."""
-    asked = [ask.need.name for ask in resolution.problem.stack.asks if isinstance(ask.need, Requirement)]
+    asked = [root.need.name for root in resolution.problem.stack.requirements if isinstance(root.need, Requirement)]
     known = dict.fromkeys([*asked, *matter])
     shown = known if len(known) <= _SHOWN else list(dict.fromkeys([*matter, *asked]))[:_SHOWN]
     return Environment(
         name=resolution.problem.stack.name,
-        requires=tuple(ask.origin.text for ask in resolution.problem.stack.asks),
+        requires=tuple(root.origin.text for root in resolution.problem.stack.requirements),
         pins=tuple(
             PinOf(name=pin.name, version=str(pin.version), wished=pin.name in asked)
             for pin in filter(None, map(resolution.pin, shown))
@@ -217,7 +217,7 @@ def _warnings(resolution: Resolution, wish: Problem, matter: Sequence[str]) -> I
     Those about a release that the wish itself pins are left out, as they are not caused by the change, unless they
     are grave, or are about the machine and would be moot on the wish's own machine.
     """
-    wished = {ask.need.name: ask.need for ask in wish.stack.asks if isinstance(ask.need, Requirement)}
+    wished = {root.need.name: root.need for root in wish.stack.requirements if isinstance(root.need, Requirement)}
     own = {fact.id for fact in wish.facts}
     yield from (as_warning(practice) for practice in resolution.practices if practice.id not in own)
     for fact in applied_facts(resolution):
@@ -243,7 +243,7 @@ def _lettered(fixes: Iterable[Fix], of: str, cutoff: str) -> Iterator[Fix]:
     kept = [
         fix
         for at, fix in enumerate(ranked)
-        if not (fix.risky and any(spares(one.changes, fix.changes) for one in ranked[:at]))
+        if not (fix.risky and any(changes_less(one.changes, fix.changes) for one in ranked[:at]))
     ]
     return (_with_letter(fix, letter, of, cutoff) for fix, letter in zip(kept, ascii_uppercase, strict=False))
 
@@ -275,7 +275,7 @@ def _split(trials: Trials, found: Iterable[Sequence[Ground]], matter: Sequence[s
     Lines that are in none of them go to both, but for those that do not work without a line of the other one.
     """
     problem = trials.problem
-    order = {ask.origin: at for at, ask in enumerate(problem.stack.asks)}
+    order = {root.origin: at for at, root in enumerate(problem.stack.requirements)}
     clashes = [{order[wish] for one in core if isinstance(wish := constraint_of(one), StackLine)} for core in found]
     if any(len(clash) < 2 for clash in clashes):
         return  # something clashes with the target, or with itself
@@ -285,7 +285,7 @@ def _split(trials: Trials, found: Iterable[Sequence[Ground]], matter: Sequence[s
         if one is None or two is None:
             continue
         sides = one, two
-        lines = [[ask.origin.text for ask in resolution.problem.stack.asks] for _, resolution in sides]
+        lines = [[root.origin.text for root in resolution.problem.stack.requirements] for _, resolution in sides]
         changes = tuple(
             Change(
                 ChangeKind.SPLIT,
@@ -323,7 +323,7 @@ def _side(trials: Trials, without: Collection[int], other: Collection[int]) -> t
 
     What has a line of its own goes with them, if it is not among the `other` lines, which only this stack has.
     """
-    needs = [ask.need for ask in trials.problem.stack.asks]
+    needs = [root.need for root in trials.problem.stack.requirements]
     gone = {need.name for at in without if isinstance(need := needs[at], Requirement)}
     while True:
         text = StackText(trials.text).without_lines(without).text

@@ -62,12 +62,12 @@ class Proposals:
             if isinstance(ground, LackGround) and ground.lack is Lack.PROJECT
         }
         stack, changes = StackText(self._trials.text), []
-        for at, ask in enumerate(self._problem.stack.asks):
-            close = found.get(ask.need.name) if isinstance(ask.need, Requirement) else None
-            if close and isinstance(ask.need, Requirement):
-                need = replace(ask.need, name=text.name(close))
+        for at, root in enumerate(self._problem.stack.requirements):
+            close = found.get(root.need.name) if isinstance(root.need, Requirement) else None
+            if close and isinstance(root.need, Requirement):
+                need = replace(root.need, name=text.name(close))
                 changes.append(
-                    Change(ChangeKind.VERSION, need.name, ask.origin.text, str(need), where=ask.origin.where)
+                    Change(ChangeKind.VERSION, need.name, root.origin.text, str(need), where=root.origin.where)
                 )
                 stack = stack.with_line(at, str(need))
         if changes:

@@ -360,7 +360,7 @@ class Repairs:
         return any(
             self._holds_without(change, changed)
             for change in changed.changes
-            if costs.saved(change) and (change.kind, change.subject, change.target) in earlier
+            if costs.saved_price(change) and (change.kind, change.subject, change.target) in earlier
         )
 
     def _has_fix_within(self, changed: ChangedStack) -> bool:

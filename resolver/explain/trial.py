@@ -238,7 +238,7 @@ class ChangedStack(msgspec.Struct, frozen=True):
             is_undone = earlier.before == change.after
             at = changes.index(earlier)
             changes[at : at + 1] = [] if is_undone else [_joined(earlier, change)]
-            price -= costs.saved(earlier) + costs.saved(change) * is_undone
+            price -= costs.saved_price(earlier) + costs.saved_price(change) * is_undone
         return ChangedStack(tuple(changes), other.text, price, self.risky or other.risky)
 
 

@@ -17,7 +17,7 @@ from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.dependency import NeedLine, NeedSource, Origin, StackLine
 from resolver.model.explanation import Contradiction, Why
-from resolver.model.problem import Ask
+from resolver.model.problem import RootRequirement
 from resolver.model.release import Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Forbids, Pin, Resolution, Shares, Statement
@@ -115,8 +115,8 @@ def _try(
     """What clashes if the stack requires this release as well; or which pins would move."""
     problem = resolution.problem
     line = f"{name}=={version}"
-    ask = Ask(need=text.requirement(line), origin=StackLine(line, _PLACE))
-    changed = replace(problem, stack=replace(problem.stack, asks=(*problem.stack.asks, ask)))
+    root = RootRequirement(need=text.requirement(line), origin=StackLine(line, _PLACE))
+    changed = replace(problem, stack=replace(problem.stack, requirements=(*problem.stack.requirements, root)))
     kept = {pin.name: pin.version for pin in resolution.pins if pin.name != name}
     variant = universe.variant(changed, preferred=kept)
     answer = decide(variant, tick=clock.tick)

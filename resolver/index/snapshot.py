@@ -246,7 +246,9 @@ class RecordingCatalog(Catalog):
         return answer
 
     def prefetch(
-        self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], look_ahead: LookAhead | None = None
+        self,
+        wanted: Iterable[tuple[NormalizedName, SpecifierSet]],
+        look_ahead: LookAhead | None = None,  # noqa: ARG002
     ) -> None:
         """See `Catalog`. Nothing is followed, as the answers of a look-ahead would not be recorded."""
         self.inner.prefetch(wanted, None)

@@ -21,7 +21,7 @@ from resolver.index.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.fact import Fact, Sources
 from resolver.model.message import Message, message
-from resolver.model.problem import Ask, Problem
+from resolver.model.problem import Problem, RootRequirement
 from resolver.model.release import Source
 from resolver.model.repository import Direct, Recipe, container, same_repository
 from resolver.model.requirement import Requirement
@@ -36,26 +36,26 @@ def with_resolved_sources(problems: Sequence[Problem], repositories: Repositorie
     """
     sources: dict[str, Source] = {}
     for problem in problems:
-        named: dict[NormalizedName, Ask] = {}
-        for ask in problem.stack.asks:
-            if not isinstance(ask.need, Requirement) or not ask.need.url:
+        named: dict[NormalizedName, RootRequirement] = {}
+        for root in problem.stack.requirements:
+            if not isinstance(root.need, Requirement) or not root.need.url:
                 continue
-            if ask.need.url not in sources:
-                sources[ask.need.url] = _source(ask, ask.need, problem.facts, repositories)
-            if ask not in problem.asked(ask.need.name):
+            if root.need.url not in sources:
+                sources[root.need.url] = _source(root, root.need, problem.facts, repositories)
+            if root not in problem.requirements_on(root.need.name):
                 continue
-            other = named.setdefault(ask.need.name, ask)
-            if isinstance(other.need, Requirement) and other.need.url != ask.need.url:
+            other = named.setdefault(root.need.name, root)
+            if isinstance(other.need, Requirement) and other.need.url != root.need.url:
                 raise InputError(
-                    f"the stack takes `{ask.need.name}` from two places",
-                    where=ask.origin.where,
+                    f"the stack takes `{root.need.name}` from two places",
+                    where=root.origin.where,
                     why=f"the other is at {other.origin.where}",
                     hint="remove one of the two lines",
                 )
     return tuple(replace(problem, sources=sources) for problem in problems)
 
 
-def _source(ask: Ask, need: Requirement, facts: Iterable[Fact], repositories: Repositories) -> Source:
+def _source(root: RootRequirement, need: Requirement, facts: Iterable[Fact], repositories: Repositories) -> Source:
     direct = Direct.parse(need.url)
     about = [
         fact
@@ -66,17 +66,17 @@ def _source(ask: Ask, need: Requirement, facts: Iterable[Fact], repositories: Re
         and direct.subdirectory in ("", fact.subdirectory)
     ]
     known = [fact for fact in about if direct.means(fact.commit, fact.ref)]
-    commit = direct.revision if direct.is_commit else _commit(ask, direct, known, repositories)
+    commit = direct.revision if direct.is_commit else _commit(root, direct, known, repositories)
     known = [fact for fact in about if fact.commit == commit]
     if len(known) > 1:
         raise InputError(
             f"{len(known)} facts describe `{need.name}` there",
-            where=ask.origin.where,
+            where=root.origin.where,
             why=" and ".join(fact.where for fact in known),
             hint="specify the subdirectory: …#subdirectory=PATH",
         )
     if not known:
-        return _static(ask, need, direct, commit, repositories)
+        return _static(root, need, direct, commit, repositories)
     fact = known[0]
     return Source(
         name=need.name,
@@ -90,7 +90,7 @@ def _source(ask: Ask, need: Requirement, facts: Iterable[Fact], repositories: Re
     )
 
 
-def _commit(ask: Ask, direct: Direct, known: Sequence[Sources], repositories: Repositories) -> str:
+def _commit(root: RootRequirement, direct: Direct, known: Sequence[Sources], repositories: Repositories) -> str:
     """The commit of a tag or abbreviated commit, according to the repository, otherwise to the only fact about it.
 
     `known` are the facts that may mean it.
@@ -99,7 +99,7 @@ def _commit(ask: Ask, direct: Direct, known: Sequence[Sources], repositories: Re
     if len(commits) > 1:
         raise InputError(
             f"`{direct.revision}` can stand for {len(commits)} commits",
-            where=ask.origin.where,
+            where=root.origin.where,
             why=" and ".join(f"{fact.commit[:12]} at {fact.where}" for fact in known),
             hint="give the full commit hash",
         )
@@ -110,7 +110,7 @@ def _commit(ask: Ask, direct: Direct, known: Sequence[Sources], repositories: Re
             return commits[0]
         raise InputError(
             f"cannot determine which commit `{direct.revision}` is",
-            where=ask.origin.where,
+            where=root.origin.where,
             why=f"{direct.url} could not be read ({error}), and no fact describes it",
             hint="give the full commit hash, or describe it in a [[sources]] fact",
         ) from None
@@ -118,7 +118,7 @@ def _commit(ask: Ask, direct: Direct, known: Sequence[Sources], repositories: Re
         if commits and commits[0] != tag:
             raise InputError(
                 f"the tag `{direct.revision}` is another commit than the fact `{known[0].id}` says",
-                where=ask.origin.where,
+                where=root.origin.where,
                 why=f"{direct.url} has {tag}, {known[0].where} has {commits[0]}",
                 hint="a tag that moved is not a reliable release; find out why, then correct the fact or name the "
                 "commit",
@@ -129,12 +129,12 @@ def _commit(ask: Ask, direct: Direct, known: Sequence[Sources], repositories: Re
     if branch:
         raise InputError(
             f"`{direct.revision}` is a branch, which moves",
-            where=ask.origin.where,
+            where=root.origin.where,
             hint=f"name the commit: {direct.url}@{branch}",
         )
     raise InputError(
         f"the repository has no tag `{direct.revision}`",
-        where=ask.origin.where,
+        where=root.origin.where,
         why=direct.url,
         hint="give a full commit hash, or a tag",
     )
@@ -143,7 +143,9 @@ def _commit(ask: Ask, direct: Direct, known: Sequence[Sources], repositories: Re
 # Without a fact
 
 
-def _static(ask: Ask, need: Requirement, direct: Direct, commit: str, repositories: Repositories) -> Source:
+def _static(
+    root: RootRequirement, need: Requirement, direct: Direct, commit: str, repositories: Repositories
+) -> Source:
     """A project that its own pyproject.toml tells enough of."""
     path = f"{direct.subdirectory}/{_FILE}".lstrip("/")
     name = f"{path} of {direct.url}@{commit[:12]}"
@@ -157,11 +159,11 @@ def _static(ask: Ask, need: Requirement, direct: Direct, commit: str, repositori
         if (version := text.version(metadata.version)) is None:
             raise UnusableFile(f"its {path} has no version")
     except NoSuchCommit as error:
-        raise NoSuchCommit(error.url, error.commit, ask.origin.where) from None
+        raise NoSuchCommit(error.url, error.commit, root.origin.where) from None
     except UnreadRepository as error:
-        raise _unknown(ask, need, direct, commit, f"the repository could not be read: {error}") from None
+        raise _unknown(root, need, direct, commit, f"the repository could not be read: {error}") from None
     except UnusableFile as error:
-        raise _unknown(ask, need, direct, commit, str(error)) from None
+        raise _unknown(root, need, direct, commit, str(error)) from None
     return Source(
         name=need.name,
         url=direct.url,
@@ -178,11 +180,11 @@ def _static(ask: Ask, need: Requirement, direct: Direct, commit: str, repositori
     )
 
 
-def _unknown(ask: Ask, need: Requirement, direct: Direct, commit: str, why: str) -> InputError:
+def _unknown(root: RootRequirement, need: Requirement, direct: Direct, commit: str, why: str) -> InputError:
     subdirectory = f'  subdirectory = "{direct.subdirectory}"\n' if direct.subdirectory else ""
     return InputError(
         f"nothing is known about `{need.name}` at {commit[:12]}",
-        where=ask.origin.where,
+        where=root.origin.where,
         why=why,
         hint=f"describe it in a fact:\n  # matrices/facts/{need.name}.toml\n  [[sources]]\n"
         f'  git = "{direct.url}"\n  commit = "{commit}"\n{subdirectory}'

@@ -27,14 +27,14 @@ def drivers(resolution: Resolution, facts_in_use: Sequence[facts.Fact]) -> Itera
     If the target does not state one of those, such as the CANN, it is unknown whether the warning applies.
     """
     problem = resolution.problem
-    for ask in problem.stack.asks:
-        if is_left_open(ask.need, resolution):
+    for root in problem.stack.requirements:
+        if is_left_open(root.need, resolution):
             yield LockedDriver(
                 by=problem.stack.name,
-                needs=(str(ask.need),),
-                text=f"the stack asks for {ask.need}",
-                text_zh=f"软件栈要求 {ask.need}",
-                fact=ask.origin.where,
+                needs=(str(root.need),),
+                text=f"the stack asks for {root.need}",
+                text_zh=f"软件栈要求 {root.need}",
+                fact=root.origin.where,
                 binding=True,
             )
     for fact in facts_in_use:
@@ -97,7 +97,7 @@ def warnings(resolution: Resolution, facts_in_use: Sequence[facts.Fact], catalog
     it names. Then grave facts, what is asked of the driver, facts set aside, then other facts; of these, first the ones
     about projects that the stack names.
     """
-    named = {ask.need.name for ask in resolution.problem.stack.asks if isinstance(ask.need, Requirement)}
+    named = {root.need.name for root in resolution.problem.stack.requirements if isinstance(root.need, Requirement)}
     if near := resolution.problem.unknown.get("cann"):
         yield message("lock.unknown", value=resolution.problem.target.system["cann"], near=" / ".join(near))
     yield from map(_fell_back, resolution.fell_back)
@@ -126,9 +126,9 @@ def warnings(resolution: Resolution, facts_in_use: Sequence[facts.Fact], catalog
         for need in facts.needs_of(fact):
             if _is_unchecked(need, resolution):
                 yield message("lock.unchecked-fact", package=fact.package, need=need, where=fact.where)
-    for ask in resolution.problem.stack.asks:
-        if _is_unchecked(ask.need, resolution):
-            yield message("lock.unchecked-line", line=ask.origin.text)
+    for root in resolution.problem.stack.requirements:
+        if _is_unchecked(root.need, resolution):
+            yield message("lock.unchecked-line", line=root.origin.text)
     used = {practice.id for practice in resolution.practices}
     for name in resolution.problem.stack.practices:
         if name not in used:
@@ -161,10 +161,10 @@ def warnings(resolution: Resolution, facts_in_use: Sequence[facts.Fact], catalog
 
 def notes(problem: Problem) -> Iterator[Message]:
     """Notes on lines of the stack that do not apply to this target."""
-    for ask in problem.stack.asks:
-        marker = ask.need.marker if isinstance(ask.need, Requirement) else None
+    for root in problem.stack.requirements:
+        marker = root.need.marker if isinstance(root.need, Requirement) else None
         if marker is not None and not marker.evaluate(problem.target.markers):
-            yield message("lock.not-here", line=ask.origin.text, where=ask.origin.where)
+            yield message("lock.not-here", line=root.origin.text, where=root.origin.where)
 
 
 def _of_practice(practice: facts.Practice) -> Message:

@@ -49,7 +49,7 @@ _Url = Annotated[str, _url]
 Bound = Annotated[str, _bound]
 
 
-class Ask(msgspec.Struct, frozen=True, kw_only=True):
+class RootRequirement(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a stack's `requires`, or a build requirement of a lock."""
 
     need: Need
@@ -196,7 +196,7 @@ class Stack(msgspec.Struct, frozen=True, kw_only=True):
     summary_zh: str = ""
     source: str
     where: str
-    asks: tuple[Ask, ...]
+    requirements: tuple[RootRequirement, ...]
     departures: tuple[Departure, ...] = ()
     relaxed: tuple[Relaxed, ...] = ()
     absent: tuple[Absence, ...] = ()
@@ -229,20 +229,20 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     sources: Mapping[str, Source] = msgspec.field(default_factory=dict)
     practices: tuple[Practice, ...] = ()
 
-    def asked(self, name: NormalizedName) -> tuple[Ask, ...]:
+    def requirements_on(self, name: NormalizedName) -> tuple[RootRequirement, ...]:
         """The stack's lines about a project whose markers hold for the target."""
         return tuple(
-            ask
-            for ask in self.stack.asks
-            if isinstance(ask.need, Requirement)
-            and ask.need.name == name
-            and (ask.need.marker is None or ask.need.marker.evaluate(self.target.markers))
+            root
+            for root in self.stack.requirements
+            if isinstance(root.need, Requirement)
+            and root.need.name == name
+            and (root.need.marker is None or root.need.marker.evaluate(self.target.markers))
         )
 
-    def source(self, name: NormalizedName) -> tuple[Ask, Source] | None:
+    def source(self, name: NormalizedName) -> tuple[RootRequirement, Source] | None:
         """The line that takes a project from a repository, and what it stands for; None if an index serves it."""
-        for ask in self.asked(name):
-            assert isinstance(ask.need, Requirement)  # noqa: S101  only these are asked for by name
-            if ask.need.url:
-                return ask, self.sources[ask.need.url]
+        for root in self.requirements_on(name):
+            assert isinstance(root.need, Requirement)  # noqa: S101  only these are asked for by name
+            if root.need.url:
+                return root, self.sources[root.need.url]
         return None

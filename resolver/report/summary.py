@@ -63,7 +63,7 @@ def summary(
     size = message("cli.distributions", count=len(lock.pin), stages=stages)
     sources = message("cli.built", count=len(built), names=", ".join(built)) if built else ""
     locked = message("cli.locked", stack=lock.stack, target=problem.target, size=size, sources=sources)
-    asked = [ask.need.name for ask in problem.stack.asks if hasattr(ask.need, "name")]
+    asked = [root.need.name for root in problem.stack.requirements if hasattr(root.need, "name")]
     pins = ", ".join(f"{pin.name} {pin.version}" for pin in lock.pin if pin.name in asked)
     lines = [styled(translate(locked, language), color, "bold"), *wrapped(pins, "  ", "  ", columns)]
     change = _changed(lock, folder, written=written, moved=moved)

@@ -86,7 +86,11 @@ class Candidates:
         self.problem = problem
         self.catalog = catalog
         self.preferred = dict(preferred or {})
-        asked = [ask.need.name for ask in problem.stack.asks if isinstance(ask.need, Requirement) and ask.need.url]
+        asked = [
+            root.need.name
+            for root in problem.stack.requirements
+            if isinstance(root.need, Requirement) and root.need.url
+        ]
         self.sources = {name: found for name in asked if (found := problem.source(name)) is not None}
         self._compatibility = Compatibility(problem.target, problem.policy.exclude_newer)
         self._facts: dict[NormalizedName, list[facts.Fact]] = {}

@@ -90,7 +90,7 @@ class _Check:
 
     def _lines_about(self, name: str) -> list[Requirement]:
         """The stack's lines about a project that apply to the target."""
-        needs = [ask.need for ask in self._problem.stack.asks if isinstance(ask.need, Requirement)]
+        needs = [root.need for root in self._problem.stack.requirements if isinstance(root.need, Requirement)]
         return [need for need in needs if need.name == name and self._counts(need, "")]
 
     def _kept_out(self) -> Iterator[str]:
@@ -125,11 +125,11 @@ class _Check:
 
     def _requirements(self) -> Iterator[str]:
         """Walk from the stack, recording everything met in `_asked` and `_needed`."""
-        for ask in self._problem.stack.asks:
-            need = ask.need
+        for root in self._problem.stack.requirements:
+            need = root.need
             if isinstance(need, Requirement) and need.url in self._problem.sources:
                 need = replace(need, url="")  # `_source` checks that the pin is what the address means
-            yield from self._need(str(ask.origin), need)
+            yield from self._need(str(root.origin), need)
         while self._todo:
             name, extra = self._todo.pop()
             pin = self._pins[name]

@@ -278,9 +278,9 @@ class Clauses(Grounded):
         if not mask:
             wanted = str(allows) if isinstance(allows, SpecifierSet) else ""
             if project.source is not None:  # there might be one without the line that names the commit
-                ask, _ = self.universe.sources[project.name]
+                root, _ = self.universe.sources[project.name]
                 yield self._elsewhere(
-                    base, wanted, LackGround(base.name, Lack.SOURCE, wanted), LineGround(ask.origin, "")
+                    base, wanted, LackGround(base.name, Lack.SOURCE, wanted), LineGround(root.origin, "")
                 )
             else:
                 yield self._elsewhere(base, wanted, LackGround(base.name, Lack.RELEASE, wanted))

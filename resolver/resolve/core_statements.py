@@ -61,7 +61,7 @@ def statements_of(clauses: Clauses, core: Iterable[Ground]) -> dict[Ground, Stat
     # the order of people: what was asked, the machine, what needs what, what is missing
     ranks = {LineGround: 0, ComponentGround: 1, RequirementGround: 2, CollisionGround: 2}
     order = {ground: number for number, ground in enumerate(clauses.known)}
-    lines = {ask.origin: number for number, ask in enumerate(clauses.universe.problem.stack.asks)}
+    lines = {root.origin: number for number, root in enumerate(clauses.universe.problem.stack.requirements)}
 
     def place(ground: Ground) -> tuple[int, int, int]:
         line = lines.get(ground.origin, 0) if isinstance(ground, LineGround) else 0
@@ -275,7 +275,7 @@ def similar_project(clauses: Clauses, name: str) -> str:
     """
     universe = clauses.universe
     problem = universe.problem
-    told = {ask.need.name for ask in problem.stack.asks if isinstance(ask.need, Requirement)}
+    told = {root.need.name for root in problem.stack.requirements if isinstance(root.need, Requirement)}
     told.update(name for fact in problem.facts for name in (fact.package, *projects_named_by(fact)))
     edges = (edge for one in universe.read() for edge in universe.edges(one))
     read = {edge.package.name for edge in edges if edge.package.kind is Kind.PROJECT}

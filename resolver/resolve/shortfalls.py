@@ -21,7 +21,7 @@ from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.dependency import Candidate, Edge, Kind, Package, SameRelease, StackLine
 from resolver.model.lock import PassedOver
-from resolver.model.problem import Ask
+from resolver.model.problem import RootRequirement
 from resolver.model.release import Reason, Rejection, Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Asks, FellBack, LostExtra, Pin, Resolution, Statement
@@ -62,8 +62,8 @@ def fallen_back(universe: Universe, resolution: Resolution) -> tuple[FellBack, .
 
 def _far(universe: Universe, resolution: Resolution) -> Iterator[tuple[Pin, str]]:
     """The pins of such lines that are far behind, each with the newest final release that is preferred to it."""
-    for ask in resolution.problem.stack.asks:
-        need = ask.need
+    for root in resolution.problem.stack.requirements:
+        need = root.need
         pin = resolution.pin(need.name) if isinstance(need, Requirement) and not need.url else None
         if pin is None or not isinstance(need, Requirement) or any(one.operator in _BOUNDS for one in need.specifier):
             continue
@@ -106,10 +106,14 @@ def _kept_out(universe: Universe, pin: Pin) -> tuple[Statement, ...]:
 
     problem = universe.problem
     line = f"{pin.name}>{pin.version.public}"
-    ask = Ask(need=text.requirement(line), origin=StackLine(line, problem.stack.where))
+    root = RootRequirement(need=text.requirement(line), origin=StackLine(line, problem.stack.where))
     # without what a lock prefers, so that locking again tells the same
-    clauses = Clauses(universe.variant(replace(problem, stack=replace(problem.stack, asks=(*problem.stack.asks, ask)))))
-    named = {ask.need.name for ask in problem.stack.asks if isinstance(ask.need, Requirement)}
+    clauses = Clauses(
+        universe.variant(
+            replace(problem, stack=replace(problem.stack, requirements=(*problem.stack.requirements, root)))
+        )
+    )
+    named = {root.need.name for root in problem.stack.requirements if isinstance(root.need, Requirement)}
     try:
         final = [
             one
@@ -275,7 +279,8 @@ def lost_extras(universe: Universe, resolution: Resolution) -> tuple[LostExtra, 
         for pin in resolution.pins
         for extra in pin.unknown_extras
         if any(
-            isinstance(ask.need, Requirement) and extra in ask.need.extras for ask in resolution.problem.asked(pin.name)
+            isinstance(root.need, Requirement) and extra in root.need.extras
+            for root in resolution.problem.requirements_on(pin.name)
         )
     )
 

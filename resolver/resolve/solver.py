@@ -21,7 +21,7 @@ from resolver.index.protocol import Catalog
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.dependency import NeedLine, NeedSource, Unusable
-from resolver.model.problem import Ask, Checks, Problem
+from resolver.model.problem import Checks, Problem, RootRequirement
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution, Statement
 from resolver.resolve.check import check
@@ -215,7 +215,7 @@ def solve_builds(
 
 def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) -> Problem | None:
     """The problem of what builds of these archives require; None if that is nothing."""
-    asks: list[Ask] = []
+    requirements: list[RootRequirement] = []
     for pin in resolution.pins:
         if pin.name not in archives:
             continue
@@ -231,10 +231,12 @@ def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) 
         parent = f"{pin.name} {pin.version}"
         for line in lines:
             origin = NeedLine(NeedSource.BUILD, parent, line, pin.release.file.filename, fact)
-            asks.append(Ask(need=_build_need(line, origin), origin=origin))
-    if not asks:
+            requirements.append(RootRequirement(need=_build_need(line, origin), origin=origin))
+    if not requirements:
         return None
-    stack = replace(resolution.problem.stack, asks=tuple(asks), checks=Checks(), departures=(), absent=())
+    stack = replace(
+        resolution.problem.stack, requirements=tuple(requirements), checks=Checks(), departures=(), absent=()
+    )
     return replace(resolution.problem, stack=stack, wheels_only=True, sources={})
 
 

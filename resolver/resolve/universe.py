@@ -111,7 +111,7 @@ class Universe(Candidates):
 
     def roots(self) -> tuple[Edge, ...]:
         """The edges of the stack's lines; components of the target are not among them."""
-        asked = [edge for ask in self.problem.stack.asks for edge in self._of_need(ask.need, ask.origin)]
+        asked = [edge for root in self.problem.stack.requirements for edge in self._of_need(root.need, root.origin)]
         return (*asked, *self._narrow)
 
     @cached_property
@@ -123,7 +123,7 @@ class Universe(Candidates):
         """
         found = {row.package: row.where for row in self.problem.stack.absent}
         for fact in self.problem.facts:
-            if not isinstance(fact, facts.Absent) or self.problem.asked(fact.other):
+            if not isinstance(fact, facts.Absent) or self.problem.requirements_on(fact.other):
                 continue
             if asked := [edge for edge in self.roots() if edge.package.base == Package(fact.package)]:
                 project = self.project(fact.package)

@@ -152,7 +152,7 @@ def keeps_its_promise(world: World, found: object) -> None:
     if not isinstance(found, Resolution):
         return
     taken = pins(found)
-    asks = [ask.need for ask in world.problem().stack.asks]
+    asks = [ask.need for ask in world.problem().stack.requirements]
     asked = {canonicalize_name(need.name) for need in asks if isinstance(need, Requirement)}
     event(f"{len(asked)} asked for")
     for other in BruteForce(world).solutions():

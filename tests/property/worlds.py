@@ -151,7 +151,7 @@ class World:
         """The same projects with a problem compiled from a stack file."""
         return replace(
             self,
-            asks=tuple(ask.origin.text for ask in problem.stack.asks),
+            asks=tuple(ask.origin.text for ask in problem.stack.requirements),
             facts=problem.facts,
             prereleases=problem.policy.prereleases,
             system={component: str(value) for component, value in problem.target.system.items()},

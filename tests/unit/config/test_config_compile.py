@@ -20,7 +20,7 @@ UTC = dt.timezone.utc
 def test_a_problem(tmp_path: Path) -> None:
     problem = compiled(tmp_path, STACK.replace('"verl"', '"cann in 8.5.0 | 8.5.1"'))
     assert (problem.stack.name, problem.stack.where) == ("s", "matrices/stacks/s.toml")
-    assert [(str(ask.origin), ask.origin.where) for ask in problem.stack.asks] == [
+    assert [(str(ask.origin), ask.origin.where) for ask in problem.stack.requirements] == [
         ("the stack asks for numpy<2", "matrices/stacks/s.toml:5"),
         ("the stack asks for cann in 8.5.0 | 8.5.1", "matrices/stacks/s.toml:6"),
     ]

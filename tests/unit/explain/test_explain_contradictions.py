@@ -22,8 +22,8 @@ from tests.datacatalog import DataCatalog
 from tests.problems import excludes, metadata, problem, requires
 
 
-def contradictions(catalog: DataCatalog, *asks: str, known: Iterable[facts.Fact] = ()) -> list[Contradiction]:
-    answer = decide(Universe(problem(*asks, facts=known), catalog))
+def contradictions(catalog: DataCatalog, *requirements: str, known: Iterable[facts.Fact] = ()) -> list[Contradiction]:
+    answer = decide(Universe(problem(*requirements, facts=known), catalog))
     assert isinstance(answer, Refutation)
     clauses = answer.clauses
     return [contradiction(clauses, core) for core in cores(clauses, lambda: False)]

@@ -23,7 +23,7 @@ from resolver.model.explanation import (
     PinOf,
     Why,
 )
-from resolver.model.problem import Ask, Policy, Problem, Stack
+from resolver.model.problem import Policy, Problem, RootRequirement, Stack
 from resolver.model.release import Reason, Rejection
 from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Refusal, ReleaseRange, Shares
 from tests.problems import PYPI_ONLY, common, need, target
@@ -40,13 +40,15 @@ def fact(kind: type[Any], package: str, **fields: Any) -> Any:
 def problem(name: str, *lines: str, where: str = "", **system: str) -> Problem:
     """A stack of the matrices, its first line on line 9."""
     path = where or f"matrices/stacks/{name}.toml"
-    asks = tuple(Ask(need=need(line), origin=StackLine(line, f"{path}:{at}")) for at, line in enumerate(lines, 9))
-    stack = Stack(name=name, summary="a sample", source="", where=path, asks=asks)
+    requirements = tuple(
+        RootRequirement(need=need(line), origin=StackLine(line, f"{path}:{at}")) for at, line in enumerate(lines, 9)
+    )
+    stack = Stack(name=name, summary="a sample", source="", where=path, requirements=requirements)
     stated = system or {"cann": "8.5.0", "soc": "A2"}
     return Problem(stack=stack, target=target(**stated), facts=(), policy=Policy(), indexes=PYPI_ONLY, digest="0" * 64)
 
 
-def asks(text: str, line: int, stack: str = "trl-vllm-train") -> Asks:
+def requirements(text: str, line: int, stack: str = "trl-vllm-train") -> Asks:
     return Asks(text=text, where=f"matrices/stacks/{stack}.toml:{line}")
 
 
@@ -106,9 +108,9 @@ def trl() -> Explanation:
         contradictions=(
             Contradiction(
                 statements=(
-                    asks(OLD, 9),
+                    requirements(OLD, 9),
                     needs("trl[vllm]", "0.28.0", "vllm<0.13.0,>=0.10.2"),
-                    asks(ASCEND, 10),
+                    requirements(ASCEND, 10),
                     needs("vllm-ascend", "0.13.0", "vllm==0.13.0", MATRIX_FACT),
                 ),
                 closing=Closing(subject="vllm", numbers=(2, 4)),
@@ -188,12 +190,12 @@ def branching() -> Explanation:
         contradictions=(
             Contradiction(
                 statements=(
-                    asks("trl[vllm]", 9, "cases"),
+                    requirements("trl[vllm]", 9, "cases"),
                     needs("trl[vllm]", five, "vllm<0.13.0,>=0.10.2"),
                     needs("trl[vllm]", two, "numpy"),
-                    asks("vllm-ascend==0.13.0", 10, "cases"),
+                    requirements("vllm-ascend==0.13.0", 10, "cases"),
                     needs("vllm-ascend", "0.13.0", "vllm==0.13.0", MATRIX_FACT),
-                    asks("numpy<2", 11, "cases"),
+                    requirements("numpy<2", 11, "cases"),
                     Forbids(
                         subject="numpy",
                         versions=(ReleaseRange("1.26.4", "1.26.4", 1),),
@@ -394,7 +396,11 @@ def why(*, moves: bool = False) -> Why:
     lower = needs("torch", "2.8.0", "numpy>=1.20")
     bound = needs("vllm-ascend", "0.13.0", "numpy<2.0.0", MATRIX_FACT)
     contradiction = Contradiction(
-        statements=(asks("verl==0.7.1", 9, "verl-qwen3.5"), upper, Asks(text="numpy==2.0.0", where="--package")),
+        statements=(
+            requirements("verl==0.7.1", 9, "verl-qwen3.5"),
+            upper,
+            Asks(text="numpy==2.0.0", where="--package"),
+        ),
         closing=Closing(subject="numpy", numbers=(2, 3)),
     )
     return Why(

@@ -18,8 +18,8 @@ def tools() -> DataCatalog:
     return catalog
 
 
-def built(catalog: DataCatalog, *asks: str, **more: object) -> dict[str, str]:
-    ((archives, answer),) = solve_builds(solved(problem(*asks), catalog), catalog, **more)
+def built(catalog: DataCatalog, *requirements: str, **more: object) -> dict[str, str]:
+    ((archives, answer),) = solve_builds(solved(problem(*requirements), catalog), catalog, **more)
     assert archives == EVERY
     assert isinstance(answer, Resolution)
     return {pin.name: str(pin.version) for pin in answer.pins}

@@ -18,11 +18,13 @@ from tests.problems import pins, problem, target, told
 PAGE = "@ looked up on pypi"
 
 
-def causes(catalog: DataCatalog, *asks: str, **more: Any) -> list[str]:
+def causes(catalog: DataCatalog, *requirements: str, **more: Any) -> list[str]:
     """What a conflict says after the stack's lines, all of which it names first."""
-    lines = told(problem(*asks, **more), catalog)
-    assert lines[: len(asks)] == [f"the stack asks for {line} @ stack.toml:{at}" for at, line in enumerate(asks, 5)]
-    return lines[len(asks) :]
+    lines = told(problem(*requirements, **more), catalog)
+    assert lines[: len(requirements)] == [
+        f"the stack asks for {line} @ stack.toml:{at}" for at, line in enumerate(requirements, 5)
+    ]
+    return lines[len(requirements) :]
 
 
 # --- nothing to take

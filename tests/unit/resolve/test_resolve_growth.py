@@ -105,8 +105,8 @@ def releases_in_vain(count: int) -> Asked:
 )
 def test_twice_the_size_is_at_most_four_times_the_work(family: Callable[[int], Asked], size: int) -> None:
     def work(count: int) -> int:
-        catalog, asks = family(count)
-        stated = problem(*asks)
+        catalog, requirements = family(count)
+        stated = problem(*requirements)
         solve(stated, catalog)  # texts are parsed once in a process
         return instructions(lambda: solve(stated, catalog))
 

@@ -86,10 +86,10 @@ def test_elsewhere_the_two_exclude_each_other_and_the_conflict_says_why() -> Non
     catalog = DataCatalog().serve(*rows, "vllm-ascend 1: triton-ascend==3.2")
     apart = absent("triton-ascend", "<=3.2", "triton")
     sentence = "triton must not be installed together with triton-ascend: somebody read it"
-    for asks in (("vllm-ascend", "xgrammar"), ("triton-ascend==3.2", "triton")):
-        lines = told(problem(*asks, facts=[apart]), catalog)
+    for requirements in (("vllm-ascend", "xgrammar"), ("triton-ascend==3.2", "triton")):
+        lines = told(problem(*requirements, facts=[apart]), catalog)
         assert f"{sentence} @ facts/triton-ascend.toml:7 (a table of the vendor, vendor)" in lines
-        assert [line.partition(" @ ")[0] for line in lines[:2]] == [f"the stack asks for {ask}" for ask in asks]
+        assert [line.partition(" @ ")[0] for line in lines[:2]] == [f"the stack asks for {ask}" for ask in requirements]
 
 
 def test_the_check_knows_a_pin_that_is_not_what_the_stack_names() -> None:
