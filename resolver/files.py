@@ -36,7 +36,7 @@ def advice(number: int | None, otherwise: str = "") -> str:
     return " or ".join(filter(None, (_ADVICE.get(number or 0), otherwise)))
 
 
-def refusal(error: Exception, message: str, where: Path | str, otherwise: str = "") -> InputError:
+def input_error(error: Exception, message: str, where: Path | str, otherwise: str = "") -> InputError:
     """The error to raise where a file cannot be read, written or used; `otherwise` is what can be done instead."""
     why = getattr(error, "strerror", None) or str(error)
     return InputError(message, where=str(where), why=why, hint=advice(getattr(error, "errno", None), otherwise))
@@ -70,7 +70,7 @@ def read_text(path: Path, limit: int) -> str:
     return read(path, limit).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
 
-def listed(folder: Path, ending: str) -> list[Path]:
+def list_files(folder: Path, ending: str) -> list[Path]:
     """The files in a folder whose names end so, sorted; none where there is no folder.
 
     Hidden ones are none of them: macOS copies a file `a` with a `._a` beside it, and editors keep a `.#a`. Raises
@@ -147,7 +147,7 @@ def sync_tree(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def alone(folder: Path) -> Iterator[None]:
+def exclusive_lock(folder: Path) -> Iterator[None]:
     """One writer at a time below a folder; another one is waited for. The kernel ends it with the process."""
     handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:

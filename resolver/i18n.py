@@ -46,7 +46,7 @@ def translate(what: str | Message, language: Language, count: int | None = None,
     return _spaced(form.format(**values), language)
 
 
-def listed(items: Sequence[str], language: Language, by: str = "comma", last: str = "and") -> str:
+def join_list(items: Sequence[str], language: Language, by: str = "comma", last: str = "and") -> str:
     """`a`, `a and b` or `a, b and c`; nothing if there are none."""
     if len(items) < 2:
         return "".join(items)
@@ -70,7 +70,7 @@ def _message(what: Message, language: Language) -> str:
         case Message(code=code, values=texts) if code == TEXT:
             return str(texts.get(language) or texts["en"])
         case Message(code=code, values={"by": str(by), "items": tuple(items), "last": str(last)}) if code == JOINED:
-            return _spaced(listed([_told(one, language) for one in items], language, by, last), language)
+            return _spaced(join_list([_told(one, language) for one in items], language, by, last), language)
         case Message(code=code, values={"count": int(count)}):
             values = {key: _told(value, language) for key, value in what.values.items() if key != "count"}
             return translate(code, language, count, **values)
@@ -80,7 +80,7 @@ def _message(what: Message, language: Language) -> str:
 
 def _told(value: Value, language: Language) -> str:
     if isinstance(value, tuple):
-        return listed([_told(one, language) for one in value], language)
+        return join_list([_told(one, language) for one in value], language)
     return translate(value, language) if isinstance(value, Message) else str(value)
 
 

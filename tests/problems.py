@@ -28,7 +28,7 @@ from resolver.model.resolution import Resolution, fact_of
 from resolver.model.target import Target
 from resolver.report import document
 from resolver.report.explanation.sentences import sentence, statement_details
-from resolver.report.explanation.statements import place_of
+from resolver.report.explanation.statements import origin_span
 from resolver.resolve.check import check
 from resolver.resolve.solver import Refutation, solve
 
@@ -86,7 +86,7 @@ def told(problem: Problem, catalog: Catalog) -> list[str]:
     """A conflict's statements as lines: `sentence @ place`, evidence and strength of a fact, details below it."""
     rows = []
     for statement in refused(problem, catalog).statements:
-        place, fact = document.translated(place_of(statement).text, "en"), fact_of(statement)
+        place, fact = document.translated(origin_span(statement).text, "en"), fact_of(statement)
         evidence = f" ({fact.source}, {fact.strength})" if fact is not None else ""
         rows.append(f"{translate(sentence(statement), 'en')} @ {place}{evidence}")
         rows += [f"  {translate(detail, 'en')}" for detail in statement_details(statement)]

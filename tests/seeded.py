@@ -21,7 +21,7 @@ def seed_cache(snapshot: Snapshot, cache: Cache) -> None:
 
     for key, archive in snapshot.archives.items():
         told = UnusableFile(archive) if isinstance(archive, str) else archive
-        stored.keep_archive(File("", sha256=sha256(key)), told)
+        stored.store_archive(File("", sha256=sha256(key)), told)
     for key, path, member in snapshot.members:
         content = UnusableFile(member) if isinstance(member, str) else member[0]
-        stored.keep_member(File("", sha256=sha256(key)), path, content)
+        stored.store_member(File("", sha256=sha256(key)), path, content)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from resolver.model.matrix import Answer, Cell, CellOutcome, Matrix, Use, stack_text
-from resolver.model.message import text
+from resolver.model.message import verbatim
 
 USES = (
     Use(name="serve", summary="Serving with vLLM", summary_zh="用 vLLM 提供推理服务", requires=("torch", "vllm")),
@@ -31,7 +31,9 @@ def answer(
         pins = PINS | {"vllm-ascend": release} | ({"trl": "0.28.0"} if use == "trl" else {})
         told = {"pins": pins, "practices": ("opencv",) if outcome is CellOutcome.PRACTICES else ()} | told
     else:
-        told = {"reason": text(f"`vllm-ascend` {release} needs `base`", f"`vllm-ascend` {release} 要求 `base`")} | told
+        told = {
+            "reason": verbatim(f"`vllm-ascend` {release} needs `base`", f"`vllm-ascend` {release} 要求 `base`")
+        } | told
     stack = stack_text(cell, one, "vllm-ascend", told.get("practices", ()))
     return Answer(cell=cell, outcome=outcome, stack=stack, **told)
 
@@ -48,7 +50,7 @@ def solved_grid() -> Matrix:
             answer("serve", "0.20.0", "9.0.0", "A2", CellOutcome.UNDECIDED, cause="triton-ascend"),
             answer("serve", "0.19.0", "9.0.0", "A2", CellOutcome.CONFLICT, cause="base"),
             answer("serve", "0.19.0", "8.5.1", "A2", CellOutcome.PRACTICES),
-            answer("serve", "0.18.0", "8.5.1", "A2", CellOutcome.LOCKS, warnings=(text(HOSTILE),)),
+            answer("serve", "0.18.0", "8.5.1", "A2", CellOutcome.LOCKS, warnings=(verbatim(HOSTILE),)),
             answer("serve", "0.17.0", "8.3.RC1", "A2", CellOutcome.LOCKS),
             answer("serve", "0.19.0", "9.0.0", "A2", CellOutcome.CONFLICT, python="3.12", cause="base"),
             answer("serve", "0.19.0rc1", "8.5.1", "A3", CellOutcome.LOCKS),

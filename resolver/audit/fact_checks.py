@@ -16,9 +16,9 @@ from packaging.version import Version
 from resolver.audit.offers import Offers, some
 from resolver.errors import IndexFailure, ResolverError
 from resolver.index.git import Repositories
-from resolver.index.parse.metadata import noted_in
+from resolver.index.parse.metadata import informal_requirements
 from resolver.index.protocol import UnusableFile
-from resolver.index.sources import trust_in
+from resolver.index.sources import why_unverified
 from resolver.model import fact as model
 from resolver.model import text
 from resolver.model.fact import Fact, Need
@@ -43,7 +43,7 @@ class Remark(msgspec.Struct, frozen=True):
     """A finding, whose values may be texts of indexes, and the verdict that follows from it."""
 
     verdict: Verdict
-    told: Message
+    message: Message
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -143,8 +143,8 @@ def _of_kind(fact: Fact, found: Sequence[Version], offers: Offers) -> Iterator[R
             yield _WARNING
         case model.Excludes() | model.Names():
             versions = offers.versions(fact.package)
-            yield _holds("there", releases=some([one for one in versions if fact.speaks_of(one)]))
-            beyond = [one for one in versions if not fact.speaks_of(one)]
+            yield _holds("there", releases=some([one for one in versions if fact.applies_to(one)]))
+            beyond = [one for one in versions if not fact.applies_to(one)]
             if beyond and isinstance(fact, model.Names):
                 yield _holds("beyond", releases=some(beyond))
         case model.Exports():
@@ -331,7 +331,7 @@ def _stated(fact: model.Metadata, version: Version, offers: Offers) -> Remark:
     where = file.filename
     metadata = offers.catalog.metadata(file) if file.is_wheel else offers.catalog.archive(file).metadata
     lines = None if metadata is None else metadata.requires_dist
-    if lines is None and (noted := noted_in(file, offers.catalog)) is not None:
+    if lines is None and (noted := informal_requirements(file, offers.catalog)) is not None:
         where, lines = noted.where, noted.lines
     if lines is None:
         return _unchecked("not-static", file=file.filename)
@@ -375,7 +375,7 @@ def _absent(name: NormalizedName, offers: Offers, what: str) -> Remark | None:
 def _of_commit(fact: model.Sources, repositories: Repositories) -> Remark:
     address = f"{fact.git}@{fact.commit[:12]}"
     try:
-        trust = trust_in(fact, repositories)
+        trust = why_unverified(fact, repositories)
     except ResolverError as error:
         return _contradicted("git-differs", address=address, why=error.why or error.message)
     if trust:

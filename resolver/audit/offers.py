@@ -16,16 +16,16 @@ from packaging.version import Version
 from resolver.audit.pairs import read_pins
 from resolver.errors import InputError
 from resolver.index.parse.distribution import Compatibility
-from resolver.index.parse.metadata import noted_in
+from resolver.index.parse.metadata import informal_requirements
 from resolver.index.protocol import Catalog, UnusableFile
-from resolver.index.store.readings import ArchiveReading, WheelReading, reading
+from resolver.index.store.readings import ArchiveReading, WheelReading, archive_reading
 from resolver.model import text
 from resolver.model.fact import Builds, Fact, Metadata, Replaces, Requires, Sources, needs_kept
 from resolver.model.problem import Problem
 from resolver.model.release import File, Release
 from resolver.model.requirement import Requirement
 from resolver.resolve.needs import ReleaseRequirements, requirement_lines
-from resolver.resolve.project import Ordered, Project
+from resolver.resolve.project import OrderedReleases, Project
 
 _FEW = 5
 
@@ -80,7 +80,7 @@ class Offers:
             where = f"{release.file.filename}: METADATA" if release.file.is_wheel else release.file.filename
             return DeclaredRequirements(where, where, requirement_lines(self.catalog, release, ()))
         except InputError as error:  # an archive without static metadata
-            noted = noted_in(release.file, self.catalog)
+            noted = informal_requirements(release.file, self.catalog)
             if noted is None:
                 raise UnusableFile(error.why or error.message) from None
             return DeclaredRequirements(
@@ -107,7 +107,7 @@ class Offers:
         return [
             need
             for fact in self._facts[practice.package]
-            if isinstance(fact, Requires) and fact.speaks_of(version)
+            if isinstance(fact, Requires) and fact.applies_to(version)
             for need in fact.needs
             if isinstance(need, Requirement) and need not in needs_kept(fact, [practice])
         ]
@@ -115,7 +115,9 @@ class Offers:
     def _project(self, name: NormalizedName) -> Project:
         if name not in self._projects:
             builds = tuple(fact for fact in self._facts[name] if isinstance(fact, Builds))
-            self._projects[name] = Project(name, Ordered(self.catalog.lookup(name)), self._compatibility, builds)
+            self._projects[name] = Project(
+                name, OrderedReleases(self.catalog.lookup(name)), self._compatibility, builds
+            )
         return self._projects[name]
 
     def release(self, name: NormalizedName, version: Version) -> Release:
@@ -185,4 +187,4 @@ def read_all(
             yield row
             continue
         with suppress(UnusableFile):  # reported when locking
-            yield reading(file, catalog.archive(file), {path: catalog.member(file, path) for path in paths})
+            yield archive_reading(file, catalog.archive(file), {path: catalog.member(file, path) for path in paths})

@@ -111,7 +111,7 @@ def read_declared(
     for row in read_archives(archives, project):
         version = text.version(archive_version(row.file, project) or "")
         if version is not None:
-            path = next((fact.requires_from for fact in builds if fact.speaks_of(version)), "")
+            path = next((fact.requires_from for fact in builds if fact.applies_to(version)), "")
             with suppress(UnusableFile):  # reported when locking
                 lines = requirements_file(row.member(path) or "")
                 found[version] = Declared(file=row.file if lines else "", pins=tuple(read_pins(lines)))
@@ -137,7 +137,7 @@ def pairings(
 def _pairing(
     project: NormalizedName, release: Version, facts: Sequence[Fact], declared: Declared | None, canns: Sequence[Value]
 ) -> Pairing:
-    own = [fact for fact in facts if fact.package == project and fact.speaks_of(release)]
+    own = [fact for fact in facts if fact.package == project and fact.applies_to(release)]
     pairing = [fact for fact in own if _pairs(fact)]
     requires = [fact for fact in pairing if isinstance(fact, Requires)]
     builds = [fact for fact in own if isinstance(fact, Builds)]
@@ -211,7 +211,7 @@ def _admit(needs: Iterable[ComponentRequirement], soc: Value) -> bool:
 def _of_torch_npu(pairing: Pairing, facts: Iterable[Fact]) -> Iterator[Fact]:
     """The facts about the torch-npu that a release goes with."""
     pinned = [Version(one.version) for one in pairing.projects.get(_TORCH_NPU, ()) if one.operator == "=="]
-    return (fact for fact in facts if fact.package == _TORCH_NPU and any(map(fact.speaks_of, pinned)))
+    return (fact for fact in facts if fact.package == _TORCH_NPU and any(map(fact.applies_to, pinned)))
 
 
 def _driver(fact: Fact, canns: Sequence[Value]) -> Iterator[ComponentRequirement]:

@@ -21,7 +21,7 @@ from resolver.model.resolution import Statement
 from resolver.report.explanation.sentences import sentence
 from resolver.report.explanation.statements import grouped
 from resolver.resolve.provider import Tick
-from resolver.resolve.shortfalls import fallen_back, lost_extras, passed_over
+from resolver.resolve.shortfalls import missing_extras, outdated_pins, passed_over
 from resolver.resolve.solver import Refutation, decide, solve_builds
 from resolver.resolve.universe import Universe
 
@@ -38,10 +38,10 @@ def lock_or_refutation(universe: Universe, kept: Preferences, tick: Tick | None 
     answer = replace(
         answer,
         passed_over=passed_over(universe, answer, kept.passed_over),
-        lost_extras=lost_extras(universe, answer),
-        fell_back=tuple(
+        missing_extras=missing_extras(universe, answer),
+        outdated_pins=tuple(
             replace(row, why=statements_text(row.because)) if row.because else row
-            for row in fallen_back(universe, answer)
+            for row in outdated_pins(universe, answer)
         ),
     )
     builds = [

@@ -27,7 +27,7 @@ from resolver.index.locked_files import offered, save_sources
 from resolver.index.store.cache import default_folder
 from resolver.lock import bundle
 from resolver.lock import file as lock_file
-from resolver.lock.bundle import BundledLock, Entry, Manifest
+from resolver.lock.bundle import BundledFile, BundledLock, Manifest
 from resolver.model.lock import Lock, LockedPin
 from resolver.model.message import joined, message
 from resolver.model.problem import Problem
@@ -66,9 +66,9 @@ def command(run: Settings, names: tuple[str, ...], only_check: bool, prune: bool
     try:
         files.make_folder(folder)
     except OSError as error:
-        raise files.refusal(error, "the bundle folder cannot be created", folder, "choose another folder") from None
+        raise files.input_error(error, "the bundle folder cannot be created", folder, "choose another folder") from None
     run.progress.label("cli.bundling", folder=folder)  # another run may have to end first
-    with files.alone(folder):
+    with files.exclusive_lock(folder):
         old = bundle.read(folder)
         got = _gather(parts, old, folder, run, prune=prune)
         left = bundle.left_over(folder, old, {*(row.path for row in got.entries), *got.texts})
@@ -92,10 +92,10 @@ class _Part(msgspec.Struct, frozen=True):
     served: BundledLock
     pins: Sequence[LockedPin]
 
-    def entry(self, pin: LockedPin, path: str, sha256: str) -> Entry:
+    def entry(self, pin: LockedPin, path: str, sha256: str) -> BundledFile:
         """The row of a file of a pin."""
         pins = (f"{pin.name}=={pin.version}",)
-        return Entry(path=path, sha256=sha256, size=0, index=pin.index, pins=pins, locks=(self.served.folder,))
+        return BundledFile(path=path, sha256=sha256, size=0, index=pin.index, pins=pins, locks=(self.served.folder,))
 
 
 class _Gathered(msgspec.Struct, frozen=True):
@@ -105,7 +105,7 @@ class _Gathered(msgspec.Struct, frozen=True):
     """
 
     served: Sequence[BundledLock]
-    entries: Sequence[Entry]
+    entries: Sequence[BundledFile]
     texts: dict[str, str]
     fetched: Sequence[str]
     failed: dict[str, ResolverError]
@@ -155,7 +155,7 @@ def _gather(parts: Sequence[_Part], old: Manifest | None, folder: Path, run: Set
     repositories = Repositories(default_folder(), warn=progress.warn)
     failed: dict[str, ResolverError] = {}
     ready: list[_Part] = []
-    entries: list[Entry] = []
+    entries: list[BundledFile] = []
     found: dict[str, File] = {}
     with closing(Catalogs(run)) as catalogs:
         for part in parts:
@@ -207,7 +207,7 @@ def _check(folder: Path, run: Settings) -> int:
     if manifest is None:
         hint = "make one with: ascend-lock bundle STACK DIR"
         raise InputError("there is no bundle", where=str(folder / bundle.MANIFEST), hint=hint)
-    faults = bundle.faults(folder, manifest)
+    faults = bundle.mismatches(folder, manifest)
     left = bundle.left_over(folder, manifest, {row.path for row in bundle.rows_of(manifest)})
     for fault in faults:
         print_line(escaped(translate(fault, run.language)))

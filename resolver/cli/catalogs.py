@@ -22,7 +22,7 @@ from resolver.index.protocol import Catalog
 from resolver.index.store.cache import Cache, default_folder
 from resolver.index.store.readings import Readings
 from resolver.model import text
-from resolver.model.dependency import Kind
+from resolver.model.dependency import PackageKind
 from resolver.model.message import message
 from resolver.model.problem import Problem, Recorded
 from resolver.model.requirement import Requirement
@@ -92,7 +92,7 @@ class Catalogs:
         If the stack asks for one or two projects there, those that facts are about are looked up as well.
         """
         problem = universe.problem
-        lines = {text.name(edge.package.name) for edge in universe.roots() if edge.package.kind is Kind.PROJECT}
+        lines = {text.name(edge.package.name) for edge in universe.roots() if edge.package.kind is PackageKind.PROJECT}
         asked, others = defaultdict[str, list[NormalizedName]](list), defaultdict[str, list[NormalizedName]](list)
         for found, names in ((asked, lines), (others, {fact.package for fact in problem.facts})):
             for name in sorted(names - universe.sources.keys()):

@@ -23,7 +23,7 @@ from resolver.index.protocol import Catalog
 from resolver.index.snapshot import Recording, RecordingCatalog, SnapshotCatalog
 from resolver.lock.previous import Preferences
 from resolver.model.matrix import Answer, Cell, CellOutcome, Practices
-from resolver.model.message import joined, message, text
+from resolver.model.message import joined, message, verbatim
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
 from resolver.report.explanation.sentences import indexes_of
@@ -80,7 +80,7 @@ class CellSolver:
                 self._recorded = snapshot.read(path)
                 self._last.clear()
                 return self.answer(cell)
-            return self._told(cell, (), outcome=CellOutcome.UNDECIDED, reason=text(error.message))
+            return self._told(cell, (), outcome=CellOutcome.UNDECIDED, reason=verbatim(error.message))
         finally:
             gc.collect()  # a solved stack leaves reference cycles
 

@@ -26,7 +26,7 @@ from resolver.i18n import translate
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
 from resolver.model.lock import Lock
-from resolver.model.message import Message, message, text
+from resolver.model.message import Message, message, verbatim
 from resolver.model.problem import Problem
 from resolver.report.rendering import render
 from resolver.report.upstream import change_lines, compared_json, old_facts
@@ -87,7 +87,7 @@ def command(run: Settings, stacks: tuple[str, ...], upstream: bool, facts_days: 
                 told = failure(error)
                 print_error(f"{escaped(name)}: error: {told}")
                 row = {"stack": name, "target": "", "stale": "", "state": told.message, **told.parts()}
-                seen = [_Found(name, row, text(told.message), told.exit_status)]
+                seen = [_Found(name, row, verbatim(told.message), told.exit_status)]
             if not run.as_json:
                 _say(seen, run, together=len(names) > 1 and days is None)
             found += seen
@@ -131,9 +131,9 @@ def _found(
     try:
         lock = lock_file.read_own(folder)
     except InputError as error:
-        unreadable = text(": ".join(filter(None, (error.message, error.why))))
+        unreadable = verbatim(": ".join(filter(None, (error.message, error.why))))
         hint = f"{error.where}: {error.hint}"
-    reported, cutoff = lock_folder.reported(folder) if lock is None else ("", lock.exclude_newer)
+    reported, cutoff = lock_folder.report_inputs(folder) if lock is None else ("", lock.exclude_newer)
     if cutoff and problem.policy.exclude_newer is None:  # it was given on the command line
         again = compile_problems(inputs, exclude_newer=dt.datetime.fromisoformat(cutoff))
         (problem,) = chosen_targets(again, (target,))

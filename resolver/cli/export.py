@@ -86,7 +86,7 @@ def command(
         output.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         instead = "name another file with --output"
-        raise files.refusal(error, "the export could not be written", output, instead) from None
+        raise files.input_error(error, "the export could not be written", output, instead) from None
     run.print_message("cli.written-to", path=output)
     return 0
 

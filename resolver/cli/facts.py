@@ -124,7 +124,9 @@ def read(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
                         write_wheels(wheels, beside, name)
                 except OSError as error:
                     instead = "name another folder of facts with --matrices DIR"
-                    raise files.refusal(error, f"the readings of {name} cannot be written", folder, instead) from None
+                    raise files.input_error(
+                        error, f"the readings of {name} cannot be written", folder, instead
+                    ) from None
                 if rows or wheels or projects:
                     more = f"; releases with wheels that they pair: {len(wheels)}" if wheels else ""
                     print_line(f"{name}: {len(rows)} of {len(found)} archives that facts refer to{more}")
@@ -134,12 +136,12 @@ def read(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
 def _status(judged: Judged) -> int:
     if judged.verdict in (Verdict.CONTRADICTED, Verdict.GONE):
         return CHANGED_UPSTREAM
-    return IndexFailure.exit_status if any(one.told.code == FAILED for one in judged.remarks) else 0
+    return IndexFailure.exit_status if any(one.message.code == FAILED for one in judged.remarks) else 0
 
 
 def _asks_for_a_look(judged: Judged, failures: set[str]) -> bool:
     """Whether an index contradicts the fact, or failed in a way that is not yet in `failures`, to which it is added."""
-    why = {str(remark.told.values["why"]) for remark in judged.remarks if remark.told.code == FAILED} - failures
+    why = {str(remark.message.values["why"]) for remark in judged.remarks if remark.message.code == FAILED} - failures
     failures |= why
     return judged.verdict not in (Verdict.HOLDS, Verdict.UNCHECKED) or bool(why)
 

@@ -13,7 +13,7 @@ from resolver.cli import options
 from resolver.cli.options import Settings, settings
 from resolver.config.compile import compile_problems
 from resolver.config.load import load_with, read_text
-from resolver.config.requirement_files import reading
+from resolver.config.requirement_files import read_requirements
 from resolver.config.schema import PYTHON, StackFile
 from resolver.config.stack_draft import draft
 from resolver.errors import InputError
@@ -60,7 +60,7 @@ def command(
     """
     if output is not None:
         options.require_absent(output)
-    found = reading(file, python=python, platform=platform, extras=extras, groups=groups)
+    found = read_requirements(file, python=python, platform=platform, extras=extras, groups=groups)
     made = draft(found, run.matrices)
     for told in made.told:
         run.progress.warn(told)

@@ -16,7 +16,7 @@ from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import ConflictPage
 from resolver.cli.options import ALL, Settings, settings
-from resolver.cli.outcome import TOLD_AS, TargetResult, outcome_json, print_targets, tell_failures, tell_outcomes
+from resolver.cli.outcome import STATUS_BY_EXIT, TargetResult, outcome_json, print_targets, tell_failures, tell_outcomes
 from resolver.cli.session import Session, attempt
 from resolver.cli.stacks import named_stacks
 from resolver.errors import ResolverError, StaleLock
@@ -66,7 +66,7 @@ def command(
             tell_failures(outcomes, run.language)
         failed = any(isinstance(outcome.found, ResolverError) for outcome in outcomes)
         told = [outcome_json(outcome, run.language) for outcome in outcomes]
-        print_targets("error" if failed else TOLD_AS[status], told)
+        print_targets("error" if failed else STATUS_BY_EXIT[status], told)
         return status
     tell_outcomes(outcomes, run.language, together=len(names) > 1)
     if stale:

@@ -31,7 +31,7 @@ CONFLICT = 1
 UNDECIDED = 3  # as for a failure of an index, since it depends on one
 _TABLE = 1000  # columns of the table, where no terminal has fewer: a row is a line
 # In --json, by exit status.
-TOLD_AS = {0: "locked", CONFLICT: "conflict", UNDECIDED: "undecided", StaleLock.exit_status: "stale"}
+STATUS_BY_EXIT = {0: "locked", CONFLICT: "conflict", UNDECIDED: "undecided", StaleLock.exit_status: "stale"}
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -47,8 +47,8 @@ class Job(msgspec.Struct, frozen=True):
 class TargetResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result for a target, its `job`; or for a whole stack, if its files could not be read.
 
-    `moved` tells whether any decision changed, `written` the files of the lock's folder that did; of a `dry` run, that
-    would.
+    `pins_changed` tells whether any decision did, `written` the files of the lock's folder that did; of a `dry` run,
+    that would.
     """
 
     stack: str
@@ -56,7 +56,7 @@ class TargetResult(msgspec.Struct, frozen=True, kw_only=True):
     found: Lock | Explanation | ResolverError
     dry: bool = False
     seconds: float = 0.0
-    moved: bool = False
+    pins_changed: bool = False
     written: tuple[str, ...] = ()
 
     @property
@@ -96,7 +96,7 @@ def outcome_json(outcome: TargetResult, language: Language) -> dict[str, Any]:
     """The object of a target in `print_targets`."""
     match outcome.found:
         case Lock() as lock:
-            return lock_json(lock, outcome.folder, moved=outcome.moved, written=outcome.written)
+            return lock_json(lock, outcome.folder, moved=outcome.pins_changed, written=outcome.written)
         case ResolverError() as error:
             return {"status": "error", "stack": outcome.stack, "target": outcome.target, **error.parts()}
         case explanation:
@@ -123,7 +123,7 @@ def tell_outcomes(outcomes: Sequence[TargetResult], language: Language, *, toget
                         outcome.folder,
                         language,
                         written=bool(outcome.written),
-                        moved=outcome.moved,
+                        moved=outcome.pins_changed,
                         shown=shown,
                         columns=columns(sys.stdout, COLUMNS),
                         color=has_color(sys.stdout),
@@ -185,9 +185,9 @@ def _row(outcome: TargetResult, language: Language) -> SummaryRow:
             if outcome.dry:
                 told = message("cli.row-stale" if outcome.written else "state.current")
                 kind = "stale" if outcome.written else "current"
-            if outcome.moved and lock.first:
+            if outcome.pins_changed and lock.first:
                 changes = translate("cli.first-lock", language)
-            elif outcome.moved and lock.change:
+            elif outcome.pins_changed and lock.change:
                 changes = translate("cli.pins", language, len(lock.change))
             else:
                 changes = translate("cli.no-change", language)

@@ -12,7 +12,7 @@ from resolver.cli import options
 from resolver.cli.console import columns, print_json
 from resolver.cli.options import Settings, settings
 from resolver.config.compile import known_values
-from resolver.config.decode import require_family
+from resolver.config.decode import require_known_soc
 from resolver.config.fact_rules import compile_facts
 from resolver.config.load import load_facts, load_systems, readings_folder, wheels_folder
 from resolver.errors import InputError, did_you_mean
@@ -41,7 +41,7 @@ def command(run: Settings, package: str, cann: str | None, soc: str | None, sour
         raise InputError(f"no fact pairs releases of `{package}`", where=str(run.matrices / "facts"), hint=hint)
     asked = {part: options.component(part, text) for part, text in (("cann", cann), ("soc", soc)) if text is not None}
     if "soc" in asked:
-        require_family(asked["soc"], known, "--soc")
+        require_known_soc(asked["soc"], known, "--soc")
     declared = read_declared(name, facts, readings_folder(run.matrices), wheels_folder(run.matrices))
     every = pairings(name, facts, declared, known.get("cann", ()))
     usable = [row for row in every if "soc" not in asked or row.runs_on(asked["soc"])]

@@ -53,7 +53,7 @@ def attempt(work: Callable[[], _Result]) -> _Result | ResolverError:
 
 @dataclass(frozen=True)
 class Session:
-    """What a run works with. Conflicts are told on the `page`; `anew` solves even if the result is remembered.
+    """What a run works with. Conflicts are written to the `page`; `ignore_remembered` solves even what is remembered.
 
     A `dry` one leaves the folders of locks as they are. With `all_or_none` nothing is written unless every target has a
     lock.
@@ -63,7 +63,7 @@ class Session:
     catalogs: Catalogs
     page: ConflictPage
     policy: UpgradePolicy = KEEP_ALL
-    anew: bool = False
+    ignore_remembered: bool = False
     dry: bool = False
     all_or_none: bool = False
 
@@ -81,7 +81,7 @@ class Session:
         for problem in self.catalogs.with_sources(problems):
             folder = run.locks / problem.stack.name / problem.target.name
             if not self.dry:
-                lock_folder.tidy(folder)
+                lock_folder.recover(folder)
             previous = self._previous(folder)
             has_report = not (folder / lock_file.NAME).exists() and bool(lock_folder.reports(folder))
             jobs.append(Job(inputs, problem, folder, previous, has_report))
@@ -119,7 +119,7 @@ class Session:
         found = attempt(partial(self._answer, job))
         moved = isinstance(found, Lock) and (job.previous is None or not same_decisions(job.previous, found))
         return TargetResult(
-            stack=stack, job=job, found=found, dry=self.dry, seconds=time.monotonic() - began, moved=moved
+            stack=stack, job=job, found=found, dry=self.dry, seconds=time.monotonic() - began, pins_changed=moved
         )
 
     def _answer(self, job: Job) -> Lock | Explanation:
@@ -143,7 +143,7 @@ class Session:
         """The lock, regardless of what changed; without a solution, the explanation."""
         problem, kept = job.problem, self.policy.keep(job.previous)
         remembered = RememberedLock(self.catalogs.pool.cache, problem)
-        lock = None if self.anew else remembered.recall(catalog, kept)
+        lock = None if self.ignore_remembered else remembered.get(catalog, kept)
         if lock is not None:
             return lock
         from resolver.cli.answers import explanation_of_refutation, lock_or_refutation

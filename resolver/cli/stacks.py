@@ -13,7 +13,7 @@ from resolver.cli.options import ALL, Settings, settings
 from resolver.config.load import read_stack, stack_names
 from resolver.errors import InputError, escaped
 from resolver.i18n import translate
-from resolver.model.message import text
+from resolver.model.message import verbatim
 
 if TYPE_CHECKING:
     from resolver.model.problem import Problem
@@ -27,7 +27,7 @@ def command(run: Settings) -> int:
     width = max(map(len, names), default=0)
     for name in names:
         stack = read_stack(name, run.matrices).content.stack
-        summary = translate(text(stack.summary, stack.summary_zh), run.language)
+        summary = translate(verbatim(stack.summary, stack.summary_zh), run.language)
         print_line(f"  {escaped(name):<{width}}  {escaped(summary)}".rstrip())
     return 0
 

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeGuard
 from msgspec.structs import asdict, replace
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 
-from resolver.config.decode import Known, parse_need, require_families, require_family
+from resolver.config.decode import ComponentValues, parse_need, require_known_soc, require_known_socs
 from resolver.config.fact_rules import compile_facts
 from resolver.config.load import Document, Inputs
 from resolver.config.schema import BindingRow, IndexesFile, IndexRow, StackFile, SystemsFile
@@ -82,7 +82,7 @@ def compile_problems(
     )
 
 
-def _stack(document: Document[StackFile], facts: tuple[Fact, ...], known: Known) -> Stack:
+def _stack(document: Document[StackFile], facts: tuple[Fact, ...], known: ComponentValues) -> Stack:
     content = document.content
     table = content.stack
     practices = _named_practices(document, facts)
@@ -104,11 +104,11 @@ def _stack(document: Document[StackFile], facts: tuple[Fact, ...], known: Known)
     )
 
 
-def _ask(document: Document[StackFile], number: int, known: Known) -> RootRequirement:
+def _ask(document: Document[StackFile], number: int, known: ComponentValues) -> RootRequirement:
     line = document.content.stack.requires[number]
     path = ("stack", "requires", number)
     need = document.parse(partial(parse_need, direct=True), line, *path)
-    require_families(need, known, document.place(*path))
+    require_known_socs(need, known, document.place(*path))
     return RootRequirement(need=need, origin=StackLine(line, document.line(*path)))
 
 
@@ -207,7 +207,7 @@ def _applies(fact: Fact, target: Target, asked: Iterable[Need]) -> bool:
             return True
 
 
-def _targets(document: Document[StackFile], known: Known) -> tuple[Target, ...]:
+def _targets(document: Document[StackFile], known: ComponentValues) -> tuple[Target, ...]:
     tables = document.content.target
     if not tables:
         raise InputError("the stack has no target", where=document.place("target"))
@@ -220,7 +220,7 @@ def _targets(document: Document[StackFile], known: Known) -> tuple[Target, ...]:
             stated[key], places[key] = value, (*path, key)
         system = {component: parse_value(component, stated[component]) for component in sorted(stated)}
         if "soc" in system:
-            require_family(system["soc"], known, document.place(*places["soc"]))
+            require_known_soc(system["soc"], known, document.place(*places["soc"]))
         major, minor = (int(part) for part in row.glibc.split("."))
         name = row.name or default_name(row.python, row.platform, system)
         if name in targets:
@@ -236,7 +236,7 @@ def _targets(document: Document[StackFile], known: Known) -> tuple[Target, ...]:
     return tuple(targets.values())
 
 
-def known_values(systems: Document[SystemsFile] | None) -> Known:
+def known_values(systems: Document[SystemsFile] | None) -> ComponentValues:
     """The values in systems.toml, by component."""
     if systems is None:
         return {}
@@ -249,7 +249,7 @@ def known_values(systems: Document[SystemsFile] | None) -> Known:
     }
 
 
-def _values(target: Target, facts: Iterable[Fact], known: Known) -> dict[str, tuple[Value, ...]]:
+def _values(target: Target, facts: Iterable[Fact], known: ComponentValues) -> dict[str, tuple[Value, ...]]:
     """The values that exist of the target's components: known ones and those that facts name, the nearest first."""
     needs = [need for fact in facts if isinstance(fact, Requires) for need in fact.needs]
     return {
@@ -260,7 +260,7 @@ def _values(target: Target, facts: Iterable[Fact], known: Known) -> dict[str, tu
     }
 
 
-def _unknown(target: Target, known: Known) -> dict[str, tuple[str, ...]]:
+def _unknown(target: Target, known: ComponentValues) -> dict[str, tuple[str, ...]]:
     """A CANN of the target that is no build of a known release, with the known ones just before and after it."""
     own = target.system.get("cann")
     releases = sorted(value for value in known.get("cann", ()) if isinstance(value, SystemVersion))

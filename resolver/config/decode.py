@@ -20,7 +20,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
-from resolver.config.lines import Path, TomlText, named
+from resolver.config.lines import Path, TomlText, last_key
 from resolver.errors import InputError
 from resolver.model import text as texts
 from resolver.model.fact import Need
@@ -50,7 +50,7 @@ _TYPES: Final = {
     time: "a time",
 }
 
-Known = Mapping[str, tuple[Value, ...]]  # the values of components in systems.toml
+ComponentValues = Mapping[str, tuple[Value, ...]]  # the values of components in systems.toml
 
 
 def parse_cutoff(value: date) -> datetime:
@@ -100,15 +100,15 @@ def parse_requirement(line: str, *, direct: bool = False) -> Requirement:
     return need
 
 
-def require_families(need: Need, known: Known, where: str) -> None:
+def require_known_socs(need: Need, known: ComponentValues, where: str) -> None:
     """Raise InputError if a requirement names a SoC family that no target could have."""
     if isinstance(need, ComponentRequirement) and need.component == "soc":
         for clause in chain(*need.alternatives):
             if clause.value is not None:
-                require_family(clause.value, known, where)
+                require_known_soc(clause.value, known, where)
 
 
-def require_family(value: Value, known: Known, where: str) -> None:
+def require_known_soc(value: Value, known: ComponentValues, where: str) -> None:
     """Raise InputError unless a SoC family is a known one. If none is known, anything passes."""
     families = known.get("soc", (value,))
     if value not in families:
@@ -218,7 +218,7 @@ def _keys(kind: type[msgspec.Struct]) -> dict[str, bool]:
 
 def _choice(options: Sequence[Any], value: Any, text: TomlText, path: Path) -> Any:
     if _checked(type(options[0]), value, text, path) not in options:
-        raise text.unknown(f"{named(path)} cannot be", value, options, *path)
+        raise text.unknown(f"{last_key(path)} cannot be", value, options, *path)
     return value
 
 
@@ -241,4 +241,4 @@ def _checked(kind: Any, value: Any, text: TomlText, path: Path) -> Any:
 
 
 def _unusable(text: TomlText, path: Path, why: str) -> InputError:
-    return InputError(f"{named(path)} cannot be used", where=text.place(*path), why=why)
+    return InputError(f"{last_key(path)} cannot be used", where=text.place(*path), why=why)

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from msgspec.structs import asdict, replace
 from packaging.utils import canonicalize_name
 
-from resolver.config.decode import Known, require_families
+from resolver.config.decode import ComponentValues, require_known_socs
 from resolver.config.lines import TomlText
 from resolver.config.load import Document
 from resolver.config.schema import FactFile, StackFile
@@ -30,7 +30,9 @@ Place = Callable[..., str]  # file:line: key of a key of the row
 
 
 def compile_facts(
-    documents: Sequence[Document[FactFile]], stack: Document[StackFile] | None = None, known: Known | None = None
+    documents: Sequence[Document[FactFile]],
+    stack: Document[StackFile] | None = None,
+    known: ComponentValues | None = None,
 ) -> tuple[model.Fact, ...]:
     """All facts, in the order of files, of kinds in the schema, and of rows. Raises InputError with file:line:key.
 
@@ -69,12 +71,12 @@ def _rows(
                 yield replace(fact, id=known_as), partial(text.place, *path, kind, number), about
 
 
-def _check(fact: model.Fact, place: Place, known: Known) -> None:
+def _check(fact: model.Fact, place: Place, known: ComponentValues) -> None:
     """Raise InputError where a row says what its keys alone do not forbid."""
     practice = fact.strength is model.Strength.PRACTICE
     for key in ("needs", "add", "unless", "when"):
         for at, need in enumerate(getattr(fact, key, ())):
-            require_families(need, known, place(key, at))
+            require_known_socs(need, known, place(key, at))
     match fact:
         case model.Requires() | model.Replaces():
             if practice != bool(fact.risk):

@@ -90,7 +90,7 @@ class Grid(msgspec.Struct, frozen=True):
             need
             for fact in self.problem.facts
             if isinstance(fact, Requires) and fact.package == self.package and not fact.wheels
-            if fact.speaks_of(release)
+            if fact.applies_to(release)
             for need in fact.needs
             if isinstance(need, ComponentRequirement) and need.component in ("cann", "python")
         ]

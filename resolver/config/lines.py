@@ -129,7 +129,7 @@ class TomlText(msgspec.Struct, frozen=True, dict=True):
         except InputError as error:
             raise InputError(error.message, where=self.place(*path), why=error.why, hint=error.hint) from None
         except ValueError as error:  # its message has no secret in it; the value might
-            raise InputError(f"{named(path)} cannot be used", where=self.place(*path), why=str(error)) from None
+            raise InputError(f"{last_key(path)} cannot be used", where=self.place(*path), why=str(error)) from None
 
     def unknown(self, what: str, name: object, known: Iterable[object], *path: str | int) -> InputError:
         """The error of a name that is none of the known ones."""
@@ -138,6 +138,6 @@ class TomlText(msgspec.Struct, frozen=True, dict=True):
         return InputError(without_secrets(f"{what} `{name}`"), where=self.place(*path), hint=hint)
 
 
-def named(path: Path) -> str:
+def last_key(path: Path) -> str:
     """The key at the end of a path, whatever is below it."""
     return next((f"`{step}`" for step in reversed(path) if isinstance(step, str)), "the file")

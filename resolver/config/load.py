@@ -52,7 +52,7 @@ def file_text(path: Path, name: str) -> str:
         content = files.read(path, _LARGEST)
         return content.decode("utf-8-sig").replace("\r\n", "\n")  # editors on Windows write a byte order mark
     except OSError as error:
-        raise files.refusal(error, f"`{name}` cannot be read", name) from None
+        raise files.input_error(error, f"`{name}` cannot be read", name) from None
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise InputError(f"`{name}` is not UTF-8", where=f"{name}:{line}", why=error.reason, hint=_UTF_8) from None
@@ -97,9 +97,9 @@ def _with_defaults(table: Any, **own: Any) -> Any:
 def _listed(folder: Path, ending: str = ".toml") -> list[Path]:
     """The files in a folder whose names end so, sorted. Raises InputError where it cannot be listed."""
     try:
-        return files.listed(folder, ending)
+        return files.list_files(folder, ending)
     except OSError as error:
-        raise files.refusal(error, "a folder cannot be listed", folder) from None
+        raise files.input_error(error, "a folder cannot be listed", folder) from None
 
 
 def stack_names(matrices: Path) -> list[str]:

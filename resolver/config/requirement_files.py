@@ -72,7 +72,7 @@ class FileRequirements(msgspec.Struct):
             self.python = next(fitting, "")
 
 
-def reading(
+def read_requirements(
     path: Path, *, python: str = "", platform: Platform, extras: Sequence[str] = (), groups: Sequence[str] = ()
 ) -> FileRequirements:
     """Read a file, by its name one of those above; any other name is that of a requirements file.

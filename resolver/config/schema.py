@@ -12,14 +12,14 @@ from packaging.utils import NormalizedName
 from resolver.model import fact
 from resolver.model.matrix import Machines, Use
 from resolver.model.problem import Absence, Binding, Bound, Checks, Departure, Index, Policy, Recorded
-from resolver.model.target import Glibc, Image, Platform, spelt
-from resolver.model.text import NOT_EMPTY, Text, form
+from resolver.model.target import Glibc, Image, Platform, component_text
+from resolver.model.text import NOT_EMPTY, Text, matching
 
-_NAME = form(
+_NAME = matching(
     r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}",
     "a name of at most 80 letters, digits, `.`, `_` and `-`, beginning with a letter or digit",
 )
-PYTHON = form(r"3\.\d{1,2}(\.\d{1,3})?", "one version of Python", '"3.11"', '"3.11.4"')
+PYTHON = matching(r"3\.\d{1,2}(\.\d{1,3})?", "one version of Python", '"3.11"', '"3.11.4"')
 
 
 class _Table(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
@@ -117,9 +117,9 @@ class StackTable(_Table, kw_only=True, frozen=True):
 class SystemTable(_Table, kw_only=True, frozen=True):
     """The components of a target that are not keys of the target itself."""
 
-    cann: Annotated[str, partial(spelt, "cann")] = ""
-    hdk: Annotated[str, partial(spelt, "hdk")] = ""
-    soc: Annotated[str, partial(spelt, "soc")] = ""
+    cann: Annotated[str, partial(component_text, "cann")] = ""
+    hdk: Annotated[str, partial(component_text, "hdk")] = ""
+    soc: Annotated[str, partial(component_text, "soc")] = ""
 
 
 class TargetTable(_Table, kw_only=True, frozen=True):

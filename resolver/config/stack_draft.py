@@ -19,7 +19,7 @@ from resolver.config.load import load_facts
 from resolver.config.requirement_files import FileLine, FileRequirements
 from resolver.errors import InputError, escaped, without_secrets
 from resolver.model.fact import Need
-from resolver.model.message import Message, message, text
+from resolver.model.message import Message, message, verbatim
 from resolver.model.requirement import Requirement
 from resolver.model.target import Target
 
@@ -92,7 +92,7 @@ def _usable(
             if isinstance(need, Requirement) and need.marker:
                 need.marker.evaluate(_MARKERS)
         except (InputError, ValueError, UndefinedEnvironmentName) as error:
-            told.append(_left_out(line, text(error.why if isinstance(error, InputError) else str(error))))
+            told.append(_left_out(line, verbatim(error.why if isinstance(error, InputError) else str(error))))
             continue
         if isinstance(need, Requirement) and not need.url:
             why = kept_out.get(need.name) or (_CUDA.search(need.name) and message("import.cuda"))
@@ -116,9 +116,9 @@ def _kept_out(matrices: Path) -> dict[NormalizedName, Message]:
     for file in load_facts(matrices):
         for fact in (*file.content.excludes, *file.content.names):
             if _ALL in fact.versions:
-                found[fact.package] = text(fact.reason, fact.reason_zh)
+                found[fact.package] = verbatim(fact.reason, fact.reason_zh)
         for fact in file.content.absent:
-            found[fact.other] = text(fact.reason, fact.reason_zh)
+            found[fact.other] = verbatim(fact.reason, fact.reason_zh)
     return found
 
 

@@ -12,7 +12,7 @@ from packaging.version import Version
 from resolver.errors import ResolverError
 from resolver.explain.costs import NEARBY, UNLISTED, UNSURE
 from resolver.model import text
-from resolver.model.dependency import Candidate, Kind, NeedLine, Package, StackLine
+from resolver.model.dependency import Candidate, NeedLine, Package, PackageKind, StackLine
 from resolver.model.fact import Need, Requires, Warns, component_requirements
 from resolver.model.release import Release
 from resolver.model.requirement import Requirement, Value
@@ -121,7 +121,7 @@ class Alternatives:
         components that change as well, because they are `wanted` to, do not count yet.
         """
         if isinstance(ground, ComponentGround):
-            return self._clauses.packages[Package(ground.name, "", Kind.SYSTEM)][1:]
+            return self._clauses.packages[Package(ground.name, "", PackageKind.COMPONENT)][1:]
         assert isinstance(ground, LineGround)  # noqa: S101  nothing else has candidates
         need = self._needs[ground.origin]
         package, wish = Package(need.name), need.specifier
@@ -238,7 +238,7 @@ class Alternatives:
         is_wheel = candidate.chosen.file.is_wheel
         project = self._clauses.universe.project(text.name(candidate.package.name))
         faults = [
-            NEARBY if fact.is_nearly_needless_on(machine) else UNSURE
+            NEARBY if fact.is_averted_on_release_line(machine) else UNSURE
             for fact in project.facts_about(candidate.chosen.position, Warns)
             if (is_wheel or not fact.wheels)
             and not fact.extra

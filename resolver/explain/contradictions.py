@@ -17,7 +17,7 @@ from pysat.solvers import Minisat22
 
 from resolver.errors import ResolverError
 from resolver.model import text
-from resolver.model.dependency import Candidate, Edge, Kind, NeedLine, Package, StackLine
+from resolver.model.dependency import Candidate, Edge, NeedLine, Package, PackageKind, StackLine
 from resolver.model.explanation import Branch, Closing, Contradiction
 from resolver.model.fact import Warns
 from resolver.model.release import Release
@@ -116,7 +116,7 @@ def explore(clauses: Clauses, expired: Callable[[], bool]) -> None:
         for parent, edge in level:
             if parent is not None and _is_unmet(universe, edge):
                 unusable.append(parent)
-            if edge.package.kind is not Kind.PROJECT:
+            if edge.package.kind is not PackageKind.PROJECT:
                 continue
             asked.setdefault(edge.package.base, []).append((parent, edge))
             for candidate in universe.candidates(edge.package, universe.demand(edge)):
@@ -129,7 +129,7 @@ def explore(clauses: Clauses, expired: Callable[[], bool]) -> None:
                 except ResolverError:
                     break  # the conflict is certain without it
                 following += [(candidate, one) for one in edges] if fresh else []
-                if not any(one.package.kind is Kind.NONE for one in edges):
+                if not any(one.package.kind is PackageKind.UNAVAILABLE for one in edges):
                     break
         level = following
     _open_ways(clauses, parents, unusable)
@@ -140,9 +140,9 @@ def explore(clauses: Clauses, expired: Callable[[], bool]) -> None:
 
 def _is_unmet(universe: Universe, edge: Edge) -> bool:
     """Whether a requirement makes a release useless: it has no usable file, or needs another machine."""
-    if edge.package.kind is Kind.SYSTEM:
+    if edge.package.kind is PackageKind.COMPONENT:
         return next(universe.candidates(edge.package, universe.demand(edge)), None) is None
-    return edge.package.kind is Kind.NONE
+    return edge.package.kind is PackageKind.UNAVAILABLE
 
 
 def _open_ways(clauses: Clauses, parents: Mapping[Candidate, set[Candidate]], candidates: list[Candidate]) -> None:
@@ -285,7 +285,7 @@ def _notes(clauses: Clauses, statements: Iterable[Statement]) -> Iterator[Warns]
     for fact in clauses.universe.problem.facts:
         if not isinstance(fact, Warns) or fact.unless or fact.extra or fact.together_with:
             continue
-        if any(fact.package == subject and fact.speaks_of(version) for subject, version in ends):
+        if any(fact.package == subject and fact.applies_to(version) for subject, version in ends):
             yield fact
 
 
@@ -394,7 +394,9 @@ def _restricted_packages(clauses: Clauses, ground: Ground) -> list[str]:
             return [ground.project]
         case LineGround() | RequirementGround() | CollisionGround():
             packages = (edge.package for _, edge in clauses.edges.get(ground, ()))
-            return list(dict.fromkeys(package.name for package in packages if package.kind is not Kind.NONE))
+            return list(
+                dict.fromkeys(package.name for package in packages if package.kind is not PackageKind.UNAVAILABLE)
+            )
 
 
 def hidden_contradiction(core: Sequence[Ground], clauses: Clauses, expired: Callable[[], bool]) -> Contradiction | None:

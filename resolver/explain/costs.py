@@ -94,14 +94,14 @@ def cost(fix: Fix) -> int:
         lost += _MACHINE  # once: other hardware for one target is other hardware
     warnings = [fact for where in fix.environments for fact in where.warnings]
     dropped = {change.subject for change in fix.changes if change.kind is ChangeKind.DROP}
-    if any(useless_without(dropped, warnings)):
+    if any(broken_without(dropped, warnings)):
         lost += _USELESS
     if any("soc" in fact.components for fact in warnings):
         return price + lost + _OTHER_KERNELS
     return price + lost + (_WARNED if any(fact.unless for fact in warnings) else 0)
 
 
-def useless_without(projects: Collection[str], facts: Iterable[Fact]) -> Iterator[str]:
+def broken_without(projects: Collection[str], facts: Iterable[Fact]) -> Iterator[str]:
     """What does not work, according to a warning, where one of these projects is missing."""
     for fact in facts:
         if isinstance(fact, Warns) and fact.grave:
@@ -124,7 +124,7 @@ def saved_price(change: Change) -> int:
     match change.kind:
         case ChangeKind.COMPONENT:
             return COMPONENT.get(change.subject, 0)
-        case ChangeKind.VERSION if named(change.before) == change.subject:
+        case ChangeKind.VERSION if project_of(change.before) == change.subject:
             return VERSION
         case ChangeKind.EXTRA:
             return EXTRA
@@ -134,7 +134,7 @@ def saved_price(change: Change) -> int:
 
 def keeps_intent(change: Change) -> bool:
     """Whether a change alters nothing of what is wished for: a practice, a line for what is installed, a right name."""
-    is_renamed = change.kind is ChangeKind.VERSION and named(change.before) != change.subject
+    is_renamed = change.kind is ChangeKind.VERSION and project_of(change.before) != change.subject
     return change.kind in (ChangeKind.PRACTICE, ChangeKind.LINE) or is_renamed
 
 
@@ -159,10 +159,10 @@ def no_longer_needed(change: Change) -> list[str]:
     """The projects that a change removes from another one's requirements."""
     if change.kind not in (ChangeKind.RELAX, ChangeKind.ADD):
         return []
-    return [name for need in change.before.split(", ") if (name := named(need))]
+    return [name for need in change.before.split(", ") if (name := project_of(need))]
 
 
-def named(need: str) -> str:
+def project_of(need: str) -> str:
     """The project that a requirement is about; empty if it is about a component or is not a requirement."""
     try:
         return text.requirement(need).name

@@ -13,13 +13,13 @@ from packaging.utils import NormalizedName, canonicalize_name
 
 from resolver.config.load import Inputs
 from resolver.explain.contradictions import constraint_of, contradiction, cores, explore, is_open
-from resolver.explain.costs import SPLIT, changes_less, cost, named, no_longer_needed, useless_without
+from resolver.explain.costs import SPLIT, broken_without, changes_less, cost, no_longer_needed, project_of
 from resolver.explain.repairs import find_fixes
 from resolver.explain.stack_text import StackText, with_suffix
 from resolver.explain.trial import ChangedStack, Clock, Expired, Trials
 from resolver.index.protocol import Catalog, polling
 from resolver.lock.build import applied_facts
-from resolver.model.dependency import Kind, NeedLine, Origin, SameRelease, StackLine
+from resolver.model.dependency import NeedLine, Origin, PackageKind, SameRelease, StackLine
 from resolver.model.explanation import Awaited, Change, ChangeKind, Contradiction, Environment, Explanation, Fix, PinOf
 from resolver.model.fact import Warns, as_warning
 from resolver.model.problem import Problem
@@ -149,7 +149,7 @@ def _options(inputs: Inputs, problem: Problem, cutoff: datetime | None) -> Itera
 def _missing(universe: Universe, contradictions: Iterable[Contradiction]) -> Iterator[str]:
     """The projects that the stack asks for and no index has, except those in the contradictions."""
     lacking = {one.subject for row in contradictions for one in row.statements if isinstance(one, Lacks)}
-    names = {edge.package.name: None for edge in universe.roots() if edge.package.kind is Kind.PROJECT}
+    names = {edge.package.name: None for edge in universe.roots() if edge.package.kind is PackageKind.PROJECT}
     return (name for name in names if name not in lacking and not universe.project(canonicalize_name(name)).found)
 
 
@@ -172,7 +172,7 @@ def _fix_of(problem: Problem, changed: ChangedStack, resolution: Resolution, mat
     """A way out of a problem, and what it was locked to; `matter` are the projects to report."""
     known = {pin.name for pin in resolution.pins}.union(COMPONENTS)
     reported = {change.subject for change in changed.changes if change.kind is ChangeKind.DROP}
-    reported |= {named(change.before) for change in changed.changes if change.kind is ChangeKind.VERSION}
+    reported |= {project_of(change.before) for change in changed.changes if change.kind is ChangeKind.VERSION}
     needed = [name for change in changed.changes for name in no_longer_needed(change)]
     gone = [one for one in dict.fromkeys([*matter, *needed]) if one not in known and one not in reported]
     gone += _lost_extras(resolution)
@@ -227,7 +227,7 @@ def _warnings(resolution: Resolution, wish: Problem, matter: Sequence[str]) -> I
         need = wished.get(fact.package)
         as_wished = pin and need and pins(need.specifier) and need.specifier.contains(pin.version, prereleases=True)
         averted = any(isinstance(one, Requirement) and one.name in wished for one in fact.unless)
-        averted |= fact.is_needless_on(wish.target.system)
+        averted |= fact.is_averted_on(wish.target.system)
         if averted or ((fact.package in (*matter, *wished) or fact.components) and (fact.grave or not as_wished)):
             yield fact
 
@@ -330,7 +330,7 @@ def _side(trials: Trials, without: Collection[int], other: Collection[int]) -> t
         answer = trials.lock_all(text)
         if not isinstance(answer, Resolution):
             return None
-        idle = set(useless_without(gone, applied_facts(answer)))
+        idle = set(broken_without(gone, applied_facts(answer)))
         if not idle:
             return text, answer
         lines = [at for at, need in enumerate(needs) if isinstance(need, Requirement) and need.name in idle]

@@ -25,16 +25,16 @@ from resolver.explain.changes import Changes, proposed
 from resolver.explain.costs import ADD, BUILD, LINE, NOTE, PRACTICE, RENAME
 from resolver.explain.stack_text import StackText
 from resolver.explain.trial import ChangedStack, Trials
-from resolver.index.parse.metadata import Noted, noted_in
+from resolver.index.parse.metadata import InformalRequirements, informal_requirements
 from resolver.index.protocol import UnusableFile
 from resolver.model import text
-from resolver.model.dependency import Candidate, Kind, NeedSource, Package
+from resolver.model.dependency import Candidate, NeedSource, Package, PackageKind
 from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Absent, Builds, Collides
-from resolver.model.release import File, Reason, Release
+from resolver.model.release import File, RejectionReason, Release
 from resolver.model.requirement import ComponentRequirement, Requirement, parse_value
 from resolver.model.resolution import Lack
-from resolver.model.target import machine_of, missing_on_machine, newer_glibc
+from resolver.model.target import missing_on_machine, newer_glibc, tag_values
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.core_statements import similar_project
 from resolver.resolve.grounded import CollisionGround, ComponentGround, Ground, LackGround, RequirementGround
@@ -129,14 +129,14 @@ class Proposals:
         """Whether another Python could remove a ground: a missing file, or a requirement with a marker."""
         if isinstance(ground, LackGround):
             is_unusable = ground.lack is Lack.UNUSABLE
-            if is_unusable and ground.detail in (Reason.PYTHON.name, Reason.PATCH.name):
+            if is_unusable and ground.detail in (RejectionReason.PYTHON.name, RejectionReason.PATCH.name):
                 return True
             return ground.lack is Lack.FILE or (is_unusable and self._has_wheels_for_others(ground))
         return _of_metadata(ground) and self._is_marked(ground)
 
     def _has_wheels_for_others(self, ground: LackGround) -> bool:
         """Whether archives that cannot be used are of releases with wheels for other Pythons on this machine."""
-        project, machine = self._clauses.universe.project(ground.name), machine_of(self._problem.target)
+        project, machine = self._clauses.universe.project(ground.name), tag_values(self._problem.target)
         for candidate, _ in self._clauses.edges.get(ground, ()):
             if candidate is not None:
                 for row in project.wheels_set_aside(candidate.release.position):
@@ -157,7 +157,7 @@ class Proposals:
 
     def _glibcs_of(self, name: NormalizedName) -> Iterator[str]:
         project = self._clauses.universe.project(name)
-        machine = machine_of(self._problem.target)
+        machine = tag_values(self._problem.target)
         for position in project.positions(project.all):
             release = project.release(position)
             rows = release if isinstance(release, tuple) else project.wheels_set_aside(position)
@@ -166,7 +166,7 @@ class Proposals:
 
     def _component(self, name: str, value: str) -> ChangedStack:
         ground = ComponentGround(name)
-        candidate = Candidate(Package(name, "", Kind.SYSTEM), parse_value(name, value))
+        candidate = Candidate(Package(name, "", PackageKind.COMPONENT), parse_value(name, value))
         return self._changes.apply([ground], {ground: candidate})
 
     def builds(self, core: Sequence[Ground]) -> Iterator[ChangedStack]:
@@ -185,7 +185,7 @@ class Proposals:
             if (
                 not isinstance(ground, LackGround)
                 or ground.lack is not Lack.UNUSABLE
-                or ground.detail != Reason.DYNAMIC.name
+                or ground.detail != RejectionReason.DYNAMIC.name
             ):
                 continue
             name, universe = ground.name, self._clauses.universe
@@ -206,10 +206,10 @@ class Proposals:
                     yield self._with_noted(name, release, noted)
                     break
 
-    def _noted(self, file: File) -> Noted | None:
+    def _noted(self, file: File) -> InformalRequirements | None:
         """The notes in an archive, if a fact can express them."""
         with suppress(UnusableFile, ResolverError, InvalidRequirement):
-            noted = noted_in(file, self._trials.catalog)
+            noted = informal_requirements(file, self._trials.catalog)
             if noted is not None and not any(text.requirement(line).url for line in noted.lines):
                 return noted
         return None
@@ -225,7 +225,7 @@ class Proposals:
         change = Change(ChangeKind.FACTS, name, after=spare.name, where=where)
         return ChangedStack((change,), stack.text, ADD, risky=False)
 
-    def _with_noted(self, name: str, release: Release, noted: Noted) -> ChangedStack:
+    def _with_noted(self, name: str, release: Release, noted: InformalRequirements) -> ChangedStack:
         row: dict[str, object] = {
             "package": name,
             "versions": f"=={release.version}",

@@ -376,7 +376,7 @@ class Repairs:
     def _holds_without(self, change: Change, changed: ChangedStack) -> bool:
         """Whether a fix also works without one of its earlier changes."""
         trials = self._trials
-        text = StackText(changed.text).undone(change, trials.place_of(change)).text
+        text = StackText(changed.text).undone(change, trials.target_index(change)).text
         return isinstance(trials.lock_all(text), Resolution)
 
 

@@ -123,7 +123,7 @@ class Trials:
         """The same; empty for the target that is explained."""
         return "" if self.at == self._explained else self.name
 
-    def place_of(self, change: Change) -> int:
+    def target_index(self, change: Change) -> int:
         """The place in the stack of the target that a change is about."""
         return [one.target.name for one in self._wished].index(change.target) if change.target else self._explained
 
@@ -225,7 +225,7 @@ class ChangedStack(msgspec.Struct, frozen=True):
 
     def is_useless_in(self, resolution: Resolution) -> bool:
         """Whether something in a solution does not work without a line that was dropped."""
-        return any(costs.useless_without(self.dropped, applied_facts(resolution)))
+        return any(costs.broken_without(self.dropped, applied_facts(resolution)))
 
     def then(self, other: ChangedStack) -> ChangedStack:
         """These changes followed by those of the changed stack. What changes twice is reported, and costs, once."""

@@ -21,7 +21,7 @@ from resolver.model.problem import RootRequirement
 from resolver.model.release import Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Forbids, Pin, Resolution, Shares, Statement
-from resolver.resolve.core_statements import asked, release_ranges
+from resolver.resolve.core_statements import origin_statement, release_ranges
 from resolver.resolve.project import Project
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
@@ -44,7 +44,7 @@ def why(resolution: Resolution, universe: Universe, wanted: Requirement, clock: 
             hint=did_you_mean(wanted.name, (one.name for one in resolution.pins), "see lock.toml for its projects"),
         )
     project = universe.project(wanted.name)
-    statements = {asked(origin): _admits(origin, pin.name) for origin in _merged(pin.because)}
+    statements = {origin_statement(origin): _admits(origin, pin.name) for origin in _merged(pin.because)}
     newer = tuple(_newer(project, pin.version))
     tried = _tried(project, wanted, newer)
     found, moves, untried = tuple[Contradiction, ...](), tuple[tuple[str, str, str], ...](), ""
@@ -79,7 +79,7 @@ def _later(project: Project, pin: Pin, newer: tuple[str, ...]) -> Iterator[tuple
     """The newer releases that facts put after the pin, where nothing else says which is taken."""
     for version in newer:
         position = project.position(Version(version))
-        if position is None or not project.precedes(pin.release.position, position):
+        if position is None or not project.is_preferred_to(pin.release.position, position):
             continue
         if because := project.put_last(position):
             yield version, tuple(because)
@@ -170,12 +170,12 @@ def _facts(resolution: Resolution, project: Project, pin: Pin) -> Iterator[State
         match fact:
             case facts.Excludes() | facts.Names():
                 if fact.package == pin.name:
-                    gone = [at for at, version in enumerate(project.versions) if fact.speaks_of(version)]
+                    gone = [at for at, version in enumerate(project.versions) if fact.applies_to(version)]
                     yield Forbids(subject=pin.name, versions=release_ranges(project, gone), fact=fact)
             case facts.Requires():
-                applies = fact.package == pin.name and fact.speaks_of(pin.version)
+                applies = fact.package == pin.name and fact.applies_to(pin.version)
                 for need in fact.needs if applies and (pin.release.file.is_wheel or not fact.wheels) else ():
-                    yield asked(NeedLine(NeedSource.FACT, f"{pin.name} {pin.version}", str(need), fact=fact))
+                    yield origin_statement(NeedLine(NeedSource.FACT, f"{pin.name} {pin.version}", str(need), fact=fact))
             case facts.Collides() | facts.Absent():
                 if pin.name in (fact.package, fact.other):
                     yield Shares(fact=fact)

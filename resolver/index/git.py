@@ -47,7 +47,7 @@ _NO_REASON = "fatal: Could not read from remote repository."
 _FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE", "GIT_COMMON_DIR")
 
 
-class UnreadRepository(Exception):
+class RepositoryUnreadable(Exception):
     """A repository cannot be read now; the text says why, without an address."""
 
 
@@ -84,7 +84,7 @@ class Repositories:
             for folder in self._folder.glob(pattern):
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def named(self, url: str, name: str) -> tuple[str, str]:
+    def resolve_ref(self, url: str, name: str) -> tuple[str, str]:
         """The commit that a tag names, and that of a branch, "" where there is none. Raises UnreadRepository."""
         tag, annotated, branch = f"refs/tags/{name}", f"refs/tags/{name}^{{}}", f"refs/heads/{name}"
         with self._asking(url):
@@ -123,7 +123,7 @@ class Repositories:
         finally:
             partial.unlink(missing_ok=True)
 
-    def holds(self, path: Path, commit: str) -> bool:
+    def is_complete_bundle(self, path: Path, commit: str) -> bool:
         """Whether a file is a bundle from which the commit comes out whole, checked as install.sh does."""
         if not path.is_file():
             return False
@@ -175,9 +175,9 @@ class Repositories:
                     with suppress(OSError):  # another run was faster, or what comes next tells
                         fresh.rename(repository)
         except OSError as error:
-            raise UnreadRepository(error.strerror or str(error)) from None
+            raise RepositoryUnreadable(error.strerror or str(error)) from None
         if not _has(repository, commit):
-            raise UnreadRepository("the fetched commit is not the requested one")
+            raise RepositoryUnreadable("the fetched commit is not the requested one")
         return repository
 
     @contextmanager
@@ -185,9 +185,9 @@ class Repositories:
         """Around what needs the network."""
         host = _host(url)
         if self._offline:
-            raise UnreadRepository("the network is not used")
+            raise RepositoryUnreadable("the network is not used")
         if host in self._lost:
-            raise UnreadRepository(self._lost[host])
+            raise RepositoryUnreadable(self._lost[host])
         try:
             yield
             self._met.add(host)
@@ -238,7 +238,7 @@ def files_at(revision: str, folder: Path, name: str) -> dict[Path, str]:
         raise InputError(f"there is no `{revision}` of {folder}", why=str(error), hint=hint) from None
 
 
-class _GitError(UnreadRepository):
+class _GitError(RepositoryUnreadable):
     """Git failed. `said` is all that it said, the text its last line without addresses."""
 
     def __init__(self, said: str) -> None:

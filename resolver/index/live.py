@@ -17,7 +17,7 @@ from packaging.utils import NormalizedName
 from resolver.errors import IndexFailure, ResolverError, Unreachable
 from resolver.index.net.pipconfig import PipConfig, read_pip_config
 from resolver.index.parse.metadata import FileRelease
-from resolver.index.protocol import NOBODY, Catalog, LookAhead, Lookup, Meter, Traffic, UnusableFile
+from resolver.index.protocol import UNREACHABLE_MARK, Catalog, LookAhead, Lookup, Meter, Traffic, UnusableFile
 from resolver.index.store.cache import Cache
 from resolver.index.store.file_cache import FileCache, release_of
 from resolver.index.store.page_cache import PageCache
@@ -117,7 +117,7 @@ class LiveCatalog(Catalog):
                 else self._wait(lambda network: network.lookup(project))
             )
         except Unreachable:
-            self._seen[project] = NOBODY
+            self._seen[project] = UNREACHABLE_MARK
             raise
         except ResolverError:
             self._rememberable = False  # and the caller may continue without it

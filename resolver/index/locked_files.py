@@ -11,7 +11,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from resolver.errors import IndexFailure
-from resolver.index.git import Repositories, UnreadRepository
+from resolver.index.git import Repositories, RepositoryUnreadable
 from resolver.index.protocol import Catalog
 from resolver.model.lock import Lock, LockedPin, bundle_name
 from resolver.model.release import File, Page
@@ -68,11 +68,11 @@ def save_sources(lock: Lock, folder: Path, repositories: Repositories) -> dict[P
         for url, commit in pin.git.commits if pin.git is not None else ():
             path = folder / bundle_name(pin.name, commit)
             paths[path] = pin
-            if repositories.holds(path, commit):
+            if repositories.is_complete_bundle(path, commit):
                 continue
             try:
                 repositories.save(url, commit, path)
-            except UnreadRepository as error:
+            except RepositoryUnreadable as error:
                 raise IndexFailure(
                     f"{pin.name} could not be downloaded",
                     where=f"{url}@{commit}",

@@ -21,7 +21,7 @@ from packaging.utils import NormalizedName
 from resolver.model.release import Archive, CoreMetadata, File, Page
 
 _LONGEST: Final = 1000  # characters of a reason, the same as of a message's part (`errors`)
-NOBODY: Final = "-"  # the mark of a look-up for which no index could be reached
+UNREACHABLE_MARK: Final = "-"  # the mark of a look-up for which no index could be reached
 
 
 @dataclass(frozen=True, slots=True)

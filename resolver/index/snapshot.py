@@ -25,7 +25,7 @@ from resolver.index.parse.address import NOWHERE
 from resolver.index.parse.distribution import upload_time, wheel_parts
 from resolver.index.protocol import Catalog, LookAhead, Lookup, UnusableFile
 from resolver.index.store.cache import ODD
-from resolver.model.release import Archive, CoreMetadata, File, Page, Reason, Rejection
+from resolver.model.release import Archive, CoreMetadata, File, Page, Rejection, RejectionReason
 from resolver.model.target import PLATFORMS, Target
 
 _MAGIC: Final = b"ascend-lock snapshot "
@@ -87,7 +87,7 @@ def read(path: Path) -> Snapshot:
         return _unpacked(files.read(path, _LARGEST))
     except (OSError, lzma.LZMAError, ValueError, *ODD) as error:
         again = f"make it on a machine with network access: ascend-lock snapshot {path.stem}"
-        raise files.refusal(error, "The snapshot cannot be read.", path, again) from None
+        raise files.input_error(error, "The snapshot cannot be read.", path, again) from None
 
 
 def _unpacked(content: bytes) -> Snapshot:
@@ -105,7 +105,7 @@ def _unpacked(content: bytes) -> Snapshot:
             listed = (file.sha256 for rows in page.releases.values() for file in rows if file.sha256)
             if not all(map(_sha256, listed)):
                 raise ValueError("It has a hash that is no sha256.")
-            if not all(reason in Reason.__members__ for _, reason, _ in page.rejections):
+            if not all(reason in RejectionReason.__members__ for _, reason, _ in page.rejections):
                 raise ValueError("It has a reason that is not known.")
         if not all(0 <= at < len(project.pages) for _, positions, _ in project.answers for at in positions):
             raise ValueError("It lacks a page.")
@@ -174,7 +174,7 @@ class SnapshotCatalog(Catalog):
 
 
 def _page(project: NormalizedName, page: RecordedPage) -> Page:
-    rejections = (Rejection(name, Reason[reason], detail) for name, reason, detail in page.rejections)
+    rejections = (Rejection(name, RejectionReason[reason], detail) for name, reason, detail in page.rejections)
     return Page(project=project, index=page.index, releases=page.releases, rejections=tuple(rejections))
 
 
@@ -287,7 +287,7 @@ def _trimmed(page: Page, tags: frozenset[str]) -> RecordedPage:
     rejections = {
         (row.filename, row.reason.name, without_addresses(row.detail))
         for row in page.rejections
-        if row.reason is not Reason.FORMAT or not releases
+        if row.reason is not RejectionReason.FORMAT or not releases
     }
     return RecordedPage(page.index, releases, tuple(sorted(rejections)))
 

@@ -15,7 +15,7 @@ from packaging.requirements import InvalidRequirement
 from packaging.utils import NormalizedName
 
 from resolver.errors import InputError
-from resolver.index.git import NoSuchCommit, Repositories, UnreadRepository
+from resolver.index.git import NoSuchCommit, Repositories, RepositoryUnreadable
 from resolver.index.parse.metadata import LEGACY_BUILD, FileRelease, read_pyproject
 from resolver.index.protocol import UnusableFile
 from resolver.model import text
@@ -86,7 +86,7 @@ def _source(root: RootRequirement, need: Requirement, facts: Iterable[Fact], rep
         subdirectory=fact.subdirectory,
         recipe=fact.recipe,
         fact=fact,
-        trust=trust_in(fact, repositories),
+        trust=why_unverified(fact, repositories),
     )
 
 
@@ -104,8 +104,8 @@ def _commit(root: RootRequirement, direct: Direct, known: Sequence[Sources], rep
             hint="give the full commit hash",
         )
     try:
-        tag, branch = repositories.named(direct.url, direct.revision)
-    except UnreadRepository as error:
+        tag, branch = repositories.resolve_ref(direct.url, direct.revision)
+    except RepositoryUnreadable as error:
         if commits:
             return commits[0]
         raise InputError(
@@ -160,7 +160,7 @@ def _static(
             raise UnusableFile(f"its {path} has no version")
     except NoSuchCommit as error:
         raise NoSuchCommit(error.url, error.commit, root.origin.where) from None
-    except UnreadRepository as error:
+    except RepositoryUnreadable as error:
         raise _unknown(root, need, direct, commit, f"the repository could not be read: {error}") from None
     except UnusableFile as error:
         raise _unknown(root, need, direct, commit, str(error)) from None
@@ -198,7 +198,7 @@ def _unknown(root: RootRequirement, need: Requirement, direct: Direct, commit: s
 # What a fact says of a commit, compared with the commit's own files
 
 
-def trust_in(fact: Sources, repositories: Repositories) -> Message | None:
+def why_unverified(fact: Sources, repositories: Repositories) -> Message | None:
     """Compare a fact with the files of its commit that it names. None if they say the same.
 
     Otherwise the reason why the fact is taken on trust: it names no file, the files state nothing statically, or the
@@ -218,7 +218,7 @@ def trust_in(fact: Sources, repositories: Repositories) -> Message | None:
                 stated[path] = lines
     except NoSuchCommit as error:
         raise NoSuchCommit(error.url, error.commit, fact.where) from None
-    except UnreadRepository:
+    except RepositoryUnreadable:
         read = bool(fact.requires_from or fact.recipe.submodules)
         return message("trust.not-read" if read else "trust.not-compared", fact=fact.id)
     if not stated:
@@ -333,4 +333,4 @@ def _normal(line: str) -> str:
 
 def _extras(line: str) -> frozenset[str]:
     """The extras that a line's marker names."""
-    return text.extras_named(line) or frozenset()
+    return text.extras_in_marker(line) or frozenset()

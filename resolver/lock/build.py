@@ -260,7 +260,7 @@ def _is_used(fact: facts.Fact, resolution: Resolution) -> bool:
         return release.source is not None and release.source.fact == fact
     if isinstance(fact, (facts.Excludes, facts.Names)):
         return True
-    if not fact.speaks_of(pin.version):
+    if not fact.applies_to(pin.version):
         return False
     match fact:
         case facts.After():
@@ -294,7 +294,7 @@ def _absent(resolution: Resolution, facts_in_use: Sequence[facts.Fact]) -> Itera
     for fact in facts_in_use:
         if isinstance(fact, (facts.Collides, facts.Absent)):
             pin, other = resolution.pin(fact.package), resolution.pin(fact.other)
-            if pin is not None and fact.speaks_of(pin.version) and other is None:
+            if pin is not None and fact.applies_to(pin.version) and other is None:
                 rows.setdefault(fact.other, (fact.reason, fact.reason_zh, fact.id))
             elif isinstance(fact, facts.Collides) and pin is None and other is not None:
                 rows.setdefault(fact.package, (fact.reason, fact.reason_zh, fact.id))
@@ -327,7 +327,7 @@ def _exports(facts_in_use: Iterable[facts.Exports]) -> Iterator[LockedExport]:
 def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:
     for fact in resolution.problem.facts:
         pin = resolution.pin(fact.package)
-        if isinstance(fact, facts.Replaces) and pin is not None and fact.speaks_of(pin.version):
+        if isinstance(fact, facts.Replaces) and pin is not None and fact.applies_to(pin.version):
             for line in lock_warnings.own_lines(pin, catalog, fact.drop):
                 name = text.requirement(line).name
                 if name in fact.drop:
@@ -337,4 +337,4 @@ def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:
         if known is not None:
             for name in known.recipe.drop:
                 yield Override(package=pin.name, version=str(pin.version), name=name, dropped=name, fact=known.id)
-    yield from resolution.left_out
+    yield from resolution.overrides

@@ -53,7 +53,7 @@ class BundledLock(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class Text(msgspec.Struct, frozen=True, kw_only=True):
+class ManifestFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file by its path in the bundle. As such, a written one: of a lock's folder, or the bundle's install.sh."""
 
     path: str
@@ -61,7 +61,7 @@ class Text(msgspec.Struct, frozen=True, kw_only=True):
     size: int
 
 
-class Entry(Text, frozen=True, kw_only=True):
+class BundledFile(ManifestFile, frozen=True, kw_only=True):
     """A file that was fetched. `pins` need it ("numpy==1.26.4"), in the locks in these folders.
 
     A file that is not from an index (a source from git) is in a folder of its own, but is a row like any other.
@@ -77,8 +77,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
     format: int
     locks: tuple[BundledLock, ...]
-    files: tuple[Entry, ...]
-    texts: tuple[Text, ...]
+    files: tuple[BundledFile, ...]
+    texts: tuple[ManifestFile, ...]
     left: tuple[str, ...] = ()
 
 
@@ -100,7 +100,7 @@ def read(folder: Path) -> Manifest | None:
         return None
     except (OSError, ValueError, RecursionError) as error:
         again = "remove it and bundle again; existing files are not downloaded again"
-        raise files.refusal(error, "the bundle's manifest cannot be read", path, again) from None
+        raise files.input_error(error, "the bundle's manifest cannot be read", path, again) from None
 
 
 def is_inside(path: str) -> bool:
@@ -112,8 +112,8 @@ def is_inside(path: str) -> bool:
 
 
 def merged(
-    old: Manifest | None, locks: Iterable[BundledLock], files: Iterable[Entry]
-) -> tuple[list[BundledLock], list[Entry]]:
+    old: Manifest | None, locks: Iterable[BundledLock], files: Iterable[BundledFile]
+) -> tuple[list[BundledLock], list[BundledFile]]:
     """These locks with their files, and the other locks in the old manifest with theirs, sorted.
 
     Raises InputError if two locks need different files with the same name.
@@ -124,7 +124,7 @@ def merged(
         msgspec.structs.replace(row, locks=tuple(sorted(kept.keys() & {*row.locks})))
         for row in (old.files if old else ())
     )
-    rows: dict[str, Entry] = {}
+    rows: dict[str, BundledFile] = {}
     for row in (*files, *(row for row in stay if row.locks)):
         other = rows.get(row.path, row)
         if other.sha256 != row.sha256:
@@ -139,13 +139,17 @@ def merged(
     return [every[folder] for folder in sorted(every)], [rows[path] for path in sorted(rows)]
 
 
-def rows_of(manifest: Manifest) -> tuple[Text, ...]:
+def rows_of(manifest: Manifest) -> tuple[ManifestFile, ...]:
     """Everything that the manifest names."""
     return (*manifest.files, *manifest.texts)
 
 
 def write(
-    folder: Path, locks: Iterable[BundledLock], entries: Iterable[Entry], texts: Mapping[str, str], left: Iterable[str]
+    folder: Path,
+    locks: Iterable[BundledLock],
+    entries: Iterable[BundledFile],
+    texts: Mapping[str, str],
+    left: Iterable[str],
 ) -> Manifest:
     """Write the texts, the manifest and the sums, each atomically, and the manifest after the files that it names.
 
@@ -153,7 +157,7 @@ def write(
     """
     entries = tuple(entries)
     told = [
-        Text(path=path, sha256=hashlib.sha256(text.encode()).hexdigest(), size=len(text.encode()))
+        ManifestFile(path=path, sha256=hashlib.sha256(text.encode()).hexdigest(), size=len(text.encode()))
         for path, text in sorted(texts.items())
     ]
     manifest = Manifest(format=FORMAT, locks=tuple(locks), files=entries, texts=tuple(told), left=tuple(left))
@@ -168,7 +172,7 @@ def write(
         files.sync_folder(folder)
     except OSError as error:
         instead = "choose another folder; files that are there already are not downloaded again"
-        raise files.refusal(error, "the bundle could not be written", folder, instead) from None
+        raise files.input_error(error, "the bundle could not be written", folder, instead) from None
     return manifest
 
 
@@ -192,7 +196,7 @@ def left_over(folder: Path, old: Manifest | None, needed: Iterable[str]) -> list
     return sorted(path for path in known if (folder / path).is_file())
 
 
-def faults(folder: Path, manifest: Manifest) -> list[Message]:
+def mismatches(folder: Path, manifest: Manifest) -> list[Message]:
     """What differs from the manifest, and whether the manifest differs from the sums."""
     found = []
     try:

@@ -72,7 +72,7 @@ def read(folder: Path) -> Lock | None:
         return None
     except OSError as error:
         instead = "move what is there out of the way, or choose another folder with --locks DIR"
-        raise files.refusal(error, "the lock cannot be read", folder / NAME, instead) from None
+        raise files.input_error(error, "the lock cannot be read", folder / NAME, instead) from None
     except ValueError as error:  # not UTF-8
         raise _unreadable(folder, str(error)) from None
 
@@ -126,7 +126,7 @@ def _require_sound(lock: Lock) -> None:
     for pin in pins:
         _require_pin(pin)
     _once((pin.name for pin in lock.pin), "a pin")
-    for environment in lock.environments():
+    for environment in lock.build_environments():
         _once((pin.name for pin in environment), "a build-pin")
     _require_stages(lock)
     indexes = _once((index.name for index in lock.index), "an index")

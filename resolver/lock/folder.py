@@ -42,7 +42,7 @@ def replace(folders: Mapping[Path, Mapping[str, str]], require: Callable[[Path],
         try:
             for parent in sorted({folder.parent for folder in folders}):
                 files.make_folder(parent)
-                stack.enter_context(files.alone(parent))
+                stack.enter_context(files.exclusive_lock(parent))
                 for left in (*parent.glob(".*.new"), *parent.glob(".*.old")):  # also of targets that no longer exist
                     _recover(parent / left.name[1:-4])
             for folder, contents in folders.items():
@@ -57,26 +57,26 @@ def replace(folders: Mapping[Path, Mapping[str, str]], require: Callable[[Path],
             _settle(folders)
         except OSError as error:
             what = "the lock could not be written; what was there before is untouched"
-            raise files.refusal(error, what, folder, _ELSEWHERE) from None
+            raise files.input_error(error, what, folder, _ELSEWHERE) from None
 
 
 def add(folder: Path, contents: Mapping[str, str]) -> None:
     """Add texts to the folder, each atomically."""
     try:
         files.make_folder(folder.parent)
-        with files.alone(folder.parent):
+        with files.exclusive_lock(folder.parent):
             _recover(folder)
             files.make_folder(folder)
             for name, text in contents.items():
                 files.write(folder / name, text.encode())
     except OSError as error:
-        raise files.refusal(error, "the report could not be written", folder, _ELSEWHERE) from None
+        raise files.input_error(error, "the report could not be written", folder, _ELSEWHERE) from None
 
 
-def tidy(folder: Path) -> None:
+def recover(folder: Path) -> None:
     """Finish or undo what a killed run left, before the folder is read."""
     if _old(folder).exists() or _fresh(folder).exists():
-        with contextlib.suppress(OSError), files.alone(folder.parent):
+        with contextlib.suppress(OSError), files.exclusive_lock(folder.parent):
             _recover(folder)
 
 
@@ -98,7 +98,7 @@ def reports(folder: Path) -> tuple[str, ...]:
     return tuple(sorted(filter(_REPORT.fullmatch, names)))
 
 
-def reported(folder: Path) -> tuple[str, str]:
+def report_inputs(folder: Path) -> tuple[str, str]:
     """The digest of the inputs and the cut-off of the conflict report; empty if it is missing or unreadable."""
     try:
         told = json.loads(files.read(folder / "conflict.json", _LARGEST))

@@ -20,7 +20,7 @@ import networkx as nx
 from resolver.errors import InputError
 from resolver.model import fact as facts
 from resolver.model.lock import LockedPin, LockedStage, Mode
-from resolver.model.message import Message, message, text
+from resolver.model.message import Message, message, verbatim
 from resolver.model.release import Source
 
 _REST = ""  # stands for all pins that no fact orders
@@ -54,7 +54,9 @@ def stages(
         return bool(locked)
 
     for fact in afters:
-        put_after(fact.package, fact.others, "order.after", reason=text(fact.reason, fact.reason_zh), where=fact.where)
+        put_after(
+            fact.package, fact.others, "order.after", reason=verbatim(fact.reason, fact.reason_zh), where=fact.where
+        )
     rewriting = [
         one.name for one in sources if put_after(one.name, one.recipe.rewrites, "order.rewrites", where=one.where)
     ]

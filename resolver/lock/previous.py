@@ -13,7 +13,7 @@ from packaging.version import Version
 
 from resolver.errors import InputError, did_you_mean
 from resolver.model.lock import Lock, LockedFact, LockedFile, LockedPin, PassedOver, PinChange
-from resolver.model.message import Message, text
+from resolver.model.message import Message, verbatim
 
 Pins = dict[NormalizedName, Version]
 
@@ -59,7 +59,7 @@ class UpgradePolicy(Struct, frozen=True):
 
         return Preferences(
             versions(previous.pin),
-            {tuple(map(canonicalize_name, pins[0].builds)): versions(pins) for pins in previous.environments()},
+            {tuple(map(canonicalize_name, pins[0].builds)): versions(pins) for pins in previous.build_environments()},
             tuple(row for row in previous.passed_over if row.project not in self.packages),
         )
 
@@ -153,7 +153,7 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 def difference(before: Lock, after: Lock) -> Difference:
     """What differs from `before` in `after`."""
-    tools = [{pins[0].builds: pins for pins in lock.environments()} for lock in (before, after)]
+    tools = [{pins[0].builds: pins for pins in lock.build_environments()} for lock in (before, after)]
     both = [(tools[0].get(names, ()), tools[1].get(names, ())) for names in sorted({*tools[0], *tools[1]})]
     return Difference(
         target=tuple(_fields("", before.target, after.target)),
@@ -228,7 +228,7 @@ def _facts(before: Iterable[LockedFact], after: Iterable[LockedFact]) -> Iterato
             yield from _fields(name, was, replace(now, where=was.where))
         else:
             yield DifferenceRow(
-                name, *(text(one.reason, one.reason_zh) if one is not None else "" for one in (was, now))
+                name, *(verbatim(one.reason, one.reason_zh) if one is not None else "" for one in (was, now))
             )
 
 

@@ -48,7 +48,7 @@ class RememberedLock(msgspec.Struct, frozen=True):
     store: Cache
     problem: Problem
 
-    def recall(self, catalog: Catalog, kept: Preferences) -> Lock | None:
+    def get(self, catalog: Catalog, kept: Preferences) -> Lock | None:
         """The lock that solving would give; None where that is not certain."""
         entry = self.store.load(_KIND, self._key(kept), _ENTRY)
         if entry is None:

@@ -10,12 +10,11 @@ from resolver.index.protocol import Catalog
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.lock import LockedDriver, LockedPin
-from resolver.model.message import Message, joined, message
-from resolver.model.message import text as text_of
+from resolver.model.message import Message, joined, message, verbatim
 from resolver.model.problem import Indexes, Problem
 from resolver.model.release import QUARANTINED
 from resolver.model.requirement import ComponentRequirement, Requirement
-from resolver.model.resolution import FellBack, Pin, Resolution
+from resolver.model.resolution import OutdatedPin, Pin, Resolution
 
 _HDK = "hdk"
 
@@ -100,7 +99,7 @@ def warnings(resolution: Resolution, facts_in_use: Sequence[facts.Fact], catalog
     named = {root.need.name for root in resolution.problem.stack.requirements if isinstance(root.need, Requirement)}
     if near := resolution.problem.unknown.get("cann"):
         yield message("lock.unknown", value=resolution.problem.target.system["cann"], near=" / ".join(near))
-    yield from map(_fell_back, resolution.fell_back)
+    yield from map(_fell_back, resolution.outdated_pins)
     yield from map(_of_practice, resolution.practices)
     yield from _lost_extras(resolution)
     for pin in resolution.pins:
@@ -134,7 +133,7 @@ def warnings(resolution: Resolution, facts_in_use: Sequence[facts.Fact], catalog
         if name not in used:
             yield message("lock.practice-needless", practice=name)
     passed: dict[str, list[Message]] = {}
-    lost = {(row.project, row.extra) for row in resolution.lost_extras}
+    lost = {(row.project, row.extra) for row in resolution.missing_extras}
     for pin in resolution.pins:
         for extra in pin.unknown_extras:
             if (pin.name, extra) not in lost:
@@ -169,11 +168,11 @@ def notes(problem: Problem) -> Iterator[Message]:
 
 def _of_practice(practice: facts.Practice) -> Message:
     told = facts.as_warning(practice)
-    text, text_zh = f"{told.text} Source: {practice.source}", f"{told.text_zh}来源：{practice.source}"
-    return _warning(replace(told, text=text, text_zh=text_zh))
+    english, chinese = f"{told.text} Source: {practice.source}", f"{told.text_zh}来源：{practice.source}"
+    return _warning(replace(told, text=english, text_zh=chinese))
 
 
-def _fell_back(row: FellBack) -> Message:
+def _fell_back(row: OutdatedPin) -> Message:
     package = f"{row.project} {row.version}"
     if row.why:
         return message("lock.fell-back-for", package=package, newest=row.newest, why=row.why)
@@ -181,14 +180,14 @@ def _fell_back(row: FellBack) -> Message:
 
 
 def _warning(fact: facts.Warns) -> Message:
-    return message("lock.fact-warns", package=fact.package, text=text_of(fact.text, fact.text_zh), where=fact.where)
+    return message("lock.fact-warns", package=fact.package, text=verbatim(fact.text, fact.text_zh), where=fact.where)
 
 
 def _of_driver(asked: Sequence[LockedDriver], facts_in_use: Sequence[facts.Fact]) -> Message:
     """One warning of all that is asked of the driver: whoever reads it has one driver to look at."""
     places = {fact.id: fact.where for fact in facts_in_use}
     told = [
-        message("lock.driver-told", text=text_of(row.text, row.text_zh), where=places.get(row.fact, row.fact))
+        message("lock.driver-told", text=verbatim(row.text, row.text_zh), where=places.get(row.fact, row.fact))
         for row in asked
     ]
     needs = [message("lock.driver-asks", by=row.by, needs=" | ".join(row.needs)) for row in asked]
@@ -204,7 +203,7 @@ def _is_unchecked(need: facts.Need, resolution: Resolution) -> bool:
 
 def _of_kernels(pin: Pin, catalog: Catalog) -> Iterator[str]:
     """What a pin's own metadata requires on some kernels only (PEP 508: platform_release, platform_version)."""
-    return (line for line in own_lines(pin, catalog, ()) if text.hangs_on_kernel(line.partition(";")[2]))
+    return (line for line in own_lines(pin, catalog, ()) if text.depends_on_kernel(line.partition(";")[2]))
 
 
 def own_lines(pin: Pin, catalog: Catalog, otherwise: Sequence[str]) -> Sequence[str]:
@@ -219,7 +218,7 @@ def own_lines(pin: Pin, catalog: Catalog, otherwise: Sequence[str]) -> Sequence[
 def _lost_extras(resolution: Resolution) -> Iterator[Message]:
     """What the stack's lines ask for in vain."""
     elsewhere: dict[tuple[Pin, str], list[str]] = {}
-    for row in resolution.lost_extras:
+    for row in resolution.missing_extras:
         pin = resolution.pin(row.project)
         assert pin is not None  # noqa: S101  it is one that lacks it
         if row.version is None:

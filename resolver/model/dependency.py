@@ -13,17 +13,17 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from resolver.model.fact import Fact
-from resolver.model.release import Reason, Release
+from resolver.model.release import RejectionReason, Release
 from resolver.model.requirement import ComponentRequirement, Value
 
 
-class Kind(IntEnum):
+class PackageKind(IntEnum):
     """What sort of thing a package is; the order is the order of decisions."""
 
-    SYSTEM = 0  # a component of the target: cann, hdk, soc, glibc, python
+    COMPONENT = 0  # a component of the target: cann, hdk, soc, glibc, python
     MODULE = 1  # an importable module that several distributions want to own
     PROJECT = 2  # a project on an index, with or without one of its extras
-    NONE = 3  # stands for what cannot be had; it has no candidates
+    UNAVAILABLE = 3  # stands for what cannot be had; it has no candidates
 
 
 class Package(NamedTuple):
@@ -35,11 +35,11 @@ class Package(NamedTuple):
 
     name: str
     extra: str = ""
-    kind: Kind = Kind.PROJECT
+    kind: PackageKind = PackageKind.PROJECT
 
     def __str__(self) -> str:
         name = f"{self.name}[{self.extra}]" if self.extra else self.name
-        return f"module {self.name}" if self.kind is Kind.MODULE else name
+        return f"module {self.name}" if self.kind is PackageKind.MODULE else name
 
     @property
     def base(self) -> Package:
@@ -67,11 +67,11 @@ class Candidate(msgspec.Struct, frozen=True, eq=False):
         """The version of a project's candidate."""
         return self.release.version
 
-    def meets(self, allows: Allows) -> bool:
+    def satisfies(self, allows: Allows) -> bool:
         """Whether a requirement on a component or module admits it."""
         if isinstance(allows, ComponentRequirement):
             return not isinstance(self.chosen, Release) and allows.allows(self.chosen)
-        return isinstance(allows, Owner) and self.chosen == allows.name
+        return isinstance(allows, ModuleOwner) and self.chosen == allows.name
 
     def __str__(self) -> str:
         return f"{self.package} {self.chosen.version if isinstance(self.chosen, Release) else self.chosen}"
@@ -128,26 +128,26 @@ class Unusable(msgspec.Struct, frozen=True):
     """
 
     filename: str
-    reason: Reason
+    reason: RejectionReason
     text: str
 
 
 Origin = StackLine | NeedLine | SameRelease | Unusable
 
 
-class Owner(msgspec.Struct, frozen=True):
+class ModuleOwner(msgspec.Struct, frozen=True):
     """The module must belong to this distribution."""
 
     name: str
 
 
-class Among(msgspec.Struct, frozen=True):
+class ReleaseMask(msgspec.Struct, frozen=True):
     """One of the releases at these positions, as a mask (see `resolve/project.py`); none where it is 0."""
 
     positions: int
 
 
-Allows = SpecifierSet | Among | ComponentRequirement | Owner
+Allows = SpecifierSet | ReleaseMask | ComponentRequirement | ModuleOwner
 
 
 class Edge(msgspec.Struct, frozen=True, eq=False):

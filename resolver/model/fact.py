@@ -29,7 +29,7 @@ from resolver.model.text import (
     Text,
     Variables,
     Where,
-    form,
+    matching,
     printable,
 )
 
@@ -55,7 +55,7 @@ def component_requirements(needs: Iterable[Need]) -> list[ComponentRequirement]:
     return [need for need in needs if isinstance(need, ComponentRequirement)]
 
 
-_LABEL = form(
+_LABEL = matching(
     r"[a-z0-9]+(\.[a-z0-9]+)*",
     "a local version label of lower case letters and digits, with dots between them",
     '"empty"',
@@ -76,7 +76,7 @@ class _Common(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     checked: date
     where: Where
 
-    def speaks_of(self, release: Version) -> bool:
+    def applies_to(self, release: Version) -> bool:
         """Whether the fact is about this release."""
         return any(versions.contains(release, prereleases=True) for versions in self.versions)
 
@@ -174,11 +174,11 @@ class Warns(_Common, frozen=True, kw_only=True):
         """The target's components that it depends on: with other values it might not apply."""
         return frozenset(need.component for need in component_requirements(self.unless))
 
-    def is_needless_on(self, system: Mapping[str, Value]) -> bool:
+    def is_averted_on(self, system: Mapping[str, Value]) -> bool:
         """Whether the components of a target meet one of `unless`."""
         return any(need.is_promised_by(system) for need in component_requirements(self.unless))
 
-    def is_nearly_needless_on(self, system: Mapping[str, Value]) -> bool:
+    def is_averted_on_release_line(self, system: Mapping[str, Value]) -> bool:
         """Whether one of `unless` names a CANN of the same release line as the target's: 8.5.0 where that is 8.5.2."""
         own = system.get("cann")
         named = (value for need in self.unless for value in named_values(need, "cann"))

@@ -288,7 +288,7 @@ class Lock(_Row, kw_only=True, frozen=True):
         """What the lock is for, for the first lines of other files; a summary may have several lines."""
         return ": ".join(filter(None, (f"{self.stack} for {self.target.name}", self.summary)))
 
-    def environments(self) -> tuple[tuple[LockedPin, ...], ...]:
+    def build_environments(self) -> tuple[tuple[LockedPin, ...], ...]:
         """The tools of each environment apart, in the order in which they stand here."""
         groups = dict.fromkeys(pin.builds for pin in self.build_pin)
         return tuple(tuple(pin for pin in self.build_pin if pin.builds == builds) for builds in groups)
@@ -302,7 +302,7 @@ class Lock(_Row, kw_only=True, frozen=True):
         return found
 
     @property
-    def asked_for(self) -> frozenset[str]:
+    def requested_projects(self) -> frozenset[str]:
         """The projects that the stack's own lines name."""
         return frozenset(text.requirement(line).name for line in self.requires)
 

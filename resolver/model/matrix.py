@@ -12,10 +12,10 @@ from packaging.version import Version
 
 from resolver.model.message import Message
 from resolver.model.target import Glibc, Platform
-from resolver.model.text import NOT_EMPTY, Text, form
+from resolver.model.text import NOT_EMPTY, Text, matching
 
-_USE = form(r"[a-z0-9][a-z0-9-]{0,39}", "a name of lower case letters, digits and `-`", '"serve"')
-_PYTHON = form(r"3\.\d{1,2}", "a version of Python without a patch number", '"3.11"')
+_USE = matching(r"[a-z0-9][a-z0-9-]{0,39}", "a name of lower case letters, digits and `-`", '"serve"')
+_PYTHON = matching(r"3\.\d{1,2}", "a version of Python without a patch number", '"3.11"')
 
 Practices = Literal["all"] | tuple[str, ...]
 

@@ -34,7 +34,7 @@ def message(code: str, /, **values: object) -> Message:
     return Message(code, {key: _value(value) for key, value in values.items()})
 
 
-def text(en: str, zh: str = "") -> Message:
+def verbatim(en: str, zh: str = "") -> Message:
     """A text that is not the program's, such as a fact's, in the languages that it has."""
     return Message(TEXT, {"en": en, "zh": zh} if zh else {"en": en})
 

@@ -16,11 +16,11 @@ from resolver.model.release import Source
 from resolver.model.repository import specifier
 from resolver.model.requirement import Requirement, Value
 from resolver.model.target import Platform, Target
-from resolver.model.text import NOT_EMPTY, Cutoff, RequirementLine, Sentence, Text, Variables, Where, form
+from resolver.model.text import NOT_EMPTY, Cutoff, RequirementLine, Sentence, Text, Variables, Where, matching
 
 PYPI: Final = "pypi"
-_MODULE = form(r"[A-Za-z_][A-Za-z0-9_.]*", "the name of a module", '"torch"', '"vllm.engine"')
-_SHA256 = form(r"[0-9a-f]{64}", "a sha256: 64 hexadecimal digits, in lower case")
+_MODULE = matching(r"[A-Za-z_][A-Za-z0-9_.]*", "the name of a module", '"torch"', '"vllm.engine"')
+_SHA256 = matching(r"[0-9a-f]{64}", "a sha256: 64 hexadecimal digits, in lower case")
 Prereleases = Literal["if-necessary", "allow", "never"]
 
 

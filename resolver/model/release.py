@@ -39,7 +39,7 @@ class File(msgspec.Struct, frozen=True, array_like=True, gc=False):
         return self.filename.endswith(".whl")
 
 
-class Reason(Enum):
+class RejectionReason(Enum):
     """Why a file or a release was rejected. The value is the sentence's predicate; `code` names it in `locale/`."""
 
     FORMAT = "is not a wheel, .tar.gz or .zip"
@@ -71,7 +71,7 @@ class Rejection(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A file that cannot be used, and why; `detail` gives the specifics."""
 
     filename: str
-    reason: Reason
+    reason: RejectionReason
     detail: str = ""
 
     def __str__(self) -> str:

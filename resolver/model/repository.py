@@ -13,7 +13,7 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.model import text as texts
-from resolver.model.text import RequirementLine, Variables, printable, some
+from resolver.model.text import RequirementLine, Variables, nonempty, printable
 
 _SCHEMES = ("https", "ssh", "file")
 # Nothing that a shell, git or a terminal could take for more than an address.
@@ -120,9 +120,9 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_defau
 
     move: Inside = ""
     to: Inside = ""
-    comment: Annotated[str, some, printable] = ""
+    comment: Annotated[str, nonempty, printable] = ""
     in_: Inside = msgspec.field(name="in", default="")
-    run: tuple[Annotated[str, some, printable], ...] = ()
+    run: tuple[Annotated[str, nonempty, printable], ...] = ()
     wheels: Inside = ""
 
 

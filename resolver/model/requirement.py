@@ -22,7 +22,7 @@ from resolver.model.system import SIGNS, SystemVersion
 Component = Literal["cann", "hdk", "soc", "glibc", "python"]
 COMPONENTS: Final[tuple[str, ...]] = get_args(Component)
 # What people call them besides; to indexes these are names of projects.
-OTHER_NAMES: Final = {
+COMPONENT_ALIASES: Final = {
     **dict.fromkeys(("driver", "firmware", "npu-driver", "npu-firmware", "ascend-driver", "ascend-hdk"), "hdk"),
     **dict.fromkeys(("ascend-cann", "ascend-toolkit", "cann-toolkit", "ascend-cann-toolkit"), "cann"),
 }

@@ -19,7 +19,7 @@ from resolver.model.fact import Absent, Collides, Excludes, Fact, Names, Practic
 from resolver.model.lock import Override, PassedOver
 from resolver.model.message import Message
 from resolver.model.problem import Problem
-from resolver.model.release import Reason, Rejection, Release
+from resolver.model.release import Rejection, RejectionReason, Release
 
 
 class ReleaseRange(msgspec.Struct, frozen=True):
@@ -98,7 +98,7 @@ class Lack(Enum):
     UNREACHABLE = "unreachable"  # an index that might have one could not be reached
 
 
-class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+class RejectedRelease(msgspec.Struct, frozen=True, kw_only=True):
     """A release that cannot be used, and why each of its files was set aside, the nearest to the target first.
 
     Of a file that proved unusable when it was opened, that is the first; wheels that the target cannot use follow.
@@ -108,10 +108,10 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[Rejection, ...]
 
 
-class Unread(msgspec.Struct, frozen=True):
+class UnparsedFiles(msgspec.Struct, frozen=True):
     """Files of a page that are of no release, for one reason: how many, and the name of the first."""
 
-    reason: Reason
+    reason: RejectionReason
     count: int
     filename: str
 
@@ -124,7 +124,7 @@ class Lacks(msgspec.Struct, frozen=True, kw_only=True):
     exists than the newest before it. `where` names the indexes that were asked, or the file. `unreachable` are indexes
     that might have had one. With Lack.SOURCE `newest` is the version of the commit, and `where` the place that says so.
     `meant` is a known project of a similar name, or a component, where no index has this one. Where wheels were set
-    aside `machine` is what the target has of what wheels are built for (`machine_of`); with Lack.CUTOFF `cutoff` is the
+    aside `machine` is what the target has of what wheels are built for (`tag_values`); with Lack.CUTOFF `cutoff` is the
     cut-off: a day that counts to its end, or a moment. `unread` are the files of a project without any release, the
     most frequent reason first.
     """
@@ -136,12 +136,12 @@ class Lacks(msgspec.Struct, frozen=True, kw_only=True):
     count: int = 0
     newest: str = ""
     nearest: tuple[str, ...] = ()
-    refusals: tuple[Refusal, ...] = ()
+    refusals: tuple[RejectedRelease, ...] = ()
     unreachable: tuple[str, ...] = ()
     meant: str = ""
     machine: tuple[tuple[str, str], ...] = ()
     cutoff: str = ""
-    unread: tuple[Unread, ...] = ()
+    unread: tuple[UnparsedFiles, ...] = ()
 
 
 Statement = Asks | Has | Needs | Forbids | Shares | Lacks
@@ -171,7 +171,7 @@ class Pin(msgspec.Struct, frozen=True, kw_only=True):
         return self.release.version
 
 
-class LostExtra(msgspec.Struct, frozen=True, kw_only=True):
+class MissingExtra(msgspec.Struct, frozen=True, kw_only=True):
     """An extra that a line of the stack asks for and the pin of its project lacks; a release that has it, if known."""
 
     project: NormalizedName
@@ -179,7 +179,7 @@ class LostExtra(msgspec.Struct, frozen=True, kw_only=True):
     version: Version | None
 
 
-class FellBack(msgspec.Struct, frozen=True, kw_only=True):
+class OutdatedPin(msgspec.Struct, frozen=True, kw_only=True):
     """A wish without an upper bound whose pin is far behind the newest release, and what keeps out all newer ones.
 
     `because` is empty if that was not looked for, or if newer ones are possible. `why` tells the same.
@@ -195,7 +195,7 @@ class FellBack(msgspec.Struct, frozen=True, kw_only=True):
 class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     """Pins sorted by name. `engine` says what found it, after so many `rounds`.
 
-    `passed_over`, `lost_extras` and `fell_back` are filled in only for what is going to be locked (see
+    `passed_over`, `missing_extras` and `outdated_pins` are filled in only for what is going to be locked (see
     `resolve/shortfalls.py`). `practices` are those in force that it rests on (see `resolve/gather.py`).
     """
 
@@ -203,11 +203,11 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     pins: tuple[Pin, ...]
     engine: str
     rounds: int
-    left_out: tuple[Override, ...] = ()
+    overrides: tuple[Override, ...] = ()
     passed_over: tuple[PassedOver, ...] = ()
-    lost_extras: tuple[LostExtra, ...] = ()
+    missing_extras: tuple[MissingExtra, ...] = ()
     practices: tuple[Practice, ...] = ()
-    fell_back: tuple[FellBack, ...] = ()
+    outdated_pins: tuple[OutdatedPin, ...] = ()
 
     def pin(self, name: str) -> Pin | None:
         """The pin of a project; None if it is not in the resolution."""

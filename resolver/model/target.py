@@ -16,7 +16,7 @@ from packaging import tags as packaging_tags
 from packaging.version import Version
 
 from resolver.model.requirement import Value, parse_value
-from resolver.model.text import Text, form
+from resolver.model.text import Text, matching
 
 # PEP 599, PEP 571, PEP 513: the glibc that the older names stand for.
 _LEGACY: Final = {"manylinux2014": (2, 17), "manylinux2010": (2, 12), "manylinux1": (2, 5)}
@@ -25,8 +25,8 @@ _TITLES: Final = {"cann": "CANN", "hdk": "HDK", "soc": "SoC", "python": "Python"
 _LAST_PATCH = 99  # of a line of Python: beyond any that there is
 
 Platform = Literal["linux-aarch64", "linux-x86_64"]
-Glibc = Annotated[str, form(r"2\.\d{1,3}", "a version of glibc", '"2.28"')]
-_IMAGE = form(r"[a-z0-9][A-Za-z0-9._/:@-]{0,254}", "the name of an image with its host and tag")
+Glibc = Annotated[str, matching(r"2\.\d{1,3}", "a version of glibc", '"2.28"')]
+_IMAGE = matching(r"[a-z0-9][A-Za-z0-9._/:@-]{0,254}", "the name of an image with its host and tag")
 PLATFORMS: tuple[Platform, ...] = get_args(Platform)
 
 
@@ -126,7 +126,7 @@ class Target:
         return ", ".join(self.parts)
 
 
-def spelt(component: str, text: str) -> str:
+def component_text(component: str, text: str) -> str:
     """A text that spells a value of a component; raises ValueError."""
     parse_value(component, text)
     return text
@@ -139,9 +139,9 @@ class Image(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: Annotated[str, _IMAGE]
-    cann: Annotated[str, partial(spelt, "cann")]
-    soc: Annotated[str, partial(spelt, "soc")]
-    python: Annotated[str, form(r"3\.\d{1,2}", "a version of Python without a patch number", '"3.11"')]
+    cann: Annotated[str, partial(component_text, "cann")]
+    soc: Annotated[str, partial(component_text, "soc")]
+    python: Annotated[str, matching(r"3\.\d{1,2}", "a version of Python without a patch number", '"3.11"')]
     glibc: Glibc
     source: Text
 
@@ -176,14 +176,14 @@ _PYTHON = re.compile(r"(cp|py|pp)(\d)(\d*)")
 _SYSTEMS: Final = (("musllinux", "musl"), ("macosx", "macOS"), ("win", "Windows"))
 
 
-def machine_of(target: Target) -> Mapping[str, str]:
+def tag_values(target: Target) -> Mapping[str, str]:
     """What tags speak of, of a target: `processor`, `glibc` and `python`."""
     python = ".".join(map(str, target.python_line))
     return {"processor": target.machine, "glibc": ".".join(map(str, target.glibc)), "python": python}
 
 
 def missing_on_machine(filename: str, machine: Mapping[str, str]) -> Mapping[str, str]:
-    """What a wheel needs and the machine (of `machine_of`) does not have; empty where the name does not tell.
+    """What a wheel needs and the machine (of `tag_values`) does not have; empty where the name does not tell.
 
     Beside the keys of the machine there may be `system`: another one than Linux with glibc.
     """

@@ -48,7 +48,7 @@ _EXTRA_NAMED: Final = re.compile(r"""\bextra\s*[=!]=\s*["']([^"']*)["']|["']([^"
 @lru_cache(_MEMO)
 def version(text: str) -> Version | None:
     """The PEP 440 version that `text` spells, or None where it is not one that anybody would release."""
-    if _beyond_measure(text):
+    if _why_too_long(text):
         return None
     try:
         return Version(text)
@@ -58,7 +58,7 @@ def version(text: str) -> Version | None:
 
 def specifier_set(text: str) -> SpecifierSet:
     """The PEP 440 specifier set that `text` spells; raises packaging's InvalidSpecifier."""
-    if why := _beyond_measure(text, LONG):
+    if why := _why_too_long(text, LONG):
         raise InvalidSpecifier(why)
     return SpecifierSet(text)
 
@@ -83,11 +83,11 @@ def name(text: str) -> NormalizedName:
 
 def requirement(text: str) -> Requirement:
     """The PEP 508 requirement that `text` spells; raises packaging's InvalidRequirement."""
-    return _kept(text) if len(text) <= LONG else _parsed(text)
+    return _cached_requirement(text) if len(text) <= LONG else _parsed(text)
 
 
 def _parsed(text: str) -> Requirement:
-    if why := _beyond_measure(text) or _beyond_measure(text.partition(";")[0], LONG) or _nested(text):
+    if why := _why_too_long(text) or _why_too_long(text.partition(";")[0], LONG) or _nested(text):
         raise InvalidRequirement(why)
     parsed = _PackagingRequirement(text)
     return Requirement(
@@ -99,7 +99,7 @@ def _parsed(text: str) -> Requirement:
     )
 
 
-_kept = lru_cache(_MEMO)(_parsed)
+_cached_requirement = lru_cache(_MEMO)(_parsed)
 
 
 def file_lines(content: str) -> Iterator[tuple[int, str]]:
@@ -117,7 +117,7 @@ def file_lines(content: str) -> Iterator[tuple[int, str]]:
         begun = []
 
 
-def extras_named(line: str) -> frozenset[str] | None:
+def extras_in_marker(line: str) -> frozenset[str] | None:
     """The extras that a requirement's marker names; for all others it holds as it does for none. None where it may not.
 
     PEP 508 has `extra` compared with a name. What it is compared by besides has a meaning of its own for each.
@@ -131,15 +131,15 @@ def extras_named(line: str) -> frozenset[str] | None:
 
 def all_extras(lines: Iterable[str]) -> tuple[str, ...]:
     """The extras that the markers of these requirements name."""
-    return tuple(sorted({extra for line in lines for extra in extras_named(line) or ()}))
+    return tuple(sorted({extra for line in lines for extra in extras_in_marker(line) or ()}))
 
 
-def hangs_on_kernel(marker: str) -> bool:
+def depends_on_kernel(marker: str) -> bool:
     """Whether a marker asks for the kernel of a machine, which nobody knows while locking."""
     return "platform_release" in marker or "platform_version" in marker
 
 
-def _beyond_measure(text: str, longest: int = _LONGEST) -> str:
+def _why_too_long(text: str, longest: int = _LONGEST) -> str:
     """Why a text is not even parsed; empty for nearly all."""
     if len(text) > longest:
         return f"it has {len(text)} characters"
@@ -172,7 +172,7 @@ RequirementLine = Annotated[str, "a requirement on a project (PEP 508), in its n
 Cutoff = Annotated[datetime, "a moment, or a day that counts to its end"]
 
 
-def form(pattern: str, description: str, *examples: str) -> Callable[[str], str]:
+def matching(pattern: str, description: str, *examples: str) -> Callable[[str], str]:
     """A reader of texts that have this form as a whole."""
     expression = re.compile(pattern)
 
@@ -194,7 +194,7 @@ def printable(text: str) -> str:
     return text
 
 
-def some(text: str) -> str:
+def nonempty(text: str) -> str:
     """Any text but an empty one."""
     if not text:
         raise ValueError("it is empty")
@@ -208,5 +208,5 @@ def sentence(text: str) -> str:
     return " ".join(text.split())
 
 
-Text = Annotated[str, some]
+Text = Annotated[str, nonempty]
 Sentence = Annotated[str, sentence]

@@ -84,7 +84,7 @@ def read_matrix(path: Path) -> Matrix:
         ]
         return msgspec.convert({**raw, "answers": answers}, Matrix)
     except OSError as error:
-        raise files.refusal(error, "the file cannot be read", path) from None
+        raise files.input_error(error, "the file cannot be read", path) from None
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(
             "the file is not a matrix", where=str(path), why=str(error), hint="write one: ascend-lock matrix"

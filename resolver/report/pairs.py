@@ -10,7 +10,7 @@ from packaging.utils import NormalizedName
 from resolver.audit.pairs import Pairing
 from resolver.errors import escaped
 from resolver.i18n import translate
-from resolver.model.message import joined, message, text
+from resolver.model.message import joined, message, verbatim
 from resolver.model.requirement import ComponentRequirement
 from resolver.model.text import Language
 from resolver.report.sanitize import COLUMNS, wrapped
@@ -88,7 +88,7 @@ def pairs_json(rows: Iterable[Pairing], language: Language) -> list[dict[str, An
                     "id": fact.id,
                     "where": fact.where,
                     "strength": str(fact.strength),
-                    "reason": translate(text(fact.reason, fact.reason_zh), language),
+                    "reason": translate(verbatim(fact.reason, fact.reason_zh), language),
                     "source": fact.source,
                     "checked": fact.checked.isoformat(),
                 }

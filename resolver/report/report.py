@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from resolver.i18n import LANGUAGES, translate
 from resolver.model.lock import Lock, LockedAbsent, LockedFact, LockedGit, LockedPin
-from resolver.model.message import Message, joined, message, text
+from resolver.model.message import Message, joined, message, verbatim
 from resolver.model.repository import Step
 from resolver.model.target import component_name
 from resolver.model.text import Language
@@ -28,8 +28,8 @@ def _name(language: Language) -> str:
 
 def report(lock: Lock, language: Language = "en") -> str:
     """The text of the report in a language; texts without Chinese stay English."""
-    summary = text(lock.summary, lock.summary_zh)
-    title = message("report.title", stack=lock.stack, summary=summary) if lock.summary else text(lock.stack)
+    summary = verbatim(lock.summary, lock.summary_zh)
+    title = message("report.title", stack=lock.stack, summary=summary) if lock.summary else verbatim(lock.stack)
     others = tuple((Span(translate("language", one), _name(one)),) for one in LANGUAGES if one != language)
     head = [Paragraph(others), *(Paragraph((line(one),)) for one in _head(lock))]
     inputs = Paragraph((line(message("report.inputs", digest=lock.inputs)),))
@@ -109,7 +109,7 @@ def _sections(lock: Lock) -> Iterator[Block]:
         message("report.departs"),
         columns=("guide", "here", "why"),
         rows=[
-            (text(row.guide, row.guide_zh), text(row.here, row.here_zh), text(row.reason, row.reason_zh))
+            (verbatim(row.guide, row.guide_zh), verbatim(row.here, row.here_zh), verbatim(row.reason, row.reason_zh))
             for row in lock.departs
         ],
     )
@@ -121,7 +121,7 @@ def _sections(lock: Lock) -> Iterator[Block]:
     for number, stage in enumerate(lock.stage, 1):
         title = message("report.stage", number=number, title=stage_title(lock, stage))
         yield from _pins(lock, title, lock.pins_of(stage), lock.reasons(), items=stage.because)
-    for pins in lock.environments():
+    for pins in lock.build_environments():
         names = pins[0].builds
         title = message("report.apart-for", names=names) if names else message("report.apart")
         yield from _pins(lock, title, pins, lock.reasons(pins), said=[message("report.apart-said")])
@@ -200,4 +200,4 @@ def _pins(
 
 
 def _reason(row: LockedFact | LockedAbsent) -> Message:
-    return text(row.reason, row.reason_zh)
+    return verbatim(row.reason, row.reason_zh)

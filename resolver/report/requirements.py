@@ -57,7 +57,7 @@ def _via(lock: Lock) -> dict[str, list[str]]:
     """For each pin what asks for it, as in a file of pip-compile: other projects, and the file of the stack."""
     needed = lock.needed_by()
     own = f"-r {lock.stack}.toml"
-    return {pin.name: [own] * (pin.name in lock.asked_for) + needed.get(pin.name, []) for pin in lock.pin}
+    return {pin.name: [own] * (pin.name in lock.requested_projects) + needed.get(pin.name, []) for pin in lock.pin}
 
 
 def no_deps(lock: Lock) -> str | None:
@@ -115,7 +115,7 @@ def _from_git(pin: LockedPin, git: LockedGit) -> Iterator[str]:
 
 def environments(lock: Lock) -> Iterator[tuple[str, tuple[LockedPin, ...]]]:
     """The file of each isolated environment in which source archives are built, and its tools."""
-    for number, tools in enumerate(lock.environments(), 1):
+    for number, tools in enumerate(lock.build_environments(), 1):
         yield BUILD_FILE if number == 1 else BUILD_FILE.replace(".txt", f"-{number}.txt"), tools
 
 

@@ -42,7 +42,7 @@ def sbom(lock: Lock) -> str:
     pins = {pin.name: _component(pin, addresses, reasons.get(pin.name, ())) for pin in lock.pin}
     tools = {
         f"{pin.name} {pin.version}": _component(pin, addresses, lock.reasons(pins).get(pin.name, ()), tool=True)
-        for pins in lock.environments()
+        for pins in lock.build_environments()
         for pin in pins
     }
     system = list(_system(lock))
@@ -89,7 +89,7 @@ def _root(lock: Lock) -> Component:
 def _asked(lock: Lock) -> list[str]:
     """What the stack itself requires, and what nothing else requires."""
     needed = lock.needed_by()
-    return [pin.name for pin in lock.pin if pin.name not in needed or pin.name in lock.asked_for]
+    return [pin.name for pin in lock.pin if pin.name not in needed or pin.name in lock.requested_projects]
 
 
 def _component(

@@ -133,9 +133,9 @@ def fact_json(judged: Judged, *, old: bool, language: Language) -> dict[str, Any
         "old": old,
         "remarks": [
             {
-                "code": remark.told.code.removeprefix("upstream.remark-"),
+                "code": remark.message.code.removeprefix("upstream.remark-"),
                 "verdict": remark.verdict.value,
-                "values": _values(remark.told, "en"),
+                "values": _values(remark.message, "en"),
                 "text": _remark(remark, language),
             }
             for remark in judged.remarks
@@ -144,7 +144,7 @@ def fact_json(judged: Judged, *, old: bool, language: Language) -> dict[str, Any
 
 
 def _remark(remark: Remark, language: Language) -> str:
-    return translate(remark.told.code, language, **_values(remark.told, language))
+    return translate(remark.message.code, language, **_values(remark.message, language))
 
 
 def _values(told: Message, language: Language) -> dict[str, str]:

@@ -16,7 +16,7 @@ from typing import Any
 from resolver.i18n import LANGUAGES, templates, translate
 from resolver.json_text import json_text
 from resolver.model.lock import Lock, LockedDriver, LockedPin
-from resolver.model.message import message, text
+from resolver.model.message import message, verbatim
 from resolver.model.requirement import Clause, ComponentRequirement
 from resolver.report.sanitize import one_line
 
@@ -148,7 +148,7 @@ def _driver(row: LockedDriver, lock: Lock) -> dict[str, Any]:
     needs = [need for need in map(ComponentRequirement.parse, row.needs) if need is not None]
     fact = next((fact for fact in lock.fact if fact.id == row.fact), None)
     evidence = fact and message("conflict.labelled", label=message(f"strength.{fact.strength}"), text=fact.source)
-    reason = message("conflict.in-brackets", text=text(row.text, row.text_zh), extra=evidence or row.fact)
+    reason = message("conflict.in-brackets", text=verbatim(row.text, row.text_zh), extra=evidence or row.fact)
     return {
         "by": row.by,
         "wanted": " | ".join(map(str, needs)),

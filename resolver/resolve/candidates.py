@@ -18,11 +18,21 @@ from resolver.index.parse.distribution import Compatibility
 from resolver.index.protocol import Catalog, Lookup
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.dependency import Allows, Among, Candidate, Edge, Kind, NeedLine, NeedSource, Package, StackLine
+from resolver.model.dependency import (
+    Allows,
+    Candidate,
+    Edge,
+    NeedLine,
+    NeedSource,
+    Package,
+    PackageKind,
+    ReleaseMask,
+    StackLine,
+)
 from resolver.model.problem import Problem
 from resolver.model.release import Release, Source
 from resolver.model.requirement import Requirement, Value
-from resolver.resolve.project import Ordered, Project, is_put_last, of_source
+from resolver.resolve.project import OrderedReleases, Project, is_put_last, of_source
 
 
 class Demand(NamedTuple):
@@ -34,7 +44,7 @@ class Demand(NamedTuple):
 
     mask: int = -1
     pin: bool = False  # names one release
-    stacks: bool = False  # a line of the stack
+    from_stack: bool = False  # a line of the stack
     bounded: bool = False  # has bounds
     pinned_by_user: bool = False  # a pin by the stack or a fact, which permits a yanked release
     prerelease: bool = False  # names a pre-release, and so permits them (PEP 440)
@@ -43,7 +53,7 @@ class Demand(NamedTuple):
         return Demand(
             self.mask & other.mask,
             self.pin or other.pin,
-            self.stacks or other.stacks,
+            self.from_stack or other.from_stack,
             self.bounded or other.bounded,
             self.pinned_by_user or other.pinned_by_user,
             self.prerelease or other.prerelease,
@@ -55,7 +65,7 @@ class Demand(NamedTuple):
         Among equals, packages that were required earlier go first: so most of what requires a package is decided before
         it, and its demand is complete. What the stack names goes by name.
         """
-        return not self.pin, not self.stacks, not self.bounded, 0 if self.stacks else since
+        return not self.pin, not self.from_stack, not self.bounded, 0 if self.from_stack else since
 
 
 ANYTHING = Demand()
@@ -70,7 +80,7 @@ def pins(allows: Allows) -> bool:
     """Whether a requirement names one release and no other (PEP 440 `==` without a wildcard, `===`)."""
     if isinstance(allows, SpecifierSet):
         return any(one.operator == "===" or (one.operator == "==" and not one.version.endswith(".*")) for one in allows)
-    return isinstance(allows, Among) and allows.positions.bit_count() == 1
+    return isinstance(allows, ReleaseMask) and allows.positions.bit_count() == 1
 
 
 class Candidates:
@@ -98,7 +108,7 @@ class Candidates:
             self._facts.setdefault(fact.package, []).append(fact)
         self._collisions = [fact for fact in problem.facts if isinstance(fact, (facts.Collides, facts.Absent))]
         self._projects: dict[NormalizedName, Project] = {}
-        self._ordered: dict[NormalizedName, Ordered] = {}  # of all variants
+        self._ordered: dict[NormalizedName, OrderedReleases] = {}  # of all variants
         self._made: dict[NormalizedName, list[tuple[object, Project]]] = {}  # likewise, each with what it is made from
         self._candidates: dict[tuple[Package, object], Candidate] = {}
         self._demands: dict[Edge, Demand] = {}
@@ -115,10 +125,10 @@ class Candidates:
         if lookup is None or source is not None:
             lookup = of_source(source) if source is not None else self.catalog.lookup(name)
         if name not in self._ordered or self._ordered[name].lookup is not lookup:
-            self._ordered[name] = Ordered(lookup)
+            self._ordered[name] = OrderedReleases(lookup)
         return self._projects.setdefault(name, self._project(self._ordered[name], name, source))
 
-    def _project(self, ordered: Ordered, name: NormalizedName, source: Source | None) -> Project:
+    def _project(self, ordered: OrderedReleases, name: NormalizedName, source: Source | None) -> Project:
         """A project, which may be that of another variant: most variants differ in what few projects hang on."""
         about = self._facts.get(name, [])
         system = self.problem.target.system if any(map(is_put_last, about)) else {}
@@ -137,9 +147,9 @@ class Candidates:
 
     def mask(self, package: Package, allows: Allows) -> int:
         """The candidates that a requirement admits, as a mask: for a project, one bit per release (see `project`)."""
-        if package.kind is Kind.PROJECT:
+        if package.kind is PackageKind.PROJECT:
             return self.project(text.name(package.name)).mask(allows)
-        return sum(one.meets(allows) << at for at, one in enumerate(self._choices(package)))
+        return sum(one.satisfies(allows) << at for at, one in enumerate(self._choices(package)))
 
     def demand(self, *edges: Edge) -> Demand:
         """The combined demand of edges on one package. Looks the project up."""
@@ -150,23 +160,23 @@ class Candidates:
 
     def _demand_of(self, edge: Edge) -> Demand:
         pin, origin = pins(edge.allows), edge.origin
-        stacks = isinstance(origin, StackLine)
+        from_stack = isinstance(origin, StackLine)
         self._demands[edge] = Demand(
             mask=self.mask(edge.package, edge.allows),
             pin=pin,
-            stacks=stacks,
+            from_stack=from_stack,
             bounded=bool(str(edge.allows)),
-            pinned_by_user=pin and (stacks or (isinstance(origin, NeedLine) and origin.source is NeedSource.FACT)),
+            pinned_by_user=pin and (from_stack or (isinstance(origin, NeedLine) and origin.source is NeedSource.FACT)),
             prerelease=names_prerelease(edge.allows),
         )
         return self._demands[edge]
 
     def is_admitted(self, candidate: Candidate, edge: Edge) -> bool:
         """Whether an edge on its package admits a candidate, leaving policies aside."""
-        if candidate.package.kind is Kind.PROJECT:
+        if candidate.package.kind is PackageKind.PROJECT:
             known = self._demands.get(edge) or self.demand(edge)
             return bool(known.mask >> candidate.release.position & 1)
-        return candidate.meets(edge.allows)
+        return candidate.satisfies(edge.allows)
 
     def candidates(
         self, package: Package, demand: Demand, excluded: Iterable[Candidate] = (), *, stable: bool = False
@@ -179,7 +189,7 @@ class Candidates:
         differ in their local part; those that were yanked then come last.
         """
         banned = set(excluded)
-        if package.kind is Kind.PROJECT:
+        if package.kind is PackageKind.PROJECT:
             found = self._admitted(package, demand, stable=stable)
         else:
             found = (one for at, one in enumerate(self._choices(package)) if demand.mask >> at & 1)
@@ -199,12 +209,12 @@ class Candidates:
         if policy == "if-necessary" and not found and not stable:
             yield from self._usable(package, mask & ~project.stable, yanked=demand.pinned_by_user)
 
-    def every(self, package: Package) -> Iterator[Candidate]:
+    def all_candidates(self, package: Package) -> Iterator[Candidate]:
         """All candidates of a package that some requirements could admit, the least preferred last.
 
         Those of a component are the target's value, then all other known values, including those named by facts.
         """
-        if package.kind is Kind.PROJECT:
+        if package.kind is PackageKind.PROJECT:
             project = self.project(text.name(package.name))
             policy = self.problem.policy.prereleases_for(project.name)
             stable = project.all if policy == "allow" else project.stable
@@ -214,19 +224,19 @@ class Candidates:
             return
         own = self._choices(package)
         yield from own
-        if own and package.kind is Kind.SYSTEM:
+        if own and package.kind is PackageKind.COMPONENT:
             for value in self.problem.values.get(package.name, ()):
                 if value != own[0].chosen:
-                    yield self.choice(package, value)
+                    yield self.candidate_for(package, value)
 
     def _usable(self, package: Package, among: int, *, yanked: bool) -> Iterator[Candidate]:
         """The usable releases among these: first the one that the lock had, last those that were yanked."""
         project = self.project(text.name(package.name))
         preferred = self.preferred.get(project.name)
         first = project.position(preferred) if preferred is not None else None
-        positions = project.in_order(among)
+        positions = project.by_preference(among)
         if first is not None and among >> first & 1:
-            positions = chain((first,), project.in_order(among ^ 1 << first))
+            positions = chain((first,), project.by_preference(among ^ 1 << first))
         last: list[Candidate] = []
         for position in positions:
             candidate = self.candidate(package, position)
@@ -241,24 +251,26 @@ class Candidates:
     def candidate(self, package: Package, position: int) -> Candidate | None:
         """The candidate for a project's release; None if the target cannot use the release."""
         release = self.project(text.name(package.name)).release(position)
-        return self.choice(package, release) if isinstance(release, Release) else None
+        return self.candidate_for(package, release) if isinstance(release, Release) else None
 
     def collisions(self, name: NormalizedName, version: Version) -> Iterator[facts.Collides | facts.Absent]:
         """The facts by which a release owns a module together with another project."""
         for fact in self._collisions:
-            if name == fact.other or (name == fact.package and fact.speaks_of(version)):
+            if name == fact.other or (name == fact.package and fact.applies_to(version)):
                 yield fact
 
     def _choices(self, package: Package) -> Sequence[Candidate]:
         """What can be chosen for a component, which is the target's value, or for a module, which are its owners."""
-        value = self.problem.target.system.get(package.name) if package.kind is Kind.SYSTEM else None
+        value = self.problem.target.system.get(package.name) if package.kind is PackageKind.COMPONENT else None
         if value is not None:
-            return [self.choice(package, value)]
-        concerned = [fact for fact in self._collisions if package.kind is Kind.MODULE and fact.module == package.name]
+            return [self.candidate_for(package, value)]
+        concerned = [
+            fact for fact in self._collisions if package.kind is PackageKind.MODULE and fact.module == package.name
+        ]
         owners = {owner for fact in concerned for owner in (fact.package, fact.other)}
-        return [self.choice(package, owner) for owner in sorted(owners)]
+        return [self.candidate_for(package, owner) for owner in sorted(owners)]
 
-    def choice(self, package: Package, chosen: Release | Value) -> Candidate:
+    def candidate_for(self, package: Package, chosen: Release | Value) -> Candidate:
         """The candidate that stands for a release, a component's value or the owner of a module."""
         return self._candidates.setdefault((package, chosen), Candidate(package, chosen))
 

@@ -59,7 +59,7 @@ class _Check:
         self._catalog = catalog
         self._pins: Mapping[str, Pin] = {pin.name: pin for pin in resolution.pins}
         self._facts_about = {
-            pin.name: [fact for fact in problem.facts if fact.package == pin.name and fact.speaks_of(pin.version)]
+            pin.name: [fact for fact in problem.facts if fact.package == pin.name and fact.applies_to(pin.version)]
             for pin in resolution.pins
         }
         self._asked: defaultdict[str, list[SpecifierSet]] = defaultdict(list)
@@ -107,7 +107,7 @@ class _Check:
                 pages = self._catalog.lookup(fact.package).pages if lines else ()
                 known = [_version(spelled) for page in pages for spelled in page.releases]
             wanted = [v for v in known if all(line.specifier.contains(v, prereleases=True) for line in lines)]
-            if wanted and all(map(fact.speaks_of, wanted)):
+            if wanted and all(map(fact.applies_to, wanted)):
                 yield fact.other
 
     def _source(self, pin: Pin) -> Iterator[str]:
@@ -310,7 +310,7 @@ class _Check:
 
     def _fits(self, pin: Pin, page: Page, version: Version) -> bool:
         """Whether a page's release of a pin's project meets its requirements and has a file for the target."""
-        about = [fact for fact in self._problem.facts if fact.package == pin.name and fact.speaks_of(version)]
+        about = [fact for fact in self._problem.facts if fact.package == pin.name and fact.applies_to(version)]
         for fact in about:
             if isinstance(fact, facts.Excludes) or (isinstance(fact, facts.Names) and fact.index == page.index):
                 return False

@@ -15,9 +15,9 @@ from typing import Final
 from packaging.specifiers import SpecifierSet
 
 from resolver.model import text
-from resolver.model.dependency import Allows, Candidate, Edge, Kind, Package
+from resolver.model.dependency import Allows, Candidate, Edge, Package, PackageKind
 from resolver.model.fact import Excludes, Names
-from resolver.model.release import Reason, Release
+from resolver.model.release import RejectionReason, Release
 from resolver.model.requirement import ComponentRequirement
 from resolver.model.resolution import Lack
 from resolver.resolve.candidates import pins
@@ -102,7 +102,7 @@ class Clauses(Grounded):
         """
         for candidate in other._opened:
             package = candidate.package
-            if package.kind is Kind.PROJECT and package in self.packages:
+            if package.kind is PackageKind.PROJECT and package in self.packages:
                 own = self.universe.candidate(package, candidate.release.position)
                 if own is not None and own.release.file == candidate.release.file:
                     self.open(own)
@@ -119,15 +119,15 @@ class Clauses(Grounded):
         """Add a package's candidates, and why its other releases are not candidates."""
         if package in self.packages:
             return
-        candidates = self.packages[package] = list(self.universe.every(package))
+        candidates = self.packages[package] = list(self.universe.all_candidates(package))
         variables = [self.variable(candidate) for candidate in candidates]
         absent: list[int] = []
-        if package.kind is Kind.PROJECT and not package.extra:
+        if package.kind is PackageKind.PROJECT and not package.extra:
             absent = list(self._absent_releases(package, {one.release.position for one in candidates}))
         self.at_most_one([*variables, *absent])
-        if package.kind is not Kind.MODULE:  # tried first: the most preferred of each package
+        if package.kind is not PackageKind.MODULE:  # tried first: the most preferred of each package
             self._solver.set_phases([*variables[:1], *(-variable for variable in (*variables[1:], *absent))])
-        if package.kind is Kind.SYSTEM:
+        if package.kind is PackageKind.COMPONENT:
             self.rule([ComponentGround(package.name)], [variables[0]])
         if package.extra:
             self.introduce(package.base)
@@ -160,7 +160,7 @@ class Clauses(Grounded):
         ]
         read, unread = [], []
         for other in self.candidates():
-            if other.package.kind is not Kind.PROJECT:
+            if other.package.kind is not PackageKind.PROJECT:
                 continue
             if other not in self._opened:
                 unread += [other] if any_may else []
@@ -235,13 +235,13 @@ class Clauses(Grounded):
         """The variables that meet an edge; None stands for no bounds."""
         package = edge.package
         among = self.packages[package]
-        if allows is not None and package.kind is Kind.PROJECT:
+        if allows is not None and package.kind is PackageKind.PROJECT:
             mask = self.universe.mask(package, allows)
             among = [one for one in among if mask >> one.release.position & 1]
         elif allows is not None:
-            among = [one for one in among if one.meets(allows)]
+            among = [one for one in among if one.satisfies(allows)]
         yield from map(self.variable, among)
-        if package.kind is Kind.PROJECT:
+        if package.kind is PackageKind.PROJECT:
             yield from self._missing(package.base, allows)
         elif isinstance(allows, ComponentRequirement) and not among:
             yield self._elsewhere(package, str(allows), ComponentGround(package.name))
@@ -260,9 +260,9 @@ class Clauses(Grounded):
             self.absent.setdefault(ground, []).append((package, position, variable))
             self.rule([ground], [-variable])
             for collision in self.universe.collisions(project.name, project.versions[position]):
-                module = Package(collision.module, "", Kind.MODULE)
+                module = Package(collision.module, "", PackageKind.MODULE)
                 self.introduce(module)
-                owner = self.variable(self.universe.choice(module, project.name))
+                owner = self.variable(self.universe.candidate_for(module, project.name))
                 self.rule([CollisionGround(collision.id)], [-variable, owner])
             yield variable
 
@@ -302,9 +302,9 @@ def _why_absent(project: Project, position: int) -> Ground:
         return LackGround(project.name, Lack.PRERELEASE, "")  # excluded by the policy
     reasons = {row.reason for row in files}
     taken = (*project.facts_about(position, Excludes), *project.facts_about(position, Names))
-    if taken and Reason.FACT in reasons:
+    if taken and RejectionReason.FACT in reasons:
         return ExclusionGround(project.name, taken[0].id)
-    if not reasons.isdisjoint((Reason.NEWER, Reason.NO_DATE)):
+    if not reasons.isdisjoint((RejectionReason.NEWER, RejectionReason.NO_DATE)):
         return LackGround(project.name, Lack.CUTOFF, "")
     return LackGround(project.name, Lack.FILE, "")
 

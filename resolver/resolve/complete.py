@@ -15,7 +15,7 @@ from typing import Final
 
 from resolver.errors import UndecidedError
 from resolver.model import fact as facts
-from resolver.model.dependency import Candidate, Edge, Kind, Package, SameRelease
+from resolver.model.dependency import Candidate, Edge, Package, PackageKind, SameRelease
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Lack
 from resolver.resolve.candidates import ANYTHING, Demand, pins
@@ -126,7 +126,7 @@ class CompleteEngine:
         admitted = dict.fromkeys(self._universe.candidates(package, demand))
         yield from admitted
         for candidate in self.clauses.packages.get(package, ()):
-            possible = package.kind is not Kind.PROJECT or demand.mask >> candidate.release.position & 1
+            possible = package.kind is not PackageKind.PROJECT or demand.mask >> candidate.release.position & 1
             if possible and candidate not in admitted:
                 yield candidate
 
@@ -203,7 +203,7 @@ class CompleteEngine:
         idle = {
             one
             for one in self.clauses.chosen().values()
-            if one.package.kind is Kind.PROJECT and self._chosen.get(one.package) is not one
+            if one.package.kind is PackageKind.PROJECT and self._chosen.get(one.package) is not one
         }
         packages = {one.package for one in idle}
         variable = self.clauses.variable
@@ -211,7 +211,7 @@ class CompleteEngine:
             variable(other)
             for other in self.clauses.candidates()
             if other not in idle
-            and other.package.kind is Kind.PROJECT
+            and other.package.kind is PackageKind.PROJECT
             and (not self.clauses.opened(other) or any(e.package in packages for e in self._universe.edges(other)))
         ]
         for one in sorted(idle, key=variable):

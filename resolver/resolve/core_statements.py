@@ -14,10 +14,10 @@ from packaging.specifiers import SpecifierSet
 
 from resolver.errors import closest
 from resolver.model import text
-from resolver.model.dependency import Kind, NeedLine, NeedSource, Origin, Package, StackLine, Unusable
+from resolver.model.dependency import NeedLine, NeedSource, Origin, Package, PackageKind, StackLine, Unusable
 from resolver.model.fact import Absent, Collides, Excludes, Names, projects_named_by
-from resolver.model.release import Reason, Rejection, Release
-from resolver.model.requirement import OTHER_NAMES, Requirement
+from resolver.model.release import Rejection, RejectionReason, Release
+from resolver.model.requirement import COMPONENT_ALIASES, Requirement
 from resolver.model.resolution import (
     Asks,
     Forbids,
@@ -25,13 +25,13 @@ from resolver.model.resolution import (
     Lack,
     Lacks,
     Needs,
-    Refusal,
+    RejectedRelease,
     ReleaseRange,
     Shares,
     Statement,
-    Unread,
+    UnparsedFiles,
 )
-from resolver.model.target import Target, machine_of, missing_on_machine, newer_glibc
+from resolver.model.target import Target, missing_on_machine, newer_glibc, tag_values
 from resolver.resolve.candidates import names_prerelease
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.grounded import (
@@ -45,7 +45,7 @@ from resolver.resolve.grounded import (
 )
 from resolver.resolve.project import Project
 
-_SAID_BY_THE_REASON = frozenset({Reason.DYNAMIC, Reason.UNOPENED})
+_SAID_BY_THE_REASON = frozenset({RejectionReason.DYNAMIC, RejectionReason.UNOPENED})
 _SIMILAR = 0.7  # from 0 to 1, as in difflib
 _NEARLY_THE_SAME = 0.85  # metadata names thousands of projects
 _REFUSALS = 4  # releases whose files are listed one by one
@@ -68,7 +68,7 @@ def statements_of(clauses: Clauses, core: Iterable[Ground]) -> dict[Ground, Stat
         return ranks.get(type(ground), 3), line, order[ground]
 
     core = sorted(core, key=place)
-    teller = _Teller(clauses, core)
+    teller = _StatementBuilder(clauses, core)
     return {ground: teller.statement(ground) for ground in core}
 
 
@@ -88,7 +88,7 @@ def release_ranges(project: Project, positions: Iterable[int], apart: Collection
     return tuple(ReleaseRange(str(project.versions[run[-1]]), str(project.versions[run[0]]), len(run)) for run in runs)
 
 
-class _Teller:
+class _StatementBuilder:
     def __init__(self, clauses: Clauses, core: Sequence[Ground]) -> None:
         self._clauses = clauses
         self._universe = clauses.universe
@@ -99,7 +99,7 @@ class _Teller:
     def statement(self, ground: Ground) -> Statement:
         match ground:
             case LineGround():
-                return asked(ground.origin)
+                return origin_statement(ground.origin)
             case ComponentGround():
                 where = self._target.places.get(ground.name, self._universe.problem.stack.where)
                 return Has(component=ground.name, value=str(self._target.system[ground.name]), where=where)
@@ -192,7 +192,7 @@ class _Teller:
             release = project.release(position)
             rows = nearest_first(release, self._target) if isinstance(release, tuple) else ()
             if isinstance(release, Release) and release.file.yanked and ground.lack is Lack.YANKED:
-                rows = (Rejection(release.file.filename, Reason.YANKED, release.file.yanked),)
+                rows = (Rejection(release.file.filename, RejectionReason.YANKED, release.file.yanked),)
             found[position] = (), rows
         return found
 
@@ -217,14 +217,14 @@ class _Teller:
             newest=str(project.versions[0]) if project.versions else "",
             nearest=_nearest(project, ground.detail) if lack is Lack.RELEASE else (),
             refusals=tuple(
-                Refusal(version=str(project.versions[position]), files=tuple(chain(*files[position])))
+                RejectedRelease(version=str(project.versions[position]), files=tuple(chain(*files[position])))
                 for position in told
             ),
             unreachable=tuple(project.unreachable),
-            meant=(OTHER_NAMES.get(project.name) or similar_project(self._clauses, project.name))
+            meant=(COMPONENT_ALIASES.get(project.name) or similar_project(self._clauses, project.name))
             if lack is Lack.PROJECT
             else "",
-            machine=tuple(machine_of(self._target).items()) if by_tags else (),
+            machine=tuple(tag_values(self._target).items()) if by_tags else (),
             cutoff=cutoff_text(problem.policy.exclude_newer) if lack is Lack.CUTOFF else "",
             unread=_unread(project.rejections) if lack is Lack.RELEASE and not project.versions else (),
         )
@@ -234,8 +234,8 @@ def _of_each_cause(files: Mapping[int, Sequence[Rejection]], target: Target) -> 
     """A few releases, those first whose wheels need the least, newest first; each cause has one of them."""
     causes: dict[str, list[int]] = {}  # by the newer glibc that is lacking, one line of the target; else anything
     for position, rows in files.items():
-        tags = (row.filename for row in rows if row.reason is Reason.TAGS)
-        causes.setdefault(newer_glibc(tags, machine_of(target)), []).append(position)
+        tags = (row.filename for row in rows if row.reason is RejectionReason.TAGS)
+        causes.setdefault(newer_glibc(tags, tag_values(target)), []).append(position)
     ranked = sorted(causes.values(), key=lambda alike: alike is causes.get(""))
     firsts = [alike[0] for alike in ranked][:_REFUSALS]
     others = [position for alike in ranked for position in alike if position not in firsts]
@@ -260,11 +260,11 @@ def _nearest(project: Project, wanted: str) -> tuple[str, ...]:
     return tuple(map(str, (*older[:1], *newer[-1:]))) if versions[:1] > [highest] else ()
 
 
-def _unread(files: Iterable[Rejection]) -> tuple[Unread, ...]:
-    names: dict[Reason, list[str]] = {}
+def _unread(files: Iterable[Rejection]) -> tuple[UnparsedFiles, ...]:
+    names: dict[RejectionReason, list[str]] = {}
     for file in files:
         names.setdefault(file.reason, []).append(file.filename)
-    rows = (Unread(reason, len(those), those[0]) for reason, those in names.items())
+    rows = (UnparsedFiles(reason, len(those), those[0]) for reason, those in names.items())
     return tuple(sorted(rows, key=lambda row: -row.count))
 
 
@@ -277,8 +277,8 @@ def similar_project(clauses: Clauses, name: str) -> str:
     problem = universe.problem
     told = {root.need.name for root in problem.stack.requirements if isinstance(root.need, Requirement)}
     told.update(name for fact in problem.facts for name in (fact.package, *projects_named_by(fact)))
-    edges = (edge for one in universe.read() for edge in universe.edges(one))
-    read = {edge.package.name for edge in edges if edge.package.kind is Kind.PROJECT}
+    edges = (edge for one in universe.opened_candidates() for edge in universe.edges(one))
+    read = {edge.package.name for edge in edges if edge.package.kind is PackageKind.PROJECT}
 
     def close(names: Iterable[str], cutoff: float) -> str:
         known = map(text.name, names)
@@ -287,7 +287,7 @@ def similar_project(clauses: Clauses, name: str) -> str:
     return closest(name, (close(told, _SIMILAR), close(read, _NEARLY_THE_SAME)), _SIMILAR)
 
 
-def asked(origin: Origin) -> Statement:
+def origin_statement(origin: Origin) -> Statement:
     """The statement of a line that asks for a project."""
     if isinstance(origin, StackLine):
         return Asks(text=origin.text, where=origin.where)
@@ -314,7 +314,7 @@ def cutoff_text(cutoff: dt.datetime | None) -> str:
 
 def nearest_first(files: Iterable[Rejection], target: Target) -> tuple[Rejection, ...]:
     """The files, those closest to the target first; wheels for another system come last."""
-    machine = machine_of(target)
+    machine = tag_values(target)
     python = f"-cp{''.join(map(str, target.python_line))}-"
 
     def far(row: Rejection) -> tuple[bool, ...]:

@@ -3,9 +3,9 @@
 The search decides one package after the other, and what it decided first may have kept something out that would fit
 in the end. So after it, two things are made true, whichever engine found the choices:
 
-- no other project can be newer with all others as they are (`raise_others`);
+- no other project can be newer with all others as they are (`upgrade_others`);
 - no project that the stack asks for can be newer by itself: without another one of those that it asks for getting
-  older, whatever else moves (`raise_requested`).
+  older, whatever else moves (`upgrade_requested`).
 
 "Newer" is what comes first in the order of preference (`candidates`): what the previous lock has comes before all.
 """
@@ -24,7 +24,7 @@ from packaging.utils import NormalizedName
 from resolver.errors import UndecidedError
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.dependency import Candidate, Edge, Kind, Package, SameRelease
+from resolver.model.dependency import Candidate, Edge, Package, PackageKind, SameRelease
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin, Resolution
 from resolver.resolve.candidates import ANYTHING, Demand
@@ -69,7 +69,7 @@ class Reachable:
     def unpermitted(self) -> Iterator[Candidate]:
         """The pre-releases and yanked releases of projects that the policies do not permit, given who requires them."""
         for package, candidate in self.choices.items():
-            if package.kind is not Kind.PROJECT or package.extra:
+            if package.kind is not PackageKind.PROJECT or package.extra:
                 continue
             doubtful = candidate.release.yanked or candidate.version.is_prerelease
             if doubtful and candidate not in self._universe.candidates(package, self.demands[package]):
@@ -78,13 +78,13 @@ class Reachable:
 
 def newest(universe: Universe, choices: Choices, tick: Tick | None) -> Choices:
     """Choices that keep the promise, from valid ones; raises InvalidChoiceError if they are not valid."""
-    choices = raise_others(universe, choices)
-    while (better := raise_requested(universe, choices, tick)) is not None:
-        choices = raise_others(universe, better)
+    choices = upgrade_others(universe, choices)
+    while (better := upgrade_requested(universe, choices, tick)) is not None:
+        choices = upgrade_others(universe, better)
     return choices
 
 
-def raise_others(universe: Universe, choices: Choices) -> Choices:
+def upgrade_others(universe: Universe, choices: Choices) -> Choices:
     """The choices that are needed, each project at the first of its releases that fits beside all others."""
     reached = Reachable(universe, choices)
     moved = True
@@ -92,7 +92,11 @@ def raise_others(universe: Universe, choices: Choices) -> Choices:
         moved = False
         circular = _circular(reached)
         for package, candidate in list(reached.choices.items()):
-            if package.kind is not Kind.PROJECT or package.extra or reached.choices.get(package) is not candidate:
+            if (
+                package.kind is not PackageKind.PROJECT
+                or package.extra
+                or reached.choices.get(package) is not candidate
+            ):
                 continue
             # what a project requires of itself by way of others would be gone together with it
             others = Reachable(universe, reached.choices, without=package) if package in circular else reached
@@ -117,7 +121,7 @@ def _with_release(universe: Universe, choices: Choices, newer: Candidate) -> Rea
     choices = {**choices, **{package: one for package, one in moved.items() if one is not None}}
     for package in own:
         for edge in universe.edges(choices[package]):
-            if edge.package.kind in (Kind.SYSTEM, Kind.MODULE) and edge.package not in choices:
+            if edge.package.kind in (PackageKind.COMPONENT, PackageKind.MODULE) and edge.package not in choices:
                 choices.update((edge.package, one) for one in universe.candidates(edge.package, universe.demand(edge)))
             if edge.package not in choices or not universe.is_admitted(choices[edge.package], edge):
                 return None  # found out before all the rest is looked at
@@ -128,11 +132,11 @@ def _with_release(universe: Universe, choices: Choices, newer: Candidate) -> Rea
     return found if next(found.unpermitted(), None) is None else None
 
 
-def raise_requested(universe: Universe, choices: Choices, tick: Tick | None) -> Choices | None:
+def upgrade_requested(universe: Universe, choices: Choices, tick: Tick | None) -> Choices | None:
     """Choices with a newer release of something that the stack asks for, and none older; None if there are none."""
     asked: dict[Package, Demand] = {}
     for edge in universe.roots():
-        if edge.package.kind is Kind.PROJECT:
+        if edge.package.kind is PackageKind.PROJECT:
             base = edge.package.base
             asked[base] = asked.get(base, ANYTHING) & universe.demand(edge)
     wishes = {
@@ -143,7 +147,7 @@ def raise_requested(universe: Universe, choices: Choices, tick: Tick | None) -> 
 
     def known(candidate: Candidate) -> Iterator[tuple[Package, int]]:
         for edge in universe.edges(candidate) if universe.opened(candidate) else ():
-            if edge.package.kind is Kind.PROJECT:
+            if edge.package.kind is PackageKind.PROJECT:
                 yield edge.package.base, universe.mask(edge.package, edge.allows)
 
     # releases are struck out that are known to require something of which nothing is left
@@ -187,7 +191,7 @@ def gather(universe: Universe, choices: Choices, *, engine: str, rounds: int) ->
     reached = found.edges
     by_name: defaultdict[NormalizedName, list[Candidate]] = defaultdict(list)
     for candidate in reached:
-        if candidate.package.kind is Kind.PROJECT:
+        if candidate.package.kind is PackageKind.PROJECT:
             by_name[text.name(candidate.package.name)].append(candidate)
     pins = []
     for name, own in sorted(by_name.items()):
@@ -195,7 +199,7 @@ def gather(universe: Universe, choices: Choices, *, engine: str, rounds: int) ->
         if any(other.chosen is not base.chosen for other in extras):
             raise InvalidChoiceError(f"two releases of {name}")
         origins = dict.fromkeys(edge.origin for other in own for edge in reached[other])
-        needs = sorted(one.name for one in found.needs.get(base.package, ()) if one.kind is Kind.PROJECT)
+        needs = sorted(one.name for one in found.needs.get(base.package, ()) if one.kind is PackageKind.PROJECT)
         pins.append(
             Pin(
                 name=name,
@@ -211,13 +215,13 @@ def gather(universe: Universe, choices: Choices, *, engine: str, rounds: int) ->
                 needs=tuple(map(text.name, needs)),
             )
         )
-    left_out = {row for candidate in reached for row in universe.left_out(candidate)}
+    overrides = {row for candidate in reached for row in universe.overrides_of(candidate)}
     resolution = Resolution(
         problem=universe.problem,
         pins=tuple(pins),
         engine=engine,
         rounds=rounds,
-        left_out=tuple(sorted(left_out, key=lambda row: (row.package, row.name, row.dropped))),
+        overrides=tuple(sorted(overrides, key=lambda row: (row.package, row.name, row.dropped))),
     )
     return replace(resolution, practices=tuple(_practices_used(universe, resolution)))
 
@@ -229,7 +233,7 @@ def _practices_used(universe: Universe, resolution: Resolution) -> Iterator[fact
     """
     for fact in resolution.problem.facts:
         pin = resolution.pin(fact.package) if fact.strength is facts.Strength.PRACTICE else None
-        if pin is None or not fact.speaks_of(pin.version):
+        if pin is None or not fact.applies_to(pin.version):
             continue
         match fact:
             case facts.Requires() if pin.release.file.is_wheel or not fact.wheels:

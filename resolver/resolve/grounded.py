@@ -15,8 +15,8 @@ from pysat.card import CardEnc, EncType
 from pysat.solvers import Cadical153
 
 from resolver.model import text
-from resolver.model.dependency import Edge, NeedLine, NeedSource, Owner, Package, SameRelease, StackLine, Unusable
-from resolver.model.release import Reason
+from resolver.model.dependency import Edge, ModuleOwner, NeedLine, NeedSource, Package, SameRelease, StackLine, Unusable
+from resolver.model.release import RejectionReason
 from resolver.model.resolution import Lack
 
 
@@ -56,7 +56,7 @@ class ExclusionGround(NamedTuple):
 
 
 class LackGround(NamedTuple):
-    """A project (or an extra) has nothing usable. `detail` is a specifier, or the name of a `Reason`."""
+    """A project (or an extra) has nothing usable. `detail` is a specifier, or the name of a `RejectionReason`."""
 
     project: str
     lack: Lack
@@ -87,12 +87,14 @@ def grounds(parent: Package | None, edge: Edge) -> tuple[tuple[tuple[Ground, ...
             there = (((line,), False),)
             return (*there, ((line, LineGround(origin, "version")), True)) if str(edge.allows) else there
         case Unusable():
-            reason = Reason.DYNAMIC if origin.reason is Reason.UNOPENED else origin.reason  # told together
+            reason = (
+                RejectionReason.DYNAMIC if origin.reason is RejectionReason.UNOPENED else origin.reason
+            )  # told together
             return (((LackGround(str(parent), Lack.UNUSABLE, reason.name),), True),)
         case NeedLine():
             assert parent is not None  # noqa: S101  only the stack's own lines have no parent
             fact = origin.fact.id if origin.fact else ""
-            if isinstance(edge.allows, Owner):
+            if isinstance(edge.allows, ModuleOwner):
                 return (((CollisionGround(fact),), True),)
             source = NeedSource.FACT if fact and origin.source is NeedSource.METADATA else origin.source
             return (((RequirementGround(parent, source, origin.text, fact),), True),)

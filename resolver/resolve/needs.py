@@ -58,7 +58,7 @@ def requirement_lines(catalog: Catalog, release: Release, metadata: Sequence[fac
         listed = requirements_file(catalog.member(file, release.builds.requires_from))
         static = archive.metadata or CoreMetadata("", "", (), file.requires_python)
         # the fact says what is always needed; extras are taken from the archive itself
-        optional = [line for line in static.requires_dist if text.extras_named(line) != frozenset()]
+        optional = [line for line in static.requires_dist if text.extras_in_marker(line) != frozenset()]
         building = build_lines(archive, release.builds)
         return ReleaseRequirements((*listed, *optional), static.requires_python, building, static.provides_extra)
     if metadata:
@@ -104,7 +104,7 @@ def requirements_file(content: str) -> tuple[str, ...]:
     return lines
 
 
-class Relevance:
+class MarkerEvaluator:
     """Which lines count. `markers` is the target's environment (PEP 508)."""
 
     def __init__(self, markers: Mapping[str, str]) -> None:
@@ -119,7 +119,7 @@ class Relevance:
             unsure: list[str] = []
             those: dict[str, list[str]] = {}
             for line in lines:
-                named = text.extras_named(line)
+                named = text.extras_in_marker(line)
                 if named is None:
                     unsure.append(line)
                 for other in named or ():

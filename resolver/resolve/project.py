@@ -22,20 +22,20 @@ from packaging.version import Version
 from resolver.index.parse.distribution import Compatibility, CompatibleFiles, upload_time
 from resolver.index.protocol import Lookup
 from resolver.model import text
-from resolver.model.dependency import Allows, Among
+from resolver.model.dependency import Allows, ReleaseMask
 from resolver.model.fact import Builds, Excludes, Fact, FactKind, Names, Warns
-from resolver.model.release import File, Page, Reason, Rejection, Release, Source
+from resolver.model.release import File, Page, Rejection, RejectionReason, Release, Source
 from resolver.model.requirement import Value
 
 
-class Offer(NamedTuple):
+class IndexRelease(NamedTuple):
     """A release on one index's page, by the text of its version there."""
 
     page: Page
     version: str
 
 
-class Ordered:
+class OrderedReleases:
     """All releases of one answer, newest first, independent of the target.
 
     `offers` are the indexes that have the release at each position, in the order of the binding.
@@ -43,11 +43,11 @@ class Ordered:
 
     def __init__(self, lookup: Lookup) -> None:
         self.lookup = lookup
-        rows: dict[Version, list[Offer]] = {}
+        rows: dict[Version, list[IndexRelease]] = {}
         for page in lookup.pages:
             for version_text in page.releases:
                 if (version := text.version(version_text)) is not None:
-                    rows.setdefault(version, []).append(Offer(page, version_text))
+                    rows.setdefault(version, []).append(IndexRelease(page, version_text))
         self.versions = sorted(rows, reverse=True)
         self.offers = [rows[version] for version in self.versions]
         self.all = (1 << len(self.versions)) - 1
@@ -104,7 +104,7 @@ class Project:
     def __init__(
         self,
         name: NormalizedName,
-        ordered: Ordered,
+        ordered: OrderedReleases,
         compatibility: Compatibility,
         facts: Sequence[Fact],
         wheels_only: bool = False,
@@ -126,9 +126,9 @@ class Project:
         # each with the releases that it is about
         self._facts = [(fact, reduce(or_, map(ordered.mask, fact.versions), 0)) for fact in facts]
         last = [(fact, mask) for fact, mask in self._facts if is_put_last(fact)]
-        self._last = [(fact, mask) for fact, mask in last if not fact.is_needless_on(system)]
+        self._last = [(fact, mask) for fact, mask in last if not fact.is_averted_on(system)]
         # made for this target, as they would come last on another; then those for another release of its CANN's line
-        made_for = (Warns.is_needless_on, Warns.is_nearly_needless_on)
+        made_for = (Warns.is_averted_on, Warns.is_averted_on_release_line)
         self._first = [reduce(or_, (mask for fact, mask in last if is_for(fact, system)), 0) for is_for in made_for]
         self._known_releases: dict[int, Release | tuple[Rejection, ...]] = {}
 
@@ -151,7 +151,7 @@ class Project:
         """The positions in a mask, newest first."""
         return (at for at, bit in enumerate(reversed(f"{mask:b}")) if bit == "1")
 
-    def in_order(self, mask: int) -> Iterator[int]:
+    def by_preference(self, mask: int) -> Iterator[int]:
         """The positions in a mask, most preferred first.
 
         First come releases that a `last` fact puts last on other targets only, then the others, newest first; of the
@@ -172,9 +172,9 @@ class Project:
         for _, posts in groupby(self.positions(mask), key=base):
             yield from sorted(posts, key=lambda one: max((fact.last for fact in self.put_last(one)), default=0))
 
-    def precedes(self, position: int, other: int) -> bool:
+    def is_preferred_to(self, position: int, other: int) -> bool:
         """Whether a release is taken before another one."""
-        return next(self.in_order(1 << position | 1 << other)) == position
+        return next(self.by_preference(1 << position | 1 << other)) == position
 
     def put_last(self, position: int) -> list[Warns]:
         """The facts that put a release after others that differ in their post number alone."""
@@ -189,7 +189,7 @@ class Project:
         match allows:
             case SpecifierSet():
                 return self.ordered.mask(allows)
-            case Among():
+            case ReleaseMask():
                 return allows.positions & self.all
             case _:
                 return 0
@@ -207,7 +207,7 @@ class Project:
         files = [file for one in self.ordered.offers[position] for file in one.page.releases[one.version]]
         return min(filter(None, (upload_time(file.uploaded) for file in files)), default=None)
 
-    def _compatible(self, offer: Offer) -> CompatibleFiles:
+    def _compatible(self, offer: IndexRelease) -> CompatibleFiles:
         return self._compatibility(offer.page.releases[offer.version])
 
     def _look(self, position: int) -> Release | tuple[Rejection, ...]:
@@ -225,13 +225,13 @@ class Project:
                 rejections += found
         return yanked or rejections
 
-    def _look_at(self, offer: Offer, version: Version, position: int) -> Release | tuple[Rejection, ...]:
+    def _look_at(self, offer: IndexRelease, version: Version, position: int) -> Release | tuple[Rejection, ...]:
         index, files = offer.page.index, offer.page.releases[offer.version]
         taken = next(iter(self.facts_about(position, Excludes)), None) or next(
             (fact for fact in self.facts_about(position, Names) if fact.index == index), None
         )
         if taken is not None:
-            return (Rejection(str(version), Reason.FACT, f"{taken.reason}, {taken.where}"),)
+            return (Rejection(str(version), RejectionReason.FACT, f"{taken.reason}, {taken.where}"),)
         builds = next(reversed(self.facts_about(position, Builds)), None)
         if self.source is not None:
             return Release(version=version, file=files[0], index="", position=position, source=self.source)
@@ -239,17 +239,17 @@ class Project:
         wheels, rejections = compatible.wheels, compatible.rejections
         if builds is not None:
             rejections += tuple(
-                Rejection(file.filename, Reason.FACT, f"built from source, {builds.where}") for file in wheels
+                Rejection(file.filename, RejectionReason.FACT, f"built from source, {builds.where}") for file in wheels
             )
             wheels = ()
         archives = compatible.archives
         if self._wheels_only:
-            rejections += tuple(Rejection(file.filename, Reason.SOURCE) for file in archives)
+            rejections += tuple(Rejection(file.filename, RejectionReason.SOURCE) for file in archives)
             archives = ()
         # as in pip: files that are not yanked come first, and wheels among them
         kept = _standing(wheels) or _standing(archives) or wheels or archives
         if not kept:
-            return rejections or (Rejection(str(version), Reason.FORMAT),)
+            return rejections or (Rejection(str(version), RejectionReason.FORMAT),)
         return Release(
             version=version,
             file=kept[0],

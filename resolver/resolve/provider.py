@@ -22,7 +22,7 @@ from resolvelib.structs import Matches, State
 from resolver.errors import ResolverError
 from resolver.index.protocol import Lookup
 from resolver.model import text
-from resolver.model.dependency import Candidate, Edge, Kind, NeedLine, NeedSource, Package
+from resolver.model.dependency import Candidate, Edge, NeedLine, NeedSource, Package, PackageKind
 from resolver.model.release import CoreMetadata, File, Release
 from resolver.resolve.candidates import ANYTHING, Demand
 from resolver.resolve.universe import Universe
@@ -123,7 +123,7 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
         rejected = self._rejected.setdefault(candidate.package, set())
         rejected.add(candidate)
         count = len(rejected)
-        if candidate.package.kind is Kind.PROJECT and (count in (1, 5, 13) or count % 32 == 29):
+        if candidate.package.kind is PackageKind.PROJECT and (count in (1, 5, 13) or count % 32 == 29):
             # so that each is told of once: 4, 8, 16, and 32 at a time
             following = iter(self._universe.candidates(candidate.package, ANYTHING))
             if candidate in following:  # which moves on to it
@@ -131,7 +131,7 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
 
     def resolving_conflicts(self, causes: Iterable[Information]) -> None:
         """Who took part is remembered."""
-        self._conflicts.update(package for package in _packages(causes) if package.kind is Kind.PROJECT)
+        self._conflicts.update(package for package in _packages(causes) if package.kind is PackageKind.PROJECT)
         self._conflicts_met += 1
         if self._conflicts_met > _MOST_CONFLICTS:
             raise ResolutionTooDeep(self.rounds)
@@ -211,7 +211,7 @@ class Prefetch:
         """Tell the catalog of the projects that these edges name."""
         wanted: dict[NormalizedName, SpecifierSet] = {}  # one per project is enough: `likely_file` knows the others
         for edge in edges:
-            if edge.package.kind is Kind.PROJECT and isinstance(edge.allows, SpecifierSet):
+            if edge.package.kind is PackageKind.PROJECT and isinstance(edge.allows, SpecifierSet):
                 name = text.name(edge.package.name)
                 if edge.package.extra:
                     wanted.update(self._follow(self._want(name, (edge.package.extra,))))

@@ -19,12 +19,12 @@ from packaging.version import Version
 from resolver.errors import ResolverError
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.dependency import Candidate, Edge, Kind, Package, SameRelease, StackLine
+from resolver.model.dependency import Candidate, Edge, Package, PackageKind, SameRelease, StackLine
 from resolver.model.lock import PassedOver
 from resolver.model.problem import RootRequirement
-from resolver.model.release import Reason, Rejection, Release
+from resolver.model.release import Rejection, RejectionReason, Release
 from resolver.model.requirement import Requirement
-from resolver.model.resolution import Asks, FellBack, LostExtra, Pin, Resolution, Statement
+from resolver.model.resolution import Asks, MissingExtra, OutdatedPin, Pin, Resolution, Statement
 from resolver.resolve.grounded import ComponentGround, Ground, LineGround
 from resolver.resolve.needs import DynamicArchiveError
 from resolver.resolve.project import Project
@@ -39,7 +39,7 @@ _LOOKED_AT = 3  # releases, the most wanted first: each may be a file to read
 # --- lines without an upper bound that got a release far older than the newest
 
 
-def fallen_back(universe: Universe, resolution: Resolution) -> tuple[FellBack, ...]:
+def outdated_pins(universe: Universe, resolution: Resolution) -> tuple[OutdatedPin, ...]:
     """The lines whose pin is far behind.
 
     Projects that facts bind to a component come first, and of those the ones that no other row needs. Only the first
@@ -55,7 +55,9 @@ def fallen_back(universe: Universe, resolution: Resolution) -> tuple[FellBack, .
     }
     rows.sort(key=lambda row: (row[0].name not in bound, row[0].name in needed))
     return tuple(
-        FellBack(project=pin.name, version=pin.version, newest=newest, because=() if at else _kept_out(universe, pin))
+        OutdatedPin(
+            project=pin.name, version=pin.version, newest=newest, because=() if at else _kept_out(universe, pin)
+        )
         for at, (pin, newest) in enumerate(rows)
     )
 
@@ -72,7 +74,7 @@ def _far(universe: Universe, resolution: Resolution) -> Iterator[tuple[Pin, str]
             at
             for at in project.positions(project.stable & project.mask(need.specifier))
             if project.versions[at] > pin.version
-            and project.precedes(at, pin.release.position)
+            and project.is_preferred_to(at, pin.release.position)
             and not _is_out(project.release(at))
         ]
         if newer and _is_far(project, newer, pin):
@@ -83,7 +85,7 @@ def _is_out(release: Release | tuple[Rejection, ...]) -> bool:
     """Whether a release is none to wait for: yanked, or after the cut-off."""
     if isinstance(release, Release):
         return release.yanked
-    return any(row.reason in (Reason.NEWER, Reason.YANKED) for row in release)
+    return any(row.reason in (RejectionReason.NEWER, RejectionReason.YANKED) for row in release)
 
 
 def _is_far(project: Project, newer: Sequence[int], pin: Pin) -> bool:
@@ -173,10 +175,10 @@ def passed_over(universe: Universe, resolution: Resolution, before: Sequence[Pas
 
 def _blocked(universe: Universe) -> Mapping[Candidate, DynamicArchiveError]:
     """What was opened and lacks static metadata: its own, or that of everything that would meet a requirement of it."""
-    opened = [one for one in universe.read() if isinstance(one.chosen, Release)]
+    opened = [one for one in universe.opened_candidates() if isinstance(one.chosen, Release)]
     blocked: dict[Candidate, DynamicArchiveError] = {}
     for candidate in opened:
-        error = universe.refused.get(candidate.release.file.filename)
+        error = universe.fixable_errors.get(candidate.release.file.filename)
         if isinstance(error, DynamicArchiveError):
             blocked[candidate] = error
     known = -1
@@ -201,7 +203,7 @@ def _asked(universe: Universe, resolution: Resolution) -> Mapping[str, Sequence[
             edges += universe.edges(one)
     asked: dict[str, list[Edge]] = defaultdict(list)
     for edge in edges:
-        if edge.package.kind is Kind.PROJECT and not isinstance(edge.origin, SameRelease):
+        if edge.package.kind is PackageKind.PROJECT and not isinstance(edge.origin, SameRelease):
             asked[edge.package.name].append(edge)
     return asked
 
@@ -220,7 +222,7 @@ def _newer(universe: Universe, pin: Pin, asked: Iterable[Edge]) -> list[Candidat
         one
         for one in admitted
         if one.version > pin.version
-        and project.precedes(one.release.position, pin.release.position)
+        and project.is_preferred_to(one.release.position, pin.release.position)
         and not _is_for_another_target(universe, pin.name, one.version)
     ]
 
@@ -231,7 +233,7 @@ def _is_for_another_target(universe: Universe, name: NormalizedName, version: Ve
     return any(
         need.component in stated and not need.allows(stated[need.component])
         for fact in universe.problem.facts
-        if isinstance(fact, facts.Requires) and fact.package == name and not fact.wheels and fact.speaks_of(version)
+        if isinstance(fact, facts.Requires) and fact.package == name and not fact.wheels and fact.applies_to(version)
         for need in facts.component_requirements(fact.needs)
     )
 
@@ -258,7 +260,7 @@ def _still_holds(row: PassedOver, universe: Universe, pin: Pin, newer: Iterable[
     spoken = any(
         isinstance(fact, facts.Metadata | facts.Builds | facts.Excludes | facts.Names)
         and fact.package == row.archive_of
-        and fact.speaks_of(Version(row.archive_version))
+        and fact.applies_to(Version(row.archive_version))
         for fact in universe.problem.facts
     )
     kept = universe.preferred.get(pin.name) == pin.version
@@ -268,14 +270,14 @@ def _still_holds(row: PassedOver, universe: Universe, pin: Pin, newer: Iterable[
 # --- extras that lines of the stack ask for and the releases that were taken do not have, though others do
 
 
-def lost_extras(universe: Universe, resolution: Resolution) -> tuple[LostExtra, ...]:
+def missing_extras(universe: Universe, resolution: Resolution) -> tuple[MissingExtra, ...]:
     """Each such extra, with the release that would be taken first of those which have it, if one is seen.
 
     pip takes a release without the extra as well, years old where need be, and so does the engine: an extra that is
     not there asks for nothing.
     """
     return tuple(
-        LostExtra(project=pin.name, extra=extra, version=_with(universe, pin, extra))
+        MissingExtra(project=pin.name, extra=extra, version=_with(universe, pin, extra))
         for pin in resolution.pins
         for extra in pin.unknown_extras
         if any(

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 _ROUNDS = 20_000
 
 Archives = tuple[NormalizedName, ...]
-Kept = Mapping[Archives, Mapping[NormalizedName, Version]]
+BuildPreferences = Mapping[Archives, Mapping[NormalizedName, Version]]
 
-EVERY: Archives = ()  # stands for all archives of a lock, in one environment
+ALL_ARCHIVES: Archives = ()  # stands for all archives of a lock, in one environment
 
 
 class Refutation(msgspec.Struct, frozen=True):
@@ -145,8 +145,8 @@ def _certain(clauses: Clauses, universe: Universe, core: tuple[Ground, ...]) -> 
     refused: dict[Ground, ResolverError] = {}
     for ground in clauses.known:
         for _, edge in clauses.edges.get(ground, ()):
-            if isinstance(edge.origin, Unusable) and edge.origin.filename in universe.refused:
-                refused.setdefault(ground, universe.refused[edge.origin.filename])  # the newest is opened first
+            if isinstance(edge.origin, Unusable) and edge.origin.filename in universe.fixable_errors:
+                refused.setdefault(ground, universe.fixable_errors[edge.origin.filename])  # the newest is opened first
     if refused.keys().isdisjoint(core):
         return core
     rest = [ground for ground in clauses.known if ground not in refused]
@@ -171,7 +171,7 @@ class BuildEnvironment(NamedTuple):
 
 
 def solve_builds(
-    resolution: Resolution, catalog: Catalog, *, preferred: Kept | None = None, tick: Tick | None = None
+    resolution: Resolution, catalog: Catalog, *, preferred: BuildPreferences | None = None, tick: Tick | None = None
 ) -> tuple[BuildEnvironment, ...]:
     """The environments in which a resolution's source archives are built; empty if it needs none.
 
@@ -194,11 +194,11 @@ def solve_builds(
         kept = (preferred or {}).get(known_as, {})
         return solve(problem, catalog, preferred={**pinned, **kept}, tick=tick)
 
-    together = solved(archives, EVERY)
+    together = solved(archives, ALL_ARCHIVES)
     if together is None:
         return ()
     if isinstance(together, Resolution) or len(archives) == 1:
-        return (BuildEnvironment(EVERY, together),)
+        return (BuildEnvironment(ALL_ARCHIVES, together),)
     found: list[BuildEnvironment] = []
     for name in sorted(archives, key=lambda name: build_problem(resolution, catalog, (name,)) is None):
         for at, one in enumerate(found):
@@ -222,7 +222,7 @@ def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) 
         stated = [
             fact
             for fact in resolution.problem.facts
-            if isinstance(fact, facts.Metadata) and fact.package == pin.name and fact.speaks_of(pin.version)
+            if isinstance(fact, facts.Metadata) and fact.package == pin.name and fact.applies_to(pin.version)
         ]
         lines = requirement_lines(catalog, pin.release, stated).build_requires
         fact: facts.Fact | None = stated[0] if stated else None

@@ -21,29 +21,29 @@ from resolver.index.protocol import Catalog, UnusableFile
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.dependency import (
-    Among,
     Candidate,
     Edge,
-    Kind,
+    ModuleOwner,
     NeedLine,
     NeedSource,
     Origin,
-    Owner,
     Package,
+    PackageKind,
+    ReleaseMask,
     SameRelease,
     StackLine,
     Unusable,
 )
 from resolver.model.lock import Override
 from resolver.model.problem import Problem
-from resolver.model.release import Reason, Release
+from resolver.model.release import RejectionReason, Release
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.resolve.candidates import Candidates
 from resolver.resolve.needs import (
     DYNAMIC,
     DynamicArchiveError,
+    MarkerEvaluator,
     ReleaseRequirements,
-    Relevance,
     is_built_here,
     requirement_lines,
 )
@@ -63,9 +63,9 @@ class Universe(Candidates):
         self, problem: Problem, catalog: Catalog, preferred: Mapping[NormalizedName, Version] | None = None
     ) -> None:
         super().__init__(problem, catalog, preferred)
-        self._relevant = Relevance(problem.target.markers)
+        self._relevant = MarkerEvaluator(problem.target.markers)
         self.requirements = self._relevant.among
-        self.refused: dict[str, ResolverError] = {}
+        self.fixable_errors: dict[str, ResolverError] = {}
         self._known: dict[Candidate, tuple[Edge, ...]] = {}
         self._read: dict[Release, ReleaseRequirements | _Unfit] = {}
         self._dynamic: dict[str, list[DynamicArchiveError]] = {}  # by project
@@ -101,9 +101,11 @@ class Universe(Candidates):
         """
         other = copy(self)
         origins = {edge.package.base: edge.origin for edge in self.roots()}
-        other._narrow = tuple(Edge(package, Among(mask), origins[package]) for package, mask in releases.items())
+        other._narrow = tuple(Edge(package, ReleaseMask(mask), origins[package]) for package, mask in releases.items())
         other.preferred = {
-            text.name(package.name): one.version for package, one in choices.items() if package.kind is Kind.PROJECT
+            text.name(package.name): one.version
+            for package, one in choices.items()
+            if package.kind is PackageKind.PROJECT
         }
         return other
 
@@ -128,7 +130,7 @@ class Universe(Candidates):
             if asked := [edge for edge in self.roots() if edge.package.base == Package(fact.package)]:
                 project = self.project(fact.package)
                 admitted = [project.versions[at] for at in project.positions(self.demand(*asked).mask)]
-                if admitted and all(map(fact.speaks_of, admitted)):
+                if admitted and all(map(fact.applies_to, admitted)):
                     found.setdefault(fact.other, fact.id)
         return found
 
@@ -149,11 +151,11 @@ class Universe(Candidates):
         lines = self._read.get(candidate.release)
         return isinstance(lines, ReleaseRequirements) and extra in {text.name(one) for one in lines.extras}
 
-    def left_out(self, candidate: Candidate) -> tuple[Override, ...]:
+    def overrides_of(self, candidate: Candidate) -> tuple[Override, ...]:
         """The requirements of a candidate with known edges that are not followed, as the project must be absent."""
         return self._left_out.get(candidate, ())
 
-    def read(self) -> Iterable[Candidate]:
+    def opened_candidates(self) -> Iterable[Candidate]:
         """The candidates whose metadata was read."""
         return self._known.keys()
 
@@ -163,9 +165,9 @@ class Universe(Candidates):
             case ComponentRequirement():
                 # a component that the target does not state cannot fail; the lock warns
                 if need.component in self.problem.target.system:
-                    yield Edge(Package(need.component, "", Kind.SYSTEM), need, origin)
+                    yield Edge(Package(need.component, "", PackageKind.COMPONENT), need, origin)
             case Requirement():
-                if text.hangs_on_kernel(str(need.marker)):
+                if text.depends_on_kernel(str(need.marker)):
                     raise InputError(
                         f"the marker of `{need}` cannot be evaluated",
                         where=origin.where,
@@ -186,16 +188,18 @@ class Universe(Candidates):
 
     def _look(self, candidate: Candidate) -> tuple[Edge, ...]:
         release = candidate.chosen
-        if candidate.package.kind is not Kind.PROJECT or not isinstance(release, Release):
+        if candidate.package.kind is not PackageKind.PROJECT or not isinstance(release, Release):
             return ()
         try:
             needs = tuple(self._needs(candidate, release))
         except _Unfit as error:
             origin = Unusable(release.file.filename, *error.args)
-            needs = (Edge(Package(origin.filename, "", Kind.NONE), Among(0), origin),)
+            needs = (Edge(Package(origin.filename, "", PackageKind.UNAVAILABLE), ReleaseMask(0), origin),)
         edges = needs if candidate.package.extra else (*needs, *self._stated(candidate, release))
         absent = self.absent
-        kept = tuple(edge for edge in edges if edge.package.kind is not Kind.PROJECT or edge.package.name not in absent)
+        kept = tuple(
+            edge for edge in edges if edge.package.kind is not PackageKind.PROJECT or edge.package.name not in absent
+        )
         if len(kept) < len(edges):
             gone = set(edges).difference(kept)
             self._left_out[candidate] = tuple(
@@ -228,20 +232,20 @@ class Universe(Candidates):
         stated = self._facts_about(candidate, facts.Metadata)
         dynamic = self._dynamic.setdefault(candidate.package.name, [])
         if len(dynamic) >= _IN_VAIN and not (stated or release.builds or release.source or release.file.is_wheel):
-            self.refused[filename] = dynamic[0]
-            raise _Unfit(Reason.UNOPENED, Reason.UNOPENED.value)
+            self.fixable_errors[filename] = dynamic[0]
+            raise _Unfit(RejectionReason.UNOPENED, RejectionReason.UNOPENED.value)
         try:
             lines = requirement_lines(self.catalog, release, stated)
         except UnusableFile as error:
-            raise _Unfit(Reason.METADATA, str(error)) from None
+            raise _Unfit(RejectionReason.METADATA, str(error)) from None
         except DynamicArchiveError as error:
             # not fatal yet, as another release may do; fatal if the whole lock fails because of it
-            self.refused[filename] = error
+            self.fixable_errors[filename] = error
             dynamic.append(error)
-            raise _Unfit(Reason.DYNAMIC, DYNAMIC) from None
+            raise _Unfit(RejectionReason.DYNAMIC, DYNAMIC) from None
         except WrongRelease as error:
-            self.refused[filename] = error
-            raise _Unfit(Reason.METADATA, error.message) from None
+            self.fixable_errors[filename] = error
+            raise _Unfit(RejectionReason.METADATA, error.message) from None
         if (refusal := self._compatibility.python_refusal(lines.requires_python)) is not None:
             raise _Unfit(*refusal)
         return lines
@@ -251,7 +255,7 @@ class Universe(Candidates):
         lines, parent, package = self._lines(candidate), str(candidate), candidate.package
         if package.extra:
             own = SameRelease(parent, f"{package.base} {release.version}")
-            yield Edge(package.base, Among(1 << release.position), own)
+            yield Edge(package.base, ReleaseMask(1 << release.position), own)
         dropped = {name for fact in self._facts_about(candidate, facts.Replaces) for name in fact.drop}
         fact: facts.Fact | None = release.source.fact if release.source is not None else release.builds
         stated = self._facts_about(candidate, facts.Metadata)
@@ -260,7 +264,7 @@ class Universe(Candidates):
         for requirement in self._followed(of_file, package.extra, dropped, "metadata", "it needs"):
             if requirement.name == package.name and not requirement.extras:
                 if not requirement.specifier.contains(release.version, prereleases=True):
-                    raise _Unfit(Reason.METADATA, f"it needs `{requirement}` of itself")
+                    raise _Unfit(RejectionReason.METADATA, f"it needs `{requirement}` of itself")
                 continue
             what = requirement.without_marker()
             origin = NeedLine(NeedSource.METADATA, parent, what, release.file.filename, spoken_by)
@@ -274,9 +278,9 @@ class Universe(Candidates):
             yield from _split(requirement, NeedLine(NeedSource.BUILD, parent, what, release.file.filename, fact))
 
     def _followed(
-        self, lines: Iterable[str], extra: str, left_out: Collection[str], where: str, who: str
+        self, lines: Iterable[str], extra: str, overrides_of: Collection[str], where: str, who: str
     ) -> Iterator[Requirement]:
-        """The requirements of lines that apply, on other projects than those that are `left_out`.
+        """The requirements of lines that apply, on other projects than those that are `overrides_of`.
 
         Raises _Unfit for one that cannot be read, or names an address.
         """
@@ -284,11 +288,11 @@ class Universe(Candidates):
             try:
                 requirement = self._relevant(line, extra)
             except InvalidRequirement:
-                raise _Unfit(Reason.METADATA, f"`{line}` in its {where} is not a requirement") from None
-            if requirement is None or requirement.name in left_out:
+                raise _Unfit(RejectionReason.METADATA, f"`{line}` in its {where} is not a requirement") from None
+            if requirement is None or requirement.name in overrides_of:
                 continue
             if requirement.url:
-                raise _Unfit(Reason.DIRECT, f"{who} `{requirement}`, and addresses are not supported")
+                raise _Unfit(RejectionReason.DIRECT, f"{who} `{requirement}`, and addresses are not supported")
             yield requirement
 
     def _stated(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
@@ -304,7 +308,7 @@ class Universe(Candidates):
                 yield from self._of_need(need, NeedLine(NeedSource.FACT, parent, str(need), fact=fact))
         for collision in self.collisions(text.name(candidate.package.name), release.version):
             origin = NeedLine(NeedSource.FACT, parent, f"the module `{collision.module}` for itself", fact=collision)
-            yield Edge(Package(collision.module, "", Kind.MODULE), Owner(candidate.package.name), origin)
+            yield Edge(Package(collision.module, "", PackageKind.MODULE), ModuleOwner(candidate.package.name), origin)
 
     def _facts_about(self, candidate: Candidate, kind: type[facts.FactKind]) -> list[facts.FactKind]:
         return self.project(text.name(candidate.package.name)).facts_about(candidate.release.position, kind)

@@ -18,7 +18,7 @@ from resolver.config.grid import load_grid
 from resolver.json_text import json_text
 from resolver.report.matrix import read_matrix
 from tests import matrix_page
-from tests.functional.workspace import COMMAND, NOBODY, NOBODY_THERE, Content, Workspace, row
+from tests.functional.workspace import COMMAND, NOBODY_THERE, UNREACHABLE_MARK, Content, Workspace, row
 
 GRID = """\
 package = "plugin"
@@ -61,7 +61,7 @@ name = "pypi"
 
 [[index]]
 name = "vendor"
-url = "{NOBODY}"
+url = "{UNREACHABLE_MARK}"
 
 [[binding]]
 packages = ["kernels"]

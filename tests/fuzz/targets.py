@@ -43,12 +43,12 @@ from resolver.index.parse import metadata, simple
 from resolver.index.parse.address import NOWHERE, origin, read_root
 from resolver.index.parse.archive import MissingSpanError, RangeFile, read_archive, read_member, wheel_metadata
 from resolver.index.parse.distribution import Compatibility, is_readable, wheel_parts
-from resolver.index.parse.metadata import FileRelease, check_texts, noted_in, read_pyproject
+from resolver.index.parse.metadata import FileRelease, check_texts, informal_requirements, read_pyproject
 from resolver.index.protocol import UnusableFile
 from resolver.index.snapshot import SnapshotCatalog
 from resolver.index.store.cache import Cache
 from resolver.index.store.file_cache import FileCache, release_of
-from resolver.index.store.page_cache import PageCache, StoredPage, place_of
+from resolver.index.store.page_cache import PageCache, StoredPage, cache_key
 from resolver.lock import bundle, folder
 from resolver.lock import file as lock_file
 from resolver.model import text
@@ -201,7 +201,7 @@ def notes(content: bytes) -> None:
     catalog = DataCatalog()
     members = {"demo.egg-info/requires.txt": content.decode("utf-8", "replace")}
     catalog.add_archive("demo", "1.0", None, members=members)
-    found = noted_in(ARCHIVE, catalog)
+    found = informal_requirements(ARCHIVE, catalog)
     if found is not None:
         check_texts(CoreMetadata("demo", "1.0", found.lines), ARCHIVE.filename)
         for line in found.lines:
@@ -321,13 +321,13 @@ def manifest(content: bytes) -> None:
     place = _folder() / "bundle"
     place.mkdir(exist_ok=True)
     (place / "conflict.json").write_bytes(content)
-    assert all(isinstance(one, str) for one in folder.reported(place))
+    assert all(isinstance(one, str) for one in folder.report_inputs(place))
     (place / bundle.MANIFEST).write_bytes(content)
     found = bundle.read(place)
     assert found is not None
     for row in bundle.rows_of(found):
         assert (place / row.path).resolve().is_relative_to(place.resolve())
-    bundle.faults(place, found)
+    bundle.mismatches(place, found)
     bundle.left_over(place, found, ())
 
 
@@ -370,7 +370,7 @@ def cache_entry(content: bytes) -> None:
     stored.hashed(FILE)
     root = read_root("https://index.example/simple/", "pypi")
     pages = PageCache(_INDEXES, "linux-aarch64", store, lambda: root.url)
-    place = place_of(root, DEMO)
+    place = cache_key(root, DEMO)
     for form in (content, msgspec.msgpack.encode((root.page(DEMO), "", "", "key", msgspec.Raw(content or b"\xc0")))):
         store.put("page", place, form)
         with contextlib.suppress(IndexFailure):

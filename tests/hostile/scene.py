@@ -13,7 +13,7 @@ from typing import Any
 from unittest import mock
 
 from resolver.index.net import network
-from resolver.index.net.client import BRIEF, Client, RetryPolicy
+from resolver.index.net.client import QUICK_RETRY, Client, RetryPolicy
 from tests.cached import require_sound_cache
 from tests.functional.workspace import Run, Workspace, tree
 from tests.loopback import LoopbackIndex, Response
@@ -34,7 +34,7 @@ class Scene:
     def run(self, *arguments: str, **environment: str) -> Run:
         with (
             mock.patch.object(Client.__init__, "__kwdefaults__", {"patience": self.patience, "transport": None}),
-            mock.patch.object(network, "BRIEF", BRIEF._replace(pause=0.01)),
+            mock.patch.object(network, "QUICK_RETRY", QUICK_RETRY._replace(pause=0.01)),
         ):
             run = self.workspace.run(*arguments, **{**self.variables, **environment})
         return Run(run.status, self.plain(run.stdout), self.plain(run.stderr))

@@ -77,7 +77,7 @@ class Told:
         for one in self._statements:
             if isinstance(one, Shares):
                 fact = one.fact
-                owns = fact.package in pins and fact.speaks_of(Version(pins[fact.package]))
+                owns = fact.package in pins and fact.applies_to(Version(pins[fact.package]))
                 owners.setdefault(fact.module, set()).update([fact.package] if owns else [])
                 owners[fact.module].update({fact.other} & pins.keys())
         walk.wrong |= any(len(names) > 1 for names in owners.values())
@@ -152,7 +152,7 @@ def taken_away(world: World, statement: Statement) -> Iterator[tuple[str, str]]:
     match statement:
         case Forbids(subject=name, versions=versions, fact=fact):
             for version in within(world, name, versions):
-                if fact.speaks_of(Version(version)):
+                if fact.applies_to(Version(version)):
                     yield name, version
         case Lacks(subject=name, refusals=refusals):
             for refusal in refusals:

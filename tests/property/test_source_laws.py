@@ -55,7 +55,7 @@ class Disguised:
             about = [line.specifier for line in lines if line.name == fact.package]
             admitted = [v for v in projects[fact.package] if all(s.contains(v, prereleases=True) for s in about)]
             wanted = any(line.name == fact.other for line in lines)
-            if about and admitted and not wanted and all(fact.speaks_of(Pep440(v)) for v in admitted):
+            if about and admitted and not wanted and all(fact.applies_to(Pep440(v)) for v in admitted):
                 gone.add(fact.other)
             kept.append(problems.collides(fact.package, str(fact.versions[0]), fact.other, fact.module))
         return World(

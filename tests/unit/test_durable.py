@@ -114,7 +114,7 @@ def test_a_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wheel = tmp_path / "sources" / "demo.bundle"
     wheel.parent.mkdir()
     wheel.write_bytes(b"1")
-    row = bundle.Entry(path="sources/demo.bundle", sha256="", size=1, pins=(), locks=())
+    row = bundle.BundledFile(path="sources/demo.bundle", sha256="", size=1, pins=(), locks=())
     bundle.write(tmp_path, [], [row], {"locks/demo/there/install.sh": "#!/bin/bash\n"}, [])
     kept.require(tmp_path, wheel.parent, tmp_path / "locks" / "demo" / "there", tmp_path / bundle.MANIFEST)
 

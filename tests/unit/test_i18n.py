@@ -15,7 +15,7 @@ from resolver.audit.fact_checks import Verdict
 from resolver.i18n import LANGUAGES, translate
 from resolver.model.fact import Strength
 from resolver.model.message import Message, joined, message
-from resolver.model.release import Reason
+from resolver.model.release import RejectionReason
 
 ROOT = Path(resolver.__file__).parent
 CATALOGUES = {language: polib.pofile(str(ROOT / "locale" / f"{language}.po")) for language in LANGUAGES}
@@ -81,8 +81,8 @@ def test_chinese_has_chinese_punctuation() -> None:
             assert not re.search(rf"{CHINESE}[A-Za-z0-9{{`]|[A-Za-z0-9}}`]{CHINESE}", bare), entry.msgid
 
 
-@pytest.mark.parametrize("reason", Reason)
-def test_reasons_are_told_in_both_languages(reason: Reason) -> None:
+@pytest.mark.parametrize("reason", RejectionReason)
+def test_reasons_are_told_in_both_languages(reason: RejectionReason) -> None:
     assert translate(reason.code, "en", 1) == reason.value
     assert re.search(CHINESE, translate(reason.code, "zh", 1))
 

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from resolver.errors import InputError
-from resolver.lock.bundle import BundledLock, Entry, Manifest, faults, is_inside, merged, write
+from resolver.lock.bundle import BundledFile, BundledLock, Manifest, is_inside, merged, mismatches, write
 
 
 def served(stack: str) -> BundledLock:
     return BundledLock(stack=stack, target="t", platform="linux-aarch64", python="3.11", folder=f"locks/{stack}/t")
 
 
-def entry(content: bytes, *stacks: str) -> Entry:
-    return Entry(
+def entry(content: bytes, *stacks: str) -> BundledFile:
+    return BundledFile(
         path="a-1.whl",
         sha256=hashlib.sha256(content).hexdigest(),
         size=len(content),
@@ -46,7 +46,7 @@ def test_a_file_is_there_whole_or_it_is_told(content: bytes | None, fault: str |
     manifest = write(tmp_path, [served("one")], [entry(b"whole", "one")], {}, [])
     if content is not None:
         (tmp_path / "a-1.whl").write_bytes(content)
-    assert [one.code for one in faults(tmp_path, manifest)] == ([] if fault is None else [fault])
+    assert [one.code for one in mismatches(tmp_path, manifest)] == ([] if fault is None else [fault])
 
 
 def test_a_path_is_inside_or_leads_elsewhere_or_is_too_long() -> None:

@@ -143,7 +143,7 @@ def test_a_lock_of_format_1_is_read_and_written_in_the_format_of_today(tmp_path:
     (warning, *_), (stage, *_) = lock.warnings, (stage for stage in lock.stage if stage.because)
     assert translate(warning, "zh") in FORMAT_1.read_text(encoding="utf-8")
     assert translate(stage.because[0], "en") in FORMAT_1.read_text(encoding="utf-8")
-    assert {"torch-npu", "vllm"} <= lock.asked_for
+    assert {"torch-npu", "vllm"} <= lock.requested_projects
     assert lock.needed_by()
     (tmp_path / file.NAME).write_text(file.dump(lock), encoding="utf-8")
     assert file.read(tmp_path) == lock

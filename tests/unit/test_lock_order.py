@@ -9,7 +9,7 @@ import pytest
 from resolver.errors import InputError
 from resolver.lock.order import stages
 from resolver.model.lock import LockedGit, LockedPin, Mode
-from resolver.model.message import message, text
+from resolver.model.message import message, verbatim
 from tests.problems import after, taken
 
 
@@ -19,7 +19,7 @@ def pins(names: Iterable[str], mode: Mode = "wheels", git: LockedGit | None = No
 
 def test_what_comes_after_something_is_a_later_stage_that_says_why() -> None:
     """What no fact orders comes last."""
-    why = message("order.after", package="a", others=["b"], reason=text("somebody read it"), where="facts/a.toml:7")
+    why = message("order.after", package="a", others=["b"], reason=verbatim("somebody read it"), where="facts/a.toml:7")
     told = [(stage.pins, stage.because) for stage in stages(pins("abc"), [after("a", "b", "absent")])]
     assert told == [(("b",), ()), (("a",), (why,)), (("c",), ())]
 

@@ -13,7 +13,7 @@ from resolver.model.problem import PYPI, Policy
 from resolver.model.release import ProjectStatus
 from resolver.model.resolution import Resolution
 from resolver.report.explanation.sentences import sentence
-from resolver.resolve.shortfalls import fallen_back
+from resolver.resolve.shortfalls import outdated_pins
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
@@ -27,7 +27,7 @@ def fallen(catalog: DataCatalog, *lines: str, policy: Policy | None = None) -> l
     assert isinstance(found, Resolution)
     return [
         (f"{row.project} {row.version}", row.newest, [translate(sentence(one), "en") for one in row.because])
-        for row in fallen_back(universe, found)
+        for row in outdated_pins(universe, found)
     ]
 
 

@@ -28,7 +28,7 @@ from resolver.index.snapshot import (
     in_whole_seconds,
     without_addresses,
 )
-from resolver.model.release import Archive, CoreMetadata, File, Reason, Rejection
+from resolver.model.release import Archive, CoreMetadata, File, Rejection, RejectionReason
 from resolver.model.target import Target
 from tests.datacatalog import DataCatalog
 
@@ -48,7 +48,7 @@ def demo() -> tuple[Taped, tuple[File, ...]]:
     """A recording of a bit of everything, and its files."""
     catalog = DataCatalog()
     catalog.unreachable = ("vendor",)
-    catalog.add_project("demo", rejections=[Rejection("demo-old.tar.gz", Reason.VERSION, "old")])
+    catalog.add_project("demo", rejections=[Rejection("demo-old.tar.gz", RejectionReason.VERSION, "old")])
     needs, members = ["numpy>=1", "x ; extra == 'e'"], {"requirements/common.txt": "numpy\n"}
     said = {"requires_python": ">=3.9", "uploaded": "2025-01-02T03:04:05.678901Z"}
     files = (
@@ -165,7 +165,7 @@ def test_no_address_is_recorded(tmp_path: Path) -> None:
             return msgspec.structs.replace(super().archive(file), why_dynamic=f"see {url}")
 
     catalog = Telling()
-    catalog.add_project("demo", rejections=[Rejection("demo-x.tar.gz", Reason.VERSION, f"from {REGISTRY}")])
+    catalog.add_project("demo", rejections=[Rejection("demo-x.tar.gz", RejectionReason.VERSION, f"from {REGISTRY}")])
     needs, yanked = [f"x @ {url} ; os_name == 'nt'"], f"see {url} or {REGISTRY}."
     wheel = catalog.add_wheel("demo", "1.0", needs, url=url, yanked=yanked)
     members = {"requirements.txt": f"# from {REGISTRY}\n--trusted-host {REGISTRY}\n-i {url}\nzope.org>=1\n"}
@@ -235,7 +235,7 @@ def test_keeps_what_some_target_could_use() -> None:
 
 
 def test_files_of_another_format_are_left_out_beside_a_release() -> None:
-    aside = [Rejection("demo-1.0.win32.exe", Reason.FORMAT), Rejection("demo-1.0-x.whl", Reason.NAME)]
+    aside = [Rejection("demo-1.0.win32.exe", RejectionReason.FORMAT), Rejection("demo-1.0-x.whl", RejectionReason.NAME)]
     catalog = DataCatalog()
     catalog.add_project("demo", rejections=aside)
     assert len(recorded_page(catalog).rejections) == 2

@@ -43,7 +43,9 @@ _LONGEST_WAIT: Final = 20.0  # seconds that a Retry-After may ask for
 _PIECE: Final = 256 << 10  # bytes unpacked at once
 _PACKED: Final = "gzip"
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
-PLAIN: Final = {"Accept-Encoding": "identity"}  # a file's bytes unchanged; packing would hide ranges and lengths
+IDENTITY_ENCODING: Final = {
+    "Accept-Encoding": "identity"
+}  # a file's bytes unchanged; packing would hide ranges and lengths
 
 
 def conditions(etag: str, modified: str) -> dict[str, str]:
@@ -66,7 +68,7 @@ class RetryPolicy(NamedTuple):
         return max(own, min(asked, _LONGEST_WAIT))
 
 
-BRIEF: Final = RetryPolicy(tries=2, connect=3.0)
+QUICK_RETRY: Final = RetryPolicy(tries=2, connect=3.0)
 
 
 class Reply(NamedTuple):
@@ -102,7 +104,7 @@ class Client:
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
             trust_env=False,
         )
-        self._few = {long: asyncio.Semaphore(FILES if long else PAGES) for long in (False, True)}
+        self._slots = {long: asyncio.Semaphore(FILES if long else PAGES) for long in (False, True)}
 
     async def close(self) -> None:
         """Close all connections."""
@@ -136,7 +138,7 @@ class Client:
         """
         patience = patience or self.patience
         where = _allowed([url])[1]
-        async with self._few[long]:
+        async with self._slots[long]:
             tries, failure = self._dead.get(where, (0, None))
             if failure is not None and tries >= patience.tries:
                 raise failure
@@ -157,7 +159,7 @@ class Client:
                     failure = self._unreachable(hops, why, number)
                 except NoAnswerError as error:
                     failure = self._unreachable(hops, str(error), number, certificate=error.certificate)
-                    if error.certificate or (error.unknown_name and patience.tries <= BRIEF.tries):
+                    if error.certificate or (error.unknown_name and patience.tries <= QUICK_RETRY.tries):
                         break
                 if number < patience.tries:
                     await asyncio.sleep(wait)
@@ -191,10 +193,10 @@ class Client:
                     "`pip config set global.timeout SECONDS`",
                 )
 
-        await self.into(response, take)
+        await self.stream_body(response, take)
         return body.getvalue()  # without copying
 
-    async def into(self, response: httpx.Response, take: Callable[[bytes], None]) -> None:
+    async def stream_body(self, response: httpx.Response, take: Callable[[bytes], None]) -> None:
         """Pass the body to `take` as it arrives, decompressed if that was asked for.
 
         Raises NoAnswerError, IndexFailure if it cannot be decompressed, and what `take` raises.

@@ -20,7 +20,7 @@ import httpx
 
 from resolver import files as disk
 from resolver.errors import IndexFailure, Unreachable
-from resolver.index.net.client import FILES, PLAIN, Client
+from resolver.index.net.client import FILES, IDENTITY_ENCODING, Client
 from resolver.index.net.transport import NoAnswerError
 from resolver.model.release import File
 
@@ -125,7 +125,7 @@ class Transfer:
         self._folder = folder
         self._tell = tell
         self._copied = TransferProgress(0, 0, 0, None)
-        self._few = asyncio.Semaphore(FILES)
+        self._slots = asyncio.Semaphore(FILES)
 
     async def save(self, files: Sequence[File]) -> None:
         """Save all that can be saved. Raises IndexFailure for the others, InputError if the disk refuses."""
@@ -143,13 +143,13 @@ class Transfer:
 
     async def _attempt(self, file: File) -> IndexFailure | None:
         try:
-            async with self._few:
+            async with self._slots:
                 await self.fetch(file)
         except IndexFailure as failure:
             return failure
         except OSError as error:
             instead = "choose another folder; what was received so far is kept for the next run"
-            raise disk.refusal(error, f"{file.filename} cannot be stored", self._folder, instead) from None
+            raise disk.input_error(error, f"{file.filename} cannot be stored", self._folder, instead) from None
         self._count(0, files=1)
         return None
 
@@ -181,7 +181,7 @@ class Transfer:
             self._count(len(piece))
 
         def headers() -> Mapping[str, str]:
-            return PLAIN | ({"Range": f"bytes={part.size}-"} if part.ranges and part.size else {})
+            return IDENTITY_ENCODING | ({"Range": f"bytes={part.size}-"} if part.ranges and part.size else {})
 
         async def consume(response: httpx.Response) -> None:
             has_range = "range" in response.request.headers
@@ -196,7 +196,7 @@ class Transfer:
                 self._restart(part, ranges=part.ranges and not has_range)
                 part.mixed = has_range  # some servers call the rest of a file the whole
             try:
-                await self._client.into(response, take)
+                await self._client.stream_body(response, take)
             except WrongFile:
                 if not part.mixed:
                     raise

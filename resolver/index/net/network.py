@@ -15,13 +15,13 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure, Unreachable
-from resolver.index.net.client import BRIEF, PAGES, Client, Reply, RetryPolicy, conditions
+from resolver.index.net.client import PAGES, QUICK_RETRY, Client, Reply, RetryPolicy, conditions
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.net.remote_files import Once, RemoteFiles
 from resolver.index.parse.address import Root
 from resolver.index.parse.metadata import FileRelease
 from resolver.index.parse.simple import ACCEPT
-from resolver.index.protocol import NOBODY, LookAhead, Lookup, Meter, result_of
+from resolver.index.protocol import UNREACHABLE_MARK, LookAhead, Lookup, Meter, result_of
 from resolver.index.store.file_cache import FileCache
 from resolver.index.store.page_cache import PageCache, StoredPage
 from resolver.model.message import Message, message
@@ -170,7 +170,7 @@ class Network:
             try:
                 return (await self.lookup(project)).mark
             except Unreachable:
-                return NOBODY
+                return UNREACHABLE_MARK
 
         return await asyncio.gather(*map(mark, projects))
 
@@ -246,7 +246,7 @@ class Network:
         roots = self._cache.roots(name)
         for root in roots:
             # Little time is spent on an index that does not answer if something else can.
-            patience = BRIEF if lenient or root != roots[-1] else None
+            patience = QUICK_RETRY if lenient or root != roots[-1] else None
             fetch = partial(self._ask_root, root, name, project, patience)
             try:
                 return await self._connection.pages.do((root, name, project, patience), fetch)
@@ -280,7 +280,7 @@ class Network:
             answer = StoredPage(reply.url, reply.headers.get("etag", ""), reply.headers.get("last-modified", ""))
             kind = reply.headers.get("content-type", "")
             async with self._connection.reading:
-                keep = self._cache.keep_page
+                keep = self._cache.store_page
                 return await asyncio.to_thread(keep, root, project, name, answer, reply.body, kind, stored)
 
     async def _get(

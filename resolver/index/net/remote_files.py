@@ -15,7 +15,7 @@ import httpx
 
 from resolver import files as disk
 from resolver.errors import IndexFailure
-from resolver.index.net.client import PLAIN, Client, conditions
+from resolver.index.net.client import IDENTITY_ENCODING, Client, conditions
 from resolver.index.net.downloads import PartialFile, Transfer, altered, check_status, content_range
 from resolver.index.parse.archive import (
     DIRECTORY_LIMIT,
@@ -108,9 +108,9 @@ class RemoteFiles:
                 beside = False
                 metadata = read(await self._of_wheel(file, release), release, file.url).metadata
         except UnusableFile as error:
-            self._cache.keep_metadata(file, error, beside=beside)
+            self._cache.store_metadata(file, error, beside=beside)
             raise
-        self._cache.keep_metadata(file, metadata, beside=beside)
+        self._cache.store_metadata(file, metadata, beside=beside)
         return metadata
 
     async def _metadata_file(self, file: File, release: FileRelease) -> CoreMetadata | None:
@@ -118,7 +118,7 @@ class RemoteFiles:
         if file.metadata is None:
             return None
         path, mark, query = file.url.partition("?")
-        reply = await self._client.get(f"{path}.metadata{mark}{query}", headers=PLAIN, limit=METADATA_LIMIT)
+        reply = await self._client.get(f"{path}.metadata{mark}{query}", headers=IDENTITY_ENCODING, limit=METADATA_LIMIT)
         if reply.status != 200:
             return None
         if file.metadata and (digest := _digest(reply.body)) != file.metadata:
@@ -186,7 +186,7 @@ class RemoteFiles:
                 raise _DistrustError
             return _Span(start, content, total, response.headers.get("etag", ""))
 
-        return await self._client.request(file.url, consume, headers={**PLAIN, "Range": span})
+        return await self._client.request(file.url, consume, headers={**IDENTITY_ENCODING, "Range": span})
 
     @_once
     async def archive(self, file: File, release: FileRelease) -> Archive:
@@ -195,7 +195,7 @@ class RemoteFiles:
             return known
         download = await self._download(file)
         reading = asyncio.to_thread(read_archive, download.path, release, file.url)
-        return await _kept(reading, partial(self._cache.keep_archive, file))
+        return await _kept(reading, partial(self._cache.store_archive, file))
 
     @_once
     async def member(self, file: File, release: FileRelease, path: str) -> str:
@@ -204,7 +204,7 @@ class RemoteFiles:
             return known
         download = await self._download(file)
         reading = asyncio.to_thread(read_member, download.path, release, path)
-        return await _kept(reading, partial(self._cache.keep_member, file, path))
+        return await _kept(reading, partial(self._cache.store_member, file, path))
 
     @_once
     async def _download(self, file: File) -> PartialFile:
@@ -222,7 +222,7 @@ class RemoteFiles:
         except OSError as error:
             shutil.rmtree(folder, ignore_errors=True)
             message, hint = f"{file.filename} could not be stored for reading.", "set TMPDIR to another folder"
-            raise disk.refusal(error, message, folder or error.filename or "", hint) from None
+            raise disk.input_error(error, message, folder or error.filename or "", hint) from None
 
     @_once
     async def sha256(self, file: File) -> File:
@@ -232,19 +232,21 @@ class RemoteFiles:
             return known.fill(file)
         download = await self._download(file)
         hashed = FileHash(download.sha256, download.size, *download.validators)
-        self._cache.keep_hashed(file, hashed)
+        self._cache.store_hash(file, hashed)
         told = {"file": file.filename, "size": hashed.size, "sha256": hashed.sha256}
         self._warn(message("index.unhashed", **told))
         return hashed.fill(file)
 
     async def _is_unchanged(self, file: File, known: FileHash) -> bool:
         """Whether a file on a server is still the one that was downloaded."""
-        headers = PLAIN | conditions(known.etag, known.modified)
+        headers = IDENTITY_ENCODING | conditions(known.etag, known.modified)
 
         async def consume(response: httpx.Response) -> bool:
             return response.status_code == 304
 
-        return headers != PLAIN and await self._client.request(file.url, consume, headers=headers, long=True)
+        return headers != IDENTITY_ENCODING and await self._client.request(
+            file.url, consume, headers=headers, long=True
+        )
 
 
 async def _kept(reading: Awaitable[T], keep: Callable[[T | UnusableFile], None]) -> T:

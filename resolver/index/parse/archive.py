@@ -127,7 +127,7 @@ class Guarded:
         self._left: int | None = None
         self._what = ""
 
-    def allow(self, size: int, what: str) -> None:
+    def set_budget(self, size: int, what: str) -> None:
         """Allow so many bytes from now on, in any number of reads; `what` says what they contain."""
         self._left = size
         self._what = what
@@ -269,17 +269,17 @@ def _tar_members(file: IO[bytes], wanted: Collection[str]) -> Iterator[tuple[str
     # gzip's own buffer is 8 KiB, and a member's headers and content are mostly small
     with BufferedReader(gzip.GzipFile(fileobj=file, mode="rb"), _CHUNK) as stream:
         source = Guarded(stream, one_read=_HEADER_LIMIT, position=_UNPACKED_LIMIT, forward=True)
-        source.allow(_HEADERS_LIMIT, "it has headers")  # opening reads the first one
+        source.set_budget(_HEADERS_LIMIT, "it has headers")  # opening reads the first one
         with tarfile.open(fileobj=source, mode="r:") as archive:  # type: ignore[call-overload]
             for info in _limited(iter(lambda: _next(archive, source), None)):
                 top, rest = _split(info.name)
                 if info.isreg() and rest in wanted:
                     _check_size(rest, info.size)
-                    source.allow(info.size, f"its {rest} goes on")
+                    source.set_budget(info.size, f"its {rest} goes on")
                     content = archive.extractfile(info)
                     if content is not None:
                         yield top, rest, content.read()
-        source.allow(_AFTER_END, "it has data after its end")
+        source.set_budget(_AFTER_END, "it has data after its end")
         # Nothing after the last member matters except the checksum at the very end.
         while source.read(_CHUNK):
             pass
@@ -287,7 +287,7 @@ def _tar_members(file: IO[bytes], wanted: Collection[str]) -> Iterator[tuple[str
 
 def _next(archive: Any, source: Guarded) -> tarfile.TarInfo | None:
     """The next member. It may have any number of headers of any length, and tarfile keeps their contents."""
-    source.allow(_HEADERS_LIMIT, "it has headers")
+    source.set_budget(_HEADERS_LIMIT, "it has headers")
     info: tarfile.TarInfo | None = archive.next()
     archive.members.clear()
     archive.pax_headers.clear()

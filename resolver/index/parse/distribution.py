@@ -14,7 +14,7 @@ from packaging.utils import InvalidWheelFilename, NormalizedName, parse_wheel_fi
 
 from resolver.index.parse.address import NOWHERE
 from resolver.model import text
-from resolver.model.release import File, Reason, Rejection
+from resolver.model.release import File, Rejection, RejectionReason
 from resolver.model.target import Target
 
 ARCHIVE_ENDINGS: Final = (".tar.gz", ".zip")
@@ -133,7 +133,7 @@ class Compatibility:
         rejections: list[Rejection] = []
         listed = Counter(file.filename for file in files)
         contested = {name for name, times in listed.items() if times > 1}
-        rejections += (Rejection(name, Reason.TWICE) for name in sorted(contested))
+        rejections += (Rejection(name, RejectionReason.TWICE) for name in sorted(contested))
         for file in files:
             if file.filename in contested:
                 continue
@@ -142,12 +142,12 @@ class Compatibility:
                 parts = wheel_parts(file.filename)
                 rank = None if parts is None else self._rank(*parts[3:])
                 if parts is None or rank is None:
-                    reason, detail = Reason.TAGS, "-".join(parts[3:]) if parts is not None else ""
+                    reason, detail = RejectionReason.TAGS, "-".join(parts[3:]) if parts is not None else ""
                 elif _is_valid(file.filename):
                     wheels.append((rank, parts.build or (0, ""), file))
                     continue
                 else:
-                    reason = Reason.NAME
+                    reason = RejectionReason.NAME
             if reason is None:
                 archives.append(file)
             else:
@@ -158,31 +158,31 @@ class Compatibility:
         archives.sort(key=lambda file: (not file.filename.endswith(".tar.gz"), file.filename))
         return CompatibleFiles(tuple(row[2] for row in wheels), tuple(archives), tuple(rejections))
 
-    def python_refusal(self, requires_python: str) -> tuple[Reason, str] | None:
+    def python_refusal(self, requires_python: str) -> tuple[RejectionReason, str] | None:
         """Why the target's Python is not in `requires_python`, with the specifics; None if it is."""
         return self._refused_python(requires_python) if requires_python else None
 
-    def _refuse_python(self, requires_python: str) -> tuple[Reason, str] | None:
+    def _refuse_python(self, requires_python: str) -> tuple[RejectionReason, str] | None:
         specifiers = text.python_specifiers(requires_python)
         if specifiers is None:
-            return Reason.PYTHON, f"Requires-Python `{requires_python}` cannot be read"
+            return RejectionReason.PYTHON, f"Requires-Python `{requires_python}` cannot be read"
         pythons = self._target.pythons(requires_python)
         admitted = sum(specifiers.contains(python, prereleases=True) for python in pythons)
         if admitted == len(pythons):
             return None
-        return Reason.PATCH if admitted else Reason.PYTHON, f"Requires-Python {requires_python}"
+        return RejectionReason.PATCH if admitted else RejectionReason.PYTHON, f"Requires-Python {requires_python}"
 
-    def _refuse(self, file: File) -> tuple[Reason | None, str]:
+    def _refuse(self, file: File) -> tuple[RejectionReason | None, str]:
         if file.url == NOWHERE:
-            return Reason.ADDRESS, ""
+            return RejectionReason.ADDRESS, ""
         if (refusal := self.python_refusal(file.requires_python)) is not None:
             return refusal
         if self._cutoff is not None:
             uploaded = upload_time(file.uploaded)
             if uploaded is None:
-                return Reason.NO_DATE, ""
+                return RejectionReason.NO_DATE, ""
             if uploaded >= self._cutoff:
-                return Reason.NEWER, file.uploaded
+                return RejectionReason.NEWER, file.uploaded
         return None, ""
 
     def _rank_of(self, *written: str) -> int | None:

@@ -46,7 +46,7 @@ _MARKUP = re.compile(rb"<(?:" + _COMMENT + rb"|" + _NOT_READ + rb"|[a-z/!?]" + _
 _MOST_TAGS = 200_000  # the longest pages of the public indexes have some 30,000 links
 _LONGEST_TAG = 64 << 10  # bytes; a link has some 200
 _AT_ONCE = 256 << 10  # bytes of tags that are parsed together
-Said = dict[str | None, str]
+MetaTags = dict[str | None, str]
 LONGEST: Final = 1 << 16  # characters of a value
 Text = Annotated[str, msgspec.Meta(max_length=LONGEST)]
 
@@ -131,9 +131,9 @@ def _parsed(tags: list[bytes]) -> Iterator[LexborNode]:
             begin, size = end, 0
 
 
-def _page_info(tags: list[bytes]) -> tuple[Said, str]:
+def _page_info(tags: list[bytes]) -> tuple[MetaTags, str]:
     """The page's meta tags by name, and the address that its links are relative to ("": its own). Raises PageError."""
-    said: Said = {}
+    said: MetaTags = {}
     bases: list[str] = []
     for node in _parsed(tags):
         attributes = node.attributes
@@ -146,7 +146,7 @@ def _page_info(tags: list[bytes]) -> tuple[Said, str]:
     return said, bases[0] if bases else ""
 
 
-def _project_status(said: Said) -> ProjectStatus:
+def _project_status(said: MetaTags) -> ProjectStatus:
     status = said.get("pypi:project-status")
     return ProjectStatus(status, said.get("pypi:project-status-reason", "")) if status else ACTIVE
 

@@ -103,7 +103,7 @@ def check_texts(metadata: CoreMetadata, filename: str) -> None:
         raise UnusableFile(f"{filename} has requirements of {length} characters; more than {MOST_TEXT} are not read")
     unclear = 0
     for line in metadata.requires_dist:
-        extras = text.extras_named(line)
+        extras = text.extras_in_marker(line)
         unclear += extras is None
         if unclear > _MOST_EXTRAS or (extras is not None and len(extras) > _MOST_EXTRAS):
             raise UnusableFile(f"{filename} has the requirement `{_brief(line)}`, which is about too many extras")
@@ -214,7 +214,7 @@ _ASKING = re.compile(
 )
 
 
-class Noted(NamedTuple):
+class InformalRequirements(NamedTuple):
     """PEP 508 lines, extras as in metadata (`extra == "x"`), the file that has them, and how they got there."""
 
     where: str
@@ -222,7 +222,7 @@ class Noted(NamedTuple):
     how: str
 
 
-def noted_in(file: File, catalog: Catalog) -> Noted | None:
+def informal_requirements(file: File, catalog: Catalog) -> InformalRequirements | None:
     """The notes in an archive; None if it has none that could stand in metadata."""
     distribution = file.filename.rpartition("-")[0]
     for name in dict.fromkeys((distribution, distribution.replace("-", "_"))):
@@ -231,15 +231,17 @@ def noted_in(file: File, catalog: Catalog) -> Noted | None:
             if content is not None:
                 lines = _valid_lines(_noted_lines(content), file.filename)
                 where = f"{file.filename}: {folder}/requires.txt"
-                return None if lines is None else Noted(where, lines, _how_noted(file, catalog))
+                return None if lines is None else InformalRequirements(where, lines, _how_noted(file, catalog))
             if _member(file, f"{folder}/SOURCES.txt", catalog) is not None:  # so there was nothing to note
-                return Noted(f"{file.filename}: {folder}", (), _how_noted(file, catalog))
+                return InformalRequirements(f"{file.filename}: {folder}", (), _how_noted(file, catalog))
     if _member(file, "pyproject.toml", catalog) is not None:  # its build may get them from anywhere
         return None
     script = _member(file, "setup.py", catalog)
     if script is None or _REQUIRING.search(script + (_member(file, "setup.cfg", catalog) or "")):
         return None
-    return Noted(f"{file.filename}: setup.py", (), "neither its setup.py nor its setup.cfg mentions requirements")
+    return InformalRequirements(
+        f"{file.filename}: setup.py", (), "neither its setup.py nor its setup.cfg mentions requirements"
+    )
 
 
 def _how_noted(file: File, catalog: Catalog) -> str:

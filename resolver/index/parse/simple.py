@@ -25,7 +25,7 @@ from resolver.index.parse.distribution import (
 )
 from resolver.index.parse.html_page import LONGEST, FileRow, Hashes, PageError
 from resolver.model import text
-from resolver.model.release import ACTIVE, File, Page, ProjectStatus, Reason, Rejection
+from resolver.model.release import ACTIVE, File, Page, ProjectStatus, Rejection, RejectionReason
 
 ACCEPT: Final = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
 
@@ -164,7 +164,7 @@ def _grouped(
         if (parsed := text.version(spelling)) is not None:
             spellings.setdefault(parsed, []).append(spelling)
         else:
-            rejections += (Rejection(filename, Reason.VERSION, spelling) for filename, _ in files)
+            rejections += (Rejection(filename, RejectionReason.VERSION, spelling) for filename, _ in files)
     releases = {}
     for parsed in sorted(spellings, reverse=True):
         same = sorted(spellings[parsed])
@@ -175,25 +175,25 @@ def _grouped(
 def _version_of(filename: str, project: NormalizedName) -> str | Rejection:
     """The version in a file's name, or why the file cannot be used."""
     if not is_readable(filename):
-        return Rejection(ascii(filename[:255])[1:-1], Reason.NAME)
+        return Rejection(ascii(filename[:255])[1:-1], RejectionReason.NAME)
     if filename.endswith(".whl"):
         parts = wheel_parts(filename)
         if parts is None:
-            return Rejection(filename, Reason.NAME)
+            return Rejection(filename, RejectionReason.NAME)
         if text.name(parts.distribution) != project:
-            return Rejection(filename, Reason.FOREIGN, parts.distribution)
+            return Rejection(filename, RejectionReason.FOREIGN, parts.distribution)
         return parts.version
     found = archive_version(filename, project)
     if found is not None:
         return found
     is_archive = filename.endswith(ARCHIVE_ENDINGS) and not starts_with_project(filename, project)
-    return Rejection(filename, Reason.FOREIGN if is_archive else Reason.FORMAT)
+    return Rejection(filename, RejectionReason.FOREIGN if is_archive else RejectionReason.FORMAT)
 
 
 def _is_foreign(rejection: Rejection, project: NormalizedName) -> bool:
-    if rejection.reason is Reason.FORMAT:
+    if rejection.reason is RejectionReason.FORMAT:
         return not starts_with_project(rejection.filename, project)
-    return rejection.reason is Reason.FOREIGN
+    return rejection.reason is RejectionReason.FOREIGN
 
 
 def _file(row: FileRow, base: str) -> File:

@@ -57,7 +57,7 @@ class FileCache:
             check_release(found.name, found.version, release, file.url)
         return found
 
-    def keep_metadata(self, file: File, value: CoreMetadata | UnusableFile, *, beside: bool) -> None:
+    def store_metadata(self, file: File, value: CoreMetadata | UnusableFile, *, beside: bool) -> None:
         """Store the metadata of a wheel, or why there is none; `beside` tells that the file beside it says so."""
         self._keep("metadata", _metadata_key(file, beside=beside), value)
 
@@ -68,7 +68,7 @@ class FileCache:
             return row.archive
         return found
 
-    def keep_archive(self, file: File, value: Archive | UnusableFile) -> None:
+    def store_archive(self, file: File, value: Archive | UnusableFile) -> None:
         """Store the static contents of a source archive, or why there are none."""
         self._keep("archive", file.sha256, value)
 
@@ -79,7 +79,7 @@ class FileCache:
             return row.member(path)
         return None if found is None else found[0]
 
-    def keep_member(self, file: File, path: str, value: str | UnusableFile) -> None:
+    def store_member(self, file: File, path: str, value: str | UnusableFile) -> None:
         """Store the text of a file in a source archive, or why there is none."""
         told = (value,) if isinstance(value, str) else value
         self._keep("text", file.sha256 and f"{file.sha256}/{path}", told)
@@ -88,7 +88,7 @@ class FileCache:
         """The digest, at its last download, of a file whose page has none."""
         return self._cache.load("hash", file.url, _HASHED)
 
-    def keep_hashed(self, file: File, value: FileHash) -> None:
+    def store_hash(self, file: File, value: FileHash) -> None:
         """Store the digest of a file whose page has none."""
         self._cache.save("hash", file.url, value)
 

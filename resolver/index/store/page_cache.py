@@ -206,16 +206,16 @@ class PageCache:
 
     def answer(self, root: Root, project: NormalizedName, name: str) -> StoredPage | None:
         """The last answer of an index, by its name, whose page is then at hand; None if it was never asked."""
-        stored = self._cache.load("page", place_of(root, project), _STORED)
+        stored = self._cache.load("page", cache_key(root, project), _STORED)
         if stored is not None and stored.key and (stored.key, name) not in self._pages:
             self._pages[stored.key, name] = stored.page(project, name)
         return stored
 
     def keep(self, root: Root, project: NormalizedName, answer: StoredPage) -> None:
         """Store an index's answer."""
-        self._cache.save("page", place_of(root, project), answer)
+        self._cache.save("page", cache_key(root, project), answer)
 
-    def keep_page(
+    def store_page(
         self,
         root: Root,
         project: NormalizedName,
@@ -243,6 +243,6 @@ class PageCache:
         return key
 
 
-def place_of(root: Root, project: NormalizedName) -> str:
+def cache_key(root: Root, project: NormalizedName) -> str:
     """Where an answer and its page are. The user is part of it, as an index may answer each user differently."""
     return "\0".join((_PARSER, root.url, root.user, project))

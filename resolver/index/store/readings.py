@@ -92,7 +92,7 @@ class Readings:
         return row if row is not None and row.file == file.filename else None
 
 
-def reading(file: File, archive: Archive, texts: Mapping[str, str]) -> ArchiveReading:
+def archive_reading(file: File, archive: Archive, texts: Mapping[str, str]) -> ArchiveReading:
     """The stored form of an archive that was read."""
     static = None if archive.metadata is None else _Static(**asdict(archive.metadata))
     lines = {path: content.split("\n") for path, content in sorted(texts.items())}
@@ -127,7 +127,7 @@ def _read(
     except (OSError, ValueError, RecursionError, UnusableFile) as error:
         message = f"the recorded readings of the {what} of {project} cannot be used"
         again = f"make it again: ascend-lock facts read {project} --anew{otherwise}"
-        raise files.refusal(error, message, path, again) from None
+        raise files.input_error(error, message, path, again) from None
 
 
 def _check(row: ArchiveReading, project: NormalizedName) -> None:

@@ -16,7 +16,7 @@ from resolver.model.resolution import Forbids, Needs, Statement, fact_of
 from resolver.report.document import Block, Code, Details, Heading, Item, Items, Line, Paragraph, Span, line
 from resolver.report.explanation import fixes, sentences
 from resolver.report.explanation.json import explanation_json
-from resolver.report.explanation.statements import cited, place_of, sort_of, source_line, with_strength
+from resolver.report.explanation.statements import cited, origin_span, sort_of, source_line, with_strength
 from resolver.report.markup import html_text, markdown_text
 from resolver.report.sanitize import one_line
 
@@ -95,7 +95,7 @@ def statement_items(statements: Sequence[Statement]) -> list[Item]:
 
 
 def _statement(number: int, statement: Statement) -> Item:
-    origin: Line = (place_of(statement),) if statement.where else ()
+    origin: Line = (origin_span(statement),) if statement.where else ()
     details = list(sentences.statement_details(statement))
     evidence: list[Line] = []
     if (fact := fact_of(statement)) is not None:

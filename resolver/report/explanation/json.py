@@ -22,11 +22,11 @@ from resolver.model.explanation import (
 )
 from resolver.model.fact import Fact, Warns
 from resolver.model.release import Rejection
-from resolver.model.resolution import Asks, Forbids, Has, Lacks, Needs, Shares, Statement, Unread, fact_of
+from resolver.model.resolution import Asks, Forbids, Has, Lacks, Needs, Shares, Statement, UnparsedFiles, fact_of
 from resolver.model.text import Language
 from resolver.report.document import translated
 from resolver.report.explanation import fixes, sentences
-from resolver.report.explanation.statements import cited, place_of, sort_of, source_line
+from resolver.report.explanation.statements import cited, origin_span, sort_of, source_line
 
 _OF_LACKS = ("subject", "wanted", "lack", "count", "newest", "nearest", "unreachable")
 VERSION = 1  # of the schema; within a version keys may be added, but none is removed or changes its meaning
@@ -71,7 +71,7 @@ def _statements(statements: Sequence[Statement], language: Language) -> list[dic
 
 def _statement(number: int, statement: Statement, language: Language) -> dict[str, Any]:
     """A statement: its sentence, its origin, and the data behind the sentence."""
-    place, fact = place_of(statement), fact_of(statement)
+    place, fact = origin_span(statement), fact_of(statement)
     return {
         "number": number,
         "kind": type(statement).__name__.lower(),
@@ -106,7 +106,7 @@ def _data(statement: Statement) -> dict[str, Any]:
             return {**{key: row[key] for key in _OF_LACKS}, "refusals": refusals, "unread": unread}
 
 
-def _file(row: Rejection | Unread) -> dict[str, Any]:
+def _file(row: Rejection | UnparsedFiles) -> dict[str, Any]:
     translated = {"name": row.filename, "reason": row.reason.name.lower()}
     return {**translated, "detail": row.detail} if isinstance(row, Rejection) else translated
 

@@ -11,10 +11,9 @@ from msgspec.structs import replace
 from resolver.model.dependency import NeedSource
 from resolver.model.explanation import Awaited, Branch, Closing, Contradiction
 from resolver.model.fact import Absent, Fact, Names, Warns
-from resolver.model.message import Message, joined, message
-from resolver.model.message import text as foreign
+from resolver.model.message import Message, joined, message, verbatim
 from resolver.model.problem import Problem
-from resolver.model.release import Reason, Rejection
+from resolver.model.release import Rejection, RejectionReason
 from resolver.model.resolution import (
     Asks,
     Forbids,
@@ -22,16 +21,16 @@ from resolver.model.resolution import (
     Lack,
     Lacks,
     Needs,
-    Refusal,
+    RejectedRelease,
     ReleaseRange,
     Shares,
     Statement,
-    Unread,
+    UnparsedFiles,
 )
 from resolver.model.target import component_name, missing_on_machine, newer_glibc
 from resolver.report.explanation.statements import grouped
 
-_PLAIN = (Reason.DYNAMIC, Reason.UNOPENED)  # said of one file as of another
+_PLAIN = (RejectionReason.DYNAMIC, RejectionReason.UNOPENED)  # said of one file as of another
 _MANY = 12  # numbers that are listed one by one
 _FILES = 4  # files of one release that are named
 _SPANS = 8  # runs of releases that are named
@@ -81,7 +80,7 @@ def _set_aside(statement: Lacks) -> Iterator[Message]:
     if len(statement.refusals) == 1:
         yield from (row for refusal in refusals for row in _files(refusal, statement.machine))
         return
-    reasons: dict[object, list[Refusal]] = {}
+    reasons: dict[object, list[RejectedRelease]] = {}
     for refusal in refusals:
         if refusal.version not in glibcs:
             first = refusal.files[0]
@@ -95,9 +94,9 @@ def _set_aside(statement: Lacks) -> Iterator[Message]:
             yield message("conflict.labelled", label=[one.version for one in among], text=each)
 
 
-def _newer_glibc(refusal: Refusal, statement: Lacks) -> str:
+def _newer_glibc(refusal: RejectedRelease, statement: Lacks) -> str:
     """The glibc with which a release has a wheel for the target; empty if that is not what it lacks."""
-    names = (row.filename for row in refusal.files if row.reason is Reason.TAGS)
+    names = (row.filename for row in refusal.files if row.reason is RejectionReason.TAGS)
     return newer_glibc(names, dict(statement.machine)) if statement.machine else ""
 
 
@@ -106,7 +105,7 @@ def _tellable(statement: Lacks) -> Iterator[Message]:
     told = [
         one.version
         for one in statement.refusals
-        if any(row.reason is Reason.DYNAMIC for row in one.files) and not _newer_glibc(one, statement)
+        if any(row.reason is RejectionReason.DYNAMIC for row in one.files) and not _newer_glibc(one, statement)
     ]
     if told and statement.lack is Lack.UNUSABLE:
         yield message("conflict.tellable", subject=statement.subject.partition("[")[0], version=told[0])
@@ -224,12 +223,12 @@ def _count(versions: Sequence[ReleaseRange]) -> int:
 
 def reason_of(fact: Fact) -> Message:
     """The fact's reason, in English if it has none in the language."""
-    return foreign(fact.reason, fact.reason_zh)
+    return verbatim(fact.reason, fact.reason_zh)
 
 
 def warning_text(fact: Warns) -> Message:
     """The fact's warning, in English if it has none in the language."""
-    return foreign(fact.text, fact.text_zh)
+    return verbatim(fact.text, fact.text_zh)
 
 
 def missing_sentence(missing: Sequence[str], most: int | None = None) -> Message:
@@ -303,12 +302,12 @@ def _all_dated(statement: Lacks) -> bool:
     """Whether every file of every release has an upload time after the cut-off."""
     rows = [row for refusal in statement.refusals for row in refusal.files]
     told = bool(rows) and statement.count == len(statement.refusals)
-    return told and all(row.reason is Reason.NEWER and row.detail for row in rows)
+    return told and all(row.reason is RejectionReason.NEWER and row.detail for row in rows)
 
 
-def _dated(refusal: Refusal, statement: Lacks) -> str | Message:
+def _dated(refusal: RejectedRelease, statement: Lacks) -> str | Message:
     """The release; with a cut-off, also the day of its first file that was uploaded after it."""
-    moments = sorted(row.detail for row in refusal.files if row.reason is Reason.NEWER and row.detail)
+    moments = sorted(row.detail for row in refusal.files if row.reason is RejectionReason.NEWER and row.detail)
     if not statement.cutoff or not moments:
         return refusal.version
     return message("conflict.uploaded", version=refusal.version, day=moments[0].partition("T")[0])
@@ -325,7 +324,7 @@ def _with_reasons(statement: Lacks) -> Message:
     return message("conflict.labelled", label=told, text=_reasons(only, statement.machine))
 
 
-def _unread(row: Unread) -> Message:
+def _unread(row: UnparsedFiles) -> Message:
     predicate = message(row.reason.code, count=row.count)
     told = message("conflict.some-files", count=row.count, predicate=predicate)
     example = message("conflict.such-as", count=row.count, filename=row.filename)
@@ -341,11 +340,11 @@ def _told_whole(statement: Lacks) -> bool:
 _Machine = tuple[tuple[str, str], ...]
 
 
-def _reasons(refusal: Refusal, machine: _Machine) -> Message:
+def _reasons(refusal: RejectedRelease, machine: _Machine) -> Message:
     """Why the files of a release were set aside, each reason once."""
     if len(refusal.files) == 1:
         return _file(refusal.files[0], machine)
-    counts: Counter[Reason] = Counter(row.reason for row in refusal.files)
+    counts: Counter[RejectionReason] = Counter(row.reason for row in refusal.files)
     told = []
     for reason, count in counts.items():
         rows = [row for row in refusal.files if row.reason is reason]
@@ -359,7 +358,9 @@ def _reasons(refusal: Refusal, machine: _Machine) -> Message:
 def _needs_of_machine(rows: Sequence[Rejection], machine: _Machine, count: int) -> Message | None:
     """What wheels need and what the target has instead, the closest first; None if a file name does not tell."""
     has = dict(machine)
-    missing = [missing_on_machine(row.filename, has) if row.reason is Reason.TAGS and has else {} for row in rows]
+    missing = [
+        missing_on_machine(row.filename, has) if row.reason is RejectionReason.TAGS and has else {} for row in rows
+    ]
     if not missing or not all(missing):
         return None
     # a file that needs more than another one adds nothing
@@ -373,7 +374,7 @@ def _needs_of_machine(rows: Sequence[Rejection], machine: _Machine, count: int) 
     return message("conflict.needs-of-machine", count=count, needs=joined("conflict.or", named), has=ours)
 
 
-def _files(refusal: Refusal, machine: _Machine) -> Iterator[Message]:
+def _files(refusal: RejectedRelease, machine: _Machine) -> Iterator[Message]:
     """The files of the only release, one by one."""
     yield from (_file(row, machine) for row in refusal.files[:_FILES])
     rest = len(refusal.files) - _FILES
@@ -381,7 +382,7 @@ def _files(refusal: Refusal, machine: _Machine) -> Iterator[Message]:
         yield message("conflict.and-more-files", count=rest)
 
 
-def _refused(refusal: Refusal, machine: _Machine) -> Message:
+def _refused(refusal: RejectedRelease, machine: _Machine) -> Message:
     """One of several refused releases, on one line."""
     if len(refusal.files) == 1:
         return _file(refusal.files[0], machine)

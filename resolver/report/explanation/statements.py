@@ -150,7 +150,7 @@ def sort_of(statement: Statement) -> str:
             return "index"
 
 
-def place_of(statement: Statement) -> document.Span:
+def origin_span(statement: Statement) -> document.Span:
     """The origin of a statement, without the fact's strength, and the link to it if it is in our files."""
     where = statement.where
     match statement:

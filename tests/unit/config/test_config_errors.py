@@ -236,14 +236,14 @@ def test_a_folder_that_is_missing(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str) -> None:
     """Else the stack would be locked as if there were no facts, or each archive downloaded."""
     matrices(tmp_path)
-    listed = files.listed
+    listed = files.list_files
 
     def refusing(path: Path, ending: str) -> list[Path]:
         if path.name == folder:
             raise PermissionError(13, "Permission denied", str(path))
         return listed(path, ending)
 
-    monkeypatch.setattr(files, "listed", refusing)
+    monkeypatch.setattr(files, "list_files", refusing)
     assert message(tmp_path, name="t" if folder == "stacks" else "s") == (
         f"a folder cannot be listed\n  at {tmp_path}/{folder}\n  Permission denied\nhint: check the permissions there"
     )

@@ -95,7 +95,7 @@ def test_what_must_be_absent_is_a_row_of_the_stack_or_a_fact(tmp_path: Path) -> 
     ]
     (absent,) = found.facts
     assert isinstance(absent, facts.Absent)
-    assert (absent.package, absent.other, absent.speaks_of(Version("0.9"))) == ("verl", "timm", True)
+    assert (absent.package, absent.other, absent.applies_to(Version("0.9"))) == ("verl", "timm", True)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ import pytest
 
 from resolver.cli.commands import failure as explained
 from resolver.errors import IndexFailure, InputError, Unreachable
-from resolver.index.net.client import BRIEF, FILES, PAGES, Client, Reply, RetryPolicy, conditions
+from resolver.index.net.client import FILES, PAGES, QUICK_RETRY, Client, Reply, RetryPolicy, conditions
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.net.transport import Proxies
 from resolver.index.parse.address import read_root
@@ -216,10 +216,10 @@ def test_who_has_little_patience_gives_a_host_up_for_nobody_else() -> None:
     numbers = itertools.count()
 
     def talk(connection: socket.socket) -> None:
-        if next(numbers) >= 2 * BRIEF.tries and connection.recv(1 << 16):
+        if next(numbers) >= 2 * QUICK_RETRY.tries and connection.recv(1 << 16):
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
 
-    brief = BRIEF._replace(pause=0.01)
+    brief = QUICK_RETRY._replace(pause=0.01)
     with speaking(talk) as address:
 
         async def ask(client: Client) -> list[object]:

@@ -18,7 +18,7 @@ from packaging.utils import NormalizedName
 from resolver.errors import IndexFailure
 from resolver.index.live import CatalogPool, LiveCatalog
 from resolver.index.net import network
-from resolver.index.net.client import BRIEF, Client, RetryPolicy
+from resolver.index.net.client import QUICK_RETRY, Client, RetryPolicy
 from resolver.index.net.network import AHEAD
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.protocol import Lookup, UnusableFile
@@ -37,7 +37,7 @@ Opener = Callable[..., LiveCatalog]
 @pytest.fixture(autouse=True)
 def _no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Client.__init__, "__kwdefaults__", {"patience": RetryPolicy(pause=0.01), "transport": None})
-    monkeypatch.setattr(network, "BRIEF", BRIEF._replace(pause=0.01))
+    monkeypatch.setattr(network, "QUICK_RETRY", QUICK_RETRY._replace(pause=0.01))
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from resolver.errors import IndexFailure
 from resolver.index.parse import simple
 from resolver.index.parse.address import NOWHERE
 from resolver.index.parse.distribution import Compatibility
-from resolver.model.release import ACTIVE, File, Page, ProjectStatus, Reason, Rejection
+from resolver.model.release import ACTIVE, File, Page, ProjectStatus, Rejection, RejectionReason
 from resolver.model.target import Target
 
 RECORDED = Path(__file__).parents[2] / "recorded" / "pages"
@@ -42,7 +42,7 @@ def only(parsed: Page) -> File:
     return file
 
 
-def refused(parsed: Page, version: str) -> tuple[str, Reason]:
+def refused(parsed: Page, version: str) -> tuple[str, RejectionReason]:
     """The only file of a release, and why no target can use it."""
     ((file,),) = [parsed.releases[version]]
     (aside,) = Compatibility(Target(name="here", python="3.11", platform="linux-aarch64", glibc=(2, 28)), None)(
@@ -240,11 +240,16 @@ def test_where_a_link_leads(href: str, url: str) -> None:
 @pytest.mark.parametrize("host", ["127.0.0.1:8000", "me@localhost", "[::1]", "0x7f.1", "169.254.169.254"])
 def test_a_link_to_this_machine_is_not_followed_but_on_it(host: str) -> None:
     body = html(f'<a href="http://{host}/demo-1.zip">x</a><a href="//{host}/demo-2.zip">x</a>')
-    assert [refused(parse(body), str(n)) for n in (1, 2)] == [(f"demo-{n}.zip", Reason.ADDRESS) for n in (1, 2)]
+    assert [refused(parse(body), str(n)) for n in (1, 2)] == [
+        (f"demo-{n}.zip", RejectionReason.ADDRESS) for n in (1, 2)
+    ]
     assert NOWHERE not in [
         file.url for files in parse(body, url="http://127.0.0.1:1/").releases.values() for file in files
     ]
-    assert refused(parse(page(row(url=f"https://{host}/demo-1.zip")), JSON), "1") == ("demo-1.zip", Reason.ADDRESS)
+    assert refused(parse(page(row(url=f"https://{host}/demo-1.zip")), JSON), "1") == (
+        "demo-1.zip",
+        RejectionReason.ADDRESS,
+    )
 
 
 @pytest.mark.parametrize("odd", ["\\u0007", "\\n", "\\u007f", "\x7f", "\u202e", "\\u202E", "\x85"])
@@ -254,13 +259,16 @@ def test_what_does_not_print_is_set_aside_however_it_is_written(odd: str) -> Non
         one[field] = f"{one[field][:-4]}HERE.zip"
     parsed = parse(page(*rows).replace("HERE", odd), JSON)
     assert list(parsed.releases) == ["4", "3", "1"]
-    assert [one.reason for one in parsed.rejections] == [Reason.NAME]
-    assert refused(parsed, "3") == ("demo-3.zip", Reason.ADDRESS)
+    assert [one.reason for one in parsed.rejections] == [RejectionReason.NAME]
+    assert refused(parsed, "3") == ("demo-3.zip", RejectionReason.ADDRESS)
 
 
 @pytest.mark.parametrize("keys", [{}, {"url": None}, {"url": 7}, {"url": ["x"] * 70_000}, {"url": "http://[/demo"}])
 def test_a_row_without_an_address_to_go_to(keys: dict[str, Any]) -> None:
-    assert refused(parse(page({"filename": "demo-1.zip", **keys}), JSON), "1") == ("demo-1.zip", Reason.ADDRESS)
+    assert refused(parse(page({"filename": "demo-1.zip", **keys}), JSON), "1") == (
+        "demo-1.zip",
+        RejectionReason.ADDRESS,
+    )
 
 
 @pytest.mark.parametrize(
@@ -355,7 +363,7 @@ def test_a_foreign_file_does_not_cost_the_page(names: list[str], releases: list[
     """Only a page on which every file is another project's is that of another project."""
     found = parse(page(*({"filename": name, "url": name, "hashes": {}} for name in names)), JSON)
     assert list(found.releases) == releases
-    assert found.rejections[0] == Rejection("other-1.zip", Reason.FOREIGN)
+    assert found.rejections[0] == Rejection("other-1.zip", RejectionReason.FOREIGN)
 
 
 def test_a_page_is_in_utf_8_whatever_it_is_called() -> None:

@@ -13,7 +13,7 @@ from resolver.config.compile import compile_problems
 from resolver.config.load import load
 from resolver.errors import InputError
 from resolver.index import git
-from resolver.index.git import Repositories, UnreadRepository
+from resolver.index.git import Repositories, RepositoryUnreadable
 from resolver.index.sources import with_resolved_sources
 from resolver.model.message import Message, message
 from resolver.model.release import Source
@@ -188,12 +188,12 @@ def test_a_fact_about_a_commit_that_the_repository_lacks(desk: Desk, more: str) 
 def test_offline_only_the_cache_is_asked(desk: Desk, tmp_path: Path) -> None:
     commit = desk.repository.commit({"a": "x"})
     offline = Repositories(tmp_path / "cache", offline=True, warn=pytest.fail)
-    with pytest.raises(UnreadRepository, match="the network is not used"):
+    with pytest.raises(RepositoryUnreadable, match="the network is not used"):
         offline.read(desk.repository.url, commit, "a")
     assert Repositories(tmp_path / "cache", warn=pytest.fail).read(desk.repository.url, commit, "a") == b"x"
     assert offline.read(desk.repository.url, commit, "a") == b"x"
-    with pytest.raises(UnreadRepository, match="the network is not used"):
-        offline.named(desk.repository.url, "v1")
+    with pytest.raises(RepositoryUnreadable, match="the network is not used"):
+        offline.resolve_ref(desk.repository.url, "v1")
 
 
 def test_a_damaged_cache_is_mended_where_there_is_a_network_and_a_machine_without_git_is_told(
@@ -205,12 +205,12 @@ def test_a_damaged_cache_is_mended_where_there_is_a_network_and_a_machine_withou
         pack.chmod(0o644)
         pack.write_bytes(b"")
     warned: list[Message] = []
-    with pytest.raises(UnreadRepository):
+    with pytest.raises(RepositoryUnreadable):
         Repositories(tmp_path / "cache", offline=True, warn=warned.append).read(desk.repository.url, commit, "a")
     assert Repositories(tmp_path / "cache", warn=pytest.fail).read(desk.repository.url, commit, "a") == b"x"
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UnreadRepository, match="git is not installed"):
-        Repositories(tmp_path, warn=warned.append).named(desk.repository.url, "v1")
+    with pytest.raises(RepositoryUnreadable, match="git is not installed"):
+        Repositories(tmp_path, warn=warned.append).resolve_ref(desk.repository.url, "v1")
 
 
 def test_a_repository_that_is_not_there_is_told_in_the_words_that_say_so(tmp_path: Path) -> None:
@@ -218,8 +218,8 @@ def test_a_repository_that_is_not_there_is_told_in_the_words_that_say_so(tmp_pat
     warned: list[Message] = []
     url = f"file://{tmp_path}/none"
     why = f"'{tmp_path}/none' does not appear to be a git repository"
-    with pytest.raises(UnreadRepository, match=f"^{why}$"):
-        Repositories(tmp_path, warn=warned.append).named(url, "v1")
+    with pytest.raises(RepositoryUnreadable, match=f"^{why}$"):
+        Repositories(tmp_path, warn=warned.append).resolve_ref(url, "v1")
     assert warned == [message("index.repository-unread", url=url, why=why, command="")]
 
 
@@ -230,8 +230,8 @@ def test_a_host_that_never_answers_is_given_up_with_all_of_git(tmp_path: Path, m
     warned: list[Message] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"https://127.0.0.1:{server.getsockname()[1]}/demo.git"
-        with pytest.raises(UnreadRepository, match="no answer within 1 seconds"):
-            Repositories(tmp_path, warn=warned.append).named(url, "v1")
+        with pytest.raises(RepositoryUnreadable, match="no answer within 1 seconds"):
+            Repositories(tmp_path, warn=warned.append).resolve_ref(url, "v1")
         server.settimeout(5)
         server.accept()[0].close()
         end = time.monotonic() + 5  # killed is not gone yet; git itself would wait for ever

@@ -13,7 +13,7 @@ from packaging.markers import default_environment
 
 from resolver.index.parse.distribution import Compatibility
 from resolver.model.release import File
-from resolver.model.target import Target, machine_of, missing_on_machine
+from resolver.model.target import Target, missing_on_machine, tag_values
 from tests.problems import target
 
 
@@ -51,7 +51,7 @@ def test_tags_are_those_of_pip_in_the_same_order(python: str, glibc: str, monkey
 # --- what a wheel needs that a target has not, by its name alone; held against the tags that the target accepts
 
 TARGET = target()
-MACHINE = machine_of(TARGET)
+MACHINE = tag_values(TARGET)
 
 
 @pytest.mark.parametrize(

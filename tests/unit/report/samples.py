@@ -24,8 +24,8 @@ from resolver.model.explanation import (
     Why,
 )
 from resolver.model.problem import Policy, Problem, RootRequirement, Stack
-from resolver.model.release import Reason, Rejection
-from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, Refusal, ReleaseRange, Shares
+from resolver.model.release import Rejection, RejectionReason
+from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, RejectedRelease, ReleaseRange, Shares
 from tests.problems import PYPI_ONLY, common, need, target
 
 MATRIX = "vllm-ascend docs/source/community/versioning_policy.md @98f2ce96"
@@ -209,16 +209,18 @@ def branching() -> Explanation:
                         count=9,
                         newest="2.4.0",
                         refusals=(
-                            Refusal(
+                            RejectedRelease(
                                 version="1.26.3",
                                 files=tuple(
-                                    Rejection(f"numpy-1.26.3-cp{minor}-none-any.whl", Reason.TAGS)
+                                    Rejection(f"numpy-1.26.3-cp{minor}-none-any.whl", RejectionReason.TAGS)
                                     for minor in (312, 310, 309, 39, 38)
                                 ),
                             ),
-                            Refusal(
+                            RejectedRelease(
                                 version="1.26.2",
-                                files=(Rejection("numpy-1.26.2.tar.gz", Reason.PYTHON, "Requires-Python >=3.12"),),
+                                files=(
+                                    Rejection("numpy-1.26.2.tar.gz", RejectionReason.PYTHON, "Requires-Python >=3.12"),
+                                ),
                             ),
                         ),
                         unreachable=("huawei",),
@@ -364,7 +366,11 @@ def hostile() -> Explanation:
                         lack=Lack.UNUSABLE,
                         where=HOSTILE,
                         count=1,
-                        refusals=(Refusal(version=HOSTILE, files=(Rejection(HOSTILE, Reason.METADATA, HOSTILE),) * 2),),
+                        refusals=(
+                            RejectedRelease(
+                                version=HOSTILE, files=(Rejection(HOSTILE, RejectionReason.METADATA, HOSTILE),) * 2
+                            ),
+                        ),
                     ),
                 ),
                 closing=Closing(subject=HOSTILE, numbers=(1, 2)),

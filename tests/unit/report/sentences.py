@@ -11,7 +11,7 @@ from resolver.model import fact as facts
 from resolver.model.dependency import NeedSource
 from resolver.model.explanation import Change, ChangeKind, Closing, Contradiction, Environment, Fix
 from resolver.model.message import Message
-from resolver.model.release import Reason, Rejection
+from resolver.model.release import Rejection, RejectionReason
 from resolver.model.resolution import (
     Asks,
     Forbids,
@@ -19,27 +19,29 @@ from resolver.model.resolution import (
     Lack,
     Lacks,
     Needs,
-    Refusal,
+    RejectedRelease,
     ReleaseRange,
     Shares,
     Statement,
-    Unread,
+    UnparsedFiles,
 )
 from resolver.model.text import Language
 from resolver.report.document import translated
 from resolver.report.explanation.fixes import change_sentence, requires_sentence
 from resolver.report.explanation.sentences import claim, closing_sentence, sentence, statement_details
-from resolver.report.explanation.statements import place_of
+from resolver.report.explanation.statements import origin_span
 from tests.unit.report.samples import fact
 
 ONE = (ReleaseRange("0.28.0", "0.28.0", 1),)
 TWO = (ReleaseRange("0.27.0", "0.28.0", 2),)
 FIVE = (ReleaseRange("0.27.0", "0.29.1", 5),)
 CANDIDATES = tuple(ReleaseRange(f"2.{at}rc1", f"2.{at}rc1", 1) for at in range(9, 0, -1))
-WHEEL = Rejection("x-1-cp312-none-any.whl", Reason.TAGS, "cp312-none-any")
-OTHER = Rejection("x-1-cp310-none-any.whl", Reason.TAGS, "cp310-none-any")
-ARCHIVE = Rejection("x-1.tar.gz", Reason.PYTHON, "Requires-Python >=3.12")
-NEWER = [Rejection(f"x-1-cp{python}-cp{python}-manylinux_2_28_aarch64.whl", Reason.TAGS) for python in (311, 312)]
+WHEEL = Rejection("x-1-cp312-none-any.whl", RejectionReason.TAGS, "cp312-none-any")
+OTHER = Rejection("x-1-cp310-none-any.whl", RejectionReason.TAGS, "cp310-none-any")
+ARCHIVE = Rejection("x-1.tar.gz", RejectionReason.PYTHON, "Requires-Python >=3.12")
+NEWER = [
+    Rejection(f"x-1-cp{python}-cp{python}-manylinux_2_28_aarch64.whl", RejectionReason.TAGS) for python in (311, 312)
+]
 MACHINE = (("processor", "aarch64"), ("glibc", "2.17"), ("python", "3.11"))
 
 
@@ -47,13 +49,13 @@ def needs(versions: tuple[ReleaseRange, ...], source: NeedSource = NeedSource.ME
     return Needs(subject="trl", versions=versions, needs="vllm<0.13.0", source=source, where="trl.whl")
 
 
-def lacks(lack: Lack, *refusals: Refusal, **more: object) -> Lacks:
+def lacks(lack: Lack, *refusals: RejectedRelease, **more: object) -> Lacks:
     given: dict[str, object] = {"subject": "x", "wanted": "", "where": "pypi", "count": len(refusals), **more}
     return Lacks(lack=lack, refusals=refusals, **given)  # type: ignore[arg-type]
 
 
-def refusal(version: str, *files: Rejection) -> Refusal:
-    return Refusal(version=version, files=files)
+def refusal(version: str, *files: Rejection) -> RejectedRelease:
+    return RejectedRelease(version=version, files=files)
 
 
 STATEMENTS: tuple[Statement, ...] = (
@@ -73,15 +75,21 @@ STATEMENTS: tuple[Statement, ...] = (
     lacks(Lack.RELEASE, wanted="==0.5", newest="2.0", nearest=("0.9",)),
     lacks(Lack.RELEASE, wanted="==9.9"),
     lacks(Lack.RELEASE),
-    lacks(Lack.RELEASE, wanted="==9.9", unread=(Unread(Reason.NAME, 1, "x.whl"),)),
-    lacks(Lack.RELEASE, unread=(Unread(Reason.FOREIGN, 38, "y-1.zip"), Unread(Reason.FORMAT, 2, "x-1.exe"))),
+    lacks(Lack.RELEASE, wanted="==9.9", unread=(UnparsedFiles(RejectionReason.NAME, 1, "x.whl"),)),
+    lacks(
+        Lack.RELEASE,
+        unread=(
+            UnparsedFiles(RejectionReason.FOREIGN, 38, "y-1.zip"),
+            UnparsedFiles(RejectionReason.FORMAT, 2, "x-1.exe"),
+        ),
+    ),
     lacks(Lack.FILE, refusal("1", WHEEL)),
     lacks(Lack.FILE, refusal("1", WHEEL, OTHER)),
     lacks(Lack.FILE, refusal("1", WHEEL, OTHER, ARCHIVE)),
     lacks(Lack.FILE, refusal("2", WHEEL), refusal("1", ARCHIVE), count=9),
     lacks(Lack.FILE, wanted="<2"),
-    lacks(Lack.UNUSABLE, refusal("1", Rejection("x-1.whl", Reason.METADATA, "its METADATA is empty"))),
-    lacks(Lack.UNUSABLE, refusal("1", Rejection("x-1.whl", Reason.METADATA))),
+    lacks(Lack.UNUSABLE, refusal("1", Rejection("x-1.whl", RejectionReason.METADATA, "its METADATA is empty"))),
+    lacks(Lack.UNUSABLE, refusal("1", Rejection("x-1.whl", RejectionReason.METADATA))),
     lacks(Lack.PRERELEASE, refusal("2rc1")),
     lacks(Lack.NEEDLESS, refusal("2rc1")),
     lacks(Lack.YANKED, refusal("2"), refusal("1")),
@@ -90,7 +98,10 @@ STATEMENTS: tuple[Statement, ...] = (
     lacks(Lack.FILE, refusal("1", WHEEL, ARCHIVE)),
     lacks(Lack.FILE, refusal("1", *[WHEEL] * 6)),
     lacks(Lack.FILE, refusal("2", WHEEL, OTHER), refusal("1", ARCHIVE)),
-    lacks(Lack.UNUSABLE, refusal("1", Rejection("x-1.tar.gz", Reason.DYNAMIC, "`x-1.tar.gz` has no static metadata"))),
+    lacks(
+        Lack.UNUSABLE,
+        refusal("1", Rejection("x-1.tar.gz", RejectionReason.DYNAMIC, "`x-1.tar.gz` has no static metadata")),
+    ),
     lacks(Lack.UNUSABLE, where="x-1.whl"),
     # a file that needs more than another one is no further way in
     replace(lacks(Lack.FILE, refusal("1", *NEWER)), machine=MACHINE),
@@ -132,7 +143,9 @@ def all_sentences(language: Language) -> str:
     """Each statement with its origin, and what is told below it; then the other sentences, a line each."""
     lines = []
     for statement in STATEMENTS:
-        lines.append(f"{translate(sentence(statement), language)} @ {translated(place_of(statement).text, language)}")
+        lines.append(
+            f"{translate(sentence(statement), language)} @ {translated(origin_span(statement).text, language)}"
+        )
         lines += [f"  {translate(detail, language)}" for detail in statement_details(statement)]
     others = [claim(Contradiction(statements=(needs(ONE),) * count, closing=None)) for count in (1, 2, 4)]
     others += [closing_sentence(Closing(subject="a", numbers=numbers)) for numbers in ((2,), (2, 4))]

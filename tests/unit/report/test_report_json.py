@@ -15,7 +15,7 @@ from resolver.json_text import json_text
 from resolver.model.dependency import NeedSource
 from resolver.model.explanation import AttemptOutcome, ChangeKind
 from resolver.model.fact import Strength
-from resolver.model.release import Reason
+from resolver.model.release import RejectionReason
 from resolver.model.resolution import Lack
 from resolver.report.explanation.json import explanation_json, why_json
 from tests.unit.report import samples
@@ -59,7 +59,7 @@ def test_the_schema_knows_all_that_the_model_has() -> None:
     assert listed(kinds["lacks"]["properties"]["lack"]) == {one.value for one in Lack}
     assert listed(kinds["needs"]["properties"]["source"]) == {one.value for one in NeedSource}
     files = kinds["lacks"]["properties"]["refusals"]["items"]["properties"]["files"]["items"]["properties"]
-    assert listed(files["reason"]) == {one.name.lower() for one in Reason}
+    assert listed(files["reason"]) == {one.name.lower() for one in RejectionReason}
     assert listed(defs["change"]["properties"]["kind"]) == {one.value for one in ChangeKind}
     assert listed(defs["attempt"]["properties"]["outcome"]) == {one.value for one in AttemptOutcome}
     assert listed(defs["fact"]["properties"]["strength"]) == {one.value for one in Strength}

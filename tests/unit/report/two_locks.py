@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from resolver.lock import file
 from resolver.model.fact import Strength
 from resolver.model.lock import Lock, LockedFact
-from resolver.model.message import Message, message, text
+from resolver.model.message import Message, message, verbatim
 from tests.functional.workspace import REPOSITORY
 
 COMMITTED = REPOSITORY / "tests" / "fuzz" / "corpus" / "lock" / "verl-one-step-off.toml"
@@ -48,5 +48,5 @@ def locks() -> tuple[Lock, Lock]:
 def _warned(how: str, where: str = "a.toml:1") -> tuple[Message, ...]:
     """A warning that only moves, and one of how numpy is."""
     return tuple(
-        message("lock.fact-warns", package="numpy", text=text(what), where=where) for what in ("It stays.", how)
+        message("lock.fact-warns", package="numpy", text=verbatim(what), where=where) for what in ("It stays.", how)
     )

@@ -7,7 +7,7 @@ from packaging.version import Version
 from resolver.i18n import translate
 from resolver.model.resolution import Resolution
 from resolver.report.explanation.sentences import sentence
-from resolver.resolve.solver import EVERY, Refutation, solve_builds
+from resolver.resolve.solver import ALL_ARCHIVES, Refutation, solve_builds
 from tests.datacatalog import DataCatalog
 from tests.problems import problem, solved
 
@@ -20,7 +20,7 @@ def tools() -> DataCatalog:
 
 def built(catalog: DataCatalog, *requirements: str, **more: object) -> dict[str, str]:
     ((archives, answer),) = solve_builds(solved(problem(*requirements), catalog), catalog, **more)
-    assert archives == EVERY
+    assert archives == ALL_ARCHIVES
     assert isinstance(answer, Resolution)
     return {pin.name: str(pin.version) for pin in answer.pins}
 
@@ -56,7 +56,7 @@ def test_tools_that_contradict_each_other_have_environments_of_their_own() -> No
     catalog.add_archive("e", "1", build_requires=["nowhere"])
     catalog.add_archive("f", "1", build_requires=["setuptools>=80"])
     resolution = solved(problem("b", "c", "d", "e", "f"), catalog)
-    kept = {("c", "f"): {"setuptools": Version("81")}, EVERY: {"setuptools": Version("80")}}
+    kept = {("c", "f"): {"setuptools": Version("81")}, ALL_ARCHIVES: {"setuptools": Version("80")}}
     catalog.add_wheel("setuptools", "81")
     found = solve_builds(resolution, catalog, preferred=kept)
     assert [(one.archives, type(one.answer)) for one in found] == [

@@ -9,7 +9,7 @@ import pytest
 
 from resolver.errors import WrongRelease
 from resolver.index.parse.metadata import FileRelease, check_release
-from resolver.model.release import CoreMetadata, File, Reason, Rejection
+from resolver.model.release import CoreMetadata, File, Rejection, RejectionReason
 from resolver.resolve.core_statements import nearest_first
 from resolver.resolve.solver import solve
 from tests.datacatalog import DataCatalog
@@ -54,13 +54,13 @@ def test_the_releases_nearest_to_a_wish(wanted: str, nearest: str) -> None:
     [
         ([], "lists no release"),
         (
-            [Rejection("torch-2.8.0.exe", Reason.FORMAT)],
+            [Rejection("torch-2.8.0.exe", RejectionReason.FORMAT)],
             "lists no recognisable release: 1 file is not a wheel, .tar.gz or .zip (torch-2.8.0.exe)",
         ),
         (
             [
-                Rejection("tensor-1.zip", Reason.FOREIGN),
-                *(Rejection(f"torch-{at}.exe", Reason.FORMAT) for at in range(40)),
+                Rejection("tensor-1.zip", RejectionReason.FOREIGN),
+                *(Rejection(f"torch-{at}.exe", RejectionReason.FORMAT) for at in range(40)),
             ],
             (
                 "lists no recognisable release: 40 files are not a wheel, .tar.gz or .zip (such as torch-0.exe), "
@@ -79,7 +79,7 @@ def test_wheels_for_another_system_come_last() -> None:
     """As of decord: its wheels for macOS are the first on the page."""
     names = [f"decord-0.6.0-{tags}.whl" for tags in ("cp36-cp36m-macosx_10_15_x86_64", "py3-none-win_amd64")]
     names.append("decord-0.6.0-py3-none-manylinux2010_x86_64.whl")
-    rows = nearest_first([Rejection(name, Reason.TAGS) for name in names], target())
+    rows = nearest_first([Rejection(name, RejectionReason.TAGS) for name in names], target())
     assert [row.filename for row in rows] == [names[2], *names[:2]]
 
 

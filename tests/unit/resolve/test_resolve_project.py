@@ -11,17 +11,17 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.index.parse.distribution import Compatibility
-from resolver.model.dependency import Among, Owner
+from resolver.model.dependency import ModuleOwner, ReleaseMask
 from resolver.model.problem import PYPI
 from resolver.model.release import Release
-from resolver.resolve.project import Ordered, Project
+from resolver.resolve.project import OrderedReleases, Project
 from tests.datacatalog import DataCatalog
 from tests.problems import pins, problem, target
 
 
 def project(catalog: DataCatalog) -> Project:
     name = NormalizedName("a")
-    return Project(name, Ordered(catalog.lookup(name)), Compatibility(target(), None), ())
+    return Project(name, OrderedReleases(catalog.lookup(name)), Compatibility(target(), None), ())
 
 
 def of_versions(versions: Iterable[str]) -> Project:
@@ -58,7 +58,7 @@ def test_a_mask_is_what_the_specifier_contains(versions: list[str], specifier: s
 
 def test_what_is_not_about_versions_admits_no_release() -> None:
     some = of_versions(["1"])
-    assert some.mask(Among(0)) == some.mask(Owner("a")) == some.mask(Among(2)) == 0
+    assert some.mask(ReleaseMask(0)) == some.mask(ModuleOwner("a")) == some.mask(ReleaseMask(2)) == 0
 
 
 def taken(project: Project, version: str) -> Release:

@@ -73,7 +73,7 @@ def test_what_the_stack_keeps_out_is_left_out_wherever_it_is_asked_for() -> None
     asked = without(problem("a[x]", facts=[requires("b", "==1", "timm")]), "timm")
     found = solved(asked, catalog)
     assert [pin.name for pin in found.pins] == ["a", "b"]
-    assert [(row.package, row.dropped, row.fact) for row in found.left_out] == [
+    assert [(row.package, row.dropped, row.fact) for row in found.overrides] == [
         ("a", "timm>=1", "stack.toml:20"),
         ("a", "timm[x]", "stack.toml:20"),
         ("b", "timm", "stack.toml:20"),
