@@ -21,7 +21,7 @@ from resolver.model.resolution import Statement
 from resolver.report.explanation.sentences import sentence
 from resolver.report.explanation.statements import grouped
 from resolver.resolve.provider import Tick
-from resolver.resolve.shortfalls import missing_extras, outdated_pins, passed_over
+from resolver.resolve.shortfalls import missing_extras, outdated_pins, skipped_releases
 from resolver.resolve.solver import Refutation, decide, solve_builds
 from resolver.resolve.universe import Universe
 
@@ -37,7 +37,7 @@ def lock_or_refutation(universe: Universe, kept: Preferences, tick: Tick | None 
     universe.catalog.prefetch_metadata(other for pin in answer.pins for other in pin.release.others)  # a lock needs it
     answer = replace(
         answer,
-        passed_over=passed_over(universe, answer, kept.passed_over),
+        skipped_releases=skipped_releases(universe, answer),
         missing_extras=missing_extras(universe, answer),
         outdated_pins=tuple(
             replace(row, why=statements_text(row.because)) if row.because else row

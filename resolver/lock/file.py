@@ -138,13 +138,6 @@ def _require_sound(lock: Lock) -> None:
             translate(one, "en")
         except (KeyError, IndexError):
             raise ValueError(f"there is no message `{one.code}` with these values") from None
-    versions = [
-        *(pin.version for pin in pins),
-        *(one for row in lock.passed_over for one in (row.version, row.archive_version)),
-    ]
-    for version in versions:
-        if text.version(version) is None:
-            raise ValueError(f"`{version}` is not a version")
     facts = {fact.id: dt.date.fromisoformat(fact.checked) for fact in lock.fact}
     for driver in lock.driver:
         if driver.fact not in facts and not _PLACE.fullmatch(driver.fact):
@@ -164,6 +157,8 @@ def _require_sound(lock: Lock) -> None:
 
 
 def _require_pin(pin: LockedPin) -> None:
+    if text.version(pin.version) is None:
+        raise ValueError(f"`{pin.version}` is not a version")
     if not pin.file and pin.git is None:
         raise ValueError(f"`{pin.name}` has no file")
     if pin.git is not None and (pin.file or pin.index):

@@ -12,7 +12,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
 from resolver.errors import InputError, did_you_mean
-from resolver.model.lock import Lock, LockedFact, LockedFile, LockedPin, PassedOver, PinChange
+from resolver.model.lock import Lock, LockedFact, LockedFile, LockedPin, PinChange
 from resolver.model.message import Message, verbatim
 
 Pins = dict[NormalizedName, Version]
@@ -22,14 +22,10 @@ _TOLD = frozenset(("target", "requires", "pin", "build_pin", "fact", "warnings",
 
 
 class Preferences(Struct, frozen=True):
-    """The releases to prefer: of the stack, and of each environment in which these archives are built.
-
-    `passed_over` are the releases that were passed over for them.
-    """
+    """The releases to prefer: of the stack, and of each environment in which these archives are built."""
 
     pins: Pins = {}
     builds: dict[tuple[NormalizedName, ...], Pins] = {}
-    passed_over: tuple[PassedOver, ...] = ()
 
 
 class UpgradePolicy(Struct, frozen=True):
@@ -60,7 +56,6 @@ class UpgradePolicy(Struct, frozen=True):
         return Preferences(
             versions(previous.pin),
             {tuple(map(canonicalize_name, pins[0].builds)): versions(pins) for pins in previous.build_environments()},
-            tuple(row for row in previous.passed_over if row.project not in self.packages),
         )
 
 

@@ -104,7 +104,7 @@ def warnings(resolution: Resolution, facts_in_use: Sequence[facts.Fact], catalog
     yield from _lost_extras(resolution)
     for pin in resolution.pins:
         if pin.name in named:
-            yield from _passed_over(pin, resolution)
+            yield from _skipped(pin, resolution)
     told = [
         one
         for one in facts_in_use
@@ -151,7 +151,7 @@ def warnings(resolution: Resolution, facts_in_use: Sequence[facts.Fact], catalog
                 )
         yield from on_trust(pin, resolution, catalog)
         if pin.name not in named:
-            yield from _passed_over(pin, resolution)
+            yield from _skipped(pin, resolution)
     if elsewhere := list(_elsewhere(resolution)):
         yield message("lock.elsewhere", projects=elsewhere)
     for name, projects in sorted(passed.items()):
@@ -229,18 +229,19 @@ def _lost_extras(resolution: Resolution) -> Iterator[Message]:
         yield message("lock.lost-extra", package=f"{pin.name} {pin.version}", extra="`, `".join(extras), other=other)
 
 
-def _passed_over(pin: Pin, resolution: Resolution) -> Iterator[Message]:
-    for over in resolution.passed_over:
-        if over.project == pin.name:
+def _skipped(pin: Pin, resolution: Resolution) -> Iterator[Message]:
+    for row in resolution.skipped_releases:
+        if row.project == pin.name:
+            file = row.archive.file.filename
             yield message(
                 "lock.passed-over",
-                package=f"{over.project} {over.version}",
+                package=f"{row.project} {row.version}",
                 pin=pin.version,
-                archive=over.archive,
-                index=over.index,
-                of=over.archive_of,
-                version=over.archive_version,
-                project=over.project,
+                archive=file,
+                index=row.archive.index,
+                of=text.name(file.rpartition("-")[0]),
+                version=row.archive.version,
+                project=row.project,
             )
 
 

@@ -209,21 +209,6 @@ class Override(_Row, kw_only=True, frozen=True):
     fact: str
 
 
-class PassedOver(_Row, kw_only=True, frozen=True):
-    """A release newer than the pin of its project: all that asks for it admits it, and still it cannot be used.
-
-    For it needs `archive`, or is itself that: a source archive without static metadata, of a release of `archive_of`.
-    It was passed over when the pin was chosen, and stays so for as long as the pin is kept.
-    """
-
-    project: _Project
-    version: _Version
-    archive: str
-    archive_of: _Project
-    archive_version: _Version
-    index: str
-
-
 class LockedExport(_Row, kw_only=True, frozen=True):
     """An environment variable of activate.sh, by the `facts` that ask for it; an `optional` one is only proposed."""
 
@@ -271,7 +256,6 @@ class Lock(_Row, kw_only=True, frozen=True):
     fact: tuple[LockedFact, ...] = ()
     driver: tuple[LockedDriver, ...] = ()
     override: tuple[Override, ...] = ()
-    passed_over: tuple[PassedOver, ...] = ()
     export: tuple[LockedExport, ...] = ()
     absent: tuple[LockedAbsent, ...] = ()
     departs: tuple[Departure, ...] = ()

@@ -16,7 +16,7 @@ from packaging.version import Version
 
 from resolver.model.dependency import NeedSource, Origin
 from resolver.model.fact import Absent, Collides, Excludes, Fact, Names, Practice
-from resolver.model.lock import Override, PassedOver
+from resolver.model.lock import Override
 from resolver.model.message import Message
 from resolver.model.problem import Problem
 from resolver.model.release import Rejection, RejectionReason, Release
@@ -179,6 +179,17 @@ class MissingExtra(msgspec.Struct, frozen=True, kw_only=True):
     version: Version | None
 
 
+class SkippedRelease(msgspec.Struct, frozen=True, kw_only=True):
+    """A release newer than its project's pin that cannot be used, as an `archive` has no static metadata.
+
+    That is its own, or that of something that it needs.
+    """
+
+    project: NormalizedName
+    version: Version
+    archive: Release
+
+
 class OutdatedPin(msgspec.Struct, frozen=True, kw_only=True):
     """A wish without an upper bound whose pin is far behind the newest release, and what keeps out all newer ones.
 
@@ -195,7 +206,7 @@ class OutdatedPin(msgspec.Struct, frozen=True, kw_only=True):
 class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     """Pins sorted by name. `engine` says what found it, after so many `rounds`.
 
-    `passed_over`, `missing_extras` and `outdated_pins` are filled in only for what is going to be locked (see
+    `skipped_releases`, `missing_extras` and `outdated_pins` are filled in only for what is going to be locked (see
     `resolve/shortfalls.py`). `practices` are those in force that it rests on (see `resolve/gather.py`).
     """
 
@@ -204,7 +215,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     engine: str
     rounds: int
     overrides: tuple[Override, ...] = ()
-    passed_over: tuple[PassedOver, ...] = ()
+    skipped_releases: tuple[SkippedRelease, ...] = ()
     missing_extras: tuple[MissingExtra, ...] = ()
     practices: tuple[Practice, ...] = ()
     outdated_pins: tuple[OutdatedPin, ...] = ()

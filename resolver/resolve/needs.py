@@ -26,7 +26,6 @@ class DynamicArchiveError(InputError):
 
     def __init__(self, release: Release, why: str) -> None:
         self.release = release
-        self.name = text.name(release.file.filename.rpartition("-")[0])
         super().__init__(f"`{release.file.filename}`: {DYNAMIC}", where=f"index `{release.index}`", why=why)
 
 

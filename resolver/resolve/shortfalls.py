@@ -7,24 +7,22 @@ look-ahead.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import timedelta
-from itertools import islice
+from itertools import chain, islice
 
 from msgspec.structs import replace
-from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.errors import ResolverError
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.dependency import Candidate, Edge, Package, PackageKind, SameRelease, StackLine
-from resolver.model.lock import PassedOver
 from resolver.model.problem import RootRequirement
 from resolver.model.release import Rejection, RejectionReason, Release
 from resolver.model.requirement import Requirement
-from resolver.model.resolution import Asks, MissingExtra, OutdatedPin, Pin, Resolution, Statement
+from resolver.model.resolution import Asks, MissingExtra, OutdatedPin, Pin, Resolution, SkippedRelease, Statement
 from resolver.resolve.grounded import ComponentGround, Ground, LineGround
 from resolver.resolve.needs import DynamicArchiveError
 from resolver.resolve.project import Project
@@ -147,124 +145,65 @@ def _order(ground: Ground) -> tuple[int, str]:
     return 0 if isinstance(ground, LineGround) else 1 if isinstance(ground, ComponentGround) else 2, repr(ground)
 
 
-# --- releases newer than a pin that were passed over because of a source archive without static metadata
+# --- releases newer than a pin that cannot be used because of a source archive without static metadata
 
 
-def passed_over(universe: Universe, resolution: Resolution, before: Sequence[PassedOver]) -> tuple[PassedOver, ...]:
-    """The newest such release of each project, by name.
-
-    `before` are those in the lock whose pins are preferred. An engine that prefers them never gets to newer releases;
-    what that lock says about them remains valid as long as their pins are kept.
-    """
-    blocked = _blocked(universe)
-    carried = {row.project: row for row in before}
-    concerned = {candidate.package.name for candidate in blocked} | carried.keys()
-    if not concerned:
-        return ()
-    asked = _asked(universe, resolution)
-    found: list[PassedOver] = []
-    for pin in resolution.pins:
-        if pin.name in concerned:
-            newer = _newer(universe, pin, asked[pin.name])
-            row, known = _newest(universe, pin, newer, blocked), carried.get(pin.name)
-            if row is None and known is not None and _still_holds(known, universe, pin, newer):
-                row = known
-            found += [row] if row is not None else []
-    return tuple(found)
-
-
-def _blocked(universe: Universe) -> Mapping[Candidate, DynamicArchiveError]:
-    """What was opened and lacks static metadata: its own, or that of everything that would meet a requirement of it."""
-    opened = [one for one in universe.opened_candidates() if isinstance(one.chosen, Release)]
-    blocked: dict[Candidate, DynamicArchiveError] = {}
-    for candidate in opened:
-        error = universe.fixable_errors.get(candidate.release.file.filename)
-        if isinstance(error, DynamicArchiveError):
-            blocked[candidate] = error
-    known = -1
-    while known < len(blocked):
-        known = len(blocked)
-        packages = {candidate.package for candidate in blocked}
-        for candidate in opened:
-            for edge in universe.edges(candidate) if candidate not in blocked else ():
-                if edge.package in packages:
-                    admitted = list(universe.candidates(edge.package, universe.demand(edge)))
-                    if admitted and all(one in blocked for one in admitted):
-                        blocked[candidate] = blocked[max(admitted, key=lambda one: one.version)]
-                        break
-    return blocked
-
-
-def _asked(universe: Universe, resolution: Resolution) -> Mapping[str, Sequence[Edge]]:
-    """The final demand on each project."""
-    edges = list(universe.roots())
-    for pin in resolution.pins:
-        for one in _with_extras(universe, pin, pin.release.position):
-            edges += universe.edges(one)
+def skipped_releases(universe: Universe, resolution: Resolution) -> tuple[SkippedRelease, ...]:
+    """For each pin, by name: the newest such release that all requirements on the project admit for this target."""
     asked: dict[str, list[Edge]] = defaultdict(list)
+    edges = chain(universe.roots(), *(universe.edges(one) for pin in resolution.pins for one in _pinned(universe, pin)))
     for edge in edges:
         if edge.package.kind is PackageKind.PROJECT and not isinstance(edge.origin, SameRelease):
             asked[edge.package.name].append(edge)
-    return asked
+    return tuple(row for pin in resolution.pins for row in islice(_skipped(universe, pin, asked[pin.name]), 1))
 
 
-def _with_extras(universe: Universe, pin: Pin, position: int) -> Iterator[Candidate]:
-    """A release of a pin's project, and the extras of it that the pin has."""
-    found = (universe.candidate(Package(pin.name, extra), position) for extra in ("", *pin.extras))
-    return (one for one in found if one is not None)
+def _pinned(universe: Universe, pin: Pin, position: int | None = None) -> Iterator[Candidate]:
+    """A pin, or another release of its project, and the extras in use."""
+    at = pin.release.position if position is None else position
+    return filter(None, (universe.candidate(Package(pin.name, extra), at) for extra in ("", *pin.extras)))
 
 
-def _newer(universe: Universe, pin: Pin, asked: Iterable[Edge]) -> list[Candidate]:
-    """The releases newer than a project's pin, and preferred to it, that all requirements admit for this target."""
-    admitted = universe.candidates(Package(pin.name), universe.demand(*asked), stable=not pin.version.is_prerelease)
-    project = universe.project(pin.name)
-    return [
-        one
-        for one in admitted
-        if one.version > pin.version
-        and project.is_preferred_to(one.release.position, pin.release.position)
-        and not _is_for_another_target(universe, pin.name, one.version)
-    ]
+def _skipped(universe: Universe, pin: Pin, asked: Iterable[Edge]) -> Iterator[SkippedRelease]:
+    project, own = universe.project(pin.name), pin.release.position
+    among = project.all if pin.version.is_prerelease else project.stable
+    for position in project.positions(among & universe.demand(*asked).mask & ((1 << own) - 1)):
+        if project.is_preferred_to(position, own) and not _is_for_another_target(universe, project, position):
+            for candidate in _pinned(universe, pin, position):
+                if not candidate.release.yanked and (archive := _dynamic_archive(universe, candidate)) is not None:
+                    yield SkippedRelease(project=pin.name, version=candidate.version, archive=archive)
 
 
-def _is_for_another_target(universe: Universe, name: NormalizedName, version: Version) -> bool:
+def _is_for_another_target(universe: Universe, project: Project, position: int) -> bool:
     """Whether a fact says so about a release: then its archive does not matter."""
     stated = universe.problem.target.system
     return any(
         need.component in stated and not need.allows(stated[need.component])
-        for fact in universe.problem.facts
-        if isinstance(fact, facts.Requires) and fact.package == name and not fact.wheels and fact.applies_to(version)
+        for fact in project.facts_about(position, facts.Requires)
+        if not fact.wheels
         for need in facts.component_requirements(fact.needs)
     )
 
 
-def _newest(
-    universe: Universe, pin: Pin, newer: Iterable[Candidate], blocked: Mapping[Candidate, DynamicArchiveError]
-) -> PassedOver | None:
-    for candidate in sorted(newer, key=lambda one: one.version, reverse=True):
-        for one in _with_extras(universe, pin, candidate.release.position):
-            if (error := blocked.get(one)) is not None:
-                return PassedOver(
-                    project=pin.name,
-                    version=str(candidate.version),
-                    archive=error.release.file.filename,
-                    archive_of=text.name(error.name),
-                    archive_version=str(error.release.version),
-                    index=error.release.index,
-                )
+def _dynamic_archive(universe: Universe, candidate: Candidate) -> Release | None:
+    """The archive without static metadata that keeps a release out: its own, or the first of all that it could need."""
+    if (own := _own_archive(universe, candidate)) is not None or not universe.opened(candidate):
+        return own
+    for edge in universe.edges(candidate):
+        if edge.package.kind is PackageKind.PROJECT and edge.package.base != candidate.package.base:
+            admitted = list(universe.candidates(edge.package, universe.demand(edge)))
+            if not any(one.release.file.is_wheel for one in admitted):
+                archives = [_own_archive(universe, one) for one in admitted]
+                if all(archives):
+                    return next(iter(archives), None)
     return None
 
 
-def _still_holds(row: PassedOver, universe: Universe, pin: Pin, newer: Iterable[Candidate]) -> bool:
-    """Whether the pin was kept, the release would still do, and there is still no fact about the archive."""
-    spoken = any(
-        isinstance(fact, facts.Metadata | facts.Builds | facts.Excludes | facts.Names)
-        and fact.package == row.archive_of
-        and fact.applies_to(Version(row.archive_version))
-        for fact in universe.problem.facts
-    )
-    kept = universe.preferred.get(pin.name) == pin.version
-    return kept and not spoken and any(one.version == Version(row.version) for one in newer)
+def _own_archive(universe: Universe, candidate: Candidate) -> Release | None:
+    with suppress(ResolverError):  # what cannot be had at all is another matter
+        universe.edges(candidate)
+    error = universe.fixable_errors.get(candidate.release.file.filename)
+    return error.release if isinstance(error, DynamicArchiveError) else None
 
 
 # --- extras that lines of the stack ask for and the releases that were taken do not have, though others do

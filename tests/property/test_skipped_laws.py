@@ -1,4 +1,4 @@
-"""Laws of what is told of releases that were passed over for want of static metadata, on random worlds."""
+"""Laws of what a lock says of releases that were skipped for want of static metadata, on random worlds."""
 
 from __future__ import annotations
 
@@ -10,15 +10,12 @@ from hypothesis import strategies as st
 from packaging.version import Version
 
 from resolver.errors import InputError
-from resolver.model.lock import PassedOver
 from resolver.model.resolution import Resolution
-from resolver.resolve.shortfalls import passed_over
+from resolver.resolve.shortfalls import skipped_releases
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 from tests import problems
 from tests.datacatalog import DataCatalog
-
-Rows = tuple[PassedOver, ...]
 
 
 class Release(msgspec.Struct, frozen=True):
@@ -63,8 +60,8 @@ def catalog(world: World, *, backwards: bool = False) -> DataCatalog:
 
 
 def told(
-    world: World, *asks: str, before: Resolution | None = None, rows: Rows = (), backwards: bool = False
-) -> tuple[Resolution, Rows] | None:
+    world: World, *asks: str, before: Resolution | None = None, backwards: bool = False
+) -> tuple[Resolution, list[tuple[str, str, str]]] | None:
     """What was solved and what is told of it; None where nothing is solved."""
     kept = {pin.name: pin.version for pin in before.pins} if before is not None else {}
     universe = Universe(problems.problem(*asks), catalog(world, backwards=backwards), kept)
@@ -72,7 +69,10 @@ def told(
         answer = decide(universe)
     except InputError:
         return None
-    return (answer, passed_over(universe, answer, rows)) if isinstance(answer, Resolution) else None
+    if not isinstance(answer, Resolution):
+        return None
+    rows = skipped_releases(universe, answer)
+    return answer, [(row.project, str(row.version), row.archive.file.filename) for row in rows]
 
 
 @given(worlds())
@@ -82,13 +82,14 @@ def test_what_is_told_is_true_and_stays_with_its_pins(world: World) -> None:
         return
     answer, rows = solved
     event(f"{len(rows)} rows")
-    for row in rows:
-        pin = answer.pin(row.project)
+    for project, version, archive in rows:
+        pin = answer.pin(project)
         assert pin is not None
-        assert Version(row.version) > pin.version
-        assert world[row.archive_of][row.archive_version] == Release(False, None)
-        assert told(world, "p", "q", f"{row.project}=={row.version}") is None
-    again = told(world, "p", "q", before=answer, rows=rows)
+        assert Version(version) > pin.version
+        name, _, archived = archive.removesuffix(".tar.gz").partition("-")
+        assert world[name][archived] == Release(False, None)
+        assert told(world, "p", "q", f"{project}=={version}") is None
+    again = told(world, "p", "q", before=answer)
     assert again is not None
     assert [pin.release.file for pin in again[0].pins] == [pin.release.file for pin in answer.pins]
     assert again[1] == rows
@@ -106,4 +107,4 @@ def test_nothing_is_told_where_every_archive_says_what_it_needs(world: World) ->
         for name, of in world.items()
     }
     solved = told(whole, "p", "q")
-    assert solved is None or solved[1] == ()
+    assert solved is None or solved[1] == []
