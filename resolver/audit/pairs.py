@@ -137,7 +137,7 @@ def pairings(
 def _pairing(
     project: NormalizedName, release: Version, facts: Sequence[Fact], declared: Declared | None, canns: Sequence[Value]
 ) -> Pairing:
-    own = [fact for fact in facts if fact.package == project and fact.applies_to(release)]
+    own = [fact for fact in facts if fact.is_about(project, release)]
     pairing = [fact for fact in own if _pairs(fact)]
     requires = [fact for fact in pairing if isinstance(fact, Requires)]
     builds = [fact for fact in own if isinstance(fact, Builds)]

@@ -74,7 +74,7 @@ def compile_problems(
             digest=digest,
             readings=inputs.readings,
             values=_values(target, facts, known),
-            unknown=_unknown(target, known),
+            near_canns=_near_canns(target, known),
             sources=dict(sources or {}),
             practices=practices,
         )
@@ -260,14 +260,15 @@ def _values(target: Target, facts: Iterable[Fact], known: ComponentValues) -> di
     }
 
 
-def _unknown(target: Target, known: ComponentValues) -> dict[str, tuple[str, ...]]:
-    """A CANN of the target that is no build of a known release, with the known ones just before and after it."""
-    own = target.system.get("cann")
+def _near_canns(target: Target, known: ComponentValues) -> tuple[str, ...]:
+    """The known releases of CANN just before and after the target's; none if that is a build of a known one."""
+    cann = target.system.get("cann")
     releases = sorted(value for value in known.get("cann", ()) if isinstance(value, SystemVersion))
-    if not isinstance(own, SystemVersion) or not releases or any(own.same_release(one) for one in releases):
-        return {}
-    near = [one for one in releases if one < own][-1:] + [one for one in releases if one > own][:1]
-    return {"cann": tuple(map(str, near))}
+    if not isinstance(cann, SystemVersion) or any(map(cann.same_release, releases)):
+        return ()
+    older = [str(release) for release in releases if release < cann]
+    newer = [str(release) for release in releases if release > cann]
+    return (*older[-1:], *newer[:1])
 
 
 def _indexes(inputs: Inputs) -> Indexes:

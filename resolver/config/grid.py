@@ -17,7 +17,7 @@ from resolver.config.load import Document, Inputs, load_with, read, read_text, w
 from resolver.config.schema import GridFile, StackFile
 from resolver.errors import InputError
 from resolver.json_text import digest
-from resolver.model.fact import Requires
+from resolver.model.fact import Requires, component_requirements
 from resolver.model.matrix import Cell, Practices, stack_text
 from resolver.model.problem import Problem
 from resolver.model.requirement import ComponentRequirement, Value, parse_value
@@ -89,10 +89,9 @@ class Grid(msgspec.Struct, frozen=True):
         return [
             need
             for fact in self.problem.facts
-            if isinstance(fact, Requires) and fact.package == self.package and not fact.wheels
-            if fact.applies_to(release)
-            for need in fact.needs
-            if isinstance(need, ComponentRequirement) and need.component in ("cann", "python")
+            if isinstance(fact, Requires) and not fact.wheels and fact.is_about(self.package, release)
+            for need in component_requirements(fact.needs)
+            if need.component in ("cann", "python")
         ]
 
 

@@ -235,12 +235,11 @@ class Alternatives:
 
         if not isinstance(candidate.chosen, Release):
             return 0
-        is_wheel = candidate.chosen.file.is_wheel
         project = self._clauses.universe.project(text.name(candidate.package.name))
         faults = [
             NEARBY if fact.is_averted_on_release_line(machine) else UNSURE
             for fact in project.facts_about(candidate.chosen.position, Warns)
-            if (is_wheel or not fact.wheels)
+            if fact.counts_for(candidate.chosen.file)
             and not fact.extra
             and not fact.together_with  # not known yet
             and (fact.grave or fact.unless)

@@ -285,7 +285,7 @@ def _notes(clauses: Clauses, statements: Iterable[Statement]) -> Iterator[Warns]
     for fact in clauses.universe.problem.facts:
         if not isinstance(fact, Warns) or fact.unless or fact.extra or fact.together_with:
             continue
-        if any(fact.package == subject and fact.applies_to(version) for subject, version in ends):
+        if any(fact.is_about(subject, version) for subject, version in ends):
             yield fact
 
 

@@ -173,8 +173,8 @@ def _facts(resolution: Resolution, project: Project, pin: Pin) -> Iterator[State
                     gone = [at for at, version in enumerate(project.versions) if fact.applies_to(version)]
                     yield Forbids(subject=pin.name, versions=release_ranges(project, gone), fact=fact)
             case facts.Requires():
-                applies = fact.package == pin.name and fact.applies_to(pin.version)
-                for need in fact.needs if applies and (pin.release.file.is_wheel or not fact.wheels) else ():
+                applies = fact.is_about(pin.name, pin.version)
+                for need in fact.needs if applies and fact.counts_for(pin.release.file) else ():
                     yield origin_statement(NeedLine(NeedSource.FACT, f"{pin.name} {pin.version}", str(need), fact=fact))
             case facts.Collides() | facts.Absent():
                 if pin.name in (fact.package, fact.other):

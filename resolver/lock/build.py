@@ -265,11 +265,11 @@ def _is_used(fact: facts.Fact, resolution: Resolution) -> bool:
         case facts.After():
             return any(map(resolution.pin, fact.others))
         case facts.Warns():
-            concerns = (release.file.is_wheel or not fact.wheels) and (not fact.extra or fact.extra in pin.extras)
+            concerns = fact.counts_for(release.file) and (not fact.extra or fact.extra in pin.extras)
             so = concerns and all(_is_met(need, resolution) for need in fact.together_with)
             return so and not any(_is_met(need, resolution) for need in fact.unless)
         case facts.Requires():
-            return release.file.is_wheel or not fact.wheels
+            return fact.counts_for(release.file)
         case facts.Metadata() | facts.Builds():
             return not release.file.is_wheel and release.source is None
         case facts.External():

@@ -97,7 +97,7 @@ def warnings(resolution: Resolution, facts_in_use: Sequence[facts.Fact], catalog
     about projects that the stack names.
     """
     named = {root.need.name for root in resolution.problem.stack.requirements if isinstance(root.need, Requirement)}
-    if near := resolution.problem.unknown.get("cann"):
+    if near := resolution.problem.near_canns:
         yield message("lock.unknown", value=resolution.problem.target.system["cann"], near=" / ".join(near))
     yield from map(_fell_back, resolution.outdated_pins)
     yield from map(_of_practice, resolution.practices)

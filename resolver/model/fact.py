@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import date
 from enum import Enum
-from typing import Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import msgspec
 from packaging.specifiers import SpecifierSet
@@ -32,6 +32,9 @@ from resolver.model.text import (
     matching,
     printable,
 )
+
+if TYPE_CHECKING:
+    from resolver.model.release import File
 
 
 class Strength(Enum):
@@ -76,9 +79,23 @@ class _Common(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     checked: date
     where: Where
 
-    def applies_to(self, release: Version) -> bool:
-        """Whether the fact is about this release."""
-        return any(versions.contains(release, prereleases=True) for versions in self.versions)
+    def applies_to(self, version: Version) -> bool:
+        """Whether the fact is about this release of its project."""
+        return any(specifiers.contains(version, prereleases=True) for specifiers in self.versions)
+
+    def is_about(self, project: str, version: Version) -> bool:
+        """Whether the fact is about this release of this project."""
+        return self.package == project and self.applies_to(version)
+
+
+class _OfWheels:
+    """What is, with `wheels`, about wheels on an index, not about anything built from source."""
+
+    wheels: bool
+
+    def counts_for(self, file: File) -> bool:
+        """Whether the fact is about a release that is installed from this file."""
+        return file.is_wheel or not self.wheels
 
 
 class _Requirements(_Common, frozen=True, kw_only=True):
@@ -88,11 +105,8 @@ class _Requirements(_Common, frozen=True, kw_only=True):
     risk_zh: Sentence = ""
 
 
-class Requires(_Requirements, frozen=True, kw_only=True):
-    """Requirements that the metadata leaves out.
-
-    With `wheels`, requirements of wheels on an index, not of anything built from source.
-    """
+class Requires(_Requirements, _OfWheels, frozen=True, kw_only=True):
+    """Requirements that the metadata leaves out."""
 
     needs: Annotated[tuple[Need, ...], NOT_EMPTY]
     wheels: bool = False
@@ -152,12 +166,11 @@ class After(_Common, frozen=True, kw_only=True):
     others: Annotated[tuple[NormalizedName, ...], NOT_EMPTY]
 
 
-class Warns(_Common, frozen=True, kw_only=True):
+class Warns(_Common, _OfWheels, frozen=True, kw_only=True):
     """A warning if `package` and all of `together_with` are in the lock, and none of `unless` holds.
 
-    With `extra`, only if that extra is in use; with `wheels`, only if a wheel of an index is in the lock. A `grave`
-    one says that the project fails at its main purpose. `last` puts releases after others that differ in their post
-    number alone and have a lower `last`.
+    With `extra`, only if that extra is in use. A `grave` one says that the project fails at its main purpose. `last`
+    puts releases after others that differ in their post number alone and have a lower `last`.
     """
 
     text: Text

@@ -112,29 +112,30 @@ class LockedPin(_Row, kw_only=True, frozen=True):
     file: tuple[LockedFile, ...] = ()
     git: LockedGit | None = None
 
+    def _requirements(self, *, build: bool) -> Iterator[tuple[str, str]]:
+        """The lines that it requires, or that its `build` does, each with the fact that states it ("": metadata)."""
+        yield from ((line, "") for line in (self.build_requires if build else self.requires))
+        if not build:
+            yield from ((line, fact) for fact, lines in self.fact_requires.items() for line in lines)
+
     @property
     def lines(self) -> tuple[str, ...]:
-        """What it requires by metadata and facts, and what its build does."""
-        stated = (line for lines in self.fact_requires.values() for line in lines)
-        return (*self.requires, *stated, *self.build_requires)
+        """All lines that it and its build require."""
+        return tuple(line for build in (False, True) for line, _ in self._requirements(build=build))
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The projects that it needs to be installed where it is."""
-        build = self.build_requires if self.mode == "built-here" else ()
-        lines = (*self.requires, *build, *(line for stated in self.fact_requires.values() for line in stated))
-        return tuple(sorted({text.requirement(line).name for line in lines} - {self.name}))
+        """The projects that must be installed in its environment, sorted."""
+        kinds = (False, True) if self.mode == "built-here" else (False,)
+        names = {text.requirement(line).name for build in kinds for line, _ in self._requirements(build=build)}
+        return tuple(sorted(names - {self.name}))
 
     def reasons(self, *, build: bool) -> Iterator[tuple[str, Message]]:
-        """Each line that it requires, or that its `build` does, with the project that the line names."""
-        values = {"package": f"{self.name} {self.version}"}
-        if build:
-            told = [(line, message("why.build", line=line, **values)) for line in self.build_requires]
-        else:
-            told = [(line, message("why.needs", line=line, **values)) for line in self.requires]
-            for fact, lines in self.fact_requires.items():
-                told += [(line, message("why.needs-fact", line=line, fact=fact, **values)) for line in lines]
-        return ((text.requirement(line).name, why) for line, why in told)
+        """The same lines as reasons to install the projects that they name, which come first."""
+        for line, fact in self._requirements(build=build):
+            values = {"line": line, "package": f"{self.name} {self.version}", **({"fact": fact} if fact else {})}
+            code = "why.build" if build else "why.needs-fact" if fact else "why.needs"
+            yield text.requirement(line).name, message(code, **values)
 
 
 class LockedStage(_Row, kw_only=True, frozen=True):

@@ -210,9 +210,9 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
     `digest` is the sha256 of all input files that it was made from; `readings` that of the recorded readings of
     archives beside them, which say nothing that the archives themselves do not. With `wheels_only` source archives do
-    not count, as for build tools. `values` are the known values of components, nearest to the target's first. `unknown`
-    has the components whose value is in no list of releases, each with the known ones next to it. `sources` maps the
-    text of each direct reference of the stack to what it stands for. `practices` are those that are known but not in
+    not count, as for build tools. `values` are the known values of components, nearest to the target's first. If the
+    target's CANN is no known release, `near_canns` are the known ones next to it. `sources` maps the text of each
+    direct reference of the stack to what it stands for. `practices` are those that are known but not in
     force; those in force are among the `facts`.
     """
 
@@ -225,7 +225,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     readings: str = ""
     wheels_only: bool = False
     values: Mapping[str, tuple[Value, ...]] = msgspec.field(default_factory=dict)
-    unknown: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    near_canns: tuple[str, ...] = ()
     sources: Mapping[str, Source] = msgspec.field(default_factory=dict)
     practices: tuple[Practice, ...] = ()
 

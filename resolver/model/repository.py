@@ -167,8 +167,3 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     steps: tuple[Step, ...] = ()
     rewrites: tuple[NormalizedName, ...] = ()
     submodules: Annotated[tuple[Submodule, ...], _in_order] = ()
-
-    @property
-    def script(self) -> Step | None:
-        """The step that builds the wheel, where a script does."""
-        return next((step for step in self.steps if step.wheels), None)

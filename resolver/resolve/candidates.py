@@ -256,7 +256,7 @@ class Candidates:
     def collisions(self, name: NormalizedName, version: Version) -> Iterator[facts.Collides | facts.Absent]:
         """The facts by which a release owns a module together with another project."""
         for fact in self._collisions:
-            if name == fact.other or (name == fact.package and fact.applies_to(version)):
+            if name == fact.other or fact.is_about(name, version):
                 yield fact
 
     def _choices(self, package: Package) -> Sequence[Candidate]:

@@ -236,7 +236,7 @@ def _practices_used(universe: Universe, resolution: Resolution) -> Iterator[fact
         if pin is None or not fact.applies_to(pin.version):
             continue
         match fact:
-            case facts.Requires() if pin.release.file.is_wheel or not fact.wheels:
+            case facts.Requires() if fact.counts_for(pin.release.file):
                 yield fact
             case facts.Replaces() if any(_is_unmet(need, resolution) for need in _dropped(universe, pin, fact)):
                 yield fact

@@ -222,7 +222,7 @@ def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) 
         stated = [
             fact
             for fact in resolution.problem.facts
-            if isinstance(fact, facts.Metadata) and fact.package == pin.name and fact.applies_to(pin.version)
+            if isinstance(fact, facts.Metadata) and fact.is_about(pin.name, pin.version)
         ]
         lines = requirement_lines(catalog, pin.release, stated).build_requires
         fact: facts.Fact | None = stated[0] if stated else None

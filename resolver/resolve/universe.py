@@ -301,7 +301,7 @@ class Universe(Candidates):
         stated: list[tuple[facts.Fact, tuple[facts.Need, ...]]] = [
             (fact, facts.needs_kept(fact, replaced))
             for fact in self._facts_about(candidate, facts.Requires)
-            if release.file.is_wheel or not fact.wheels
+            if fact.counts_for(release.file)
         ]
         for fact, needs in (*stated, *((fact, fact.add) for fact in replaced)):
             for need in needs:

@@ -127,9 +127,9 @@ def verdict(problem: Problem, awaited: Sequence[Awaited]) -> Iterator[Message]:
         yield message("conflict.wanted", wanted=joined("semicolon", wanted))
     else:
         yield message("conflict.no-environment", **told)
-    for component, near in problem.unknown.items():
-        value = problem.target.system[component]
-        yield message("conflict.unknown", component=component_name(component), value=value, near=tuple(near))
+    if problem.near_canns:
+        value = problem.target.system["cann"]
+        yield message("conflict.unknown", component=component_name("cann"), value=value, near=problem.near_canns)
 
 
 def way_zero(awaited: Sequence[Awaited]) -> Message:

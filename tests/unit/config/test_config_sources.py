@@ -57,12 +57,11 @@ def test_a_row_is_a_fact_about_one_commit(tmp_path: Path) -> None:
     )
 
 
-def test_a_step_with_wheels_is_the_script_that_builds_the_wheel(tmp_path: Path) -> None:
+def test_a_step_with_wheels_builds_the_wheel(tmp_path: Path) -> None:
     built = recipe(tmp_path, "steps = [{ run = ['bash', 'build.sh'], wheels = 'output/verl*.whl' }]")
-    assert built.script == Step(run=("bash", "build.sh"), wheels="output/verl*.whl")
+    assert built.steps == (Step(run=("bash", "build.sh"), wheels="output/verl*.whl"),)
     changed = recipe(tmp_path, "editable = true", "steps = [{ run = ['python', 'a.py'] }, { move = 'a', to = 'b' }]")
     assert changed.steps == (Step(run=("python", "a.py")), Step(move="a", to="b"))
-    assert changed.script is None
 
 
 @pytest.mark.parametrize(
