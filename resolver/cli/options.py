@@ -142,10 +142,10 @@ def _completed(_context: click.Context, _parameter: click.Parameter, begun: str)
 
 
 def _read_moment(_context: click.Context, _parameter: click.Parameter, value: dt.datetime | None) -> dt.datetime | None:
-    from resolver.config.decode import parse_cutoff  # most runs have none
+    from resolver.config.decode import cutoff_moment  # most runs have none
 
     try:
-        return value and parse_cutoff(value if value.tzinfo else value.date())
+        return value and cutoff_moment(value if value.tzinfo else value.date())
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
 

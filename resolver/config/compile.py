@@ -14,7 +14,7 @@ from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from resolver.config.decode import ComponentValues, parse_need, require_known_soc, require_known_socs
 from resolver.config.fact_rules import compile_facts
 from resolver.config.load import Document, Inputs
-from resolver.config.schema import BindingRow, IndexesFile, IndexRow, StackFile, SystemsFile
+from resolver.config.schema import IndexesFile, IndexRow, StackFile, SystemsFile
 from resolver.errors import InputError
 from resolver.json_text import digest
 from resolver.model.dependency import StackLine
@@ -26,7 +26,6 @@ from resolver.model.problem import (
     Indexes,
     Policy,
     Problem,
-    Recorded,
     Relaxed,
     RootRequirement,
     Stack,
@@ -53,7 +52,6 @@ def compile_problems(
     facts = compile_facts(inputs.facts, inputs.stack, known)
     indexes = _indexes(inputs)
     stack = _stack(inputs.stack, facts, known)
-    indexes = _with_recorded(indexes, stack.recorded)
     facts = tuple(_without(facts, stack.relaxed))
     practices = tuple(fact for fact in facts if _is_off(fact, inputs.stack.content.stack.practices))
     facts = tuple(fact for fact in facts if fact not in practices)
@@ -174,17 +172,6 @@ def _require_absences(document: Document[StackFile], requirements: Sequence[Root
             )
 
 
-def _with_recorded(indexes: Indexes, rows: Sequence[Recorded]) -> Indexes:
-    """The bindings, with separate ones for projects that have recorded files should their only index be unreachable."""
-    bindings: list[Binding] = []
-    for project, platform in product(sorted({row.project for row in rows}), PLATFORMS):
-        binding = indexes.binding(project, platform)
-        own = {(row.index,) for row in rows if row.project == project}
-        if binding.unreachable == "fail" and binding.indexes in own:
-            bindings.append(replace(binding, packages=(project,), platforms=(platform,), unreachable="recorded"))
-    return replace(indexes, bindings=(*bindings, *indexes.bindings))
-
-
 def _without(facts: Iterable[Fact], relaxed: Sequence[Relaxed]) -> Iterator[Fact]:
     """The facts that remain, some with fewer needs."""
     for fact in facts:
@@ -282,7 +269,7 @@ def _indexes(inputs: Inputs) -> Indexes:
 
 
 def _compile_indexes(
-    document: Document[StackFile] | Document[IndexesFile], rows: Sequence[IndexRow], binding_rows: Sequence[BindingRow]
+    document: Document[StackFile] | Document[IndexesFile], rows: Sequence[IndexRow], binding_rows: Sequence[Binding]
 ) -> Indexes:
     indexes = dict(_PIPS)
     seen: set[str] = set()
@@ -299,9 +286,7 @@ def _compile_indexes(
         for position, name in enumerate(binding.indexes):
             if name not in indexes:
                 raise document.unknown("there is no index", name, indexes, "binding", number, "indexes", position)
-    bindings: dict[_Path, Binding] = {
-        ("binding", number): Binding(**asdict(row)) for number, row in enumerate(binding_rows)
-    }
+    bindings: dict[_Path, Binding] = {("binding", number): binding for number, binding in enumerate(binding_rows)}
     for number, row in enumerate(rows):
         if row.packages:
             bindings["index", number] = Binding(packages=row.packages, indexes=(row.name,))

@@ -53,7 +53,7 @@ _TYPES: Final = {
 ComponentValues = Mapping[str, tuple[Value, ...]]  # the values of components in systems.toml
 
 
-def parse_cutoff(value: date) -> datetime:
+def cutoff_moment(value: date) -> datetime:
     """The moment that a cut-off names, in UTC; a day means its end. Raises ValueError if UTC has no such year."""
     if isinstance(value, datetime):
         aware = value if value.tzinfo else value.replace(tzinfo=timezone.utc)
@@ -134,7 +134,7 @@ def decode(kind: Any, value: Any, text: TomlText, path: Path = ()) -> Any:
         return text.parse(_READERS[kind], _checked(str, value, text, path), *path)
     if kind == Cutoff:
         checked = value if isinstance(value, datetime) else _checked(date, value, text, path)
-        return text.parse(parse_cutoff, checked, *path)
+        return text.parse(cutoff_moment, checked, *path)
     if kind == Variables:
         return _variables(_checked(dict, value, text, path), text, path)
     origin, arguments = get_origin(kind), get_args(kind)

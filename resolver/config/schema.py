@@ -59,17 +59,11 @@ class IndexRow(Index, kw_only=True, frozen=True):
     packages: tuple[Bound, ...] = ()
 
 
-class BindingRow(Binding, kw_only=True, frozen=True):
-    """What a file can say of a binding."""
-
-    unreachable: Literal["fail", "next"] = "fail"
-
-
 class IndexesFile(_Table, kw_only=True, frozen=True):
     """indexes.toml; a stack may have the same tables."""
 
     index: tuple[IndexRow, ...] = ()
-    binding: tuple[BindingRow, ...] = ()
+    binding: tuple[Binding, ...] = ()
 
 
 class ComponentRow(_Table, kw_only=True, frozen=True):
@@ -146,7 +140,7 @@ class StackFile(_Table, kw_only=True, frozen=True):
     stack: StackTable
     target: TargetTable | tuple[TargetTable, ...]
     index: tuple[IndexRow, ...] | None = None
-    binding: tuple[BindingRow, ...] | None = None
+    binding: tuple[Binding, ...] | None = None
     policy: Policy = Policy()
     departs: tuple[Departure, ...] = ()
     relax: tuple[RelaxRow, ...] = ()

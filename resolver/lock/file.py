@@ -17,7 +17,7 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver import files
-from resolver.config.decode import parse_cutoff as parse_moment
+from resolver.config.decode import cutoff_moment
 from resolver.errors import InputError
 from resolver.i18n import translate
 from resolver.index.parse.distribution import archive_version, is_readable, wheel_parts
@@ -107,7 +107,7 @@ def parse_cutoff(written: str) -> dt.datetime:
     value = dt.datetime.fromisoformat(written)
     if value.tzinfo is None:
         raise ValueError(f"`{written}` names no time zone")
-    return parse_moment(value)
+    return cutoff_moment(value)
 
 
 def _require_sound(lock: Lock) -> None:

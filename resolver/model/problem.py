@@ -139,14 +139,14 @@ class Binding(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
     `packages` are normalised names, or `*` for every project that no other binding names. With `take` = "first" the
     first of `indexes` that has the project answers alone; with "all" they answer together, the first named winning
-    where two have the same version. `unreachable` says what happens when one cannot be reached; "recorded", which no
-    file writes, that the stack tells of files of the one index. Empty `platforms` means all.
+    where two have the same version. `unreachable` says what happens when one cannot be reached. Empty `platforms` means
+    all.
     """
 
     packages: Annotated[tuple[Bound, ...], NOT_EMPTY]
     indexes: Annotated[tuple[Text, ...], NOT_EMPTY]
     take: Literal["first", "all"] = "first"
-    unreachable: Literal["fail", "next", "recorded"] = "fail"
+    unreachable: Literal["fail", "next"] = "fail"
     platforms: tuple[Platform, ...] = ()
     reason: str = ""
 

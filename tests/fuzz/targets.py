@@ -52,7 +52,7 @@ from resolver.index.store.page_cache import PageCache, StoredPage, cache_key
 from resolver.lock import bundle, folder
 from resolver.lock import file as lock_file
 from resolver.model import text
-from resolver.model.problem import Binding, Indexes
+from resolver.model.problem import PYPI, Binding, Index, Indexes
 from resolver.model.release import CoreMetadata, File
 from resolver.model.repository import Direct
 from resolver.model.target import Target as Machine
@@ -357,9 +357,9 @@ def cache_entry(content: bytes) -> None:
     store = Cache(_folder() / "cache", _no_warning)
     stored = FileCache(store)
     for kind in ("metadata", "archive"):
-        store.put(kind, SHA, content)
-    store.put("text", f"{SHA}/requirements.txt", content)
-    store.put("hash", FILE.url, content)
+        store.save(kind, SHA, msgspec.Raw(content))
+    store.save("text", f"{SHA}/requirements.txt", msgspec.Raw(content))
+    store.save("hash", FILE.url, msgspec.Raw(content))
     with contextlib.suppress(UnusableFile, WrongRelease):
         found = stored.metadata(FILE, WHEEL)
         assert found is None or (canonicalize_name(found.name), Version(found.version)) == (DEMO, Version("1.0"))
@@ -372,7 +372,7 @@ def cache_entry(content: bytes) -> None:
     pages = PageCache(_INDEXES, "linux-aarch64", store, lambda: root.url)
     place = cache_key(root, DEMO)
     for form in (content, msgspec.msgpack.encode((root.page(DEMO), "", "", "key", msgspec.Raw(content or b"\xc0")))):
-        store.put("page", place, form)
+        store.save("page", place, msgspec.Raw(form))
         with contextlib.suppress(IndexFailure):
             for found_page in pages.lookup(DEMO).pages:
                 for files in found_page.releases.values():
@@ -380,7 +380,7 @@ def cache_entry(content: bytes) -> None:
     store.close()
 
 
-_INDEXES = Indexes(indexes={}, bindings=(Binding(packages=("*",), indexes=("pypi",)),))
+_INDEXES = Indexes(indexes={PYPI: Index(name=PYPI)}, bindings=(Binding(packages=("*",), indexes=("pypi",)),))
 
 
 def snapshot(content: bytes) -> None:

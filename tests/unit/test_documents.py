@@ -57,8 +57,8 @@ def test_the_help_of_the_program_ends_with_examples_that_name_shipped_stacks() -
     assert all((REPOSITORY / "matrices" / "stacks" / f"{words[2]}.toml").is_file() for words in examples)
 
 
-@pytest.mark.parametrize("row", [schema.IndexRow, schema.BindingRow])
-def test_each_key_of_an_index_and_a_binding_is_explained(row: type[schema.IndexRow | schema.BindingRow]) -> None:
+@pytest.mark.parametrize("row", [schema.IndexRow, schema.Binding])
+def test_each_key_of_an_index_and_a_binding_is_explained(row: type[schema.IndexRow | schema.Binding]) -> None:
     table = row.__name__.removesuffix("Row").lower()
     text = (REPOSITORY / "docs" / "indexes.md").read_text(encoding="utf-8")
     rows = text.partition(f"| key of `[[{table}]]` |")[2].partition("\n\n")[0].splitlines()[2:]

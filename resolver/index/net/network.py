@@ -239,7 +239,7 @@ class Network:
 
     async def _ask(self, name: str, project: NormalizedName) -> str:
         """The key of the page of an index, or of its first mirror that answers; "" for none."""
-        otherwise = self._cache.binding(project).unreachable
+        otherwise = self._cache.if_unreachable(project)
         lenient = otherwise != "fail"
         if lenient and name in self._down:
             raise self._down[name]

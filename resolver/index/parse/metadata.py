@@ -18,7 +18,6 @@ from resolver.model import text
 from resolver.model.release import CoreMetadata, File
 
 _END: Final = re.compile(rb"\n\r?\n|\r\r")  # of a header, apart from the carriage return that ends its last line
-_LIMIT: Final = 16 << 20
 _MOST_LINES: Final = 50_000  # of a header, which may contain a license
 _SHOWN: Final = 300  # characters of a wrong line
 MOST_REQUIREMENTS: Final = 10_000  # the distribution with the most extras has about 1,000
@@ -47,8 +46,6 @@ def read(content: bytes, release: FileRelease, where: str) -> Header:
 
     Raises UnusableFile if it is invalid, WrongRelease if it is of another release.
     """
-    if len(content) > _LIMIT:
-        raise UnusableFile(f"the metadata of {release.filename} is larger than 16 MiB")
     # The description may be a megabyte in any encoding and is never needed.
     end = _END.search(content)
     header = content if end is None else content[: end.start() + 1]

@@ -65,7 +65,7 @@ def default_folder() -> Path:
 
 
 class Cache:
-    """Bytes by kind and key. May be used from any thread; never raises.
+    """Values by kind and key. May be used from any thread; never raises.
 
     `warn` is called if the file in `folder` cannot be used. With a folder of None nothing is cached.
     """
@@ -79,19 +79,22 @@ class Cache:
         self._used: set[int] = set()
         self._lock = threading.RLock()
 
-    def get(self, kind: str, key: str) -> bytes | None:
-        """The content that was put, or None."""
+    def load(self, kind: str, key: str, decoder: msgspec.msgpack.Decoder[T]) -> T | None:
+        """The value that was saved, or None: also for one of another form, which another version saved."""
         name, number = _named(kind, key)
         row = self._do(lambda connection: connection.execute(_SELECT, (number,)).fetchone())
         if row is None or not isinstance(row[0], bytes) or _digest(name, row[0]) != row[1]:
             return None
         if row[2] != _today():
             self._used.add(number)
-        return row[0]
+        try:
+            return decoder.decode(row[0])
+        except ODD:
+            return None
 
-    def put(self, kind: str, key: str, content: bytes) -> None:
-        """Store content, replacing any before it."""
-        name, number = _named(kind, key)
+    def save(self, kind: str, key: str, value: object) -> None:
+        """Store a value as MessagePack, replacing any before it."""
+        (name, number), content = _named(kind, key), _encode(value)
         entry = number, kind, _today(), len(content), _digest(name, content)
 
         def write(connection: sqlite3.Connection) -> None:
@@ -101,18 +104,6 @@ class Cache:
 
         if self._writes:
             self._do(write)
-
-    def load(self, kind: str, key: str, decoder: msgspec.msgpack.Decoder[T]) -> T | None:
-        """The value that was saved, or None: also for one of another form, which another version saved."""
-        content = self.get(kind, key)
-        try:
-            return None if content is None else decoder.decode(content)
-        except ODD:
-            return None
-
-    def save(self, kind: str, key: str, value: object) -> None:
-        """Store a value as MessagePack."""
-        self.put(kind, key, _encode(value))
 
     def clear(self) -> None:
         """Remove everything, even while other processes use it."""

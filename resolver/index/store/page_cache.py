@@ -15,7 +15,7 @@ from resolver.errors import IndexFailure, InputError, Unreachable
 from resolver.index.parse.address import Root, read_root
 from resolver.index.protocol import Lookup
 from resolver.index.store.cache import ODD, Cache
-from resolver.model.problem import PYPI, Binding, Index, Indexes, Recorded
+from resolver.model.problem import Binding, Indexes, Recorded
 from resolver.model.release import ACTIVE, CoreMetadata, File, Page, ProjectStatus, Rejection
 
 if sys.version_info >= (3, 14):
@@ -116,25 +116,29 @@ class PageCache:
         self._recorded = recorded
         self._roots: dict[str, tuple[Root, ...]] = {}
 
-    def binding(self, project: NormalizedName) -> Binding:
-        """Which indexes are asked for a project, and how."""
+    def _binding(self, project: NormalizedName) -> Binding:
         return self._indexes.binding(project, self._platform)
+
+    def if_unreachable(self, project: NormalizedName) -> str:
+        """What happens if an index of a project cannot be reached: "fail", "next" or "recorded".
+
+        With "recorded" files of the stack's own rows stand in for the project's only index.
+        """
+        binding = self._binding(project)
+        recorded = {(row.index,) for row in self._recorded if row.project == project}
+        return "recorded" if binding.unreachable == "fail" and binding.indexes in recorded else binding.unreachable
 
     def roots(self, name: str) -> tuple[Root, ...]:
         """The addresses of an index, its mirrors last. Raises InputError."""
         if name not in self._roots:
-            index = self._indexes.indexes.get(name) or (Index(name=PYPI) if name == PYPI else None)
+            index = self._indexes.indexes.get(name)
             if index is None:
                 raise InputError(
                     f"A binding names the index `{name}`, which is not defined.",
                     hint="define it as an [[index]] of the stack or of matrices/indexes.toml",
                 )
-            url = index.url or (self._pypi_url() if name == PYPI else "")
-            if not url:
-                raise InputError(
-                    f"The index `{name}` has no url.", hint="set pip's with `pip config set global.index-url URL`"
-                )
-            self._roots[name] = tuple(read_root(one, name) for one in (url, *index.mirrors))
+            urls = (index.url or self._pypi_url(), *index.mirrors)
+            self._roots[name] = tuple(read_root(url, name) for url in urls)
         return self._roots[name]
 
     async def lookup_by(self, project: NormalizedName, ask: Callable[[str], Awaitable[str]]) -> Lookup:
@@ -145,14 +149,14 @@ class PageCache:
         if none has. Raises what `ask` raises, but Unreachable and NotCached only if the binding says "fail", or if no
         index answered and nothing is recorded.
         """
-        binding = self.binding(project)
+        binding, strict = self._binding(project), self.if_unreachable(project) == "fail"
         keys: dict[str, str] = {}
         passed: dict[str, IndexFailure] = {}
         for name in binding.indexes:
             try:
                 keys[name] = await ask(name)
             except (Unreachable, NotCached) as error:
-                if binding.unreachable == "fail":
+                if strict:
                     raise
                 passed[name] = error
                 continue

@@ -25,10 +25,10 @@ from resolver.index.net.pipconfig import PipConfig
 from resolver.index.store.cache import Cache
 from resolver.model.fact import Strength
 from resolver.model.lock import Lock, LockedFact, LockedFile, LockedGit, LockedIndex, LockedPin, LockedTarget
-from resolver.model.problem import Indexes
 from resolver.report.upstream import change_lines, change_sentence
 from tests.builders import Built
 from tests.loopback import LoopbackIndex
+from tests.problems import PYPI_ONLY
 
 DEMO = NormalizedName("demo")
 HERE = {"project": DEMO, "version": "1.0", "index": "pypi"}
@@ -55,7 +55,7 @@ def lock(*pins: LockedPin, build: tuple[LockedPin, ...] = ()) -> Lock:
 
 
 def compared(locked: Lock, served: LoopbackIndex) -> Compared:
-    asked = as_locked(locked, Indexes(indexes={}, bindings=()))
+    asked = as_locked(locked, PYPI_ONLY)
     with closing(CatalogPool(Cache(None, print), pip=PipConfig(index_url=served.url))) as pool:
         return compare(locked, LiveCatalog(asked, "linux-aarch64", pool))
 

@@ -11,12 +11,15 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from resolver.index.store import cache as module
 from resolver.index.store.cache import DAMAGED, FILE, Cache, default_folder
 from resolver.model.message import Message
 from tests.cached import require_sound_cache
+
+BYTES = msgspec.msgpack.Decoder(bytes)
 
 
 @pytest.fixture
@@ -30,26 +33,26 @@ def cache(tmp_path: Path, warnings: list[Message]) -> Cache:
 
 
 def test_a_damaged_content_is_absent(cache: Cache, tmp_path: Path, warnings: list[Message]) -> None:
-    cache.put("page", "a", b"content")
+    cache.save("page", "a", b"content")
     for wrong in (b"contenu", b"conten", b"", "contenu", 7, None):
         with closing(sqlite3.connect(tmp_path / "cache" / FILE)) as connection, connection:
             connection.execute("UPDATE contents SET content = ?", (wrong,))
-        assert cache.get("page", "a") is None
-        cache.put("page", "a", b"content")
-        assert cache.get("page", "a") == b"content"
+        assert cache.load("page", "a", BYTES) is None
+        cache.save("page", "a", b"content")
+        assert cache.load("page", "a", BYTES) == b"content"
     assert warnings == []
 
 
 def test_a_content_in_the_place_of_another_is_absent(cache: Cache, tmp_path: Path) -> None:
-    cache.put("page", "a", b"1")
-    cache.put("page", "b", b"2")
+    cache.save("page", "a", b"1")
+    cache.save("page", "b", b"2")
     with closing(sqlite3.connect(tmp_path / "cache" / FILE)) as connection, connection:
         (a, one), (b, other) = connection.execute("SELECT id, digest FROM entries").fetchall()
         contents = dict(connection.execute("SELECT id, content FROM contents").fetchall())
         for id_, digest, content in ((a, other, contents[b]), (b, one, contents[a])):
             connection.execute("UPDATE entries SET digest = ? WHERE id = ?", (digest, id_))
             connection.execute("UPDATE contents SET content = ? WHERE id = ?", (content, id_))
-    assert (cache.get("page", "a"), cache.get("page", "b")) == (None, None)
+    assert (cache.load("page", "a", BYTES), cache.load("page", "b", BYTES)) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -65,15 +68,15 @@ def test_a_content_in_the_place_of_another_is_absent(cache: Cache, tmp_path: Pat
 def test_what_is_no_cache_is_set_aside(tmp_path: Path, warnings: list[Message], make: Callable[[Path], object]) -> None:
     make(tmp_path / FILE)
     cache = Cache(tmp_path, warnings.append)
-    cache.put("page", "a", b"1")
-    assert cache.get("page", "a") == b"1"
+    cache.save("page", "a", b"1")
+    assert cache.load("page", "a", BYTES) == b"1"
     assert sorted(path.name for path in tmp_path.iterdir()) == [FILE, f"{FILE}-shm", f"{FILE}-wal", DAMAGED]
     (warning,) = warnings
     assert (warning.code, warning.values["folder"], warning.values["name"]) == ("cache.damaged", str(tmp_path), DAMAGED)
 
 
 def test_nobody_learns_a_key_from_it(cache: Cache, tmp_path: Path) -> None:
-    cache.put("page", "https://a.example/secret", b"1")
+    cache.save("page", "https://a.example/secret", b"1")
     cache.close()
     (path,) = (tmp_path / "cache").iterdir()
     assert b"secret" not in path.read_bytes()
@@ -83,16 +86,16 @@ def test_nobody_learns_a_key_from_it(cache: Cache, tmp_path: Path) -> None:
 def test_what_cannot_be_written_is_read(
     cache: Cache, tmp_path: Path, warnings: list[Message], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cache.put("page", "a", b"1")
+    cache.save("page", "a", b"1")
     cache.close()
     monkeypatch.setattr("os.access", lambda *_: False)  # root may write everywhere
     again = Cache(tmp_path / "cache", warnings.append)
-    assert again.get("page", "a") == b"1"
+    assert again.load("page", "a", BYTES) == b"1"
     assert warnings == []
     for key in "ab":
-        again.put("page", key, b"2")
+        again.save("page", key, b"2")
     again.close()
-    assert again.get("page", "a") == b"1"
+    assert again.load("page", "a", BYTES) == b"1"
     (warning,) = warnings
     assert (warning.code, warning.values["why"]) == ("cache.readonly", "attempt to write a readonly database")
 
@@ -103,11 +106,11 @@ def test_what_was_not_used_for_longest_goes(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(module, "_today", lambda: day)
     for day in range(20_000, 20_030):
         cache = Cache(tmp_path, pytest.fail)
-        assert day == 20_000 or cache.get("page", "first") == b"1" * 5000
-        cache.put("page", str(day) if day > 20_000 else "first", b"1" * 5000)
+        assert day == 20_000 or cache.load("page", "first", BYTES) == b"1" * 5000
+        cache.save("page", str(day) if day > 20_000 else "first", b"1" * 5000)
         cache.close()
     cache = Cache(tmp_path, pytest.fail)
-    there = [day for day in range(20_001, 20_030) if cache.get("page", str(day))]
+    there = [day for day in range(20_001, 20_030) if cache.load("page", str(day), BYTES)]
     assert there == list(range(there[0], 20_030))
     assert 10 < len(there) < 20
     cache.close()
@@ -119,12 +122,12 @@ def test_what_was_not_used_for_longest_goes(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_one_process_clears_what_another_uses(cache: Cache, tmp_path: Path) -> None:
-    cache.put("page", "a", b"1")
+    cache.save("page", "a", b"1")
     other = Cache(tmp_path / "cache", pytest.fail)
     other.clear()
-    assert cache.get("page", "a") is None
-    cache.put("page", "a", b"2")
-    assert other.get("page", "a") == b"2"
+    assert cache.load("page", "a", BYTES) is None
+    cache.save("page", "a", b"2")
+    assert other.load("page", "a", BYTES) == b"2"
 
 
 def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,16 +141,16 @@ def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_several_processes_at_once(tmp_path: Path) -> None:
     """Whoever reads sees one of the whole entries, never a mixture; nobody is turned away."""
     script = (
-        "import sys; from pathlib import Path; from resolver.index.store.cache import Cache\n"
+        "import sys, msgspec; from pathlib import Path; from resolver.index.store.cache import Cache\n"
         "c = Cache(Path(sys.argv[1]), sys.exit)\n"
         "for n in range(150):\n"
-        "    c.put('page', 'k', sys.argv[2].encode() * (1000 + n))\n"
-        "    c.put('page', f'{n} {sys.argv[2]}', b'1')\n"
-        "    got = c.get('page', 'k')\n"
+        "    c.save('page', 'k', sys.argv[2].encode() * (1000 + n))\n"
+        "    c.save('page', f'{n} {sys.argv[2]}', b'1')\n"
+        "    got = c.load('page', 'k', msgspec.msgpack.Decoder(bytes))\n"
         "    assert got is not None and len(set(got)) == 1, got\n"
         "    if n % 40 == 0: c.close()\n"
     )
     running = [subprocess.Popen([sys.executable, "-c", script, str(tmp_path), letter]) for letter in "abcd"]
     assert [process.wait(60) for process in running] == [0, 0, 0, 0]
     cache = Cache(tmp_path, pytest.fail)
-    assert all(cache.get("page", f"{n} {letter}") for n in range(150) for letter in "abcd")
+    assert all(cache.load("page", f"{n} {letter}", BYTES) for n in range(150) for letter in "abcd")

@@ -28,6 +28,7 @@ from resolver.model.problem import Binding, Index, Indexes
 from resolver.model.release import CoreMetadata, File
 from tests.builders import build_wheel, core_metadata
 from tests.loopback import LoopbackIndex, Response, altered, status
+from tests.problems import PYPI_ONLY
 from tests.unit.index.clients import failure
 
 DEMO = NormalizedName("demo")
@@ -54,7 +55,7 @@ def opened(index: LoopbackIndex, tmp_path: Path, warnings: list[Message]) -> Ite
     def open_catalog(indexes: Indexes | None = None, *, url: str = "", offline: bool = False) -> LiveCatalog:
         pip = PipConfig(index_url=url or index.url, timeout=5)
         pool = CatalogPool(Cache(tmp_path / "cache", warnings.append), offline=offline, warn=warnings.append, pip=pip)
-        catalog = LiveCatalog(indexes or Indexes(indexes={}, bindings=()), "linux-aarch64", pool)
+        catalog = LiveCatalog(indexes or PYPI_ONLY, "linux-aarch64", pool)
         pools.append(pool)
         catalogs.append(catalog)
         return catalog

@@ -52,7 +52,6 @@ def test_what_is_read() -> None:
         (text(f"Requires-Python: >=3.{'9' * 5000}"), f"has the invalid Requires-Python `>=3.{'9' * 296}…`"),
         (text(*["Provides-Extra: x"] * 10_001), "has 10001 extras; more than 10000 are not read"),
         (text(*["Classifier: x"] * 100_000), "has a header of more than 50000 lines"),
-        (b"x" * (1 + (16 << 20)), "is larger than 16 MiB"),
     ],
 )
 def test_metadata_that_cannot_be_used(content: bytes, why: str) -> None:
