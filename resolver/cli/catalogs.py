@@ -20,7 +20,6 @@ from resolver.index.live import CatalogPool, LiveCatalog
 from resolver.index.parse.address import has_password
 from resolver.index.protocol import Catalog
 from resolver.index.store.cache import Cache, default_folder
-from resolver.index.store.readings import Readings
 from resolver.model import text
 from resolver.model.dependency import PackageKind
 from resolver.model.message import message
@@ -51,7 +50,7 @@ class Catalogs:
             offline=settings.offline,
             warn=warn,
             progress=settings.progress.fetching,
-            readings=Readings(folder) if readings else None,
+            readings=folder if readings else None,
         )
 
     def root(self, problem: Problem, root: Callable[[Catalog], _Answer]) -> _Answer:

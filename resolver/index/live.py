@@ -16,12 +16,11 @@ from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure, ResolverError, Unreachable
 from resolver.index.net.pipconfig import PipConfig, read_pip_config
-from resolver.index.parse.metadata import FileRelease
+from resolver.index.parse.distribution import FileRelease, release_of
 from resolver.index.protocol import UNREACHABLE_MARK, Catalog, LookAhead, Lookup, Meter, Traffic, UnusableFile
 from resolver.index.store.cache import Cache
-from resolver.index.store.file_cache import FileCache, release_of
+from resolver.index.store.file_cache import FileCache
 from resolver.index.store.page_cache import PageCache
-from resolver.index.store.readings import Readings
 from resolver.model.message import Message
 from resolver.model.problem import Indexes, Recorded
 from resolver.model.release import Archive, CoreMetadata, File, Page
@@ -50,7 +49,7 @@ class CatalogPool:
         warn: Callable[[Message], None] = lambda _: None,
         progress: Callable[[Traffic], None] | None = None,
         pip: PipConfig | None = None,
-        readings: Readings | None = None,
+        readings: Path | None = None,
     ) -> None:
         self.cache = cache
         self.offline = offline

@@ -16,7 +16,8 @@ from packaging.utils import NormalizedName
 
 from resolver.errors import InputError
 from resolver.index.git import NoSuchCommit, Repositories, RepositoryUnreadable
-from resolver.index.parse.metadata import LEGACY_BUILD, FileRelease, read_pyproject
+from resolver.index.parse.distribution import FileRelease
+from resolver.index.parse.metadata import LEGACY_BUILD, read_pyproject
 from resolver.index.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.fact import Fact, Sources

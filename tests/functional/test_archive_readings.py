@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from resolver.index import snapshot as snapshot_file
-from resolver.index.store.readings import Readings
+from resolver.index.store.cache import Cache
+from resolver.index.store.file_cache import FileCache
 from resolver.model.release import File
 from tests.functional.workspace import REPOSITORY, Workspace, row, tree
 from tests.loopback import LoopbackIndex, altered
@@ -146,19 +147,19 @@ def test_the_readings_of_the_project_are_what_was_recorded() -> None:
     """Of each archive that a snapshot knows, both say the same; the snapshots were made from the archives."""
     files = (REPOSITORY / "matrices/archives").glob("*.json")
     names = {row["sha256"]: row["file"] for path in files for row in json.loads(path.read_text("utf-8"))["archives"]}
-    readings = Readings(REPOSITORY / "matrices/archives")
+    stored = FileCache(Cache(None, print), REPOSITORY / "matrices/archives")
     compared = 0
     for path in sorted((REPOSITORY / "snapshots").glob("*.snapshot")):
         snapshot = snapshot_file.read(path)
         for sha256, archive in snapshot.archives.items():
             if sha256 in names and not isinstance(archive, str):
-                found = readings.of(File(names[sha256], sha256=sha256))
+                found = stored.reading(File(names[sha256], sha256=sha256))
                 assert found is not None
                 assert found.archive == archive
                 compared += 1
         for sha256, member, content in snapshot.members:
             if sha256 in names and not isinstance(content, str):
-                found = readings.of(File(names[sha256], sha256=sha256))
+                found = stored.reading(File(names[sha256], sha256=sha256))
                 recorded = found and found.member(member)
                 assert recorded in (*content, None)  # None: read only to explain a conflict
                 compared += recorded is not None

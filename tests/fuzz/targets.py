@@ -42,12 +42,12 @@ from resolver.index.net.pipconfig import read_pip_config
 from resolver.index.parse import metadata, simple
 from resolver.index.parse.address import NOWHERE, origin, read_root
 from resolver.index.parse.archive import MissingSpanError, RangeFile, read_archive, read_member, wheel_metadata
-from resolver.index.parse.distribution import Compatibility, is_readable, wheel_parts
-from resolver.index.parse.metadata import FileRelease, check_texts, informal_requirements, read_pyproject
+from resolver.index.parse.distribution import Compatibility, FileRelease, is_readable, release_of, wheel_parts
+from resolver.index.parse.metadata import check_texts, informal_requirements, read_pyproject
 from resolver.index.protocol import UnusableFile
 from resolver.index.snapshot import SnapshotCatalog
 from resolver.index.store.cache import Cache
-from resolver.index.store.file_cache import FileCache, release_of
+from resolver.index.store.file_cache import FileCache
 from resolver.index.store.page_cache import PageCache, StoredPage, cache_key
 from resolver.lock import bundle, folder
 from resolver.lock import file as lock_file

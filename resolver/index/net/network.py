@@ -19,7 +19,7 @@ from resolver.index.net.client import PAGES, QUICK_RETRY, Client, Reply, RetryPo
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.net.remote_files import Once, RemoteFiles
 from resolver.index.parse.address import Root
-from resolver.index.parse.metadata import FileRelease
+from resolver.index.parse.distribution import FileRelease
 from resolver.index.parse.simple import ACCEPT
 from resolver.index.protocol import UNREACHABLE_MARK, LookAhead, Lookup, Meter, result_of
 from resolver.index.store.file_cache import FileCache

@@ -26,7 +26,8 @@ from resolver.index.parse.archive import (
     read_member,
     wheel_metadata,
 )
-from resolver.index.parse.metadata import FileRelease, read
+from resolver.index.parse.distribution import FileRelease
+from resolver.index.parse.metadata import read
 from resolver.index.protocol import UnusableFile
 from resolver.index.store.file_cache import FileCache, FileHash
 from resolver.model.message import Message, message

@@ -16,7 +16,8 @@ from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any, Final, TypeVar
 
-from resolver.index.parse.metadata import FileRelease, read, read_pyproject
+from resolver.index.parse.distribution import FileRelease
+from resolver.index.parse.metadata import read, read_pyproject
 from resolver.index.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.release import Archive

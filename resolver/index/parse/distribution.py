@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections import Counter
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import product
 from typing import Final, NamedTuple
@@ -13,6 +14,7 @@ import msgspec
 from packaging.utils import InvalidWheelFilename, NormalizedName, parse_wheel_filename
 
 from resolver.index.parse.address import NOWHERE
+from resolver.index.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.release import File, Rejection, RejectionReason
 from resolver.model.target import Target
@@ -82,6 +84,33 @@ def archive_version(filename: str, project: NormalizedName) -> str | None:
 def starts_with_project(filename: str, project: NormalizedName) -> bool:
     """Whether the name of a file, of any kind, is that of a file of `project`."""
     return _prefix(project).match(filename) is not None
+
+
+class FileRelease(NamedTuple):
+    """A release, according to a file's name."""
+
+    filename: str
+    project: NormalizedName
+    version: str
+
+
+def release_of(file: File, is_project: Callable[[str], bool]) -> FileRelease:
+    """The release that a file's name says it is of.
+
+    If a source archive's name can be split in several ways, the first split whose project `is_project` counts,
+    otherwise the first.
+    """
+    if (parts := wheel_parts(file.filename)) is not None:
+        return FileRelease(file.filename, text.name(parts.distribution), parts.version)
+    stem = next((file.filename.removesuffix(end) for end in ARCHIVE_ENDINGS if file.filename.endswith(end)), "")
+    splits = [
+        FileRelease(file.filename, text.name(stem[:at]), stem[at + 1 :])
+        for at, char in enumerate(stem)
+        if char == "-" and at and text.version(stem[at + 1 :]) is not None
+    ]
+    if not splits:
+        raise UnusableFile(f"{file.filename} has no name and version that can be read")
+    return next((split for split in splits if is_project(split.project)), splits[0])
 
 
 @lru_cache(4096)

@@ -10,9 +10,9 @@ import msgspec
 import tomli
 from packaging.markers import Marker
 from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import NormalizedName
 
 from resolver.errors import WrongRelease
+from resolver.index.parse.distribution import FileRelease
 from resolver.index.protocol import Catalog, UnusableFile
 from resolver.model import text
 from resolver.model.release import CoreMetadata, File
@@ -23,14 +23,6 @@ _SHOWN: Final = 300  # characters of a wrong line
 MOST_REQUIREMENTS: Final = 10_000  # the distribution with the most extras has about 1,000
 MOST_TEXT: Final = 2 << 20  # characters of all requirements: parsing them takes a second and ten times the memory
 _MOST_EXTRAS: Final = 100  # extras named in a marker, and markers whose extras cannot be determined
-
-
-class FileRelease(NamedTuple):
-    """A release, according to a file's name."""
-
-    filename: str
-    project: NormalizedName
-    version: str
 
 
 class Header(NamedTuple):

@@ -1,20 +1,20 @@
-"""Contents of files that need not be fetched: those in the cache, and those of `readings`.
+"""Contents of files that need not be fetched: from the cache, or from the readings that ship with the facts.
 
 Imports neither asyncio nor an HTTP client, for offline runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from pathlib import Path
 from typing import Final, TypeVar
 
 import msgspec
 
-from resolver.index.parse.distribution import ARCHIVE_ENDINGS, wheel_parts
-from resolver.index.parse.metadata import FileRelease, check_release
+from resolver.index.parse.distribution import FileRelease
+from resolver.index.parse.metadata import check_release
 from resolver.index.protocol import UnusableFile
 from resolver.index.store.cache import Cache
-from resolver.index.store.readings import Readings
+from resolver.index.store.readings import ArchiveReading, read_archives
 from resolver.model import text
 from resolver.model.release import Archive, CoreMetadata, File
 
@@ -43,11 +43,15 @@ _HASHED: Final = msgspec.msgpack.Decoder(FileHash)
 
 
 class FileCache:
-    """Contents of files in the cache and in `readings`. Does not use the network; may be called from any thread."""
+    """Contents of files. Does not use the network; may be called from any thread.
 
-    def __init__(self, cache: Cache, readings: Readings | None = None) -> None:
+    The readings of a project in the folder `readings` are loaded when the content of an archive of it is needed.
+    """
+
+    def __init__(self, cache: Cache, readings: Path | None = None) -> None:
         self._cache = cache
-        self._readings = readings or Readings()
+        self._folder = readings
+        self._readings: dict[str, dict[str, ArchiveReading]] = {}  # by project and sha256
 
     def metadata(self, file: File, release: FileRelease) -> CoreMetadata | None:
         """A wheel's metadata. Raises like `Files.metadata`."""
@@ -64,8 +68,8 @@ class FileCache:
     def archive(self, file: File) -> Archive | None:
         """The static contents of a source archive. Raises like `Files.archive`."""
         found = self._load("archive", file.sha256, _ARCHIVE)
-        if found is None and (row := self._readings.of(file)) is not None:
-            return row.archive
+        if found is None and (reading := self.reading(file)) is not None:
+            return reading.archive
         return found
 
     def store_archive(self, file: File, value: Archive | UnusableFile) -> None:
@@ -75,14 +79,24 @@ class FileCache:
     def member(self, file: File, path: str) -> str | None:
         """The text of a file in a source archive. Raises like `Files.member`."""
         found = self._load("text", file.sha256 and f"{file.sha256}/{path}", _MEMBER)
-        if found is None and (row := self._readings.of(file)) is not None:
-            return row.member(path)
+        if found is None and (reading := self.reading(file)) is not None:
+            return reading.member(path)
         return None if found is None else found[0]
 
     def store_member(self, file: File, path: str, value: str | UnusableFile) -> None:
         """Store the text of a file in a source archive, or why there is none."""
         told = (value,) if isinstance(value, str) else value
         self._keep("text", file.sha256 and f"{file.sha256}/{path}", told)
+
+    def reading(self, file: File) -> ArchiveReading | None:
+        """The reading of an archive, None if there is none. Raises InputError if those of its project are invalid."""
+        if self._folder is None:
+            return None
+        project = text.name(file.filename.rpartition("-")[0])
+        if project not in self._readings:
+            self._readings[project] = {reading.sha256: reading for reading in read_archives(self._folder, project)}
+        reading = self._readings[project].get(file.sha256)
+        return reading if reading is not None and reading.file == file.filename else None
 
     def hashed(self, file: File) -> FileHash | None:
         """The digest, at its last download, of a file whose page has none."""
@@ -103,25 +117,6 @@ class FileCache:
         if isinstance(found, str):
             raise UnusableFile(found)
         return found
-
-
-def release_of(file: File, is_project: Callable[[str], bool]) -> FileRelease:
-    """The release that a file's name says it is of.
-
-    If a source archive's name can be split in several ways, the first split whose project `is_project` counts,
-    otherwise the first.
-    """
-    if (parts := wheel_parts(file.filename)) is not None:
-        return FileRelease(file.filename, text.name(parts.distribution), parts.version)
-    stem = next((file.filename.removesuffix(end) for end in ARCHIVE_ENDINGS if file.filename.endswith(end)), "")
-    splits = [
-        FileRelease(file.filename, text.name(stem[:at]), stem[at + 1 :])
-        for at, char in enumerate(stem)
-        if char == "-" and at and text.version(stem[at + 1 :]) is not None
-    ]
-    if not splits:
-        raise UnusableFile(f"{file.filename} has no name and version that can be read")
-    return next((split for split in splits if is_project(split.project)), splits[0])
 
 
 def _metadata_key(file: File, *, beside: bool) -> str:

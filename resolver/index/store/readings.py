@@ -71,27 +71,6 @@ class WheelReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     wheels: tuple[str, ...]
 
 
-class Readings:
-    """The readings of archives in a folder. They are loaded when an archive of the project is needed.
-
-    May be used from any thread. Without a folder there are none.
-    """
-
-    def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder
-        self._known: dict[str, dict[str, ArchiveReading]] = {}
-
-    def of(self, file: File) -> ArchiveReading | None:
-        """The reading of an archive, None if there is none. Raises InputError if those of the project are invalid."""
-        if self._folder is None:
-            return None
-        project = text.name(file.filename.rpartition("-")[0])
-        if project not in self._known:
-            self._known[project] = {row.sha256: row for row in read_archives(self._folder, project)}
-        row = self._known[project].get(file.sha256)
-        return row if row is not None and row.file == file.filename else None
-
-
 def archive_reading(file: File, archive: Archive, texts: Mapping[str, str]) -> ArchiveReading:
     """The stored form of an archive that was read."""
     static = None if archive.metadata is None else _Static(**asdict(archive.metadata))

@@ -17,7 +17,7 @@ from packaging.utils import NormalizedName
 
 from resolver.index.parse import archive as archive_module
 from resolver.index.parse.archive import MissingSpanError, RangeFile, read_archive, read_member, wheel_metadata
-from resolver.index.parse.metadata import FileRelease
+from resolver.index.parse.distribution import FileRelease
 from resolver.index.protocol import UnusableFile
 from resolver.model.release import Archive, CoreMetadata
 

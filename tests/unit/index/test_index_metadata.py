@@ -8,7 +8,8 @@ import pytest
 from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure
-from resolver.index.parse.metadata import FileRelease, check_texts, read
+from resolver.index.parse.distribution import FileRelease
+from resolver.index.parse.metadata import check_texts, read
 from resolver.index.protocol import UnusableFile
 from resolver.model.release import CoreMetadata
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from resolver.errors import WrongRelease
-from resolver.index.parse.metadata import FileRelease, check_release
+from resolver.index.parse.distribution import FileRelease
+from resolver.index.parse.metadata import check_release
 from resolver.model.release import CoreMetadata, File, Rejection, RejectionReason
 from resolver.resolve.core_statements import nearest_first
 from resolver.resolve.solver import solve
