@@ -62,7 +62,7 @@ def command(
         options.require_absent(output)
     found = read_requirements(file, python=python, platform=platform, extras=extras, groups=groups)
     made = draft(found, run.matrices)
-    for told in made.told:
+    for told in made.messages:
         run.progress.warn(told)
     if not made.requires:
         hint = "in a pyproject.toml, only [project] and [dependency-groups] are read"

@@ -1,11 +1,11 @@
-"""From what files say to problems: what they say of each other is resolved and checked."""
+"""From the content of files to problems: references between the files are resolved and checked."""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import product
+from itertools import chain, product
 from typing import Any, Final, TypeGuard
 
 from msgspec.structs import asdict, replace
@@ -46,14 +46,14 @@ def compile_problems(
     """One problem per target of the stack, in the order of the file.
 
     `exclude_newer` overrides the stack's own cut-off. `sources` are the stack's direct references as far as
-    they are resolved already; without them, they are resolved later. Raises InputError with file:line:key.
+    they are resolved already; the others are resolved later. Raises InputError with file:line:key.
     """
     known = known_values(inputs.systems)
     facts = compile_facts(inputs.facts, inputs.stack, known)
     indexes = _indexes(inputs)
     stack = _stack(inputs.stack, facts, known)
-    facts = tuple(_without(facts, stack.relaxed))
-    practices = tuple(fact for fact in facts if _is_off(fact, inputs.stack.content.stack.practices))
+    facts = tuple(_without_relaxed(facts, stack.relaxed))
+    practices = tuple(fact for fact in facts if _is_disabled(fact, inputs.stack.content.stack.practices))
     facts = tuple(fact for fact in facts if fact not in practices)
     policy = inputs.stack.content.policy
     if exclude_newer is not None:
@@ -83,8 +83,8 @@ def compile_problems(
 def _stack(document: Document[StackFile], facts: tuple[Fact, ...], known: ComponentValues) -> Stack:
     content = document.content
     table = content.stack
-    practices = _named_practices(document, facts)
-    requirements = tuple(_ask(document, number, known) for number in range(len(table.requires)))
+    practices = _enabled_practices(document, facts)
+    requirements = tuple(_root_requirement(document, number, known) for number in range(len(table.requires)))
     _require_absences(document, requirements)
     return Stack(
         name=table.name,
@@ -102,7 +102,7 @@ def _stack(document: Document[StackFile], facts: tuple[Fact, ...], known: Compon
     )
 
 
-def _ask(document: Document[StackFile], number: int, known: ComponentValues) -> RootRequirement:
+def _root_requirement(document: Document[StackFile], number: int, known: ComponentValues) -> RootRequirement:
     line = document.content.stack.requires[number]
     path = ("stack", "requires", number)
     need = document.parse(partial(parse_need, direct=True), line, *path)
@@ -132,18 +132,18 @@ def _relaxed(document: Document[StackFile], facts: tuple[Fact, ...]) -> Iterator
             why = f"it is enforced: an installer or the package itself checks it; see {fact.where}"
             where = document.place("relax", number, "fact")
             raise InputError(f"the fact `{fact.id}` cannot be relaxed", where=where, why=why)
-        stated = [str(need) for need in fact.needs] if isinstance(fact, Requires) else []
+        needs = [str(need) for need in fact.needs] if isinstance(fact, Requires) else []
         for at, need in enumerate(row.needs):
-            if need not in stated:
+            if need not in needs:
                 raise InputError(
                     f"the fact `{fact.id}` has no need `{need}`",
                     where=document.place("relax", number, "needs", at),
-                    hint=f"its needs are {', '.join(stated)}" if stated else "it has no needs: leave `needs` out",
+                    hint=f"its needs are {', '.join(needs)}" if needs else "it has no needs: leave `needs` out",
                 )
         yield Relaxed(fact=fact, needs=row.needs, reason=row.reason, where=document.line("relax", number))
 
 
-def _named_practices(document: Document[StackFile], facts: tuple[Fact, ...]) -> tuple[str, ...]:
+def _enabled_practices(document: Document[StackFile], facts: tuple[Fact, ...]) -> tuple[str, ...]:
     """The practices that the stack turns on by name."""
     known = [fact.id for fact in facts if fact.strength is Strength.PRACTICE]
     names = document.content.stack.practices
@@ -155,16 +155,16 @@ def _named_practices(document: Document[StackFile], facts: tuple[Fact, ...]) -> 
     return names
 
 
-def _is_off(fact: Fact, named: Sequence[str]) -> TypeGuard[Practice]:
+def _is_disabled(fact: Fact, enabled: Sequence[str]) -> TypeGuard[Practice]:
     """Whether a fact is a practice that the stack does not turn on."""
-    return fact.strength is Strength.PRACTICE and named != "all" and fact.id not in named
+    return fact.strength is Strength.PRACTICE and enabled != "all" and fact.id not in enabled
 
 
 def _require_absences(document: Document[StackFile], requirements: Sequence[RootRequirement]) -> None:
     """Raise InputError where the stack keeps a distribution out that it requires itself."""
-    asked = {root.need.name: root.origin for root in requirements if isinstance(root.need, Requirement)}
+    origins = {root.need.name: root.origin for root in requirements if isinstance(root.need, Requirement)}
     for number, row in enumerate(document.content.absent):
-        if origin := asked.get(row.package):
+        if origin := origins.get(row.package):
             raise InputError(
                 f"the stack both asks for `{row.package}` and lists it as absent",
                 where=document.place("absent", number, "package"),
@@ -172,24 +172,24 @@ def _require_absences(document: Document[StackFile], requirements: Sequence[Root
             )
 
 
-def _without(facts: Iterable[Fact], relaxed: Sequence[Relaxed]) -> Iterator[Fact]:
-    """The facts that remain, some with fewer needs."""
+def _without_relaxed(facts: Iterable[Fact], relaxed: Sequence[Relaxed]) -> Iterator[Fact]:
+    """The facts in force, without the needs that the stack sets aside."""
     for fact in facts:
         rows = [row for row in relaxed if row.fact.id == fact.id]
         if not rows:
             yield fact
         elif isinstance(fact, Requires) and all(row.needs for row in rows):
-            gone = {need for row in rows for need in row.needs}
-            if needs := tuple(need for need in fact.needs if str(need) not in gone):
+            ignored = {need for row in rows for need in row.needs}
+            if needs := tuple(need for need in fact.needs if str(need) not in ignored):
                 yield replace(fact, needs=needs)
 
 
-def _applies(fact: Fact, target: Target, asked: Iterable[Need]) -> bool:
+def _applies(fact: Fact, target: Target, needs: Iterable[Need]) -> bool:
     match fact:
         case Builds():
             return all(need.is_promised_by(target.system) for need in fact.when)
         case Names():
-            return fact.concerns(target.system, asked)
+            return fact.concerns(target.system, needs)
         case _:
             return True
 
@@ -201,11 +201,11 @@ def _targets(document: Document[StackFile], known: ComponentValues) -> tuple[Tar
     targets: dict[str, Target] = {}
     for number, row in enumerate(tables if isinstance(tables, tuple) else (tables,)):
         path: _Path = ("target", number) if isinstance(tables, tuple) else ("target",)
-        stated = {key: value for key, value in asdict(row.system).items() if value}
-        places = {key: (*path, "system", key) for key in stated}
+        values = {key: value for key, value in asdict(row.system).items() if value}
+        places = {key: (*path, "system", key) for key in values}
         for key, value in (("python", row.python), ("glibc", row.glibc)):
-            stated[key], places[key] = value, (*path, key)
-        system = {component: parse_value(component, stated[component]) for component in sorted(stated)}
+            values[key], places[key] = value, (*path, key)
+        system = {component: parse_value(component, values[component]) for component in sorted(values)}
         if "soc" in system:
             require_known_soc(system["soc"], known, document.place(*places["soc"]))
         major, minor = (int(part) for part in row.glibc.split("."))
@@ -237,13 +237,13 @@ def known_values(systems: Document[SystemsFile] | None) -> ComponentValues:
 
 
 def _values(target: Target, facts: Iterable[Fact], known: ComponentValues) -> dict[str, tuple[Value, ...]]:
-    """The values that exist of the target's components: known ones and those that facts name, the nearest first."""
+    """The values of the target's components that are known or that facts name, the nearest to the target's first."""
     needs = [need for fact in facts if isinstance(fact, Requires) for need in fact.needs]
     return {
         component: nearest(
-            own, (own, *known.get(component, ()), *(value for need in needs for value in named_values(need, component)))
+            value, (value, *known.get(component, ()), *chain(*(named_values(need, component) for need in needs)))
         )
-        for component, own in target.system.items()
+        for component, value in target.system.items()
     }
 
 
@@ -259,13 +259,13 @@ def _near_canns(target: Target, known: ComponentValues) -> tuple[str, ...]:
 
 
 def _indexes(inputs: Inputs) -> Indexes:
-    usual = Indexes(indexes=_PIPS, bindings=())
+    shared, stack = Indexes(indexes=_PIPS, bindings=()), inputs.stack.content
     if inputs.indexes is not None:
-        usual = _compile_indexes(inputs.indexes, inputs.indexes.content.index, inputs.indexes.content.binding)
-    if not inputs.stack.content.has_indexes:
-        return usual
-    own = _compile_indexes(inputs.stack, inputs.stack.content.index or (), inputs.stack.content.binding or ())
-    return replace(own, own=True, replaced=usual.bindings)
+        shared = _compile_indexes(inputs.indexes, inputs.indexes.content.index, inputs.indexes.content.binding)
+    if not stack.has_indexes:
+        return shared
+    indexes = _compile_indexes(inputs.stack, stack.index or (), stack.binding or ())
+    return replace(indexes, own=True, replaced=shared.bindings)
 
 
 def _compile_indexes(
@@ -296,25 +296,26 @@ def _compile_indexes(
 
 def _require_effect(document: Document[StackFile] | Document[IndexesFile], bindings: Mapping[_Path, Binding]) -> None:
     """Raise InputError where a row binds a project that earlier ones bind already on each of its platforms."""
-    bound: dict[tuple[str, str], tuple[str | int, ...]] = {}
+    bound: dict[tuple[str, str], _Path] = {}
     for row, binding in bindings.items():
+        platforms = binding.platforms or PLATFORMS
         for at, name in enumerate(binding.packages):
             place = (*row, "packages", at)
-            earlier = [bound.get((name, platform)) for platform in binding.platforms or PLATFORMS]
+            earlier = [bound.get((name, platform)) for platform in platforms]
             if earlier[0] is not None and None not in earlier:
                 raise InputError(
                     f"`{name}` is already bound" if name != "*" else "all other projects are already bound",
                     where=document.place(*place),
                     why=f"the first binding counts, and that is the one at {document.line(*earlier[0])}",
                 )
-            for platform in binding.platforms or PLATFORMS:
+            for platform in platforms:
                 bound.setdefault((name, platform), place)
 
 
 def _digest(inputs: Inputs, policy: Policy) -> str:
     indexes = None if inputs.stack.content.has_indexes else inputs.indexes
     documents: list[Document[Any]] = [inputs.stack, *inputs.facts]
-    documents += [document for document in (indexes, inputs.systems) if document is not None]
+    documents += filter(None, (indexes, inputs.systems))
     parts = {
         "format": _FORMAT,
         "exclude-newer": policy.exclude_newer.isoformat() if policy.exclude_newer else "",

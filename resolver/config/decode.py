@@ -1,4 +1,4 @@
-"""TOML values to the types that annotations of fields name, each error at its key; and what texts among them mean.
+"""TOML values to the types in the annotations of fields, each error at its key; and the texts among them parsed.
 
 A field is a key of the table, in kebab case, or as its `name` has it. msgspec cannot do this, as its hooks see neither
 a field's key nor one of its own types, and its errors have no place.
@@ -69,8 +69,8 @@ def cutoff_moment(value: date) -> datetime:
 
 def parse_need(line: str, *, direct: bool = False) -> Need:
     """A requirement on a project or a component, as in facts and stacks. With `direct` it may name an address."""
-    if (about := ComponentRequirement.parse(line)) is not None:
-        return about
+    if (component_need := ComponentRequirement.parse(line)) is not None:
+        return component_need
     need = parse_requirement(line, direct=direct)
     if (name := need.name) in COMPONENTS:
         raise ValueError(f"`{name}` is a component: write `{name} in A | B` or `{name} >= A`, in lower case")
@@ -141,8 +141,8 @@ def decode(kind: Any, value: Any, text: TomlText, path: Path = ()) -> Any:
     if origin is Annotated:
         return _annotated(arguments[0], arguments[1:], value, text, path)
     if origin in (Union, UnionType):
-        members = [one for one in arguments if one is not NoneType]
-        fitting = [one for one in members if (get_origin(one) is tuple) == isinstance(value, list)]
+        members = [member for member in arguments if member is not NoneType]
+        fitting = [member for member in members if (get_origin(member) is tuple) == isinstance(value, list)]
         return decode((fitting or members)[0], value, text, path)
     if origin is tuple:
         rows = enumerate(_checked(list, value, text, path))
@@ -156,7 +156,7 @@ def decode(kind: Any, value: Any, text: TomlText, path: Path = ()) -> Any:
     if origin is Literal:
         return _choice(arguments, value, text, path)
     if issubclass(kind, Enum):
-        return kind(_choice([one.value for one in kind], value, text, path))
+        return kind(_choice([member.value for member in kind], value, text, path))
     if issubclass(kind, msgspec.Struct):
         table, keys = _checked(dict, value, text, path), _keys(kind)
         for key in table:
@@ -169,12 +169,12 @@ def decode(kind: Any, value: Any, text: TomlText, path: Path = ()) -> Any:
 def _annotated(kind: Any, notes: Sequence[Any], value: Any, text: TomlText, path: Path) -> Any:
     if ALONE in notes and not isinstance(value, list):
         return (decode(get_args(kind)[0], value, text, path),)
-    found = decode(kind, value, text, path)
-    if NOT_EMPTY in notes and not found:
+    value = decode(kind, value, text, path)
+    if NOT_EMPTY in notes and not value:
         raise _unusable(text, path, "it is empty")
     for read in filter(callable, notes):
-        found = text.parse(read, found, *path)
-    return found
+        value = text.parse(read, value, *path)
+    return value
 
 
 def _struct(kind: type[msgspec.Struct], table: dict[str, Any], text: TomlText, path: Path) -> Any:
@@ -201,7 +201,7 @@ def _struct(kind: type[msgspec.Struct], table: dict[str, Any], text: TomlText, p
 @lru_cache
 def _fields(kind: type[msgspec.Struct]) -> tuple[tuple[msgspec.structs.FieldInfo, tuple[Any, ...]], ...]:
     """The fields of a type, each with the notes of its annotation."""
-    return tuple((one, getattr(one.type, "__metadata__", ())) for one in msgspec.structs.fields(kind))
+    return tuple((field, getattr(field.type, "__metadata__", ())) for field in msgspec.structs.fields(kind))
 
 
 @lru_cache

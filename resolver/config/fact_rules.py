@@ -1,4 +1,4 @@
-"""All facts of a stack, and the rules that each must keep."""
+"""All facts of a stack, and the rules for their rows that keys and types do not express."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SET_ALREADY = frozenset(["BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPT
 _KINDS = tuple(name for name in FactFile.__struct_fields__ if name != "defaults")
 _STEPS = ({"move", "to"}, {"comment", "in_"}, {"run"}, {"run", "wheels"})
 
-Place = Callable[..., str]  # file:line: key of a key of the row
+Place = Callable[..., str]  # the keys of a value in the row -> file:line: key
 
 
 def compile_facts(
@@ -39,11 +39,11 @@ def compile_facts(
     Those of the stack itself come last. `known` are the values of components.
     """
     facts: dict[str, model.Fact] = {}
-    for fact, place, about in _rows(documents, stack):
+    for fact, place, project in _rows(documents, stack):
         _check(fact, place, known or {})
-        if about and fact.package != about:
+        if project and fact.package != project:
             raise InputError(
-                f"a fact about `{fact.package}` is in the file of `{about}`",
+                f"a fact about `{fact.package}` is in the file of `{project}`",
                 where=place("package"),
                 hint=f"facts about a project belong in facts/{fact.package}.toml",
             )
@@ -58,21 +58,21 @@ def compile_facts(
 def _rows(
     documents: Sequence[Document[FactFile]], stack: Document[StackFile] | None
 ) -> Iterator[tuple[model.Fact, Place, str]]:
-    """Each fact, where its keys are, and the project of its file; a stack's may be about any."""
+    """Each fact, the places of its keys, and the project of its file, "" for a stack, whose facts may be about any."""
     tables: list[tuple[TomlText, tuple[str, ...], FactFile, str]] = [
         (document, (), document.content, canonicalize_name(PurePosixPath(document.name).stem)) for document in documents
     ]
     if stack is not None:
         tables.append((stack, ("fact",), stack.content.fact, ""))
-    for text, path, table, about in tables:
+    for text, path, table, project in tables:
         for kind in _KINDS:
             for number, fact in enumerate(getattr(table, kind)):
-                known_as = fact.id or f"{'' if about else 'stack-'}{fact.package}-{kind}-{number + 1}"
-                yield replace(fact, id=known_as), partial(text.place, *path, kind, number), about
+                fact_id = fact.id or f"{'' if project else 'stack-'}{fact.package}-{kind}-{number + 1}"
+                yield replace(fact, id=fact_id), partial(text.place, *path, kind, number), project
 
 
 def _check(fact: model.Fact, place: Place, known: ComponentValues) -> None:
-    """Raise InputError where a row says what its keys alone do not forbid."""
+    """Raise InputError for combinations and values that the types of the keys allow."""
     practice = fact.strength is model.Strength.PRACTICE
     for key in ("needs", "add", "unless", "when"):
         for at, need in enumerate(getattr(fact, key, ())):

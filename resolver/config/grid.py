@@ -44,7 +44,7 @@ class Grid(msgspec.Struct, frozen=True):
 
     def stack(self, cell: Cell, practices: Practices) -> str:
         """The TOML of a cell's stack."""
-        use = next(one for one in self.file.content.use if one.name == cell.use)
+        use = next(use for use in self.file.content.use if use.name == cell.use)
         return stack_text(cell, use, self.package, practices)
 
     def problem_of(self, stack: str, cutoff: datetime | None) -> Problem:
@@ -104,12 +104,12 @@ def load_grid(path: Path, matrices: Path) -> Grid:
     machines: set[tuple[str, ...]] = set()
     for number, row in enumerate(file.content.machine):
         combined = set(product(row.soc, row.platform, row.python))
-        if both := machines & combined:
-            machine = ", ".join(min(both))
+        if repeated := machines & combined:
+            machine = ", ".join(min(repeated))
             raise InputError(f"two rows have the machine {machine}", where=file.place("machine", number))
         machines |= combined
     soc, platform, python = min(machines)
     target = {"python": python, "platform": platform, "system": {"soc": soc}}
-    only = {"stack": {"name": NAME, "requires": [file.content.package]}, "target": target}
-    inputs = load_with(read_text(tomli_w.dumps(only), StackFile, "grid.toml"), matrices)
+    stack = {"stack": {"name": NAME, "requires": [file.content.package]}, "target": target}
+    inputs = load_with(read_text(tomli_w.dumps(stack), StackFile, "grid.toml"), matrices)
     return Grid(file, inputs, compile_problems(inputs)[0])

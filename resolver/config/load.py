@@ -82,20 +82,20 @@ def read_text(text: str, shape: type[Shape], name: str) -> Document[Shape]:
     return Document(name, text, decode(shape, raw, TomlText(name, text)))
 
 
-def _with_defaults(table: Any, **own: Any) -> Any:
-    """A table whose rows have what its `defaults` say, and these. What is no table or row is left for `decode`."""
+def _with_defaults(table: Any, **defaults: Any) -> Any:
+    """A table whose rows have these values and its own `defaults`. What is no table or row is left for `decode`."""
     if not isinstance(table, dict):
         return table
     if isinstance(table.get("defaults"), dict):
-        own |= table["defaults"]
+        defaults |= table["defaults"]
     return {
-        key: [own | row if isinstance(row, dict) else row for row in value] if isinstance(value, list) else value
+        key: [defaults | row if isinstance(row, dict) else row for row in value] if isinstance(value, list) else value
         for key, value in table.items()
     }
 
 
-def _listed(folder: Path, ending: str = ".toml") -> list[Path]:
-    """The files in a folder whose names end so, sorted. Raises InputError where it cannot be listed."""
+def _list_files(folder: Path, ending: str = ".toml") -> list[Path]:
+    """The files in a folder whose names end so, sorted. Raises InputError if it cannot be listed."""
     try:
         return files.list_files(folder, ending)
     except OSError as error:
@@ -104,14 +104,14 @@ def _listed(folder: Path, ending: str = ".toml") -> list[Path]:
 
 def stack_names(matrices: Path) -> list[str]:
     """The names of the stacks in `matrices`, sorted. Raises InputError."""
-    return [path.stem for path in _listed(matrices / "stacks") if not path.is_dir()]
+    return [path.stem for path in _list_files(matrices / "stacks") if not path.is_dir()]
 
 
 class Inputs(msgspec.Struct, frozen=True):
-    """Every file that a stack's problems are made from. `facts` are sorted by name.
+    """The files that a stack's problems are made from. `facts` are sorted by name.
 
-    Not used for the problems themselves: `spare`, the facts that the stack leaves out by naming others.
-    `readings` is the digest of the shipped readings of archives, "" without any.
+    `spare` are the files of facts that the stack does not use, as it names others. `readings` is the digest of the
+    shipped readings of archives, "" without any.
     """
 
     stack: Document[StackFile]
@@ -170,35 +170,36 @@ def _require_own_name(document: Document[StackFile], path: Path, matrices: Path)
 
 
 def readings_folder(matrices: Path) -> Path:
-    """The folder of the readings of source archives that ship with the facts (see `index.store.readings`)."""
+    """The folder of the readings of source archives that ship with the facts (see `index/store/readings`)."""
     return matrices / "archives"
 
 
 def wheels_folder(matrices: Path) -> Path:
-    """The folder of what wheels of paired releases say (see `index.store.readings`); no lock rests on it."""
+    """The folder of the requirements of paired releases' wheels (see `index/store/readings`); no lock uses it."""
     return matrices / "wheels"
 
 
 def _digest(folder: Path) -> str:
-    found = hashlib.sha256()
-    for path in _listed(folder, ".json"):
+    digest = hashlib.sha256()
+    for path in _list_files(folder, ".json"):
         with suppress(OSError):  # reported by whoever needs the file
             content = path.read_bytes()
-            found.update(f"{path.name}\0{len(content)}\0".encode() + content)
-    return found.hexdigest()
+            digest.update(f"{path.name}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()
 
 
 def with_stack(inputs: Inputs, stack: Document[StackFile]) -> Inputs:
     """The same files with another stack, which may use facts that were spare."""
-    wanted = set(stack.content.stack.facts or ())
-    fresh = tuple(one for one in inputs.spare if PurePosixPath(one.name).stem in wanted)
-    facts = tuple(sorted((*inputs.facts, *fresh), key=lambda one: one.name)) if fresh else inputs.facts
-    return replace(inputs, stack=stack, facts=facts, spare=tuple(one for one in inputs.spare if one not in fresh))
+    names = set(stack.content.stack.facts or ())
+    added = tuple(document for document in inputs.spare if PurePosixPath(document.name).stem in names)
+    facts = tuple(sorted((*inputs.facts, *added), key=lambda document: document.name)) if added else inputs.facts
+    spare = tuple(document for document in inputs.spare if document not in added)
+    return replace(inputs, stack=stack, facts=facts, spare=spare)
 
 
 def load_facts(matrices: Path) -> tuple[Document[FactFile], ...]:
     """All files of facts, without any stack, sorted by name. Raises InputError."""
-    return tuple(_read(path, FactFile, matrices) for path in _listed(matrices / "facts"))
+    return tuple(_read(path, FactFile, matrices) for path in _list_files(matrices / "facts"))
 
 
 def load_systems(matrices: Path) -> Document[SystemsFile] | None:
@@ -207,9 +208,8 @@ def load_systems(matrices: Path) -> Document[SystemsFile] | None:
 
 
 def read_stack(name: str, matrices: Path) -> Document[StackFile]:
-    """Only the file of a stack, without the files that it uses."""
-    path = find_stack(name, matrices)
-    return _read(path, StackFile, matrices)
+    """The file of a stack alone."""
+    return _read(find_stack(name, matrices), StackFile, matrices)
 
 
 def find_stack(stack: str, matrices: Path) -> Path:
@@ -218,14 +218,14 @@ def find_stack(stack: str, matrices: Path) -> Path:
         path = Path(stack)
         if not path.is_file():
             hint = did_you_mean(path.stem, stack_names(matrices), "give a path to a .toml file")
-            hint = did_you_mean(path.name, [one.name for one in _listed(path.parent)], hint)
+            hint = did_you_mean(path.name, [file.name for file in _list_files(path.parent)], hint)
             raise InputError(f"there is no stack file `{stack}`", where=stack, hint=hint)
         return path
-    path, here = matrices / "stacks" / f"{stack}.toml", Path(f"{stack}.toml")
+    path, local_path = matrices / "stacks" / f"{stack}.toml", Path(f"{stack}.toml")
     if os.path.lexists(path):  # whoever reads it reports what is wrong with it
         return path
-    if here.is_file():
-        return here
+    if local_path.is_file():
+        return local_path
     if not matrices.is_dir():
         raise InputError(
             f"there is no folder `{matrices}`", hint="give the folder of facts and stacks with --matrices DIR"
@@ -247,7 +247,7 @@ def _fact_paths(stack: Document[StackFile], matrices: Path) -> tuple[list[Path],
             f"there is no folder `{folder}`, so nothing is known beyond the packages' own metadata",
             hint="give the folder that has it with --matrices DIR, or use no facts in the stack: facts = []",
         )
-    known = {path.stem: path for path in _listed(folder)}
+    known = {path.stem: path for path in _list_files(folder)}
     for number, name in enumerate(names or ()):
         if name not in known:
             raise stack.unknown("there is no facts file", name, known, "stack", "facts", number)

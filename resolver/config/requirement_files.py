@@ -1,6 +1,6 @@
-"""What files of other tools ask for: requirements.txt, pyproject.toml, environment.yml, pylock.toml.
+"""The requirements in files of other tools: requirements.txt, pyproject.toml, environment.yml, pylock.toml.
 
-They are read, and nothing in them is judged: `config/stack_draft` says what of it a stack can have.
+`config/stack_draft` decides which of them a stack can have.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ _PYTHONS: Final = ("3.11", "3.12", "3.10", "3.13", "3.14", "3.9")  # the first t
 _LAST_PATCH: Final = 99
 _NOT_READ: Final = (".lock", ".py", ".cfg")
 
-_OPTION = re.compile(r"(-r|--requirement|-c|--constraint|-e|--editable)[ =]*(.*)")
 _INDEX_OPTION = re.compile(r"-[if]\b|--((extra-)?index-url|find-links|no-index|trusted-host)\b")
 _OPTIONS_AFTER = re.compile(r"\s(--?[A-Za-z].*)")
 _HASH = re.compile(r"--hash[= ]\S+")
@@ -48,10 +47,10 @@ class FileLine(msgspec.Struct, frozen=True):
 
 
 class FileRequirements(msgspec.Struct):
-    """What a file asks for. Constraints count only for projects that a line asks for.
+    """The requirements in a file. `constraints` count only for projects that are required.
 
-    `left_out` are lines that name nothing a stack could ask for, and why. `python` is as given, or what the file says.
-    `hashes` counts those of its lines, which a lock has anew.
+    `left_out` are lines that a stack cannot have, and why. `python` is the version given by the user, or else by the
+    file. `hashes` is the number of --hash options: a lock has hashes of its own.
     """
 
     python: str
@@ -68,38 +67,38 @@ class FileRequirements(msgspec.Struct):
         """Take the nearest Python that a Requires-Python admits, unless one was given."""
         admitted = texts.python_specifiers(requires_python)
         if admitted is not None and not self.python:
-            fitting = (line for line in _PYTHONS if any(f"{line}.{patch}" in admitted for patch in (0, _LAST_PATCH)))
-            self.python = next(fitting, "")
+            patches = (0, _LAST_PATCH)
+            self.python = next((line for line in _PYTHONS if any(f"{line}.{at}" in admitted for at in patches)), "")
 
 
 def read_requirements(
     path: Path, *, python: str = "", platform: Platform, extras: Sequence[str] = (), groups: Sequence[str] = ()
 ) -> FileRequirements:
-    """Read a file, by its name one of those above; any other name is that of a requirements file.
+    """Read a file, whose format its name tells; any other name is that of a requirements file.
 
-    Of a pyproject.toml, that is what the project itself and these extras and groups ask for; of a pylock.toml, what is
-    installed with them, for which Python and platform count. Raises InputError.
+    Of a pyproject.toml, that is what the project itself and these extras and groups require; of a pylock.toml, what is
+    installed with them on this Python and platform. Raises InputError.
     """
-    found, name = FileRequirements(python), str(path)
+    result, name = FileRequirements(python), str(path)
     if path.suffix == ".toml":
         read = _read_pylock if is_valid_pylock_path(path) else _read_pyproject
-        read(TomlText(name, file_text(path, name)), found, platform, extras, groups)
+        read(TomlText(name, file_text(path, name)), result, platform, extras, groups)
     elif path.suffix in _NOT_READ:
         hint = "export it as requirements, by `uv export`, `poetry export` or `pip freeze`, and import those"
         raise InputError(f"a file such as `{path.name}` cannot be imported", where=name, hint=hint)
     else:
-        for kind, wanted in (("extra", extras), ("dependency group", groups)):
-            _require_known(kind, wanted, (), name)
+        _require_known("extra", extras, (), name)
+        _require_known("dependency group", groups, (), name)
         if path.suffix in (".yml", ".yaml"):
-            _read_environment(path, found)
+            _read_environment(path, result)
         else:
-            _RequirementsFiles(found).read(path, found.lines)
-    found.python = found.python or _PYTHONS[0]
-    return found
+            _RequirementsFiles(result).read(path, result.lines)
+    result.python = result.python or _PYTHONS[0]
+    return result
 
 
-def _require_known(kind: str, wanted: Iterable[str], known: Sequence[str], where: str) -> None:
-    for name in wanted:
+def _require_known(kind: str, names: Iterable[str], known: Sequence[str], where: str) -> None:
+    for name in names:
         if texts.name(name) not in known:
             hint = did_you_mean(name, known, f"known are {', '.join(known) or 'none'}")
             raise InputError(f"there is no {kind} `{name}`", where=where, hint=hint)
@@ -111,13 +110,13 @@ def _require_known(kind: str, wanted: Iterable[str], known: Sequence[str], where
 class _RequirementsFiles:
     """A requirements file and those that it includes, each of which is read once."""
 
-    def __init__(self, found: FileRequirements) -> None:
-        self._found = found
+    def __init__(self, result: FileRequirements) -> None:
+        self._result = result
         self._seen: set[tuple[str, bool]] = set()
 
     def read(self, path: Path, into: list[FileLine]) -> None:
         """Add the lines of a file, if they are not there. Raises InputError."""
-        key = os.path.realpath(path), into is self._found.constraints
+        key = os.path.realpath(path), into is self._result.constraints
         if key not in self._seen:
             self._seen.add(key)
             for number, text in texts.file_lines(file_text(path, str(path))):
@@ -126,31 +125,31 @@ class _RequirementsFiles:
     def take(self, text: str, where: str, folder: Path, into: list[FileLine]) -> None:
         """Add a line of a file in this folder, and what it includes."""
         line = FileLine(" ".join(text.split()), where)
-        option = _OPTION.fullmatch(line.text)
-        if option is not None and option[1] in ("-e", "--editable"):
-            named = _named(option[2])
-            if "git+" in named:
-                into.append(FileLine(named, where))
+        option, name = texts.file_option(line.text)
+        if option == "e":
+            reference = _direct_reference(name)
+            if "git+" in reference:
+                into.append(FileLine(reference, where))
             else:
-                self._found.leave_out(line, "import.folder")
-        elif option is not None and "://" in option[2]:
-            self._found.leave_out(line, "import.elsewhere")
-        elif option is not None:
-            self.read(folder / option[2], self._found.constraints if option[1] in ("-c", "--constraint") else into)
+                self._result.leave_out(line, "import.folder")
+        elif option and "://" in name:
+            self._result.leave_out(line, "import.elsewhere")
+        elif option:
+            self.read(folder / name, self._result.constraints if option == "c" else into)
         elif line.text.startswith("-"):
             index = _INDEX_OPTION.match(line.text)
-            self._found.leave_out(line, "import.index" if index else "import.option")
+            self._result.leave_out(line, "import.index" if index else "import.option")
         else:
-            need, *options = _OPTIONS_AFTER.split(line.text, maxsplit=1)
-            into.append(FileLine(_named(need), where))
-            other, hashes = _HASH.subn("", "".join(options))
-            self._found.hashes += hashes
-            if other.strip():
-                self._found.leave_out(FileLine(other.strip(), where), "import.option")
+            requirement, *options = _OPTIONS_AFTER.split(line.text, maxsplit=1)
+            into.append(FileLine(_direct_reference(requirement), where))
+            rest, hashes = _HASH.subn("", "".join(options))
+            self._result.hashes += hashes
+            if rest.strip():
+                self._result.leave_out(FileLine(rest.strip(), where), "import.option")
 
 
-def _named(text: str) -> str:
-    """A requirement on a git repository in the form of PEP 508: `git+URL#egg=NAME` as `NAME @ git+URL`."""
+def _direct_reference(text: str) -> str:
+    """A requirement, on a git repository in the form of PEP 508: `git+URL#egg=NAME` as `NAME @ git+URL`."""
     match = _GIT.fullmatch(text)
     if match is None:
         return text
@@ -163,28 +162,28 @@ def _named(text: str) -> str:
 # --- environment.yml
 
 
-def _read_environment(path: Path, found: FileRequirements) -> None:
+def _read_environment(path: Path, result: FileRequirements) -> None:
     """Add what pip installs into a conda environment: `- pip:` with one item a line, as conda itself writes it."""
-    requirements, pip, section = _RequirementsFiles(found), -1, ""
+    reader, pip_indent, section = _RequirementsFiles(result), -1, ""
     for number, row in enumerate(file_text(path, str(path)).splitlines(), 1):
         line = FileLine(row.strip(), f"{path}:{number}")
         if key := _KEY.match(row):
-            section, pip = key[1], -1
+            section, pip_indent = key[1], -1
             is_read = not key[2].strip()
         elif item := _ITEM.match(row):
             value = item[3].partition(item[2])[0] if item[2] else _COMMENT.sub("", item[3]).strip()
-            pip = pip if len(item[1]) > pip else -1
-            is_read = pip >= 0 or value in ("pip", "python", "pip:")
-            if pip >= 0:
-                requirements.take(value, line.where, path.parent, found.lines)
+            pip_indent = pip_indent if len(item[1]) > pip_indent else -1
+            is_read = pip_indent >= 0 or value in ("pip", "python", "pip:")
+            if pip_indent >= 0:
+                reader.take(value, line.where, path.parent, result.lines)
             elif value == "pip:":
-                pip = len(item[1])
+                pip_indent = len(item[1])
             elif python := _CONDA_PYTHON.match(value):
-                found.python, is_read = found.python or python[1], True
+                result.python, is_read = result.python or python[1], True
         else:
             is_read = not line.text or line.text.startswith("#")
         if section == "dependencies" and not is_read:
-            found.leave_out(line, "import.conda")
+            result.leave_out(line, "import.conda")
 
 
 # --- pyproject.toml (PEP 621, PEP 735)
@@ -207,14 +206,14 @@ class _Pyproject(msgspec.Struct, rename="kebab"):
 
 
 def _read_pyproject(
-    document: TomlText, found: FileRequirements, _platform: Platform, extras: Sequence[str], groups: Sequence[str]
+    document: TomlText, result: FileRequirements, _platform: Platform, extras: Sequence[str], groups: Sequence[str]
 ) -> None:
     try:
         content = msgspec.convert(toml_tables(document.text, document.name), _Pyproject)
     except msgspec.ValidationError as error:
         raise InputError("the file is no pyproject.toml", where=document.name, why=str(error)) from None
     project = content.project
-    found.admit(project.requires_python)
+    result.admit(project.requires_python)
     tables: Mapping[str, tuple[tuple[str, ...], Mapping[str, _Rows]]] = {
         "extra": (("project", "optional-dependencies"), project.optional_dependencies),
         "dependency group": (("dependency-groups",), content.dependency_groups),
@@ -226,10 +225,10 @@ def _read_pyproject(
             line = FileLine(str(row), document.line(*path, number))
             if isinstance(row, dict):
                 include("dependency group", [row.get("include-group", str(row))], line.where)
-            elif inner := _own_extras(row, project.name):
-                include("extra", inner, line.where)
+            elif nested := _own_extras(row, project.name):
+                include("extra", nested, line.where)
             else:
-                found.lines.append(line)
+                result.lines.append(line)
 
     def include(kind: str, names: Sequence[str], where: str) -> None:
         path, table = tables[kind]
@@ -244,33 +243,33 @@ def _read_pyproject(
     include("extra", extras, document.name)
     include("dependency group", groups, document.name)
     if "dependencies" in project.dynamic:
-        found.leave_out(FileLine("dynamic", document.line("project", "dynamic")), "import.dynamic")
+        result.leave_out(FileLine("dynamic", document.line("project", "dynamic")), "import.dynamic")
 
 
 def _own_extras(line: str, project: str) -> Sequence[str]:
     """The extras of the project itself that a line names, as one extra includes others."""
     try:
-        need = texts.requirement(line)
+        requirement = texts.requirement(line)
     except InvalidRequirement:
         return ()
-    return need.extras if need.name == texts.name(project) else ()
+    return requirement.extras if requirement.name == texts.name(project) else ()
 
 
 # --- pylock.toml (PEP 751)
 
 
 def _read_pylock(
-    document: TomlText, found: FileRequirements, platform: Platform, extras: Sequence[str], groups: Sequence[str]
+    document: TomlText, result: FileRequirements, platform: Platform, extras: Sequence[str], groups: Sequence[str]
 ) -> None:
     try:
         lock = Pylock.from_dict(toml_tables(document.text, document.name))
     except PylockValidationError as error:
         raise InputError("the file is no pylock.toml", where=document.name, why=str(error)) from None
-    found.admit(str(lock.requires_python or ""))
+    result.admit(str(lock.requires_python or ""))
     _require_known("extra", extras, lock.extras or (), document.name)
     _require_known("dependency group", groups, [*map(texts.name, lock.dependency_groups or ())], document.name)
-    target = Target(name="", python=found.python or _PYTHONS[0], platform=platform, glibc=(2, 17))
-    wanted: Mapping[str, Any] = {
+    target = Target(name="", python=result.python or _PYTHONS[0], platform=platform, glibc=(2, 17))
+    environment: Mapping[str, Any] = {
         **target.markers,
         "extras": set(extras),
         "dependency_groups": {*(lock.default_groups or ()), *groups},
@@ -278,13 +277,13 @@ def _read_pylock(
     for number, package in enumerate(lock.packages):
         line, marker = FileLine(_pinned(package), document.line("packages", number)), package.marker
         if package.directory or package.archive:
-            found.leave_out(line, "import.folder")
+            result.leave_out(line, "import.folder")
         elif marker is None or not re.search(r"\b(?:extras|dependency_groups)\b", str(marker)):
-            found.lines.append(FileLine(f"{line.text} ; {marker}", line.where) if marker else line)
-        elif document.parse(partial(marker.evaluate, context="lock_file"), wanted, "packages", number, "marker"):
-            found.lines.append(line)
+            result.lines.append(FileLine(f"{line.text} ; {marker}", line.where) if marker else line)
+        elif document.parse(partial(marker.evaluate, context="lock_file"), environment, "packages", number, "marker"):
+            result.lines.append(line)
         else:
-            found.leave_out(line, "import.unwanted")
+            result.leave_out(line, "import.unwanted")
 
 
 def _pinned(package: Package) -> str:

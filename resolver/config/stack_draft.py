@@ -1,4 +1,4 @@
-"""A stack made of what a file of another tool asks for: what of it a stack for NPUs can have, and its text."""
+"""A stack made of the requirements in a file of another tool: which of them a stack for NPUs can have, and its text."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _HEAD: Final = """\
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """The lines of a stack, and what to tell of those that are not as in the file."""
+    """The lines of a stack, and messages about those that are not as in the file."""
 
     requires: tuple[str, ...]
-    told: tuple[Message, ...]
+    messages: tuple[Message, ...]
     lacking: tuple[str, ...]  # plugins without which what it asks for does not run on NPUs
 
     def text(self, name: str, file: str, target: Mapping[str, str], system: Mapping[str, str]) -> str:
@@ -53,37 +53,37 @@ class Draft(msgspec.Struct, frozen=True):
         return _HEAD.format(file=escaped(file)) + tomli_w.dumps(tables)
 
 
-def draft(found: FileRequirements, matrices: Path) -> Draft:
-    """What a stack can have of a file, in its order and each line once, without CUDA's projects and labels of builds.
+def draft(requirements: FileRequirements, matrices: Path) -> Draft:
+    """What a stack can have of a file, in its order and each line once, without CUDA's projects and local versions.
 
-    Raises InputError if that is nothing, or the facts cannot be read.
+    Raises InputError if the facts cannot be read.
     """
-    told = [_left_out(line, why) for line, why in found.left_out]
-    kept_out = _kept_out(matrices)
-    lines = [*_usable(found.lines, kept_out, told)]
+    messages = [_left_out(line, why) for line, why in requirements.left_out]
+    excluded = _excluded_projects(matrices)
+    lines = [*_usable(requirements.lines, excluded, messages)]
     bounds = {need.name: SpecifierSet() for _, need in lines if isinstance(need, Requirement) and not need.url}
-    for line, need in _usable(found.constraints, kept_out, told):
+    for line, need in _usable(requirements.constraints, excluded, messages):
         if not isinstance(need, Requirement) or need.name not in bounds:
-            told.append(_left_out(line, message("import.constraint", line=need)))
+            messages.append(_left_out(line, message("import.constraint", line=need)))
         elif need.marker is not None:
             lines.append((line, need))
         else:
             bounds[need.name] &= need.specifier
     names = {need.name for _, need in lines if isinstance(need, Requirement)}
-    if found.hashes:
-        told.append(message("import.hashes", count=found.hashes))
+    if requirements.hashes:
+        messages.append(message("import.hashes", count=requirements.hashes))
     lacking = tuple(plugin for project, plugin in _PLUGINS.items() if project in names and plugin not in names)
-    return Draft(tuple(dict.fromkeys(_bounded(line, need, bounds) for line, need in lines)), tuple(told), lacking)
+    return Draft(tuple(dict.fromkeys(_bounded(line, need, bounds) for line, need in lines)), tuple(messages), lacking)
 
 
 def _usable(
-    lines: Iterable[FileLine], kept_out: Mapping[NormalizedName, Message], told: list[Message]
+    lines: Iterable[FileLine], excluded: Mapping[NormalizedName, Message], messages: list[Message]
 ) -> Iterator[tuple[FileLine, Need]]:
     """The lines that a stack can have, as it has them."""
     for line in lines:
         if _ADDRESS.match(line.text) or line.text.startswith("git+"):
             code = "import.unnamed" if line.text.startswith("git+") else "import.folder"
-            told.append(_left_out(line, message(code)))
+            messages.append(_left_out(line, message(code)))
             continue
         head, *marker = line.text.partition(";")
         plain = line.text if "://" in head else "".join((_LABEL.sub("", head), *marker))
@@ -92,15 +92,15 @@ def _usable(
             if isinstance(need, Requirement) and need.marker:
                 need.marker.evaluate(_MARKERS)
         except (InputError, ValueError, UndefinedEnvironmentName) as error:
-            told.append(_left_out(line, verbatim(error.why if isinstance(error, InputError) else str(error))))
+            messages.append(_left_out(line, verbatim(error.why if isinstance(error, InputError) else str(error))))
             continue
         if isinstance(need, Requirement) and not need.url:
-            why = kept_out.get(need.name) or (_CUDA.search(need.name) and message("import.cuda"))
+            why = excluded.get(need.name) or (_CUDA.search(need.name) and message("import.cuda"))
             if why:
-                told.append(_left_out(line, why))
+                messages.append(_left_out(line, why))
                 continue
         if plain != line.text:
-            told.append(message("import.label", where=line.where, line=plain))
+            messages.append(message("import.label", where=line.where, line=plain))
         yield FileLine(plain if "'" in plain else plain.replace('"', "'"), line.where), need
 
 
@@ -110,16 +110,16 @@ def _bounded(line: FileLine, need: Need, bounds: Mapping[NormalizedName, Specifi
     return str(replace(need, specifier=need.specifier & bounds[need.name])).replace('"', "'")
 
 
-def _kept_out(matrices: Path) -> dict[NormalizedName, Message]:
-    """The projects of which the facts admit no release, or that another project takes the place of; and why."""
-    found = {}
+def _excluded_projects(matrices: Path) -> dict[NormalizedName, Message]:
+    """The projects of which facts exclude all releases, or that another project replaces; and why."""
+    reasons = {}
     for file in load_facts(matrices):
         for fact in (*file.content.excludes, *file.content.names):
             if _ALL in fact.versions:
-                found[fact.package] = verbatim(fact.reason, fact.reason_zh)
+                reasons[fact.package] = verbatim(fact.reason, fact.reason_zh)
         for fact in file.content.absent:
-            found[fact.other] = verbatim(fact.reason, fact.reason_zh)
-    return found
+            reasons[fact.other] = verbatim(fact.reason, fact.reason_zh)
+    return reasons
 
 
 def _left_out(line: FileLine, why: Message) -> Message:

@@ -318,10 +318,10 @@ def _patched(fact: Sources, path: str, repositories: Repositories) -> str:
 def _listed(fact: Sources, path: str, content: str) -> Iterator[str]:
     """The lines of a requirements file. Files that it includes must be named as well; their origin does not matter."""
     for _, line in text.file_lines(content):
-        option = re.match(r"(-r|--requirement|-c|--constraint|-e|--editable)[ =]*(.*)", line)
-        if option is not None:
+        option, name = text.file_option(line)
+        if option:
             folder = path.rpartition("/")[0]
-            if f"{folder}/{option[2]}".lstrip("/") not in fact.requires_from:
+            if f"{folder}/{name}".lstrip("/") not in fact.requires_from:
                 raise UnusableFile(f"it has the line `{line}`, but `requires-from` does not include that")
         elif not line.startswith("-"):
             yield line

@@ -40,6 +40,9 @@ _ORDERED_LINE: Final = re.compile(r"([<>]=?\s*[0-9]+(?:\.[0-9]+)*)\.\*")
 # A comment in a requirements file.
 _COMMENT: Final = re.compile(r"(^|\s)#.*$")
 
+# An option of a requirements file that names another file, or a project to be installed editable.
+_FILE_OPTION: Final = re.compile(r"(-[rce]|--requirement|--constraint|--editable)[ =]*(.*)")
+
 # What a marker asks of the extra.
 _EXTRA: Final = re.compile(r"\bextra\b")
 _EXTRA_NAMED: Final = re.compile(r"""\bextra\s*[=!]=\s*["']([^"']*)["']|["']([^"']*)["']\s*[=!]=\s*extra\b""")
@@ -115,6 +118,12 @@ def file_lines(content: str) -> Iterator[tuple[int, str]]:
         if whole := _COMMENT.sub("", " ".join((*begun, line))).strip():
             yield number - len(begun), whole
         begun = []
+
+
+def file_option(line: str) -> tuple[str, str]:
+    """`r`, `c` or `e` for that option in a requirements file, and the file or project that it names; else two empty."""
+    match = _FILE_OPTION.fullmatch(line)
+    return (match[1].lstrip("-")[0], match[2]) if match is not None else ("", "")
 
 
 def extras_in_marker(line: str) -> frozenset[str] | None:
