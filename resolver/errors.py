@@ -1,8 +1,4 @@
-"""What goes wrong, said so that a person can act on it.
-
-Every failure that a user can meet is a `ResolverError`: what happened, where,
-why, and a hint. The exit statuses are part of the command's contract.
-"""
+"""The errors that users see, each with an exit status, which is part of the command's contract."""
 
 from __future__ import annotations
 
@@ -10,21 +6,21 @@ import re
 from collections.abc import Iterable
 from typing import ClassVar, Final
 
-CHANGED_UPSTREAM: Final = 5  # the exit status where indexes no longer say what a lock or a fact says
+CHANGED_UPSTREAM: Final = 5  # the exit status if indexes no longer agree with a lock or a fact
 
 _SECRET = re.compile(r"://[^\s/?#\"']*@")
 _SIMILAR: Final = 0.6  # from 0 to 1, as difflib measures it
-_LONGEST = 1000  # characters of one part of a message; what is longer comes from an index that means no good
+_LONGEST = 1000  # characters of one part of a message; longer ones are from a malicious index
 
 
 def escaped(text: str) -> str:
-    """The text on one line, with what a terminal would act on (controls, marks that turn the writing) as escapes."""
-    kept = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-    return kept if kept.isprintable() else "".join(map(_escaped_char, kept))
+    """The text on one line, truncated, with control characters and bidirectional marks escaped."""
+    shown = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return shown if shown.isprintable() else "".join(map(_escaped_char, shown))
 
 
 def without_secrets(text: str) -> str:
-    """The text without user and password in any address of it."""
+    """The text without user and password in its addresses."""
     return _SECRET.sub("://", text)
 
 
@@ -32,15 +28,15 @@ def _escaped_char(char: str) -> str:
     from unicodedata import category  # hardly any text needs it, and it takes 2 ms to load
 
     # Cc, Cf, Cs, Co, Cn; and the separators of lines and paragraphs
-    acts = category(char)[0] == "C" or category(char) in ("Zl", "Zp")
-    return char.encode("unicode_escape").decode("ascii") if acts else char
+    is_control = category(char)[0] == "C" or category(char) in ("Zl", "Zp")
+    return char.encode("unicode_escape").decode("ascii") if is_control else char
 
 
 class ResolverError(Exception):
     """A failure with a message for the user.
 
-    `message` says what; `where` is a file with line and key, or an address
-    without credentials; `why` the cause; `hint` what to do about it.
+    `message` says what happened; `where` is a file with line and key, or an address without credentials; `why` is the
+    cause; `hint` says what to do.
     """
 
     exit_status: ClassVar[int] = 2
@@ -53,7 +49,7 @@ class ResolverError(Exception):
         self.hint = hint
 
     def parts(self) -> dict[str, str]:
-        """The parts of the message by name, as `--json` tells them."""
+        """The parts of the message by name, for `--json`."""
         return {"message": self.message, "where": self.where, "why": self.why, "hint": self.hint}
 
     def __str__(self) -> str:
@@ -63,8 +59,8 @@ class ResolverError(Exception):
         if self.why:
             lines.append(f"  {escaped(self.why)}")
         if self.hint:
-            first, *rest = self.hint.split("\n")
-            lines += [f"hint: {escaped(first)}", *map(escaped, rest)]
+            first, *others = self.hint.split("\n")
+            lines += [f"hint: {escaped(first)}", *map(escaped, others)]
         return "\n".join(lines)
 
 
@@ -93,25 +89,25 @@ class WrongRelease(IndexFailure):
 
 
 class StaleLock(ResolverError):
-    """A lock is no longer what its inputs say (exit status 4)."""
+    """A lock is older than its inputs (exit status 4)."""
 
     exit_status = 4
 
 
 class UndecidedError(ResolverError):
-    """No engine could decide within its limits (exit status 3): never told as "no solution"."""
+    """No engine could decide within its limits (exit status 3): never reported as "no solution"."""
 
     exit_status = 3
 
 
 def closest(name: str, known: Iterable[str], cutoff: float = _SIMILAR) -> str:
-    """The most similar of the known names, if it is at least so similar; otherwise ""."""
+    """The most similar of the known names; "" if none is as similar as `cutoff`."""
     from difflib import get_close_matches  # most runs have no mistake
 
     return next(iter(get_close_matches(name, [*known], n=1, cutoff=cutoff)), "")
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str, cutoff: float = _SIMILAR) -> str:
-    """A hint that asks for the most similar of the known names; `otherwise` if none is similar."""
+    """A hint with the most similar of the known names; `otherwise` if none is similar."""
     close = closest(name, known, cutoff)
     return f"did you mean `{close}`?" if close else otherwise

@@ -1,4 +1,4 @@
-"""Files of this machine, which others may have changed: only regular files are read, and files are written whole."""
+"""Access to files: only regular files of limited size are read, and files are written atomically."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ _NO_SYNC: Final = frozenset({errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EB
 
 
 def is_limit(number: int | None) -> bool:
-    """Whether an errno is about a limit of this machine, so that no file is to blame."""
+    """Whether an errno is about the limit of open files, not about a file."""
     return number in _TOO_MANY
 
 
 def advice(number: int | None, otherwise: str = "") -> str:
-    """What to do about an errno, or what can be done instead; "" if neither is known."""
+    """What to do about an errno, or `otherwise`."""
     if is_limit(number):
         return "allow more open files: `ulimit -n 1024`"
     return " or ".join(filter(None, (_ADVICE.get(number or 0), otherwise)))
 
 
 def input_error(error: Exception, message: str, where: Path | str, otherwise: str = "") -> InputError:
-    """The error to raise where a file cannot be read, written or used; `otherwise` is what can be done instead."""
+    """The error to raise if a file cannot be read, written or used; `otherwise` says what can be done instead."""
     why = getattr(error, "strerror", None) or str(error)
     return InputError(message, where=str(where), why=why, hint=advice(getattr(error, "errno", None), otherwise))
 
 
 def is_special(path: Path) -> bool:
-    """Whether there is a pipe, socket or device other than os.devnull, which a reader might wait for without end."""
+    """Whether the path is a pipe, socket or device other than os.devnull, which a reader might wait for forever."""
     try:
         mode = path.stat().st_mode
         return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or path.samefile(os.devnull))
@@ -66,15 +66,15 @@ def read(path: Path | str, limit: int) -> bytes:
 
 
 def read_text(path: Path, limit: int) -> str:
-    """The same as text, with line ends as Python writes them; raises UnicodeDecodeError if it is not UTF-8."""
+    """The same as text with universal newlines; raises UnicodeDecodeError if it is not UTF-8."""
     return read(path, limit).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def list_files(folder: Path, ending: str) -> list[Path]:
-    """The files in a folder whose names end so, sorted; none where there is no folder.
+    """The files in a folder whose names end so, sorted; none if there is no folder.
 
-    Hidden ones are none of them: macOS copies a file `a` with a `._a` beside it, and editors keep a `.#a`. Raises
-    OSError where the folder cannot be listed, which `Path.glob` takes for an empty one.
+    Hidden ones are left out: macOS copies a file `a` with a `._a` beside it, and editors keep a `.#a`. Raises OSError
+    if the folder cannot be listed, which `Path.glob` takes for an empty one.
     """
     try:
         names = os.listdir(folder)  # noqa: PTH208 -- all before the first
@@ -84,10 +84,10 @@ def list_files(folder: Path, ending: str) -> list[Path]:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Put a file in place, whole or not at all, even if the power fails; raises OSError that names the file itself.
+    """Write a file atomically, even if the power fails; raises OSError that names the file itself.
 
-    It is written under a temporary name in the same folder. Whatever a killed run left there is overwritten, another
-    writer waits, and a link there is not followed.
+    It is written under a temporary name in the same folder. What a killed run left there is overwritten, another writer
+    waits, and a link there is not followed.
     """
     try:
         while not _is_written(path, content):
@@ -98,20 +98,20 @@ def write(path: Path, content: bytes) -> None:
 
 
 def _is_written(path: Path, content: bytes) -> bool:
-    fresh = path.with_name(f".{path.name}.partial")
-    with os.fdopen(_begun(fresh), "wb") as file:
+    partial = path.with_name(f".{path.name}.partial")
+    with os.fdopen(_open_partial(partial), "wb") as file:
         with contextlib.suppress(OSError):  # not every file system can
             fcntl.flock(file, fcntl.LOCK_EX)
-        if not _is_at(fresh, file.fileno()):
+        if not _is_at(partial, file.fileno()):
             return False
         try:
             file.truncate(0)
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-            fresh.replace(path)
+            partial.replace(path)
         except BaseException:
-            fresh.unlink(missing_ok=True)
+            partial.unlink(missing_ok=True)
             raise
     return True
 
@@ -140,15 +140,15 @@ def sync_folder(path: Path) -> None:
 def sync_tree(path: Path) -> None:
     """The same for a folder and everything in it."""
     for folder, _, names in os.walk(path, topdown=False):
-        for one in (Path(folder, name) for name in names):
-            if not one.is_symlink():
-                sync(one)
+        for file in (Path(folder, name) for name in names):
+            if not file.is_symlink():
+                sync(file)
         sync_folder(Path(folder))
 
 
 @contextlib.contextmanager
 def exclusive_lock(folder: Path) -> Iterator[None]:
-    """One writer at a time below a folder; another one is waited for. The kernel ends it with the process."""
+    """A lock on a folder for one writer, which others wait for. The kernel releases it with the process."""
     handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         with contextlib.suppress(OSError):  # a file system without locks: files are still put in place whole
@@ -160,17 +160,17 @@ def exclusive_lock(folder: Path) -> Iterator[None]:
 
 def make_folder(path: Path) -> None:
     """Make a folder and its missing parents, and sync their names; raises OSError."""
-    fresh = [one for one in (path, *path.parents) if not one.exists()]
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     path.mkdir(parents=True, exist_ok=True)
-    for one in fresh:
-        sync_folder(one.parent)
+    for folder in missing:
+        sync_folder(folder.parent)
 
 
-def _begun(fresh: Path) -> int:
+def _open_partial(path: Path) -> int:
     """The temporary file, ours or that of a concurrent run; anything else with its name is removed."""
     while True:
         try:
-            handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
         except OSError as error:
             if error.errno not in (errno.ELOOP, errno.ENXIO):  # a link, or a pipe without a reader
                 raise
@@ -178,7 +178,7 @@ def _begun(fresh: Path) -> int:
             if stat.S_ISREG(os.fstat(handle).st_mode):
                 return handle
             os.close(handle)
-        fresh.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
 
 
 def _is_at(path: Path, handle: int) -> bool:

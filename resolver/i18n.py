@@ -1,7 +1,7 @@
-"""What people are told: texts by code, in each language that `locale/` has a `.po` of.
+"""Texts for users by code, in each language that `locale/` has a `.po` of, English included.
 
-Code and data carry a code and values; only who writes for people asks for the text. A code's English is in `en.po`,
-so that all languages are made alike. Texts have placeholders in braces; a code with a count has a plural.
+Code and data have codes and values; only output asks for the text. Texts have placeholders in braces; a code with a
+count has a plural.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ LANGUAGES: Final[tuple[Language, ...]] = (
     *sorted(path.stem for path in _LOCALE.glob("*.po") if path.stem != "en"),
 )
 
-# Chinese has no space after full-width punctuation or between two characters, whatever values begin and end with.
+# Chinese has no space after full-width punctuation or between two characters, as may be where a value begins or ends.
 _NO_SPACE = re.compile("(?<=[）：，。；、]) +|(?<=[\u4e00-\u9fff]) +(?=[\u4e00-\u9fff])")
 
 
 def translate(what: str | Message, language: Language, count: int | None = None, /, **values: object) -> str:
-    """The text of a code or a message. A `count` chooses the plural, and is a value of its own.
+    """The text of a code or a message. A `count` selects the plural, and is also a value.
 
     Raises KeyError if there is no such code, or a placeholder without a value.
     """
     if isinstance(what, Message):
-        return _message(what, language)
+        return _message_text(what, language)
     catalogue, form = _catalogue(language), what
     if count is not None:
         form, values = catalogue.ngettext(what, what, count), {**values, "count": count}
@@ -56,39 +56,39 @@ def join_list(items: Sequence[str], language: Language, by: str = "comma", last:
 @lru_cache
 def templates(prefix: str, language: Language) -> dict[str, str]:
     """The texts whose codes begin with the prefix, by the rest of the code, with their placeholders."""
-    return {
-        entry.msgid.removeprefix(prefix): entry.msgstr for entry in _written(language) if entry.msgid.startswith(prefix)
-    }
+    entries = [entry for entry in _read(language) if entry.msgid.startswith(prefix)]
+    return {entry.msgid.removeprefix(prefix): entry.msgstr for entry in entries}
 
 
-def _spaced(told: str, language: Language) -> str:
-    return told if language == "en" else _NO_SPACE.sub("", told)
+def _spaced(text: str, language: Language) -> str:
+    return text if language == "en" else _NO_SPACE.sub("", text)
 
 
-def _message(what: Message, language: Language) -> str:
+def _message_text(what: Message, language: Language) -> str:
     match what:
         case Message(code=code, values=texts) if code == TEXT:
             return str(texts.get(language) or texts["en"])
         case Message(code=code, values={"by": str(by), "items": tuple(items), "last": str(last)}) if code == JOINED:
-            return _spaced(join_list([_told(one, language) for one in items], language, by, last), language)
+            return _spaced(join_list([_value_text(item, language) for item in items], language, by, last), language)
         case Message(code=code, values={"count": int(count)}):
-            values = {key: _told(value, language) for key, value in what.values.items() if key != "count"}
+            values = {key: _value_text(value, language) for key, value in what.values.items() if key != "count"}
             return translate(code, language, count, **values)
         case _:
-            return translate(what.code, language, **{key: _told(value, language) for key, value in what.values.items()})
+            values = {key: _value_text(value, language) for key, value in what.values.items()}
+            return translate(what.code, language, **values)
 
 
-def _told(value: Value, language: Language) -> str:
+def _value_text(value: Value, language: Language) -> str:
     if isinstance(value, tuple):
-        return join_list([_told(one, language) for one in value], language)
+        return join_list([_value_text(item, language) for item in value], language)
     return translate(value, language) if isinstance(value, Message) else str(value)
 
 
 @lru_cache
 def _catalogue(language: Language) -> GNUTranslations:
-    return GNUTranslations(BytesIO(_written(language).to_binary()))
+    return GNUTranslations(BytesIO(_read(language).to_binary()))
 
 
 @lru_cache
-def _written(language: Language) -> polib.POFile:
+def _read(language: Language) -> polib.POFile:
     return polib.pofile((_LOCALE / f"{language}.po").read_text(encoding="utf-8"))

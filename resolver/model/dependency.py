@@ -1,7 +1,4 @@
-"""What a search decides: packages, their candidates, and the edges between them, each with its origin.
-
-Every sentence of a report cites an origin.
-"""
+"""Packages, their candidates and the requirements between them, each with the origin that a report cites."""
 
 from __future__ import annotations
 
@@ -18,19 +15,19 @@ from resolver.model.requirement import ComponentRequirement, Value
 
 
 class PackageKind(IntEnum):
-    """What sort of thing a package is; the order is the order of decisions."""
+    """The kinds of packages, in the order in which they are decided."""
 
     COMPONENT = 0  # a component of the target: cann, hdk, soc, glibc, python
-    MODULE = 1  # an importable module that several distributions want to own
-    PROJECT = 2  # a project on an index, with or without one of its extras
-    UNAVAILABLE = 3  # stands for what cannot be had; it has no candidates
+    MODULE = 1  # an importable module that several distributions have
+    PROJECT = 2  # a project, with or without one of its extras
+    UNAVAILABLE = 3  # has no candidates: required by what cannot be used
 
 
 class Package(NamedTuple):
-    """The identity under which the solver decides.
+    """What the solver chooses a candidate for.
 
-    `project[extra]` is a package of its own that needs exactly the same
-    release of `project`. A stack line with two extras is two packages.
+    `project[extra]` is a package of its own that requires the same release of `project`. A line with two extras is two
+    packages.
     """
 
     name: str
@@ -48,9 +45,9 @@ class Package(NamedTuple):
 
 
 class Candidate(msgspec.Struct, frozen=True, eq=False):
-    """One choice for a package. There is one object per choice, so identity is equality.
+    """A candidate for a package. There is one object for each, so that identity is equality.
 
-    `chosen` is a Release for a project, a component's value, or the owner of a module.
+    `chosen` is a project's release, a component's value, or the name of the distribution that has a module.
     """
 
     package: Package
@@ -59,7 +56,7 @@ class Candidate(msgspec.Struct, frozen=True, eq=False):
     @property
     def release(self) -> Release:
         """The release of a project's candidate; other candidates have none."""
-        assert isinstance(self.chosen, Release)  # noqa: S101  the solver asks projects only
+        assert isinstance(self.chosen, Release)  # noqa: S101  only asked of projects
         return self.chosen
 
     @property
@@ -88,7 +85,7 @@ class StackLine(msgspec.Struct, frozen=True):
 
 
 class NeedSource(Enum):
-    """Who says that a release needs something."""
+    """Where a requirement of a release is from."""
 
     METADATA = "metadata"  # the metadata of its file
     FACT = "fact"
@@ -96,7 +93,7 @@ class NeedSource(Enum):
 
 
 class NeedLine(msgspec.Struct, frozen=True):
-    """A requirement of `parent`: from a file, from a `fact`, or (METADATA with a fact) from one in the file's place."""
+    """A requirement of `parent`, from a file or a `fact`; METADATA with a fact: that replaces the file's metadata."""
 
     source: NeedSource
     parent: str
@@ -107,8 +104,8 @@ class NeedLine(msgspec.Struct, frozen=True):
     @property
     def where(self) -> str:
         """file:line of the fact, or the file that has the line."""
-        what = "build-system.requires" if self.source is NeedSource.BUILD else "metadata"
-        return self.fact.where if self.fact else f"{what} of {self.filename}"
+        part = "build-system.requires" if self.source is NeedSource.BUILD else "metadata"
+        return self.fact.where if self.fact else f"{part} of {self.filename}"
 
     def __str__(self) -> str:
         return f"{'building ' if self.source is NeedSource.BUILD else ''}{self.parent} needs {self.text}"
@@ -122,10 +119,7 @@ class SameRelease(msgspec.Struct, frozen=True):
 
 
 class Unusable(msgspec.Struct, frozen=True):
-    """A file that proved unusable when it was opened, or was not opened because similar ones had.
-
-    `text` gives the specifics.
-    """
+    """A file that proved unusable when it was opened, or was not opened because similar ones had; `text` says why."""
 
     filename: str
     reason: RejectionReason
@@ -136,13 +130,13 @@ Origin = StackLine | NeedLine | SameRelease | Unusable
 
 
 class ModuleOwner(msgspec.Struct, frozen=True):
-    """The module must belong to this distribution."""
+    """The module must be that of this distribution."""
 
     name: str
 
 
 class ReleaseMask(msgspec.Struct, frozen=True):
-    """One of the releases at these positions, as a mask (see `resolve/project.py`); none where it is 0."""
+    """The releases at these positions, a bit mask (see `resolve/project.py`)."""
 
     positions: int
 
@@ -151,7 +145,7 @@ Allows = SpecifierSet | ReleaseMask | ComponentRequirement | ModuleOwner
 
 
 class Edge(msgspec.Struct, frozen=True, eq=False):
-    """`origin` needs a candidate of `package` that `allows` admits."""
+    """A requirement on `package`: a candidate that `allows` admits."""
 
     package: Package
     allows: Allows

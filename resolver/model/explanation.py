@@ -1,4 +1,4 @@
-"""Why a problem has no solution, and which changes give it one."""
+"""Why a problem has no solution, and the changes that were solved instead."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from resolver.model.resolution import ReleaseRange, Statement
 
 
 class Closing(msgspec.Struct, frozen=True, kw_only=True):
-    """Nothing is left to choose for `subject`; the statements of these numbers (from 1) leave nothing."""
+    """The end of a derivation: the statements of these numbers (from 1) leave no candidate for `subject`."""
 
     subject: str
     numbers: tuple[int, ...]
 
 
 class Branch(msgspec.Struct, frozen=True, kw_only=True):
-    """One case: a release of `subject` among `versions` is taken. It is closed, or branches again."""
+    """A case in a derivation: a release of `subject` among `versions` is chosen. It has a closing or branches."""
 
     subject: str
     versions: tuple[ReleaseRange, ...]
@@ -28,10 +28,10 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Contradiction(msgspec.Struct, frozen=True, kw_only=True):
-    """Statements that cannot all hold; any of them left out, the others can.
+    """Statements that cannot all hold, though they can without any one of them.
 
-    Either `closing` says where they meet, or `branches` says it for each case.
-    `notes` are known faults of the releases that the statements speak of.
+    Either `closing` says what they leave no candidate for, or `branches` say it for each case. `notes` are known faults
+    of the releases in the statements.
     """
 
     statements: tuple[Statement, ...]
@@ -41,31 +41,30 @@ class Contradiction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangeKind(Enum):
-    """What a fix changes; the order is that of their price."""
+    """What a fix changes, in the order of their price."""
 
     PRACTICE = "practice"  # practices are turned on: `subject` names them
-    LINE = "line"  # the stack names `subject` with the line `after`, so that `before` must be absent
-    VERSION = "version"  # a line of the stack asks for another version
+    LINE = "line"  # the line `after` about `subject` is added, so that `before` must be absent
+    VERSION = "version"  # a line of the stack with another specifier
     EXTRA = "extra"  # a line of the stack without an extra
-    DROP = "drop"  # a line of the stack goes
+    DROP = "drop"  # a line of the stack is removed
     COMPONENT = "component"  # another CANN, HDK, SoC or Python
     POLICY = "policy"  # another policy of the stack
-    FACTS = "facts"  # facts that the stack leaves out are used: `after` is their file
+    FACTS = "facts"  # another file of facts, `after`, is used by the stack
     ADD = "add"  # a fact against metadata is added to the stack, a risk: `after` is its TOML
-    STATE = "state"  # likewise one that says what the archive `before` needs, as it has no static metadata
+    STATE = "state"  # likewise one with the requirements of the archive `before`, which has no static metadata
     RELAX = "relax"  # a fact is set aside: a risk
-    SPLIT = "split"  # the lines go to two environments
+    SPLIT = "split"  # the lines are locked in two environments
 
 
 class Change(msgspec.Struct, frozen=True):
     """One change: `before` becomes `after`. `where` is file:line of what changes.
 
-    `subject` is the project, the component or the fact's id. `steps` counts the releases between the wish and what it
-    becomes, negative where that is older; 0 where that has no meaning. `years` are the full years between their
-    uploads, with the same sign; 0 where an index does not tell. Of a fact set aside or added `before` is the
-    requirement that goes (`vllm==0.13.0`), empty where it is none. A split has a change for each environment: `subject`
-    is its name, `after` its lines. `target` is the one whose component changes, where that is another target of the
-    stack than the one that is explained; else it is empty.
+    `subject` is the project, the component or the fact's id. `steps` is the number of releases between the requested
+    and the new version, negative if that is older; 0 if it has no meaning. `years` are the full years between their
+    uploads, with the same sign; 0 if unknown. For a fact set aside or added, `before` is the requirement that it
+    removes (`vllm==0.13.0`), or empty. A split has a change for each environment: `subject` is its name, `after` its
+    lines. `target` is the name of the target whose component changes, if that is not the explained one.
     """
 
     kind: ChangeKind
@@ -79,7 +78,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class PinOf(msgspec.Struct, frozen=True, kw_only=True):
-    """A pin of a fix's lock that matters: asked for, or named in a contradiction."""
+    """A pin of a fix's lock that is shown: `wished` by the stack, or named in a contradiction."""
 
     name: str
     version: str
@@ -87,11 +86,11 @@ class PinOf(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
-    """What a fix was locked to. `name` is the stack's; `count` is the number of all pins.
+    """The lock of a fix. `name` is that of its stack; `count` is the number of all pins.
 
-    `warnings` are facts to know about it that the wish, as far as it can be told, would not have met. `gone` are
-    projects that it does not have, though no line about them was dropped: that the contradictions are about, or that
-    are no longer needed as a change has it; and extras of lines (`trl[vllm]`) that the locked releases do not have.
+    `warnings` are facts that apply to it and would not, as far as is known, have applied to the requested versions.
+    `gone` are projects that it lacks though no line about them was dropped: that the contradictions are about, or that
+    are no longer needed because of a change; and extras of lines (`trl[vllm]`) that the locked releases do not have.
     """
 
     name: str
@@ -103,10 +102,10 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fix(msgspec.Struct, frozen=True, kw_only=True):
-    """Changes under which the stack was locked for real: in one environment, or in two.
+    """Changes with which the stack was solved and locked: in one environment, or in two.
 
-    `name` is a letter. `files` maps the name of a stack (the changed one, or one for each environment)
-    to the whole text of its TOML file. `risky` fixes go against a fact. `price` is what the changes cost.
+    `name` is a letter. `files` are pairs of the name of a stack (the changed one, or one for each environment) and the
+    text of its TOML file. `risky` fixes go against a fact. `price` is the sum of the costs of the changes.
     """
 
     name: str
@@ -118,19 +117,19 @@ class Fix(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AttemptOutcome(Enum):
-    """How an attempt ended that gave no fix."""
+    """How an attempt without a fix ended."""
 
     CONFLICT = "conflict"
     UNDECIDED = "undecided"  # the limit of time or search was reached
-    FAILED = "failed"  # something else was in the way, such as an index or a file that cannot be read
-    ELSEWHERE = "other-target"  # it locks for this target, and not for another one of the stack
+    FAILED = "failed"  # for another reason, such as an index or a file that cannot be read
+    ELSEWHERE = "other-target"  # it can be locked for this target, but not for another one of the stack
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """Changes that were tried and gave no lock.
 
-    `because` is a contradiction that they still meet, `why` the message of what else was in the way. `target` is the
-    other one for which they gave none; empty for the one that is explained.
+    `because` is a contradiction that remains, `why` the message of another failure. `target` is the name of the target
+    for which there was no lock; empty for the explained one.
     """
 
     changes: tuple[Change, ...]
@@ -141,9 +140,9 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Awaited(msgspec.Struct, frozen=True, kw_only=True):
-    """What the answer depends on: that one of `indexes`, which could not be reached, has `project` as needed.
+    """A project on which the answer depends, as `indexes` that may have it could not be reached.
 
-    `needs` are the requirements on it, `by` the releases that have them; those of the stack's own lines have none.
+    `needs` are the requirements on it, `by` the releases with these requirements; none for the stack's own lines.
     """
 
     indexes: tuple[str, ...]
@@ -153,12 +152,12 @@ class Awaited(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """All that can be said of a conflict. With `limited`, not everything was decided in time: there may be more.
+    """The contradictions of a problem and its fixes. With `limited` the time was over: there may be more.
 
-    `missing` are further projects that lines of the stack ask for and that no index has: of those that are many the
-    contradictions tell a few. `options` are those that a command needs to find the same ways out.
-    If anything is `awaited`, the problem is undecided: there is no solution without it. `unreached` are projects that
-    further ways out would want from indexes that could not be reached, each with those indexes.
+    `missing` are further projects that lines of the stack require and no index has, if they are too many for a
+    contradiction each. `options` are those with which a command finds the same fixes. If projects are `awaited`, the
+    problem is undecided: there is no solution without them. `unreached` are projects that further fixes would need from
+    indexes that could not be reached, each with those indexes.
     """
 
     problem: Problem
@@ -173,13 +172,13 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a project is at the release where it is, in a solved problem.
+    """Why a project is pinned to a version in a solved problem.
 
-    `asked` are the statements that ask for it, `bound` those of them that admit nothing newer. `newer` is what exists
-    beyond it, newest first. `tried` is the release that was tried instead, empty for none, with the contradictions that
-    taking it meets; where there are none it can be had, with `moves` as the pins that then change (name, from, to).
-    `unreachable` are indexes that may have more releases; `untried` says why none was tried, where an index failed.
-    `later` are newer releases that come after it, each with the facts that put it there.
+    `asked` are the requirements on it, `bound` those of them that admit nothing newer. `newer` are the newer releases,
+    newest first. `tried` is the release that was tried instead, empty for none, with the contradictions that it causes;
+    without any it is possible, and then `moves` are the pins that change (name, from, to). `unreachable` are indexes
+    that may have more releases; `untried` says why none was tried if an index failed. `later` are newer releases of
+    lower preference, each with the facts that say so.
     """
 
     problem: Problem

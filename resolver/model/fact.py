@@ -1,4 +1,4 @@
-"""Facts: statements about the world that no project's metadata makes, with their evidence.
+"""Facts: statements that no project's metadata makes, with their source.
 
 Each kind is a type of its own, and the shape of its rows in a TOML file. A fact is about those releases of
 `package` that any of its `versions` (PEP 440 specifier sets) contains, including pre-releases.
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 
 
 class Strength(Enum):
-    """How strong a fact is, which decides what a fix may touch."""
+    """How strong a fact is, on which depends whether a fix may relax it."""
 
-    ENFORCED = "enforced"  # an installer acts on it: never relaxed
-    VENDOR = "vendor"  # a table of the vendor: relaxed as a last resort
-    DOCUMENTED = "documented"  # a guide or requirements file: likewise
-    OBSERVED = "observed"  # somebody saw it
-    PRACTICE = "practice"  # an image of the vendor goes against metadata so: only in force if a stack says so
+    ENFORCED = "enforced"  # by an installer or the package itself: never relaxed
+    VENDOR = "vendor"  # from a table of the vendor: relaxed as a last resort
+    DOCUMENTED = "documented"  # in a guide or requirements file: likewise
+    OBSERVED = "observed"  # by somebody
+    PRACTICE = "practice"  # against metadata, as in an image of the vendor: only in force if a stack says so
 
     def __str__(self) -> str:
         return self.value
@@ -54,7 +54,7 @@ Need = Requirement | ComponentRequirement
 
 
 def component_requirements(needs: Iterable[Need]) -> list[ComponentRequirement]:
-    """Those of some needs that are about components of the target."""
+    """The needs that are about components of the target."""
     return [need for need in needs if isinstance(need, ComponentRequirement)]
 
 
@@ -67,7 +67,7 @@ MachineNeed = Literal["c", "c++", "python-headers", "cmake", "make", "git"]
 
 
 class _Common(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """What every fact has. The file's name and its `defaults` stand for what a row leaves out."""
+    """The keys of every fact. The file's name and its `defaults` give those that a row leaves out."""
 
     id: Text = ""
     package: NormalizedName
@@ -99,7 +99,7 @@ class _OfWheels:
 
 
 class _Requirements(_Common, frozen=True, kw_only=True):
-    """A fact that may be a practice; then `risk` says what may fail."""
+    """A fact that may be a practice, which has a `risk`: what may fail."""
 
     risk: Sentence = ""
     risk_zh: Sentence = ""
@@ -117,9 +117,9 @@ class Excludes(_Common, frozen=True, kw_only=True):
 
 
 class Replaces(_Requirements, frozen=True, kw_only=True):
-    """Upstream metadata is wrong: the requirements on `drop` are replaced by `add`.
+    """Wrong metadata: the requirements on the projects in `drop` are replaced by `add`.
 
-    A practice also replaces what other facts, unless enforced, require of them.
+    A practice also replaces the requirements on them in other facts, unless those are enforced.
     """
 
     drop: Annotated[tuple[NormalizedName, ...], NOT_EMPTY]
@@ -140,7 +140,7 @@ class Builds(_Common, frozen=True, kw_only=True):
     `requires_from` names a requirements file inside the archive. The build requirements are those of the archive's
     pyproject.toml without `build_drop`, plus `build_add`. Without isolation they constrain the environment itself.
     `label` is a PEP 440 local version that the build appends to the version: pip then does not accept it from an index,
-    but only by its path. The fact applies to targets that promise all of `when`, and to others not at all.
+    but only by its path. The fact applies only to targets that meet all of `when`.
     """
 
     from_: Literal["sdist"] = msgspec.field(name="from", default="sdist")
@@ -154,14 +154,14 @@ class Builds(_Common, frozen=True, kw_only=True):
 
 
 class Collides(_Common, frozen=True, kw_only=True):
-    """`package` and `other` own the same importable `module`, so at most one of them can be installed."""
+    """`package` and `other` have the same importable `module`, so at most one of them can be installed."""
 
     other: NormalizedName = msgspec.field(name="with")
     module: Text
 
 
 class After(_Common, frozen=True, kw_only=True):
-    """`package` is installed after those of `others` that are in the lock."""
+    """`package` is installed after `others`, as far as they are in the lock."""
 
     others: Annotated[tuple[NormalizedName, ...], NOT_EMPTY]
 
@@ -193,38 +193,35 @@ class Warns(_Common, _OfWheels, frozen=True, kw_only=True):
 
     def is_averted_on_release_line(self, system: Mapping[str, Value]) -> bool:
         """Whether one of `unless` names a CANN of the same release line as the target's: 8.5.0 where that is 8.5.2."""
-        own = system.get("cann")
-        named = (value for need in self.unless for value in named_values(need, "cann"))
-        return isinstance(own, SystemVersion) and any(
-            isinstance(value, SystemVersion) and value.line == own.line for value in named
+        cann = system.get("cann")
+        values = (value for need in self.unless for value in named_values(need, "cann"))
+        return isinstance(cann, SystemVersion) and any(
+            isinstance(value, SystemVersion) and value.line == cann.line for value in values
         )
 
 
 class Names(_Common, frozen=True, kw_only=True):
-    """Releases on `index` that are not what the project's name suggests, and must not be taken.
+    """Releases on `index` that are not what the project's name suggests, and must not be used.
 
-    With `component`, only for targets that state it; not if a line of the stack asks for any of `unless_asked`.
+    With `component`, only for targets that state it; not if a line of the stack asks for one of `unless_asked`.
     """
 
     index: Text = "pypi"
     component: Component | None = None
     unless_asked: tuple[Requirement, ...] = ()
 
-    def concerns(self, system: Mapping[str, Value], asked: Iterable[Need]) -> bool:
-        """Whether it holds for a target with these components and a stack that asks for these.
-
-        A line asks for something if it names the project and, if versions matter, one of these or a bound among them.
-        """
+    def concerns(self, system: Mapping[str, Value], needs: Iterable[Need]) -> bool:
+        """Whether it applies to a target with these components and a stack with these needs."""
         if self.component and self.component not in system:
             return False
-        lines = [need for need in asked if isinstance(need, Requirement)]
-        return not any(_asks_for(line, wanted) for line in lines for wanted in self.unless_asked)
+        lines = [need for need in needs if isinstance(need, Requirement)]
+        return not any(_asks_for(line, exception) for line in lines for exception in self.unless_asked)
 
 
 class Exports(_Common, frozen=True, kw_only=True):
-    """Environment variables to run with if `package` is in the lock.
+    """Environment variables to set at run time if `package` is in the lock.
 
-    `optional` ones are suggested but not set. The environment of a *build* belongs to `Builds`.
+    `optional` ones are suggested but not set. Those of a build are in `Builds`.
     """
 
     env: Annotated[Variables, NOT_EMPTY]
@@ -232,20 +229,19 @@ class Exports(_Common, frozen=True, kw_only=True):
 
 
 class External(_Common, frozen=True, kw_only=True):
-    """What a build of `package` from source, whether archive or commit, needs of the machine itself.
+    """What a build of `package`, from an archive or a commit, needs of the machine.
 
-    install.sh looks for it before it installs anything. What the lock itself has for the build, such as cmake, it does
-    not look for.
+    install.sh checks for it first, except for what the lock has itself, such as cmake.
     """
 
     needs: Annotated[tuple[MachineNeed, ...], NOT_EMPTY]
 
 
 class Sources(_Common, frozen=True, kw_only=True):
-    """What is known about `package` at one commit of a git repository.
+    """How `package` is built at one commit of a git repository, if a stack asks for that commit.
 
-    It applies if a stack asks for that commit. `requires_from` are the files of the repository from which the
-    requirements were taken; they are compared if the repository can be read.
+    `requires_from` are the files of the repository from which the requirements were taken; they are compared if the
+    repository can be read.
     """
 
     versions: Annotated[tuple[SpecifierSet, ...], UNWRITTEN] = (SpecifierSet(),)
@@ -260,22 +256,25 @@ class Sources(_Common, frozen=True, kw_only=True):
 class Absent(_Common, frozen=True, kw_only=True):
     """If `package` is installed, `other` must not be, whatever requires it.
 
-    If the stack itself names `package`, requirements on `other` are left out. Otherwise the two
-    exclude each other, like distributions that collide.
+    If the stack itself names `package`, requirements on `other` are ignored. Otherwise the two exclude each other, like
+    distributions that collide.
     """
 
     other: NormalizedName = msgspec.field(name="without")
 
     @property
     def module(self) -> str:
-        """A name for the place that only one of the two can take."""
+        """What stands for the module that both would own."""
         return f"{self.other} or {self.package}"
 
 
-def _asks_for(line: Requirement, wanted: Requirement) -> bool:
-    named = [one.version.removesuffix(".*") for one in line.specifier if one.operator in ("==", "===", ">=", ">", "~=")]
-    return line.name == wanted.name and (
-        not str(wanted.specifier) or any(wanted.specifier.contains(one, prereleases=True) for one in named)
+def _asks_for(line: Requirement, exception: Requirement) -> bool:
+    """Whether a line names the project and, if the exception has a specifier, a version or lower bound in it."""
+    lower = ("==", "===", ">=", ">", "~=")
+    versions = [clause.version.removesuffix(".*") for clause in line.specifier if clause.operator in lower]
+    specifier = exception.specifier
+    return line.name == exception.name and (
+        not str(specifier) or any(specifier.contains(version, prereleases=True) for version in versions)
     )
 
 
@@ -299,14 +298,14 @@ Practice = Requires | Replaces  # those of this strength
 
 
 def needs_of(fact: Fact) -> tuple[Need, ...]:
-    """What a fact makes its releases need, beyond their metadata or in place of it."""
+    """The requirements that a fact adds to those of metadata, or puts in their place."""
     if isinstance(fact, Requires):
         return fact.needs
     return fact.add if isinstance(fact, Replaces) else ()
 
 
 def projects_named_by(fact: Fact) -> tuple[NormalizedName, ...]:
-    """The projects that a fact names beside its own."""
+    """The projects that a fact names, other than its own."""
     match fact:
         case Collides() | Absent():
             return (fact.other,)
@@ -317,16 +316,16 @@ def projects_named_by(fact: Fact) -> tuple[NormalizedName, ...]:
             return tuple(need.name for need in needs if isinstance(need, Requirement))
 
 
-def needs_kept(fact: Requires, replaced: Iterable[Replaces]) -> tuple[Need, ...]:
-    """The needs of a fact that are left where these `replaces` facts are about the same release."""
+def needs_kept(fact: Requires, replacing: Iterable[Replaces]) -> tuple[Need, ...]:
+    """The needs of a fact without those that `replaces` facts about the same release drop."""
     if fact.strength in (Strength.ENFORCED, Strength.PRACTICE):
         return fact.needs
-    dropped = {name for one in replaced if one.strength is Strength.PRACTICE for name in one.drop}
+    dropped = {name for replaces in replacing if replaces.strength is Strength.PRACTICE for name in replaces.drop}
     return tuple(need for need in fact.needs if not (isinstance(need, Requirement) and need.name in dropped))
 
 
 def as_warning(practice: Practice) -> Warns:
-    """The warning that goes with a practice in force."""
+    """The warning about a practice in force."""
     return Warns(
         **{key: getattr(practice, key) for key in _Common.__struct_fields__},
         text=f"the practice `{practice.id}` goes against metadata, as the vendor's image does. {practice.reason} "

@@ -1,4 +1,4 @@
-"""The lock: all that was decided for one target, and why. Everything else is rendered from it."""
+"""The lock of one target: pins, the order of installation, and the reasons. All other files are rendered from it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FORMAT = 2
 Mode = Literal["wheels", "built-apart", "built-here"]
 
 
-# That a text which is read has this form: scripts are made of locks, which may have been edited.
+# The form of texts is checked when a lock is read: scripts are made of them, and the file may have been edited.
 FolderName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,79}\Z")]
 PythonVersion = Annotated[str, Meta(pattern=r"\A3\.[0-9]{1,2}(\.[0-9]{1,3})?\Z")]
 _Project = Annotated[str, Meta(pattern=r"\A[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\Z")]
@@ -42,7 +42,7 @@ class _Row(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_defau
 class LockedFile(_Row, kw_only=True, frozen=True):
     """A file by name and hash, never by address.
 
-    No size: not every mirror tells it, and a change of mirror must change no byte.
+    It has no size: not every mirror gives one, and a change of mirror must change no byte.
     """
 
     name: str
@@ -50,7 +50,7 @@ class LockedFile(_Row, kw_only=True, frozen=True):
 
 
 class LockedSubmodule(_Row, kw_only=True, frozen=True):
-    """A repository inside the checkout, at the commit that the one around it names."""
+    """A submodule at the commit that the repository around it names."""
 
     path: str
     url: str
@@ -58,10 +58,10 @@ class LockedSubmodule(_Row, kw_only=True, frozen=True):
 
 
 class LockedGit(_Row, kw_only=True, frozen=True):
-    """A commit of a git repository that a pin is built from. `ref` is what people call the commit.
+    """A commit of a git repository that a pin is built from. `ref` is its tag or description.
 
-    `rewrites` names pins whose installed files it changes. `submodules` are in the checkout, each after the one that it
-    is in. `trust` says why its requirements were taken on trust; none where they were read at the commit.
+    `rewrites` are pins whose installed files it changes. Of `submodules`, each comes after the one that it is in.
+    `trust` says why its requirements were not verified; None if they were read at the commit.
     """
 
     url: str
@@ -83,17 +83,17 @@ class LockedGit(_Row, kw_only=True, frozen=True):
     @property
     def commits(self) -> tuple[tuple[str, str], ...]:
         """Address and commit of the repository and its submodules."""
-        return ((self.url, self.commit), *((one.url, one.commit) for one in self.submodules))
+        return ((self.url, self.commit), *((module.url, module.commit) for module in self.submodules))
 
 
 class LockedPin(_Row, kw_only=True, frozen=True):
-    """One project. `files` begins with the one that pip takes on the target.
+    """A project at one version. `file` begins with the one that pip chooses on the target.
 
-    `index` names the index that served it, empty where it is built from `git` and has no files; `mode` tells how it is
-    installed; `label` is what a source build adds to its version as a local part; `external` is what its build needs of
-    the machine and the lock does not have (see `fact.MachineNeed`); `requires` are the lines of its metadata that apply
-    here, `build_requires` those of its build, and `fact_requires` those that facts state, by their ids. Of a build tool
-    `builds` names the archives that its environment builds, where not all are built in one.
+    `index` is the name of its index; empty, as is `file`, if it is built from `git`. `mode` says how it is installed.
+    `label` is the local version that a source build appends to its version. `external` is what its build needs of the
+    machine that the lock does not have (see `fact.MachineNeed`). `requires` are the requirements of its metadata that
+    apply to the target, `build_requires` those of its build, and `fact_requires` those of facts, by id. If build tools
+    are in several environments, `builds` are the archives that are built in that of this one.
     """
 
     name: _Project
@@ -139,7 +139,7 @@ class LockedPin(_Row, kw_only=True, frozen=True):
 
 
 class LockedStage(_Row, kw_only=True, frozen=True):
-    """What is installed together, in the order of the stages. `because` cites the facts of the order."""
+    """Pins that are installed together, after those of earlier stages. `because` cites the facts of the order."""
 
     mode: Mode
     pins: tuple[str, ...]
@@ -169,7 +169,7 @@ class LockedTarget(_Row, kw_only=True, frozen=True):
 
 
 class LockedFact(_Row, kw_only=True, frozen=True):
-    """A fact that this lock rests on. The Chinese may be empty."""
+    """A fact in use. The Chinese may be empty."""
 
     id: str
     where: str
@@ -181,11 +181,11 @@ class LockedFact(_Row, kw_only=True, frozen=True):
 
 
 class LockedDriver(_Row, kw_only=True, frozen=True):
-    """What something in the lock asks of the driver (HDK) and the target does not promise: any of `needs`.
+    """A requirement on the driver (HDK) that the target may not meet: one of `needs`, which are alternatives.
 
-    `by` says what asks, `text` what it is about (the Chinese may be empty), `fact` names the fact that says so, or is
-    file:line of the stack's own line. If it is `binding`, that line asks for it, or the fact requires it and rests on
-    more than an observation; otherwise a machine that does not meet it is warned.
+    `by` is what requires it, `text` describes it (the Chinese may be empty), `fact` is the id of the fact, or file:line
+    of the stack's own line. It is `binding` if a line of the stack requires it, or a fact that is more than an
+    observation; otherwise a machine that does not meet it is only warned.
     """
 
     by: str
@@ -197,10 +197,10 @@ class LockedDriver(_Row, kw_only=True, frozen=True):
 
 
 class Override(_Row, kw_only=True, frozen=True):
-    """A requirement of upstream metadata that was taken out. pip check complains of it.
+    """A requirement in the metadata of `package` that is ignored, so that pip check complains.
 
-    `name` is the project that it names, `dropped` the requirement, `fact` the id of the fact, or file:line of the
-    stack's own row.
+    `name` is the required project, `dropped` the requirement, `fact` the id of the fact, or file:line of the stack's
+    own row.
     """
 
     package: _Project
@@ -211,7 +211,7 @@ class Override(_Row, kw_only=True, frozen=True):
 
 
 class LockedExport(_Row, kw_only=True, frozen=True):
-    """An environment variable of activate.sh, by the `facts` that ask for it; an `optional` one is only proposed."""
+    """An environment variable in activate.sh, with the ids of its `facts`; an `optional` one is a comment there."""
 
     name: _Variable
     value: str
@@ -220,7 +220,7 @@ class LockedExport(_Row, kw_only=True, frozen=True):
 
 
 class LockedAbsent(_Row, kw_only=True, frozen=True):
-    """A distribution that must not be there. `because` names the fact, or file:line of the stack.
+    """A distribution that must not be installed. `because` is the id of the fact, or file:line of the stack.
 
     The Chinese may be empty.
     """
@@ -232,7 +232,7 @@ class LockedAbsent(_Row, kw_only=True, frozen=True):
 
 
 class PinChange(_Row, kw_only=True, frozen=True):
-    """What became of a project since the lock before: `old` or `new` is empty where it came or went."""
+    """A difference from the previous lock: `old` is empty for a new pin, `new` for a removed one."""
 
     name: str
     old: str = ""
@@ -240,7 +240,11 @@ class PinChange(_Row, kw_only=True, frozen=True):
 
 
 class Lock(_Row, kw_only=True, frozen=True):
-    """One target's lock: `requires` are the stack's lines, `inputs` the digest of the files that it was made from."""
+    """The lock of a target. `requires` are the stack's lines, `inputs` the digest of the files that it was made from.
+
+    `pin` is what is installed, `build_pin` the tools of isolated builds. `first` tells that there was no previous lock,
+    from which `change` lists the differences.
+    """
 
     format: int
     stack: FolderName
@@ -274,17 +278,17 @@ class Lock(_Row, kw_only=True, frozen=True):
         return ": ".join(filter(None, (f"{self.stack} for {self.target.name}", self.summary)))
 
     def build_environments(self) -> tuple[tuple[LockedPin, ...], ...]:
-        """The tools of each environment apart, in the order in which they stand here."""
+        """The build tools of each isolated environment, in the order of `build_pin`."""
         groups = dict.fromkeys(pin.builds for pin in self.build_pin)
         return tuple(tuple(pin for pin in self.build_pin if pin.builds == builds) for builds in groups)
 
     def external(self) -> dict[MachineNeed, list[str]]:
-        """What builds from source need of the machine, and the pins whose builds do; git for what comes from there."""
-        found: dict[MachineNeed, list[str]] = {}
+        """What source builds need of the machine, each with the pins that need it."""
+        users: dict[MachineNeed, list[str]] = {}
         for pin in self.pin:
             for need in pin.external if pin.git is None else (*pin.external, "git"):
-                found.setdefault(need, []).append(pin.name)
-        return found
+                users.setdefault(need, []).append(pin.name)
+        return users
 
     @property
     def requested_projects(self) -> frozenset[str]:
@@ -292,28 +296,28 @@ class Lock(_Row, kw_only=True, frozen=True):
         return frozenset(text.requirement(line).name for line in self.requires)
 
     def reasons(self, tools: Sequence[LockedPin] = ()) -> dict[str, list[Message]]:
-        """What asks for each pin: the stack's lines first, then what facts state, then the rest.
+        """What requires each project: the stack's lines first, then facts, then metadata.
 
-        With the `tools` of an environment apart it is what asks for those.
+        With the `tools` of an isolated build environment, what requires those.
         """
         builds = [pin for pin in self.pin if pin.mode == ("built-apart" if tools else "built-here")]
         if tools and tools[0].builds:
             builds = [pin for pin in builds if pin.name in tools[0].builds]
-        stated = [one for pin in tools or self.pin for one in pin.reasons(build=False)]
-        stated += [one for pin in builds for one in pin.reasons(build=True)]
+        rows = [row for pin in tools or self.pin for row in pin.reasons(build=False)]
+        rows += [row for pin in builds for row in pin.reasons(build=True)]
         stack = [(text.requirement(line).name, message("why.stack", line=line)) for line in self.requires if not tools]
-        found: dict[str, list[Message]] = {}
-        for name, why in (*stack, *sorted(stated, key=lambda one: "fact" not in one[1].values)):
-            found.setdefault(name, []).append(why)
-        return found
+        reasons: dict[str, list[Message]] = {}
+        for name, reason in (*stack, *sorted(rows, key=lambda row: "fact" not in row[1].values)):
+            reasons.setdefault(name, []).append(reason)
+        return reasons
 
     def needed_by(self) -> dict[str, list[str]]:
         """The pins that need each pin, sorted; without those that nothing needs."""
-        found: dict[str, list[str]] = {}
+        dependents: dict[str, list[str]] = {}
         for pin in sorted(self.pin, key=lambda pin: pin.name):
             for name in pin.needs:
-                found.setdefault(name, []).append(pin.name)
-        return found
+                dependents.setdefault(name, []).append(pin.name)
+        return dependents
 
     def facts_of(self, row: LockedExport) -> tuple[LockedFact, ...]:
         """The facts behind an environment variable, in the order of the files."""
@@ -321,7 +325,7 @@ class Lock(_Row, kw_only=True, frozen=True):
 
     @property
     def all_warnings(self) -> tuple[Message, ...]:
-        """All that a reader should be warned of: the warnings, and each pin that was taken on trust."""
+        """The warnings, and one for each pin whose requirements were not verified."""
         trusted = (
             message("lock.git-trust", package=f"{pin.name} {pin.version}", why=pin.git.trust)
             for pin in self.pin

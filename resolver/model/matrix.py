@@ -1,4 +1,4 @@
-"""The grid of what goes together on which machine: its cells, and what solving each of them came to."""
+"""The grid of releases, uses and machines: its cells, and the outcome of solving each."""
 
 from __future__ import annotations
 
@@ -21,10 +21,7 @@ Practices = Literal["all"] | tuple[str, ...]
 
 
 class Use(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """What a machine is for: the lines of its stacks beside the one about the release.
-
-    Only the `newest` releases are tried for it, or all of the grid.
-    """
+    """A use of a machine: further lines of its stacks. If `newest` is given, only so many releases are tried for it."""
 
     name: Annotated[str, _USE]
     summary: Text
@@ -34,7 +31,7 @@ class Use(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
 
 class Machines(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """Machines of the grid: each combination of these."""
+    """Machines of the grid: all combinations of these values."""
 
     soc: Annotated[tuple[Text, ...], NOT_EMPTY]
     platform: Annotated[tuple[Platform, ...], NOT_EMPTY]
@@ -62,12 +59,12 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def machine(self) -> tuple[str, ...]:
-        """What a person with a machine and a purpose knows; the newest release for it is the answer."""
+        """The machine and its use: all but the release."""
         return self.use, self.cann, self.soc, self.platform, self.python, self.glibc
 
 
 def stack_text(cell: Cell, use: Use, package: str, practices: Practices, name: str = "") -> str:
-    """The TOML of the stack that a cell stands for, under its own name or another one."""
+    """The TOML of a cell's stack, under the cell's name or another one."""
     stack = {
         "name": name or cell.name,
         "summary": use.summary,
@@ -80,7 +77,7 @@ def stack_text(cell: Cell, use: Use, package: str, practices: Practices, name: s
 
 
 class CellOutcome(Enum):
-    """What a cell came to."""
+    """The outcome of a cell."""
 
     LOCKS = "locks"
     PRACTICES = "locks-with-practices"  # and not without
@@ -92,10 +89,10 @@ LOCKED = (CellOutcome.LOCKS, CellOutcome.PRACTICES)
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """A solved cell. `stack` is the TOML of what was solved, so the same can be locked.
+    """A solved cell. `stack` is the TOML of the stack that was solved.
 
-    Where it locks, `pins` are all of them, `practices` those in force, and `reason` is none. Otherwise `reason` is what
-    clashes, in one line, or what it depends on; `cause` are the projects that nothing is left for.
+    If it can be locked, it has `pins` and the `practices` in force. Otherwise `reason` is the contradiction in one
+    line, or the failure; `cause` are the projects that no candidate is left for.
     """
 
     cell: Cell
@@ -109,10 +106,10 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Matrix(msgspec.Struct, frozen=True, kw_only=True):
-    """A grid that was solved on a `date`. `inputs` is the digest of the grid, the facts and the indexes' list.
+    """A grid that was solved on a `date`. `inputs` is the digest of the grid, the facts and the list of indexes.
 
-    `releases` are those of `package`, newest first, and `canns` oldest first. Where no answer is about a pair of them,
-    the vendor's tables do not have it.
+    `releases` are those of `package`, newest first; `canns` are oldest first. Pairs of them without an answer are not
+    in the vendor's tables.
     """
 
     package: str
@@ -126,44 +123,44 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
     def frontier(self) -> Iterator[Answer]:
         """For each machine and use, the newest release that locks."""
         newest: dict[tuple[str, ...], Answer] = {}
-        for answer in self._fitting({}, LOCKED):
+        for answer in self._matching({}, LOCKED):
             newest.setdefault(answer.cell.machine, answer)
         return iter(newest.values())
 
     def newest(
-        self, wanted: Mapping[str, str], outcomes: Collection[CellOutcome], *, pre: bool = False
+        self, fields: Mapping[str, str], outcomes: Collection[CellOutcome], *, pre: bool = False
     ) -> Answer | None:
-        """The newest release that came to one of these outcomes in cells with these fields.
+        """The newest release with one of these outcomes in cells with these fields.
 
         Like pip, a pre-release only if there is no other, or with `pre`.
         """
-        fitting = self._fitting(wanted, outcomes)
-        final = [one for one in fitting if pre or not Version(one.cell.release).is_prerelease]
-        return next(iter(final or fitting), None)
+        answers = self._matching(fields, outcomes)
+        final = [answer for answer in answers if pre or not Version(answer.cell.release).is_prerelease]
+        return next(iter(final or answers), None)
 
     def ways_out(self, answer: Answer) -> Sequence[Answer]:
-        """The answers nearest to one that does not lock which do: the next newer and older release of its use there.
+        """The locked answers nearest to one that is not locked: the next newer and the next older release of its use.
 
-        On the same SoC, processor and Python; with the same CANN first.
+        They are for the same SoC, processor and Python, and preferably the same CANN.
         """
         cell = answer.cell
-        near = self._fitting({key: getattr(cell, key) for key in ("use", "soc", "platform", "python")}, LOCKED)
-        found: list[Answer] = []
+        locked = self._matching({key: getattr(cell, key) for key in ("use", "soc", "platform", "python")}, LOCKED)
+        nearest: list[Answer] = []
 
-        def older_by(one: Answer) -> int:
-            return self.releases.index(one.cell.release) - self.releases.index(cell.release)
+        def distance(answer: Answer) -> int:
+            return self.releases.index(answer.cell.release) - self.releases.index(cell.release)
 
         for side in (-1, 1):
-            beyond = [one for one in near if older_by(one) * side >= 0]
-            beyond.sort(key=lambda one: (one.cell.cann != cell.cann, abs(older_by(one))))
-            found += [one for one in beyond[:1] if one not in found]
-        return found
+            answers = [answer for answer in locked if distance(answer) * side >= 0]
+            answers.sort(key=lambda answer: (answer.cell.cann != cell.cann, abs(distance(answer))))
+            nearest += [answer for answer in answers[:1] if answer not in nearest]
+        return nearest
 
-    def _fitting(self, wanted: Mapping[str, str], outcomes: Collection[CellOutcome]) -> list[Answer]:
-        """The answers that came to one of these outcomes in cells with these fields, of newer releases first."""
-        found = [
-            one
-            for one in self.answers
-            if one.outcome in outcomes and all(getattr(one.cell, key) == value for key, value in wanted.items())
+    def _matching(self, fields: Mapping[str, str], outcomes: Collection[CellOutcome]) -> list[Answer]:
+        """The answers with one of these outcomes in cells with these fields, newest release first."""
+        answers = [
+            answer
+            for answer in self.answers
+            if answer.outcome in outcomes and all(getattr(answer.cell, key) == value for key, value in fields.items())
         ]
-        return sorted(found, key=lambda one: (self.releases.index(one.cell.release), one.cell.name))
+        return sorted(answers, key=lambda answer: (self.releases.index(answer.cell.release), answer.cell.name))

@@ -1,4 +1,4 @@
-"""What people are to be told, as data: a code and its values. The texts are in `locale/` (see `i18n`)."""
+"""Messages as data: a code and its values. The texts are in `locale/` (see `i18n`)."""
 
 from __future__ import annotations
 
@@ -9,18 +9,15 @@ import msgspec
 
 Value = Union[str, int, "Message", tuple[Union[str, "Message"], ...]]
 
-# The code of a text that is not the program's: its values are the text in each language that it has, `en` at least.
+# The code of a text that is not the program's: its values are the text in each of its languages, `en` at least.
 TEXT: Final = "text"
-# The code of several in one place with other words between them than those of a list: `items`, and the codes of the
-# words `by` and, before the last one, `last`.
+# The code of several `items` that are joined by other words than those of a list: the text of the code `by` and, before
+# the last item, of the code `last`.
 JOINED: Final = "joined"
 
 
 class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A text by its code; `values` are those of its placeholders. Several in one place are listed in the language.
-
-    A message among the values is told in the same language.
-    """
+    """A text by its code; `values` are those of its placeholders: texts, numbers, messages, or several to be listed."""
 
     code: str
     values: dict[str, Value] = {}
@@ -30,7 +27,7 @@ class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
 
 
 def message(code: str, /, **values: object) -> Message:
-    """A message whose values are texts, numbers, messages, or several of them; whatever else is its text."""
+    """A message; values of other types than its are converted to texts."""
     return Message(code, {key: _value(value) for key, value in values.items()})
 
 
@@ -40,7 +37,7 @@ def verbatim(en: str, zh: str = "") -> Message:
 
 
 def joined(by: str, items: Iterable[str | Message], last: str = "") -> Message:
-    """Several texts or messages with the text of a code between them, and that of another before the last one."""
+    """Several texts or messages, joined by the text of the code `by`, and of `last` before the last one."""
     return Message(JOINED, {"by": by, "items": tuple(items), "last": last or by})
 
 
@@ -48,5 +45,5 @@ def _value(value: object) -> Value:
     if isinstance(value, (int, Message)):
         return value
     if isinstance(value, (tuple, list)):
-        return tuple(one if isinstance(one, Message) else str(one) for one in value)
+        return tuple(item if isinstance(item, Message) else str(item) for item in value)
     return str(value)

@@ -1,4 +1,4 @@
-"""What is to be solved: a stack's wishes, one target, the facts, the policies and the indexes."""
+"""What is to be solved: a stack's requirements, one target, the facts, the policies and the indexes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _wheel(text: str) -> str:
 
 
 def _url(text: str) -> str:
-    """An address that is one word wherever it is written; the error shows no password."""
+    """An address without spaces and control characters; the error shows no password."""
     if " " in text or not text.isprintable():
         raise InputError(
             "an address has a space or a character that does not print",
@@ -40,13 +40,13 @@ def _url(text: str) -> str:
     return text
 
 
-def _bound(text: str) -> str:
+def _project_or_all(text: str) -> str:
     """The name of a project, or `*`; raises ValueError."""
     return text if text == "*" else canonicalize_name(text, validate=True)
 
 
 _Url = Annotated[str, _url]
-Bound = Annotated[str, _bound]
+Bound = Annotated[str, _project_or_all]
 
 
 class RootRequirement(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,14 +70,14 @@ class Departure(
 
 
 class Checks(msgspec.Struct, frozen=True, kw_only=True):
-    """What an installed environment must pass: imports, with environment variables set for them."""
+    """Tests of an installed environment: modules to import, and environment variables for that."""
 
     imports: tuple[Annotated[str, _MODULE], ...] = ()
     env: Variables = ()
 
 
 class Relaxed(msgspec.Struct, frozen=True, kw_only=True):
-    """A fact that the stack sets aside: entirely, or only the given `needs` of it. `where` is file:line."""
+    """A fact that the stack sets aside: entirely, or only these `needs` of it. `where` is file:line."""
 
     fact: Fact
     needs: tuple[str, ...]
@@ -86,7 +86,7 @@ class Relaxed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Absence(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """A distribution that the stack keeps out. `where` is file:line; the Chinese may be empty."""
+    """A distribution that must not be installed. `where` is file:line; the Chinese may be empty."""
 
     package: NormalizedName
     reason: Sentence
@@ -95,10 +95,9 @@ class Absence(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """A wheel as a stack tells of it. It counts only where its index cannot be reached.
+    """A wheel that the stack describes itself, for use if its index cannot be reached.
 
-    `requires` are PEP 508 lines. `source` says who quotes the hash and where the requirements are from;
-    `where` is file:line.
+    `requires` are PEP 508 lines. `source` says where the hash and the requirements are from; `where` is file:line.
     """
 
     index: Text
@@ -112,20 +111,20 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
     @property
     def project(self) -> NormalizedName:
-        """The project whose wheel it is."""
+        """The project of the wheel."""
         return parse_wheel_filename(self.filename)[0]
 
     @property
     def version(self) -> str:
-        """The release that it is of."""
+        """The version of the wheel."""
         return str(parse_wheel_filename(self.filename)[1])
 
 
 class Index(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """A simple repository (PEP 503). `pypi` has no address: it is what pip is configured with.
+    """A simple repository (PEP 503). `pypi` has no address: it is the index that pip is configured with.
 
-    `mirrors` are tried in order where `url` does not answer; they serve the same content. Where it is not `complete`,
-    that it lacks a release says nothing of what there is: no fact about such a release is a mistake.
+    `mirrors` have the same content and are tried in order if `url` does not answer. An index that is not `complete` may
+    lack releases that exist, so that facts about them are no mistakes.
     """
 
     name: Text
@@ -135,12 +134,12 @@ class Index(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
 
 class Binding(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """Where projects are looked up, and nowhere else.
+    """The only indexes of some projects.
 
-    `packages` are normalised names, or `*` for every project that no other binding names. With `take` = "first" the
-    first of `indexes` that has the project answers alone; with "all" they answer together, the first named winning
-    where two have the same version. `unreachable` says what happens when one cannot be reached. Empty `platforms` means
-    all.
+    `packages` are normalised names, or `*` for every project that no other binding names. With `take` = "first" only
+    the first of `indexes` that has the project counts; with "all" their files are combined, and the first index counts
+    for a version that several have. `unreachable` says whether to fail or to go on with the next one if an index cannot
+    be reached. Without `platforms` it is for all of them.
     """
 
     packages: Annotated[tuple[Bound, ...], NOT_EMPTY]
@@ -152,10 +151,10 @@ class Binding(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
 
 class Indexes(msgspec.Struct, frozen=True, kw_only=True):
-    """All indexes of a problem and their bindings; earlier bindings win.
+    """The indexes of a problem by name, and their bindings; the first one about a project counts.
 
-    `own` tells that the stack brought its own list instead of matrices/indexes.toml, whose bindings are
-    `replaced` then: they rule nothing, and a lock warns where they would have led elsewhere.
+    `own` tells that they are the stack's instead of those of matrices/indexes.toml. The bindings there are `replaced`:
+    they do not count, but a lock warns of projects that they bind to another index.
     """
 
     indexes: Mapping[str, Index]
@@ -164,16 +163,16 @@ class Indexes(msgspec.Struct, frozen=True, kw_only=True):
     replaced: tuple[Binding, ...] = ()
 
     def binding(self, project: NormalizedName, platform: str) -> Binding:
-        """The one binding that rules a project on a platform; `pypi` where none names it."""
-        for wanted in (project, "*"):
+        """The binding of a project on a platform; to `pypi` if no other is about it."""
+        for name in (project, "*"):
             for binding in self.bindings:
-                if wanted in binding.packages and (not binding.platforms or platform in binding.platforms):
+                if name in binding.packages and (not binding.platforms or platform in binding.platforms):
                     return binding
         return Binding(packages=("*",), indexes=(PYPI,))
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """What may be chosen at all. `exclude_newer` is a moment with a time zone, or None."""
+    """Which releases are candidates. `exclude_newer` is a moment with a time zone, or None."""
 
     prereleases: Prereleases = "if-necessary"
     prereleases_of: Mapping[NormalizedName, Prereleases] = msgspec.field(default_factory=dict)
@@ -185,10 +184,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
 
 class Stack(msgspec.Struct, frozen=True, kw_only=True):
-    """What a stack file says, except for its targets. `where` is the file's path as given.
+    """The content of a stack file, except for its targets. `where` is the file's path as given.
 
-    `practices` are those that it turns on by name for its only target: each should make a difference there. Where
-    several targets share them, one may be for another target.
+    `practices` are those that it turns on by name, if it has a single target, for which each should make a difference.
     """
 
     name: str
@@ -208,12 +206,11 @@ class Stack(msgspec.Struct, frozen=True, kw_only=True):
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that a resolution depends on, except for the content of the indexes and a previous lock.
 
-    `digest` is the sha256 of all input files that it was made from; `readings` that of the recorded readings of
-    archives beside them, which say nothing that the archives themselves do not. With `wheels_only` source archives do
-    not count, as for build tools. `values` are the known values of components, nearest to the target's first. If the
-    target's CANN is no known release, `near_canns` are the known ones next to it. `sources` maps the text of each
-    direct reference of the stack to what it stands for. `practices` are those that are known but not in
-    force; those in force are among the `facts`.
+    `digest` is the sha256 of the input files; `readings` that of the recorded readings of archives, which repeat the
+    content of the archives. With `wheels_only` source archives are no candidates, as for build tools. `values` are the
+    known values of each component, nearest to the target's first. `near_canns` are the known releases next to a CANN of
+    the target that is not known. `sources` are the resolved direct references of the stack, by their text. `practices`
+    are those not in force; those in force are among the `facts`.
     """
 
     stack: Stack
@@ -240,9 +237,9 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def source(self, name: NormalizedName) -> tuple[RootRequirement, Source] | None:
-        """The line that takes a project from a repository, and what it stands for; None if an index serves it."""
+        """The stack's direct reference to a project and its source; None if the project is from an index."""
         for root in self.requirements_on(name):
-            assert isinstance(root.need, Requirement)  # noqa: S101  only these are asked for by name
+            assert isinstance(root.need, Requirement)  # noqa: S101  only these have a name
             if root.need.url:
                 return root, self.sources[root.need.url]
         return None

@@ -1,4 +1,4 @@
-"""What an index offers for a project: files, grouped by release; and a release from a commit instead."""
+"""The files and releases of a project on an index, their metadata, and a release built from a commit."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class File(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def is_wheel(self) -> bool:
-        """Whether this is a wheel; any other file that is kept is a source archive."""
+        """Whether this is a wheel; other files of a release are source archives."""
         return self.filename.endswith(".whl")
 
 
@@ -63,7 +63,7 @@ class RejectionReason(Enum):
 
     @property
     def code(self) -> str:
-        """The code of what is told about one or several files."""
+        """The code of the message about one or several files."""
         return f"rejection.{self.name.lower().replace('_', '-')}"
 
 
@@ -93,7 +93,7 @@ QUARANTINED: Final = "quarantined"
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
-    """A project on an index: its files by version, what was set aside while reading, and its status.
+    """A project on an index: its files by version, files that were rejected while reading, and its status.
 
     `releases` is keyed by the version as spelled in the file names, with one key per distinct PEP 440 version.
     """
@@ -106,7 +106,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CoreMetadata(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The core metadata of one file, in its own words."""
+    """The core metadata of one file; the texts are unchanged."""
 
     name: str
     version: str
@@ -116,7 +116,7 @@ class CoreMetadata(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Archive(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What was read from a source archive after its sha256 was checked.
+    """The static content of a source archive.
 
     `metadata` is None if the archive has no static requirements (PEP 643 or PEP 621); `why_dynamic` then says why.
     `build_requires` is build-system.requires of its pyproject.toml (PEP 518), or None if it has no such file or table.
@@ -128,10 +128,10 @@ class Archive(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """A project's one release. `commit` is in full; `ref` is what people call it, and may be empty.
+    """A release that is built from a commit. `commit` is the full hash; `ref` a tag or description, or empty.
 
-    `fact` says what is known of it; without one it was read at the commit. `trust` tells why the
-    requirements rest on the fact's word alone; it is None where they were read at the commit.
+    The recipe is from `fact`, or without one from the files of the commit. `trust` says why the requirements of the
+    fact were not verified; it is None if they were read at the commit.
     """
 
     name: NormalizedName
@@ -145,7 +145,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def version(self) -> Version:
-        """What its build calls itself."""
+        """The version that its build has."""
         return self.recipe.version
 
     @property
@@ -155,22 +155,22 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def where(self) -> str:
-        """file:line of the fact, or the repository that says so itself."""
+        """file:line of the fact, or else the repository and commit."""
         return self.fact.where if self.fact is not None else self.address
 
     @property
     def extras(self) -> tuple[str, ...]:
-        """The extras that its requirements name."""
+        """The extras in the markers of its requirements."""
         return text.all_extras(self.recipe.requires)
 
 
 class Release(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A release of a project that the target can use.
 
-    `file` is the one that pip takes on the target: the best wheel by tag, then by build tag; or a source archive if
-    there is no wheel, or a fact builds it (`builds`). `others` are the other wheels of the release that the target
-    accepts, best first. `position` is the rank among the project's releases, 0 for the newest. With a `source` the
-    release comes from a repository, and `file` only names it.
+    `file` is the one that pip chooses on the target: the best wheel by tag, then by build tag; or a source archive if
+    there is no wheel, or a fact has it built (`builds`). `others` are the other wheels that the target accepts, best
+    first. `position` is the rank among the project's releases, 0 for the newest. With a `source` the release is built
+    from a commit, and `file` has only a name.
     """
 
     version: Version

@@ -1,4 +1,4 @@
-"""A git repository that a project comes from instead of an index: references to it, and how a commit is built."""
+"""Projects from git repositories: direct references, and recipes to build a commit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHORT = re.compile(r"[0-9a-f]{7,40}\Z")
 
 
 class Direct(msgspec.Struct, frozen=True):
-    """`git+URL@REVISION#subdirectory=PATH`. The revision is a commit, its beginning, a tag or a describe text."""
+    """`git+URL@REVISION#subdirectory=PATH`. The revision is a commit or its beginning, a tag, or a git description."""
 
     url: str
     revision: str
@@ -50,16 +50,16 @@ class Direct(msgspec.Struct, frozen=True):
 
     @property
     def is_commit(self) -> bool:
-        """Whether the revision is a commit in full."""
+        """Whether the revision is a full commit hash."""
         return _COMMIT.match(self.revision) is not None
 
     def means(self, commit: str, ref: str) -> bool:
-        """Whether the revision can stand for a commit that people know as `ref`."""
+        """Whether the revision may be that of a commit whose tag or description is `ref`."""
         return self.revision == ref or (_SHORT.match(self.revision) is not None and commit.startswith(self.revision))
 
 
 def repository(url: str) -> str:
-    """An address that may be fetched from, as it was given; raises ValueError without naming what is secret in it."""
+    """An address that may be fetched from, unchanged; raises ValueError, whose text holds no secret."""
     try:
         parts = urlsplit(url)
         password, user = parts.password, parts.username
@@ -75,7 +75,7 @@ def repository(url: str) -> str:
 
 
 def commit(text: str) -> str:
-    """A commit in full; raises ValueError."""
+    """A full commit hash; raises ValueError."""
     if not _COMMIT.match(text):
         raise ValueError("a commit is 40 hexadecimal digits, in lower case")
     return text
@@ -89,12 +89,12 @@ def inside(path: str) -> str:
     return PurePosixPath(path).as_posix()
 
 
-def same_repository(one: str, other: str) -> bool:
+def same_repository(url: str, other_url: str) -> bool:
     """Whether two addresses are the same but for what git itself does not distinguish."""
-    return _plain(one) == _plain(other)
+    return _normalized(url) == _normalized(other_url)
 
 
-def _plain(url: str) -> str:
+def _normalized(url: str) -> str:
     scheme, _, rest = url.partition("://")
     host, slash, path = rest.partition("/")
     return f"{scheme}://{host.lower()}{slash}{path.rstrip('/').removesuffix('.git')}"
@@ -111,11 +111,11 @@ Commit = Annotated[str, commit]
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_defaults=True, forbid_unknown_fields=True):
-    """What is done in a checkout before it is built, or the script that builds it.
+    """A step before a checkout is built, or the command that builds it.
 
-    A file takes the place of another (`move`, `to`); lines of the file `in_` that a regular expression (Python's)
-    finds are commented out, and one must be found (`comment`); a command is `run`. With `wheels`, a glob that matches
-    one file, that builds the wheel.
+    A file replaces another (`move`, `to`); lines of the file `in_` that match a regular expression of Python are
+    commented out, at least one (`comment`); or a command is `run`. If that builds the wheel, `wheels` is a glob that
+    matches this one file.
     """
 
     move: Inside = ""
@@ -127,7 +127,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_defau
 
 
 class Submodule(msgspec.Struct, frozen=True):
-    """A repository inside the checkout: its folder, its address, and the commit that the one around it names."""
+    """A submodule: its folder in the checkout, its address, and the commit that the repository around it names."""
 
     path: Inside
     git: Address
@@ -135,25 +135,24 @@ class Submodule(msgspec.Struct, frozen=True):
 
 
 def _in_order(submodules: tuple[Submodule, ...]) -> tuple[Submodule, ...]:
-    """Sorted by path, so that one in another comes after it; raises ValueError if two are at one path."""
-    paths = [one.path for one in submodules]
-    if twice := next((path for path in paths if paths.count(path) > 1), None):
-        raise ValueError(f"two submodules are at `{twice}`")
-    return tuple(sorted(submodules, key=lambda one: one.path))
+    """Sorted by path, so that nested ones come after those around them; raises ValueError if two have the same path."""
+    paths = [submodule.path for submodule in submodules]
+    if repeated := next((path for path in paths if paths.count(path) > 1), None):
+        raise ValueError(f"two submodules are at `{repeated}`")
+    return tuple(sorted(submodules, key=lambda submodule: submodule.path))
 
 
 def container(path: str, paths: Iterable[str]) -> str:
-    """Which of the submodules at `paths` the one at `path` is in, the innermost; nothing for the checkout itself."""
-    return max((one for one in paths if path.startswith(f"{one}/")), key=len, default="")
+    """The innermost of the submodules at `paths` that the one at `path` is in; "" if it is in none."""
+    return max((folder for folder in paths if path.startswith(f"{folder}/")), key=len, default="")
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """What is known of a project at one commit. `version` is what the build calls itself.
+    """The requirements of a project at one commit, and how to build it. `version` is the one that the build has.
 
-    `requires` are PEP 508 lines as in core metadata, with `extra == "x"` in their markers. `drop` names what
-    the project's own metadata asks for and this leaves out on purpose.
-    `rewrites` are distributions whose installed files the project changes when it is built or installed.
-    `submodules` are in the checkout, each after the one that it is in.
+    `requires` are PEP 508 lines as in core metadata, with `extra == "x"` in their markers. `drop` are projects that the
+    project's own metadata requires and `requires` leaves out on purpose. `rewrites` are distributions whose installed
+    files the project changes when it is built or installed. Of `submodules`, each comes after the one that it is in.
     """
 
     version: Version

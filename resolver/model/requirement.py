@@ -1,4 +1,4 @@
-"""What stacks, facts and metadata ask for: a project (PEP 508), or a component of the target.
+"""Requirements in stacks, facts and metadata: on a project (PEP 508), or on a component of the target.
 
 Components are `cann`, `hdk`, `soc`, `glibc` and `python`. A fact writes `cann in 8.5.0 | 8.5.*`,
 `hdk >= 25.3.rc1`, `soc in A2 | A3` or `python >= 3.10, < 3.12`. These names are reserved in facts and stacks only;
@@ -21,7 +21,7 @@ from resolver.model.system import SIGNS, SystemVersion
 
 Component = Literal["cann", "hdk", "soc", "glibc", "python"]
 COMPONENTS: Final[tuple[str, ...]] = get_args(Component)
-# What people call them besides; to indexes these are names of projects.
+# Other names that people use for them; on indexes these are names of projects.
 COMPONENT_ALIASES: Final = {
     **dict.fromkeys(("driver", "firmware", "npu-driver", "npu-firmware", "ascend-driver", "ascend-hdk"), "hdk"),
     **dict.fromkeys(("ascend-cann", "ascend-toolkit", "cann-toolkit", "ascend-cann-toolkit"), "cann"),
@@ -53,10 +53,10 @@ def parse_value(component: str, text: str) -> Value:
             raise ValueError(f"`{component}` is not a component: known are {', '.join(COMPONENTS)}")
 
 
-def nearest(own: Value, values: Iterable[Value]) -> tuple[Value, ...]:
-    """Distinct values, the nearest to `own` first, of two equally near ones the newer; SoC families have no order."""
+def nearest(value: Value, values: Iterable[Value]) -> tuple[Value, ...]:
+    """Distinct values, the nearest to `value` first, of two equally near ones the newer."""
     distinct = sorted(dict.fromkeys(values), key=lambda value: (isinstance(value, str), value))
-    at = distinct.index(own)
+    at = distinct.index(value)
     return tuple(sorted(distinct, key=lambda value: (abs(distinct.index(value) - at), distinct.index(value) < at)))
 
 
@@ -78,17 +78,15 @@ class Clause(msgspec.Struct, frozen=True):
 
     def allows(self, value: Value) -> bool:
         """Whether a target with this value meets the clause."""
-        wanted = self.line
+        line = self.line
         if isinstance(value, SystemVersion) and isinstance(self.value, SystemVersion):
             return value.holds(self.operator, self.value)
         if isinstance(value, Version) and isinstance(self.value, Version) and self.operator in ("==", "!="):
-            wanted = self.value.release  # `python in 3.11` means the line, as a target may state 3.11 or 3.11.14
-        if wanted:
-            own = (
-                value.line if isinstance(value, SystemVersion) else value.release if isinstance(value, Version) else ()
-            )
-            return (own[: len(wanted)] == wanted) == (self.operator == "==")
-        return SIGNS[self.operator](value, self.value)
+            line = self.value.release  # `python in 3.11` means the line, as a target may state 3.11 or 3.11.14
+        if not line:
+            return SIGNS[self.operator](value, self.value)
+        numbers = value.line if isinstance(value, SystemVersion) else getattr(value, "release", ())
+        return (numbers[: len(line)] == line) == (self.operator == "==")
 
     def allows_from(self, value: Value) -> bool:
         """Whether this value and every newer one meet the clause."""
@@ -100,7 +98,7 @@ class Clause(msgspec.Struct, frozen=True):
 
 
 class ComponentRequirement(msgspec.Struct, frozen=True):
-    """Any of `alternatives`, each of them all of its clauses."""
+    """A requirement on a component: one of `alternatives`, of which all clauses must be met."""
 
     component: str
     alternatives: tuple[tuple[Clause, ...], ...]
@@ -110,8 +108,7 @@ class ComponentRequirement(msgspec.Struct, frozen=True):
     def parse(cls, text: str) -> ComponentRequirement | None:
         """Read `component in a | b` or `component >= a, < b`.
 
-        None where `text` does not begin with a component's name and an operator;
-        ValueError where it does and the rest is wrong.
+        None if `text` does not begin with a component's name and an operator. Raises ValueError if the rest is wrong.
         """
         match = _REQUIREMENT.fullmatch(text)
         if match is None or match["component"] not in COMPONENTS:
@@ -135,9 +132,9 @@ class ComponentRequirement(msgspec.Struct, frozen=True):
         return any(all(clause.allows(value) for clause in clauses) for clauses in self.alternatives)
 
     def is_promised_by(self, system: Mapping[str, Value]) -> bool:
-        """Whether every machine of a target that states these components meets the requirement.
+        """Whether every machine of a target with these components meets the requirement.
 
-        `hdk` is the oldest driver that they have, so a requirement on it must admit every newer one as well.
+        `hdk` is the oldest driver of the machines, so a requirement on it must admit every newer one as well.
         """
         value = system.get(self.component)
         if value is None or self.component != "hdk":
@@ -162,11 +159,7 @@ def _clause(component: str, sign: str, text: str) -> Clause:
 
 
 class Requirement(msgspec.Struct, frozen=True, kw_only=True):
-    """What a line of a stack, a fact or a file's metadata asks for.
-
-    `extras` are normalised and sorted. `url` is a PEP 508 direct reference,
-    empty for a requirement that an index serves.
-    """
+    """A requirement on a project. `extras` are normalised and sorted. `url` is that of a direct reference, or empty."""
 
     name: NormalizedName
     extras: tuple[NormalizedName, ...] = ()
@@ -175,12 +168,12 @@ class Requirement(msgspec.Struct, frozen=True, kw_only=True):
     url: str = ""
 
     def __str__(self) -> str:
-        """The requirement in one normal form, marker included."""
+        """The requirement in its normal form."""
         text = self.without_marker()
         return f"{text} ; {self.marker}" if self.marker is not None else text
 
     def without_marker(self) -> str:
-        """The requirement in one normal form, marker left out."""
+        """The requirement in its normal form, without the marker."""
         extras = f"[{','.join(self.extras)}]" if self.extras else ""
         if self.url:
             return f"{self.name}{extras} @ {self.url}"

@@ -1,9 +1,8 @@
-"""The answer to a problem: what is pinned, or what clashes.
+"""The answer to a problem: the pins, or the statements that contradict each other.
 
-What clashes are statements, each one a constraint with its origin. A statement holds data, no words: renderers make
-sentences of it, in English and in Chinese. There are six sorts: a line of the stack, a component of the target, a
-requirement (of a file's metadata, a fact or a build), a fact that forbids, a module that two share, and the absence of
-usable files.
+A statement is a constraint with its origin. It is data, of which renderers make sentences in English and in Chinese.
+There are six kinds: a line of the stack, a component of the target, a requirement (of a file's metadata, a fact or a
+build), a fact that forbids, a module that two distributions share, and the lack of usable files.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from resolver.model.release import Rejection, RejectionReason, Release
 
 
 class ReleaseRange(msgspec.Struct, frozen=True):
-    """Releases of a project that follow each other on the indexes, oldest to newest; `count` of them."""
+    """`count` consecutive releases of a project on the indexes."""
 
     oldest: str
     newest: str
@@ -31,14 +30,14 @@ class ReleaseRange(msgspec.Struct, frozen=True):
 
 
 class Asks(msgspec.Struct, frozen=True, kw_only=True):
-    """The stack asks for `text`. `where` is file:line, or an option (`--package`) that asks what if."""
+    """The stack requires `text`. `where` is file:line, or the option (`--package`) that adds it."""
 
     text: str
     where: str
 
 
 class Has(msgspec.Struct, frozen=True, kw_only=True):
-    """The target has a component in this version. `where` is file:line."""
+    """The target has this value of a component. `where` is file:line."""
 
     component: str
     value: str
@@ -46,9 +45,9 @@ class Has(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Needs(msgspec.Struct, frozen=True, kw_only=True):
-    """These releases of `subject` (a project, or one of its extras) need `needs`.
+    """These releases of `subject` (a project, or one of its extras) require `needs`.
 
-    `where` is the file whose metadata says so (of the newest of the releases), or file:line of `fact`.
+    `where` is the file with that metadata (of the newest of the releases), or file:line of `fact`.
     """
 
     subject: str
@@ -60,7 +59,7 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Forbids(msgspec.Struct, frozen=True, kw_only=True):
-    """A fact takes these releases of `subject` out."""
+    """A fact excludes these releases of `subject`."""
 
     subject: str
     versions: tuple[ReleaseRange, ...]
@@ -73,7 +72,7 @@ class Forbids(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Shares(msgspec.Struct, frozen=True, kw_only=True):
-    """Two distributions own the same importable module, or must not meet: at most one of them can be installed."""
+    """Two distributions have the same importable module, or exclude each other: at most one can be installed."""
 
     fact: Collides | Absent
 
@@ -84,24 +83,24 @@ class Shares(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lack(Enum):
-    """Why there is nothing to take."""
+    """Why there is no candidate."""
 
     PROJECT = "project"  # no index bound to the project has it
-    RELEASE = "release"  # no release is in what is wanted
+    RELEASE = "release"  # no release is in the specifier
     FILE = "file"  # the releases have no file that the target can use
     UNUSABLE = "unusable"  # a file proved unusable when it was opened
-    PRERELEASE = "prerelease"  # pre-releases, which the policy does not take
-    NEEDLESS = "needless"  # pre-releases, which the policy takes only where no final release fits what is asked
+    PRERELEASE = "prerelease"  # pre-releases, which the policy excludes
+    NEEDLESS = "needless"  # pre-releases, which the policy admits only if no final release meets the requirements
     YANKED = "yanked"  # yanked, and pinned by neither the stack nor a fact
     CUTOFF = "cutoff"  # uploaded after the cut-off
-    SOURCE = "source"  # the stack takes the project from a commit, whose version is another
+    SOURCE = "source"  # the stack names a commit, which is of another version
     UNREACHABLE = "unreachable"  # an index that might have one could not be reached
 
 
 class RejectedRelease(msgspec.Struct, frozen=True, kw_only=True):
-    """A release that cannot be used, and why each of its files was set aside, the nearest to the target first.
+    """A release that cannot be used, and why each of its files was rejected, the nearest to the target first.
 
-    Of a file that proved unusable when it was opened, that is the first; wheels that the target cannot use follow.
+    A file that proved unusable when it was opened is the first; wheels that the target cannot use follow.
     """
 
     version: str
@@ -109,7 +108,7 @@ class RejectedRelease(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UnparsedFiles(msgspec.Struct, frozen=True):
-    """Files of a page that are of no release, for one reason: how many, and the name of the first."""
+    """`count` files of a page that belong to no release for the same reason, and the name of the first."""
 
     reason: RejectionReason
     count: int
@@ -119,14 +118,13 @@ class UnparsedFiles(msgspec.Struct, frozen=True):
 class Lacks(msgspec.Struct, frozen=True, kw_only=True):
     """There is no usable release of `subject` in `wanted` (a specifier, empty for any).
 
-    `refusals` are the newest of the releases concerned, of which there are `count`. `newest` is the newest release on
-    the indexes, empty where there is none. `nearest` are those just before and just after `wanted`, where a newer one
-    exists than the newest before it. `where` names the indexes that were asked, or the file. `unreachable` are indexes
-    that might have had one. With Lack.SOURCE `newest` is the version of the commit, and `where` the place that says so.
-    `meant` is a known project of a similar name, or a component, where no index has this one. Where wheels were set
-    aside `machine` is what the target has of what wheels are built for (`tag_values`); with Lack.CUTOFF `cutoff` is the
-    cut-off: a day that counts to its end, or a moment. `unread` are the files of a project without any release, the
-    most frequent reason first.
+    `refusals` are the newest of the `count` releases in question. `newest` is the newest release on the indexes, if
+    any. `nearest` are the releases just before and after `wanted`, if there is one after it. `where` names the indexes
+    that were asked, or the file. `unreachable` are indexes that may have one. With Lack.SOURCE `newest` is the version
+    of the commit, and `where` the source of that version. `meant` is a known project of a similar name, or a component,
+    if no index has this one. If wheels were rejected, `machine` is what the target has of what wheels are built for
+    (`tag_values`); with Lack.CUTOFF `cutoff` is the cut-off: a day that counts to its end, or a moment. `unread` are
+    the files of a project without any release, by reason, the most frequent first.
     """
 
     subject: str
@@ -148,14 +146,14 @@ Statement = Asks | Has | Needs | Forbids | Shares | Lacks
 
 
 def fact_of(statement: Statement) -> Fact | None:
-    """The fact that a statement rests on, if any."""
+    """The fact of a statement, if it has one."""
     return getattr(statement, "fact", None)
 
 
 class Pin(msgspec.Struct, frozen=True, kw_only=True):
-    """One project of a resolution: its release, the extras in use, and everything that requires it.
+    """One project of a resolution: its release, the requested extras, and what requires it.
 
-    `unknown_extras` are those in use that the release does not provide, and for which none of its requirements counts.
+    `unknown_extras` are those of the extras that the release does not provide, and that add no requirement.
     """
 
     name: NormalizedName
@@ -172,7 +170,7 @@ class Pin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MissingExtra(msgspec.Struct, frozen=True, kw_only=True):
-    """An extra that a line of the stack asks for and the pin of its project lacks; a release that has it, if known."""
+    """An extra that a line of the stack names and the pin lacks, and the version of a release that has it, if known."""
 
     project: NormalizedName
     extra: str
@@ -180,9 +178,9 @@ class MissingExtra(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SkippedRelease(msgspec.Struct, frozen=True, kw_only=True):
-    """A release newer than its project's pin that cannot be used, as an `archive` has no static metadata.
+    """A release newer than the pin that cannot be used, as an `archive` has no static metadata.
 
-    That is its own, or that of something that it needs.
+    That is its own archive, or that of a dependency.
     """
 
     project: NormalizedName
@@ -191,9 +189,9 @@ class SkippedRelease(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OutdatedPin(msgspec.Struct, frozen=True, kw_only=True):
-    """A wish without an upper bound whose pin is far behind the newest release, and what keeps out all newer ones.
+    """A project required without an upper bound whose pin is far behind the newest release, and what excludes that.
 
-    `because` is empty if that was not looked for, or if newer ones are possible. `why` tells the same.
+    `because` is empty if that was not determined, or if newer ones are possible. `why` is the same as a message.
     """
 
     project: NormalizedName
@@ -204,10 +202,10 @@ class OutdatedPin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Resolution(msgspec.Struct, frozen=True, kw_only=True):
-    """Pins sorted by name. `engine` says what found it, after so many `rounds`.
+    """Pins sorted by name, which `engine` found after `rounds` steps.
 
     `skipped_releases`, `missing_extras` and `outdated_pins` are filled in only for what is going to be locked (see
-    `resolve/shortfalls.py`). `practices` are those in force that it rests on (see `resolve/gather.py`).
+    `resolve/shortfalls.py`). `practices` are those without which it would not be valid (see `resolve/gather.py`).
     """
 
     problem: Problem

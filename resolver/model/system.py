@@ -1,14 +1,13 @@
-"""Versions of system components (CANN, HDK) and what may be asked of them.
+"""Versions of CANN and HDK, and their order.
 
-They are not PEP 440: `8.5.0.B160` is build 160 of 8.5.0 (PEP 440 would read a
-beta), `8.1.RC1.alpha001` and `25.3.rc1.2` are ordinary. The forms come from
-torch_npu's csrc/core/npu/GetCANNInfo.cpp and from driver version files; the
-order of one release line is
+They are not PEP 440: `8.5.0.B160` is build 160 of 8.5.0 (PEP 440 would read a beta), `8.1.RC1.alpha001` and
+`25.3.rc1.2` are common. The forms are from torch_npu's csrc/core/npu/GetCANNInfo.cpp and from version files of drivers.
+The order within a release line is
 
     X.Y.Tn < X.Y.RCn < X.Y.RCn.p < X.Y.Z < X.Y.Z.p
 
-and an alpha, beta or rc suffix stands below the version it is attached to.
-That T (test) builds come before RC is an inference from their names.
+and a version with an alpha, beta or rc suffix is before the one without it. That T (test) builds come before RC is
+inferred from their names.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _NOT_PRE = (3, 0)
 
 
 class _Key(NamedTuple):
-    """Everything but the build, in the order in which it counts."""
+    """The parts of a version except for the build, the most significant first."""
 
     major: int
     minor: int

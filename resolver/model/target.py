@@ -1,6 +1,6 @@
-"""The machine that a lock is for: its marker environment, its tags, and what of those of a wheel it lacks.
+"""The machine that a lock is for: its marker environment and tags, and why a wheel is not for it.
 
-Everything comes from what the stack states; nothing from the interpreter or machine that runs the resolver.
+Everything is derived from the stack; nothing from the interpreter or machine that runs the resolver.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def component_name(component: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """One machine to lock for.
+    """A machine to lock for.
 
-    `python` is `3.11` or `3.11.14`; without a patch number markers take it for .0, as those of pip and uv do, and
-    Requires-Python must admit whatever it may be. `system` holds the stated components, `python` and `glibc` among
-    them, and `places` the file:line of each. `name` is the lock's folder.
+    `python` is `3.11` or `3.11.14`; without a patch number it is .0 in markers, as pip and uv have it, and
+    Requires-Python must admit every patch release. `system` are the components, `python` and `glibc` included, and
+    `places` the file:line of each. `name` is that of the lock's folder.
     """
 
     name: str
@@ -64,15 +64,15 @@ class Target:
 
     @cached_property
     def python_full(self) -> Version:
-        """The version that markers go by."""
+        """The version in markers."""
         release = Version(self.python).release
         return Version(".".join(map(str, (*release, 0)[: max(3, len(release))])))
 
     def pythons(self, requires_python: str) -> tuple[Version, ...]:
-        """The versions that this Requires-Python must admit, each of them.
+        """The versions that this Requires-Python must all admit.
 
-        Without a patch number a machine may have any: `<=3.11` admits 3.11.0, and pip on 3.11.7 refuses it. Between the
-        first and the last one nothing changes, unless one of them is named.
+        A target without a patch number is for machines with any: `<=3.11` admits 3.11.0, but pip on 3.11.7 refuses it.
+        The first and the last one stand for those between them, unless one of these is named.
         """
         if len(Version(self.python).release) > 2:
             return (self.python_full,)
@@ -84,10 +84,7 @@ class Target:
 
     @cached_property
     def markers(self) -> dict[str, str]:
-        """The PEP 508 marker environment, `extra` left empty.
-
-        A kernel's release and version are not known while locking: empty.
-        """
+        """The PEP 508 marker environment; empty are `extra` and what is not known while locking: about the kernel."""
         full = str(self.python_full)
         return {
             "implementation_name": "cpython",
@@ -118,25 +115,22 @@ class Target:
 
     @property
     def parts(self) -> list[str]:
-        """What it is, for people, without glibc."""
-        stated = {component_name(key): value for key, value in self.system.items() if key not in ("python", "glibc")}
-        return [self.platform, f"Python {self.python}", *(f"{name} {value}" for name, value in stated.items())]
+        """A description of the machine, without glibc."""
+        others = {component_name(key): value for key, value in self.system.items() if key not in ("python", "glibc")}
+        return [self.platform, f"Python {self.python}", *(f"{name} {value}" for name, value in others.items())]
 
     def __str__(self) -> str:
         return ", ".join(self.parts)
 
 
 def component_text(component: str, text: str) -> str:
-    """A text that spells a value of a component; raises ValueError."""
+    """The text of a value of a component; raises ValueError."""
     parse_value(component, text)
     return text
 
 
 class Image(msgspec.Struct, frozen=True, kw_only=True):
-    """A container image that brings CANN and Python, and what a lock must ask for to be installed on it.
-
-    `name` with registry and tag. `cann`, `soc` and `python` as targets state them, `glibc` as `2.35`.
-    """
+    """A container image with CANN and Python, for locks of these components. `name` includes registry and tag."""
 
     name: Annotated[str, _IMAGE]
     cann: Annotated[str, partial(component_text, "cann")]
@@ -148,7 +142,7 @@ class Image(msgspec.Struct, frozen=True, kw_only=True):
 
 @lru_cache
 def _ranks(python_line: tuple[int, int], platforms: tuple[str, ...]) -> Mapping[str, int]:
-    """The tags of a machine, made once for all targets and problems that have them."""
+    """The tags of a machine, computed once for all targets with the same."""
     interpreter = f"cp{python_line[0]}{python_line[1]}"
     ranks: dict[str, int] = {}
     for group in (
@@ -161,7 +155,7 @@ def _ranks(python_line: tuple[int, int], platforms: tuple[str, ...]) -> Mapping[
 
 
 def default_name(python: str, platform: str, system: Mapping[str, Value]) -> str:
-    """The folder of a target that was not named: linux-aarch64-py311-cann8.5.0-a2."""
+    """The name of a target that has none in the stack: linux-aarch64-py311-cann8.5.0-a2."""
     release = Version(python).release
     parts = [platform, f"py{release[0]}{release[1]}"]
     parts += [f"{key}{system[key]}" for key in ("cann", "hdk") if key in system]
@@ -169,7 +163,7 @@ def default_name(python: str, platform: str, system: Mapping[str, Value]) -> str
     return re.sub(r"[^a-z0-9._-]", "-", "-".join(parts).lower())
 
 
-# --- what a wheel's tags ask of a machine that a target is not (PEP 425, 600, 656)
+# --- what a wheel's tags require that a target does not have (PEP 425, 600, 656)
 
 _GLIBC = re.compile(r"manylinux_(\d+)_(\d+)_(.+)")
 _PYTHON = re.compile(r"(cp|py|pp)(\d)(\d*)")
@@ -177,36 +171,36 @@ _SYSTEMS: Final = (("musllinux", "musl"), ("macosx", "macOS"), ("win", "Windows"
 
 
 def tag_values(target: Target) -> Mapping[str, str]:
-    """What tags speak of, of a target: `processor`, `glibc` and `python`."""
+    """What wheels are built for, of a target: `processor`, `glibc` and `python`."""
     python = ".".join(map(str, target.python_line))
     return {"processor": target.machine, "glibc": ".".join(map(str, target.glibc)), "python": python}
 
 
 def missing_on_machine(filename: str, machine: Mapping[str, str]) -> Mapping[str, str]:
-    """What a wheel needs and the machine (of `tag_values`) does not have; empty where the name does not tell.
+    """What a wheel needs and the machine (of `tag_values`) does not have; empty if the name does not say.
 
-    Beside the keys of the machine there may be `system`: another one than Linux with glibc.
+    Besides the keys of the machine there may be `system`: one other than Linux with glibc.
     """
     parts = filename.removesuffix(".whl").split("-")
     if not filename.endswith(".whl") or len(parts) not in (5, 6):
         return {}
     pythons, abis, platforms = (part.lower().split(".") for part in parts[-3:])
     if not all(re.fullmatch(r"[a-z]+[a-z0-9_]*", platform) for platform in platforms):
-        return {}  # a label of PEP 825, or nothing that is known
+        return {}  # a label of PEP 825, or something unknown
     return {**_platform(platforms, machine), **_python(pythons, abis, machine["python"])}
 
 
 def newer_glibc(filenames: Iterable[str], machine: Mapping[str, str]) -> str:
-    """The lowest glibc needed by a wheel that needs nothing else of the machine; empty if none is such."""
-    found = (missing_on_machine(filename, machine) for filename in filenames)
-    return min((one["glibc"] for one in found if one.keys() == {"glibc"}), key=_numbers, default="")
+    """The lowest glibc with which the machine could use one of these wheels; empty if none."""
+    missing = (missing_on_machine(filename, machine) for filename in filenames)
+    return min((parts["glibc"] for parts in missing if parts.keys() == {"glibc"}), key=_numbers, default="")
 
 
 def wheel_glibc(filenames: Iterable[str], platform: Platform) -> str:
     """The lowest glibc needed by one of these wheels on this platform, for whatever Python; empty if none is for it."""
     oldest = {"processor": platform.partition("-")[2], "glibc": "0", "python": "0"}
-    found = (missing_on_machine(filename, oldest) for filename in filenames)
-    return min((one["glibc"] for one in found if "glibc" in one), key=_numbers, default="")
+    missing = (missing_on_machine(filename, oldest) for filename in filenames)
+    return min((parts["glibc"] for parts in missing if "glibc" in parts), key=_numbers, default="")
 
 
 def _platform(platforms: list[str], machine: Mapping[str, str]) -> dict[str, str]:
@@ -216,10 +210,10 @@ def _platform(platforms: list[str], machine: Mapping[str, str]) -> dict[str, str
     linux = [(arch, glibc) for system, arch, glibc in builds if not system]
     if not linux:
         return {"system": builds[0][0]} if builds[0][0] else {}
-    ours = [glibc for arch, glibc in linux if arch == machine["processor"]]
-    if not ours:
+    glibcs = [glibc for arch, glibc in linux if arch == machine["processor"]]
+    if not glibcs:
         return {"processor": linux[0][0]} if linux[0][0] else {}
-    oldest = min(ours, key=_numbers)
+    oldest = min(glibcs, key=_numbers)
     return {"glibc": oldest} if _numbers(oldest) > _numbers(machine["glibc"]) else {}
 
 
@@ -228,28 +222,28 @@ def _build(platform: str) -> tuple[str, str, str]:
     for begin, system in _SYSTEMS:
         if platform.startswith(begin):
             return system, "", ""
-    if found := _GLIBC.fullmatch(platform):
-        return "", found[3], f"{found[1]}.{found[2]}"
+    if match := _GLIBC.fullmatch(platform):
+        return "", match[3], f"{match[1]}.{match[2]}"
     name, _, arch = platform.partition("_")
     return "", arch, ".".join(map(str, _LEGACY.get(name, ())))
 
 
 def _python(pythons: list[str], abis: list[str], line: str) -> dict[str, str]:
-    """The first Python that the tags name, where none of them is the line's."""
-    told, own = [], _numbers(line)
+    """The first Python of the tags, if none of them is for this line of CPython."""
+    names, python = [], _numbers(line)
     for tag in pythons:
-        found = _PYTHON.fullmatch(tag)
-        if found is None:
+        match = _PYTHON.fullmatch(tag)
+        if match is None:
             return {}
-        wanted = [int(part) for part in (found[2], found[3]) if part]
-        version = ".".join(map(str, wanted))
-        same = wanted == own or (found[1] == "py" and wanted == own[:1])
-        stable = "abi3" in abis or (found[1] == "py" and "none" in abis)
-        if found[1] != "pp" and (same or (stable and wanted[0] == own[0] and wanted <= own)):
+        numbers = [int(part) for part in (match[2], match[3]) if part]
+        version = ".".join(map(str, numbers))
+        same = numbers == python or (match[1] == "py" and numbers == python[:1])
+        stable = "abi3" in abis or (match[1] == "py" and "none" in abis)
+        if match[1] != "pp" and (same or (stable and numbers[0] == python[0] and numbers <= python)):
             free_threaded = f"{tag}t" in abis and tag not in abis and "abi3" not in abis
             return {"python": f"{version} (free-threaded)"} if free_threaded else {}
-        told.append(f"PyPy {version}" if found[1] == "pp" else version)
-    return {"python": told[0]}
+        names.append(f"PyPy {version}" if match[1] == "pp" else version)
+    return {"python": names[0]}
 
 
 def _numbers(version: str) -> list[int]:

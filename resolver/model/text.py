@@ -1,8 +1,7 @@
-"""Texts as what they mean: versions, specifiers and requirements, and what values of TOML files must be like.
+"""Parsers of texts: versions, specifiers and requirements, and checks of texts in TOML files.
 
-Each text of which indexes repeat thousands is parsed once. A function among the annotations of a field reads the text
-of a TOML file: it returns what the field has, and raises ValueError, or InputError where it has a hint. The texts that
-it raises hold no credentials.
+Texts that indexes repeat thousands of times are parsed once. A function in the annotation of a field reads a text of a
+TOML file: it returns the value of the field, and raises ValueError, or InputError with a hint, without credentials.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ from resolver.model.requirement import Requirement
 
 _MEMO = 1 << 18
 
-# What no honest text has, and what Python or packaging fail on in ways of their own: `int` at 4,300 digits, and a
-# parser that calls itself for each parenthesis.
+# Beyond these limits, which no honest text reaches, Python and packaging fail: `int` at 4,300 digits, and a parser that
+# recurses for each parenthesis.
 _NUMBER: Final = re.compile(r"[0-9]{101}")
 _LONGEST: Final = 16 << 10
 _DEEPEST: Final = 50
-# Characters of a requirement; what is parsed of a longer one is not kept, as it is forty times as long. What is said of
-# one has all of it but the marker, and no honest one has a fifth of that there.
+# Characters of a requirement; longer ones are not cached, as what is parsed takes forty times the memory. Messages
+# repeat a requirement without its marker, which must not be longer, either: no honest one has a fifth of that.
 LONG: Final = 1_000
 
-# A wildcard after an order: `>=3.6.*`. packaging took it before version 22, and metadata of that time has it.
+# A wildcard after an ordered comparison, `>=3.6.*`, which packaging accepted before version 22.
 _ORDERED_LINE: Final = re.compile(r"([<>]=?\s*[0-9]+(?:\.[0-9]+)*)\.\*")
 
 # A comment in a requirements file.
@@ -43,14 +42,14 @@ _COMMENT: Final = re.compile(r"(^|\s)#.*$")
 # An option of a requirements file that names another file, or a project to be installed editable.
 _FILE_OPTION: Final = re.compile(r"(-[rce]|--requirement|--constraint|--editable)[ =]*(.*)")
 
-# What a marker asks of the extra.
+# `extra` in a marker, and its comparison with a name.
 _EXTRA: Final = re.compile(r"\bextra\b")
 _EXTRA_NAMED: Final = re.compile(r"""\bextra\s*[=!]=\s*["']([^"']*)["']|["']([^"']*)["']\s*[=!]=\s*extra\b""")
 
 
 @lru_cache(_MEMO)
 def version(text: str) -> Version | None:
-    """The PEP 440 version that `text` spells, or None where it is not one that anybody would release."""
+    """The PEP 440 version that `text` spells, or None if it is none."""
     if _why_too_long(text):
         return None
     try:
@@ -68,9 +67,9 @@ def specifier_set(text: str) -> SpecifierSet:
 
 @lru_cache(_MEMO)
 def python_specifiers(text: str) -> SpecifierSet | None:
-    """The versions that a Requires-Python admits, or None where it is not a specifier set.
+    """The versions that a Requires-Python admits, or None if it is not a specifier set.
 
-    `>=3.6.*` is read as `>=3.6`, which it meant when it was valid; uv does so, too, and pip takes no notice of it.
+    `>=3.6.*` is read as `>=3.6`, which it meant when it was valid, like by uv; pip ignores it.
     """
     try:
         return specifier_set(_ORDERED_LINE.sub(r"\1", text))
@@ -106,18 +105,18 @@ _cached_requirement = lru_cache(_MEMO)(_parsed)
 
 
 def file_lines(content: str) -> Iterator[tuple[int, str]]:
-    """The lines of a requirements file as pip reads them: joined where a backslash ends one, and without comments.
+    """The lines of a requirements file as pip reads them: continuations joined, without comments and empty lines.
 
-    Each comes with the number of the first that it is made of; empty ones do not.
+    Each has the number of the first line that it is made of.
     """
-    begun: list[str] = []
+    continued: list[str] = []
     for number, line in enumerate((*content.splitlines(), ""), 1):
         if line.endswith("\\") and not line.lstrip().startswith("#"):
-            begun.append(line[:-1])
+            continued.append(line[:-1])
             continue
-        if whole := _COMMENT.sub("", " ".join((*begun, line))).strip():
-            yield number - len(begun), whole
-        begun = []
+        if joined := _COMMENT.sub("", " ".join((*continued, line))).strip():
+            yield number - len(continued), joined
+        continued = []
 
 
 def file_option(line: str) -> tuple[str, str]:
@@ -127,15 +126,15 @@ def file_option(line: str) -> tuple[str, str]:
 
 
 def extras_in_marker(line: str) -> frozenset[str] | None:
-    """The extras that a requirement's marker names; for all others it holds as it does for none. None where it may not.
+    """The extras that a requirement's marker names: for all others it evaluates as without any. None if it may not.
 
-    PEP 508 has `extra` compared with a name. What it is compared by besides has a meaning of its own for each.
+    That is if `extra` is compared other than by `==` and `!=` with a name, as PEP 508 has it.
     """
     if "extra" not in line:
         return frozenset()
     marker = line.partition(";")[2]
-    named = [canonicalize_name(match[1] or match[2] or "") for match in _EXTRA_NAMED.finditer(marker)]
-    return frozenset(named) if len(named) == len(_EXTRA.findall(marker)) else None
+    names = [canonicalize_name(match[1] or match[2] or "") for match in _EXTRA_NAMED.finditer(marker)]
+    return frozenset(names) if len(names) == len(_EXTRA.findall(marker)) else None
 
 
 def all_extras(lines: Iterable[str]) -> tuple[str, ...]:
@@ -144,12 +143,12 @@ def all_extras(lines: Iterable[str]) -> tuple[str, ...]:
 
 
 def depends_on_kernel(marker: str) -> bool:
-    """Whether a marker asks for the kernel of a machine, which nobody knows while locking."""
+    """Whether a marker depends on the kernel of a machine, which is not known while locking."""
     return "platform_release" in marker or "platform_version" in marker
 
 
 def _why_too_long(text: str, longest: int = _LONGEST) -> str:
-    """Why a text is not even parsed; empty for nearly all."""
+    """Why a text is too long to be parsed; "" if it is not."""
     if len(text) > longest:
         return f"it has {len(text)} characters"
     if len(text) > 100 and _NUMBER.search(text) is not None:
@@ -158,7 +157,7 @@ def _why_too_long(text: str, longest: int = _LONGEST) -> str:
 
 
 def _nested(text: str) -> str:
-    """The same for a marker with parentheses in parentheses."""
+    """Why a requirement is nested too deeply to be parsed; "" if it is not."""
     if text.count("(") <= _DEEPEST:
         return ""
     deepest = max(accumulate((char == "(") - (char == ")") for char in text))
@@ -168,7 +167,7 @@ def _nested(text: str) -> str:
 Language = str  # whose texts are in `locale/<language>.po`
 
 
-# --- what a value in a TOML file must be like
+# --- annotations of values in TOML files
 
 NOT_EMPTY: Final = "not empty"  # of a list or table
 ALONE: Final = "one or a list"  # one element need not be in a list
@@ -182,7 +181,7 @@ Cutoff = Annotated[datetime, "a moment, or a day that counts to its end"]
 
 
 def matching(pattern: str, description: str, *examples: str) -> Callable[[str], str]:
-    """A reader of texts that have this form as a whole."""
+    """A reader of texts that match a pattern."""
     expression = re.compile(pattern)
 
     def read(text: str) -> str:
@@ -195,7 +194,7 @@ def matching(pattern: str, description: str, *examples: str) -> Callable[[str], 
 
 
 def printable(text: str) -> str:
-    """A text that scripts contain on one line."""
+    """A text without control characters, for scripts."""
     if not text.isprintable():
         raise InputError(
             "a text has characters that do not print", hint="write it without line breaks, tabs and control characters"
@@ -211,7 +210,7 @@ def nonempty(text: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """Words for people, with single spaces between them."""
+    """A text with single spaces between its words."""
     if not text.strip():
         raise InputError("the text is empty", hint="say it in a sentence")
     return " ".join(text.split())
