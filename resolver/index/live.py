@@ -1,4 +1,4 @@
-"""The catalog of real indexes: cache first, then network, each asked at most once for the same thing.
+"""The catalog of real indexes, from the cache and the network. Nothing is requested twice.
 
 The network is used by one background thread, started when first needed, so an offline run imports no HTTP client.
 """
@@ -17,7 +17,7 @@ from packaging.utils import NormalizedName
 from resolver.errors import IndexFailure, ResolverError, Unreachable
 from resolver.index.net.pipconfig import PipConfig, read_pip_config
 from resolver.index.parse.distribution import FileRelease, release_of
-from resolver.index.protocol import UNREACHABLE_MARK, Catalog, LookAhead, Lookup, Meter, Traffic, UnusableFile
+from resolver.index.protocol import UNREACHABLE, Catalog, LookAhead, Lookup, Meter, Traffic, UnusableFile
 from resolver.index.store.cache import Cache
 from resolver.index.store.file_cache import FileCache
 from resolver.index.store.page_cache import PageCache
@@ -36,9 +36,8 @@ T = TypeVar("T")
 class CatalogPool:
     """What the catalogs of one run share, so that a page or file needed by several stacks is requested and read once.
 
-    With `offline` the network is not used. `warn` is called with what a user should know, `progress` for each request
-    and answer; both may be called from another thread. `pip` defaults to the configuration of pip on this machine.
-    `pages` are by the key of the parsed page and the name of the index.
+    With `offline` the network is not used. `warn` is called with warnings, `progress` for each request and answer; both
+    may be called from another thread. `pip` defaults to the configuration of pip on this machine.
     """
 
     def __init__(
@@ -56,7 +55,7 @@ class CatalogPool:
         self.warn = warn
         self.meter = Meter(progress)
         self.files = FileCache(cache, readings)
-        self.pages: dict[tuple[str, str], Page] = {}
+        self.pages: dict[tuple[str, str], Page] = {}  # by key of the page and name of the index
         self._pip = pip
         self._connection: Connection | None = None
 
@@ -73,12 +72,12 @@ class CatalogPool:
             self._connection = Connection(self.pip, self.meter, self.files, self.warn)
         return self._connection
 
-    def save(self, files: Sequence[File], folder: Path, tell: Callable[[TransferProgress], None]) -> None:
+    def save(self, files: Sequence[File], folder: Path, progress: Callable[[TransferProgress], None]) -> None:
         """Download files into a folder under their names, each checked by its hash; see `Transfer`."""
         from resolver.index.net.downloads import Transfer
 
         connection = self.connection()
-        connection.worker.wait(lambda: Transfer(connection.client, folder, tell).save(files))
+        connection.worker.wait(lambda: Transfer(connection.client, folder, progress).save(files))
 
     def close(self) -> None:
         """Release connections and threads."""
@@ -91,8 +90,8 @@ class CatalogPool:
 class LiveCatalog(Catalog):
     """The catalog of some indexes; `platform` is the target's, for bindings to a single platform.
 
-    Of an index that cannot be reached, what is `recorded` of its files is believed; such an answer names it as
-    unreachable *and* has a page of it. Offline, anything missing from the cache is an IndexFailure.
+    `recorded` files stand in for an index that cannot be reached, which a look-up then has a page of although it is
+    `unreachable`. Offline, whatever the cache lacks is an IndexFailure.
     """
 
     def __init__(self, indexes: Indexes, platform: str, pool: CatalogPool, recorded: Sequence[Recorded] = ()) -> None:
@@ -100,38 +99,37 @@ class LiveCatalog(Catalog):
         self._files = pool.files
         self._pages = PageCache(indexes, platform, pool.cache, lambda: pool.pip.index_url, pool.pages, recorded)
         self._lookups: dict[NormalizedName, Lookup] = {}
-        self._seen: dict[NormalizedName, str] = {}
-        self._rememberable = True  # every answer so far has a mark or a hash that vouches for it
+        self._fingerprints: dict[NormalizedName, str] = {}
+        self._has_fingerprints = True  # every answer so far has a fingerprint, or is of a file with a hash
         self._network: Network | None = None
         self._closed = False
         self._lock = threading.RLock()
 
     def lookup(self, project: NormalizedName) -> Lookup:
-        if (known := self._lookups.get(project)) is not None:
-            return known
+        if project in self._lookups:
+            return self._lookups[project]
         try:
-            found = (
-                self._pages.lookup(project)
-                if self._pool.offline
-                else self._wait(lambda network: network.lookup(project))
-            )
+            if self._pool.offline:
+                lookup = self._pages.lookup(project)
+            else:
+                lookup = self._wait(lambda network: network.lookup(project))
         except Unreachable:
-            self._seen[project] = UNREACHABLE_MARK
+            self._fingerprints[project] = UNREACHABLE
             raise
         except ResolverError:
-            self._rememberable = False  # and the caller may continue without it
+            self._has_fingerprints = False  # and the caller may continue without it
             raise
-        self._lookups[project] = found
-        self._seen[project] = found.mark
-        return found
+        self._lookups[project] = lookup
+        self._fingerprints[project] = lookup.fingerprint
+        return lookup
 
-    def seen(self) -> Mapping[NormalizedName, str] | None:
-        return dict(self._seen) if self._rememberable else None
+    def used_fingerprints(self) -> Mapping[NormalizedName, str] | None:
+        return dict(self._fingerprints) if self._has_fingerprints else None
 
-    def marks(self, projects: Sequence[NormalizedName]) -> Mapping[NormalizedName, str]:
+    def fingerprints(self, projects: Sequence[NormalizedName]) -> Mapping[NormalizedName, str]:
         if self._pool.offline:
-            return {project: self._pages.lookup(project).mark for project in projects}
-        return dict(zip(projects, self._wait(lambda network: network.marks(projects)), strict=True))
+            return {project: self._pages.lookup(project).fingerprint for project in projects}
+        return dict(zip(projects, self._wait(lambda network: network.fingerprints(projects)), strict=True))
 
     def metadata(self, file: File) -> CoreMetadata:
         if (recorded := self._pages.recorded_metadata(file)) is not None:
@@ -153,26 +151,26 @@ class LiveCatalog(Catalog):
         if file.sha256:
             return file
 
-        def stored() -> File | None:  # what a server has under this address is asked for anew
-            known = self._files.hashed(file) if self._pool.offline else None
-            return None if known is None else known.fill(file)
+        def stored() -> File | None:  # online, the server is asked whether the file has changed
+            file_hash = self._files.hashed(file) if self._pool.offline else None
+            return None if file_hash is None else file_hash.fill(file)
 
         return self._read(file, stored, lambda files: files.sha256(file), what="the sha256 of ")
 
     def prefetch(
         self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], look_ahead: LookAhead | None = None
     ) -> None:
-        rows = list(wanted)
-        self._ahead(lambda network: network.prefetch(rows, look_ahead))
+        requests = list(wanted)
+        self._in_background(lambda network: network.prefetch(requests, look_ahead))
 
     def prefetch_metadata(self, files: Iterable[File]) -> None:
         wheels = [(file, self._release(file)) for file in files if file.url]
-        self._ahead(lambda network: network.prefetch_metadata(wheels))
+        self._in_background(lambda network: network.prefetch_metadata(wheels))
 
     def close(self) -> None:
         """See `Catalog`. The pool stays open."""
         with self._lock:
-            self._closed = True  # running look-aheads start nothing more
+            self._closed = True  # a running look-ahead starts nothing more
             network, self._network = self._network, None
         if network is not None:
             network.worker.wait(network.close)
@@ -186,20 +184,20 @@ class LiveCatalog(Catalog):
         what: str = "",
         covered: bool = False,
     ) -> T:
-        """What is `stored` of a file, or else (and then kept) `read` from the network. `what` is told of a failure.
+        """What is `stored` of a file, or else `read` from the network, which also stores it. `what` is for a failure.
 
-        A remembered lock may rest on it if the file has a hash, or what was read has one of its own (`covered`); on
-        an UnusableFile if the file has one; on any other failure never.
+        Fingerprints cover it if the file has a hash, or what was read has one of its own (`covered`); an UnusableFile,
+        if the file has one; any other failure never.
         """
-        before, self._rememberable = self._rememberable, False  # whichever part of the run read it
+        before, self._has_fingerprints = self._has_fingerprints, False  # whichever part of the run read it
         try:
-            found = stored()
-            if found is None and not self._pool.offline:
-                found = self._wait(lambda network: read(network.files))
+            content = stored()
+            if content is None and not self._pool.offline:
+                content = self._wait(lambda network: read(network.files))
         except UnusableFile:
-            self._rememberable = before and bool(file.sha256)
+            self._has_fingerprints = before and bool(file.sha256)
             raise
-        if found is None:
+        if content is None:
             why, hint = "", "lock once without --offline to fill the cache"
             if not file.sha256:
                 why = "Its index gives no sha256, and such files are not cached because they may change."
@@ -209,19 +207,19 @@ class LiveCatalog(Catalog):
                 )
             message = f"{what}{file.filename} is not in the cache, and --offline does not use the network."
             raise IndexFailure(message, why=why, hint=hint)
-        self._rememberable = before and (covered or bool(file.sha256))
-        return found
+        self._has_fingerprints = before and (covered or bool(file.sha256))
+        return content
 
     def _wait(self, work: Callable[[Network], Coroutine[Any, Any, T]]) -> T:
         network = self._go_online()
         return network.worker.wait(lambda: work(network))
 
-    def _ahead(self, begin: Callable[[Network], None]) -> None:
-        """Begin a look-ahead, without waiting; nothing offline, and after `close`."""
+    def _in_background(self, call: Callable[[Network], None]) -> None:
+        """Call something in the network's thread without waiting; not offline, and not after `close`."""
         with self._lock:
             if not self._pool.offline and not self._closed:
                 network = self._go_online()
-                network.worker.call_soon(lambda: begin(network))
+                network.worker.call_soon(lambda: call(network))
 
     def _go_online(self) -> Network:
         """The network side, started when first needed."""

@@ -1,7 +1,6 @@
-"""The one interface through which everything else sees the indexes; what was used of them; who waits for an answer.
+"""The interface of all catalogs, counters of their traffic, and how an answer is waited for.
 
-`live` (network and cache) and `snapshot` (a recorded file, and what records one) implement it. The tests have one made
-of plain data.
+Catalogs are `live` (network and cache) and `snapshot` (answers from a file, or records one); tests have one of data.
 """
 
 from __future__ import annotations
@@ -21,27 +20,27 @@ from packaging.utils import NormalizedName
 from resolver.model.release import Archive, CoreMetadata, File, Page
 
 _LONGEST: Final = 1000  # characters of a reason, the same as of a message's part (`errors`)
-UNREACHABLE_MARK: Final = "-"  # the mark of a look-up for which no index could be reached
+UNREACHABLE: Final = "-"  # the fingerprint of a look-up for which no index could be reached
 
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """What the indexes bound to a project answered.
+    """A project on the indexes bound to it.
 
     `pages` are in the order of the binding: one for "first", any number for "all", none if no index has the project.
-    `unreachable` names the indexes that were skipped because they could not be reached. Two answers of one catalog with
-    the same `mark` are equal; an empty mark says nothing.
+    `unreachable` are the indexes that were skipped because they could not be reached. Look-ups of one catalog with the
+    same `fingerprint` are equal, unless it is empty.
     """
 
     pages: tuple[Page, ...]
     unreachable: tuple[str, ...] = ()
-    mark: str = field(default="", compare=False)
+    fingerprint: str = field(default="", compare=False)
 
 
 class UnusableFile(Exception):
-    """A file's metadata cannot be used; the release is set aside with this text and locking continues.
+    """A file's metadata cannot be used; the release is rejected with this text.
 
-    The text may quote the file, which may be designed to flood a report, so it is truncated beyond any honest length.
+    As the text may quote the file, it is truncated beyond any honest length.
     """
 
     def __init__(self, why: str) -> None:
@@ -49,14 +48,14 @@ class UnusableFile(Exception):
 
 
 class LookAhead(Protocol):
-    """How a look-ahead continues by itself, provided by the solver. Calls are fast, and come from the catalog's thread.
+    """What the solver will probably request next. Its methods are fast, and are called in the catalog's thread.
 
-    They may tell the catalog of more to expect, but must not ask it anything.
+    They may call `prefetch` and `prefetch_metadata` of the catalog, but none of its blocking methods.
     """
 
     @property
     def target(self) -> Hashable:
-        """Whom it picks for: a look-ahead for one target is of no use to another."""
+        """The target of the solver."""
 
     def likely_file(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
         """The file whose metadata will most likely be needed, or None."""
@@ -68,65 +67,55 @@ class LookAhead(Protocol):
 
 
 class Catalog(ABC):
-    """Blocking look-ups, answered from memory, cache, snapshot or network.
+    """Pages of projects and contents of files, from memory, cache, snapshot or network.
 
-    They raise IndexFailure if an index does not answer or gives an invalid answer.
+    Methods block, and raise IndexFailure if an index does not answer or gives an invalid answer.
     """
 
     @abstractmethod
     def lookup(self, project: NormalizedName) -> Lookup:
-        """All files of a project on the indexes bound to it."""
+        """The pages of a project on the indexes bound to it."""
 
     @abstractmethod
     def metadata(self, file: File) -> CoreMetadata:
-        """The core metadata of a wheel, checked to be that of the release in its file name.
-
-        Raises UnusableFile if it cannot be read.
-        """
+        """The core metadata of a wheel, which is of the release in its file name. Raises UnusableFile."""
 
     @abstractmethod
     def archive(self, file: File) -> Archive:
-        """The static contents of a source archive, read after checking its sha256.
-
-        Raises UnusableFile if the archive cannot be read.
-        """
+        """The static metadata of a source archive, read after checking its sha256. Raises UnusableFile."""
 
     @abstractmethod
     def member(self, file: File, path: str) -> str:
-        """The text of one file inside a source archive, `path` relative to its top folder.
-
-        Raises UnusableFile if there is none.
-        """
+        """The text of the file at `path` below the top folder of a source archive. Raises UnusableFile."""
 
     @abstractmethod
     def sha256(self, file: File) -> File:
-        """The file with sha256 and size filled in; it is downloaded and hashed if the page has no hash."""
+        """The file with sha256 and size; it is downloaded and hashed if the page has no hash."""
 
     def prefetch(  # noqa: B027  one that has everything at hand does nothing
         self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], look_ahead: LookAhead | None = None
     ) -> None:
-        """A hint that these projects will be needed soon. Does not wait, and reports no failure of an index.
+        """Start to look up projects, and with `look_ahead` to read their likely files' metadata, what that needs, etc.
 
-        Raises InputError if this starts the network and its settings are wrong.
-        With `look_ahead`, continues in the background: page, likely file, its metadata, and so on.
+        Does not wait, and reports no failure of an index. Raises InputError if the settings of the network are wrong.
         """
 
     def prefetch_metadata(self, files: Iterable[File]) -> None:  # noqa: B027
-        """The same for the metadata of these wheels."""
+        """Start to read the metadata of wheels."""
 
-    def seen(self) -> Mapping[NormalizedName, str] | None:
-        """The marks of everything looked up; None if something was asked that no mark covers."""
+    def used_fingerprints(self) -> Mapping[NormalizedName, str] | None:
+        """The fingerprints of all look-ups so far; None if they do not cover everything that was requested."""
         return None
 
-    def marks(self, projects: Sequence[NormalizedName]) -> Mapping[NormalizedName, str]:  # noqa: ARG002
-        """The marks of what `lookup` would answer, requested all at once; NOBODY if it would raise Unreachable.
+    def fingerprints(self, projects: Sequence[NormalizedName]) -> Mapping[NormalizedName, str]:  # noqa: ARG002
+        """The fingerprints of what `lookup` would return, requested concurrently; UNREACHABLE if it would raise that.
 
-        Empty for a catalog without marks. Otherwise raises IndexFailure as `lookup` does.
+        Empty for a catalog without fingerprints. Otherwise raises IndexFailure as `lookup` does.
         """
         return {}
 
     def close(self) -> None:  # noqa: B027
-        """Release connections and threads; nothing may be asked afterwards."""
+        """Release connections and threads; nothing may be called afterwards."""
 
 
 class Traffic(NamedTuple):
@@ -137,7 +126,7 @@ class Traffic(NamedTuple):
 
 
 class Meter:
-    """Counters, which only the network's thread changes; it calls `progress` for each change."""
+    """Counts traffic, in the network's thread; calls `progress` for each change."""
 
     def __init__(self, progress: Callable[[Traffic], None] | None = None) -> None:
         self.traffic = Traffic()
@@ -154,13 +143,13 @@ T = TypeVar("T")
 
 _INTERVAL: Final = 0.2  # seconds
 
-_POLL: ContextVar[Callable[[], None] | None] = ContextVar("look", default=None)
+_POLL: ContextVar[Callable[[], None] | None] = ContextVar("poll", default=None)
 
 
 @contextmanager
-def polling(look: Callable[[], None]) -> Iterator[None]:
-    """Within this context, waiting for a catalog calls `look` at short intervals; an exception of it ends the wait."""
-    token = _POLL.set(look)
+def polling(poll: Callable[[], None]) -> Iterator[None]:
+    """Within this context, waiting for a catalog calls `poll` at short intervals; its exception ends the wait."""
+    token = _POLL.set(poll)
     try:
         yield
     finally:
@@ -168,13 +157,13 @@ def polling(look: Callable[[], None]) -> Iterator[None]:
 
 
 def result_of(future: Future[T]) -> T:
-    """The result of a future, waited for as `polling` says. Raises its exception, or that of `look`."""
-    look = _POLL.get()
-    while look is not None:
+    """The result of a future, waited for as `polling` says. Raises its exception, or that of `poll`."""
+    poll = _POLL.get()
+    while poll is not None:
         try:
             return future.result(_INTERVAL)
         except FutureTimeoutError:
-            if future.done():  # just now, or this is the failure of what was waited for
+            if future.done():  # just now, or this is the exception of the future itself
                 break
-        look()
+        poll()
     return future.result()

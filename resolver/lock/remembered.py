@@ -54,14 +54,14 @@ class RememberedLock(msgspec.Struct, frozen=True):
         if entry is None:
             return None
         try:
-            marks = catalog.marks(list(entry.marks))
+            marks = catalog.fingerprints(list(entry.marks))
         except IndexFailure:
             return None  # met again by who solves, where it matters
         return entry.lock if marks == entry.marks else None
 
     def keep(self, catalog: Catalog, lock: Lock, kept: Preferences) -> None:
         """Remember what solving gave."""
-        if marks := catalog.seen():
+        if marks := catalog.used_fingerprints():
             self.store.save(_KIND, self._key(kept), _Entry(dict(marks), lock))
 
     def _key(self, kept: Preferences) -> str:

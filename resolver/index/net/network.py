@@ -1,4 +1,4 @@
-"""The part of a live catalog that runs on a background thread, and that thread: which index answers, and look-ahead."""
+"""The part of a live catalog that runs in a background thread: look-ups and look-ahead; and that thread."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from resolver.index.net.remote_files import Once, RemoteFiles
 from resolver.index.parse.address import Root
 from resolver.index.parse.distribution import FileRelease
 from resolver.index.parse.simple import ACCEPT
-from resolver.index.protocol import UNREACHABLE_MARK, LookAhead, Lookup, Meter, result_of
+from resolver.index.protocol import UNREACHABLE, LookAhead, Lookup, Meter, result_of
 from resolver.index.store.file_cache import FileCache
 from resolver.index.store.page_cache import PageCache, StoredPage
 from resolver.model.message import Message, message
@@ -42,8 +42,8 @@ T = TypeVar("T")
 class LoopThread:
     """A thread that runs coroutines until it is closed.
 
-    Where memory is short, the event loop and its callbacks fail anywhere. Whoever waits is told, and the loop goes on,
-    as it is needed for closing; asyncio's own tracebacks are not for the user.
+    If memory is short, the event loop and its callbacks fail anywhere. All `wait` calls then raise the error, and the
+    loop goes on, as it is needed for closing; asyncio's own tracebacks are not for the user.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class LoopThread:
                 self._loop.run_forever()
             except Exception as error:
                 for future in tuple(self._waiting):
-                    with suppress(Exception):  # it has just ended
+                    with suppress(Exception):  # it is done
                         future.set_exception(error)
             else:
                 return
@@ -92,15 +92,15 @@ class LoopThread:
         """Call something in the thread, without waiting."""
         self._loop.call_soon_threadsafe(call)
 
-    def close(self, farewell: Callable[[], Awaitable[None]]) -> None:
-        """Cancel running work, await `farewell`, end the thread. What runs in other threads is not waited for."""
+    def close(self, cleanup: Callable[[], Awaitable[None]]) -> None:
+        """Cancel running work, await `cleanup`, end the thread. What runs in other threads is not waited for."""
 
         async def finish() -> None:
             running = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
             for task in running:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
-            await farewell()
+            await cleanup()
             for _ in range(_LAST_TURNS):  # closed connections release their sockets in later iterations of the loop
                 await asyncio.sleep(0)
             await self._loop.shutdown_asyncgens()
@@ -119,10 +119,9 @@ class LoopThread:
 
 
 class Connection:
-    """What all catalogs of a run use of the network: one thread, one client, each page and file requested once.
+    """What all catalogs of a run use of the network: one thread and one client, which request nothing twice.
 
-    Started by the first use of the network. Everything but `worker` and `close` is for its event loop.
-    Raises InputError for settings that cannot be used.
+    Everything but `worker` and `close` is for its event loop. Raises InputError for settings that cannot be used.
     """
 
     def __init__(self, pip: PipConfig, meter: Meter, files: FileCache, warn: Callable[[Message], None]) -> None:
@@ -163,16 +162,16 @@ class Network:
         self._opened: set[NormalizedName] = set()  # projects for which an archive was opened ahead
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def marks(self, projects: Sequence[NormalizedName]) -> list[str]:
-        """The marks of what `lookup` would answer for each, requested concurrently."""
+    async def fingerprints(self, projects: Sequence[NormalizedName]) -> list[str]:
+        """The fingerprints of what `lookup` would return for each, requested concurrently."""
 
-        async def mark(project: NormalizedName) -> str:
+        async def fingerprint(project: NormalizedName) -> str:
             try:
-                return (await self.lookup(project)).mark
+                return (await self.lookup(project)).fingerprint
             except Unreachable:
-                return UNREACHABLE_MARK
+                return UNREACHABLE
 
-        return await asyncio.gather(*map(mark, projects))
+        return await asyncio.gather(*map(fingerprint, projects))
 
     async def close(self) -> None:
         """Cancel the look-ahead; the connection is not closed."""
@@ -184,16 +183,16 @@ class Network:
         """Start to read these wheels."""
 
         async def read(file: File, release: FileRelease) -> None:
-            with suppress(Exception):  # whoever really needs it will meet the failure again
+            with suppress(Exception):  # raised again when the metadata is needed
                 async with self._connection.ahead:
                     await self.files.metadata(file, release)
 
         for file, release in files[:_MOST_AHEAD]:  # a hundred thousand tasks would take memory and time
             self._start(read(file, release))
 
-    def prefetch(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], look_ahead: LookAhead | None) -> None:
-        """Start to look ahead: once for each range, since a narrower one may lead to another release."""
-        for project, specifier in wanted:
+    def prefetch(self, requests: Iterable[tuple[NormalizedName, SpecifierSet]], look_ahead: LookAhead | None) -> None:
+        """Start to look ahead: once for each specifier, since a narrower one may lead to another release."""
+        for project, specifier in requests:
             key = project, str(specifier), look_ahead.target if look_ahead is not None else None
             if key not in self._expected:
                 self._expected.add(key)
@@ -206,14 +205,14 @@ class Network:
         task.add_done_callback(self._tasks.discard)
 
     async def _look_ahead(self, project: NormalizedName, specifier: SpecifierSet, look_ahead: LookAhead | None) -> None:
-        """Page, likely file, its metadata, and what that requires. Whoever needs the answer will meet failures."""
+        """Read the page, the likely file's metadata, and what that requires. Failures are raised when it is needed."""
         try:
             lookup = await self.lookup(project)
             if look_ahead is None:
                 return
             async with self._connection.ahead:
                 file = look_ahead.likely_file(project, lookup, specifier)
-                if file is None or not file.url:  # nothing, or what is only recorded
+                if file is None or not file.url:  # none, or a recorded one
                     return
                 release = self._release(file)
                 if file.is_wheel:
@@ -224,9 +223,9 @@ class Network:
                     self._opened.add(project)
                     metadata = (await self.files.archive(file, release)).metadata
             if metadata is not None:
-                likely = look_ahead.next_requirements(project, metadata)  # one guess for each project
+                requests = look_ahead.next_requirements(project, metadata)  # one guess for each project
                 self.prefetch(
-                    (one for one in likely if (one[0], "", look_ahead.target) not in self._expected), look_ahead
+                    (row for row in requests if (row[0], "", look_ahead.target) not in self._expected), look_ahead
                 )
         except Exception:  # noqa: S110 -- a look-ahead never fails; the error stays in the future of the request
             pass
@@ -234,11 +233,11 @@ class Network:
     # Pages
 
     async def lookup(self, project: NormalizedName) -> Lookup:
-        """Ask the indexes bound to a project. Raises IndexFailure and InputError."""
-        return await self._cache.lookup_by(project, lambda name: self._ask(name, project))
+        """Look up a project on the indexes bound to it. Raises IndexFailure and InputError."""
+        return await self._cache.lookup_by(project, lambda name: self._page_key(name, project))
 
-    async def _ask(self, name: str, project: NormalizedName) -> str:
-        """The key of the page of an index, or of its first mirror that answers; "" for none."""
+    async def _page_key(self, name: str, project: NormalizedName) -> str:
+        """The key of the page of an index, or of its first mirror that answers; "" if it has none."""
         otherwise = self._cache.if_unreachable(project)
         lenient = otherwise != "fail"
         if lenient and name in self._down:
@@ -247,7 +246,7 @@ class Network:
         for root in roots:
             # Little time is spent on an index that does not answer if something else can.
             patience = QUICK_RETRY if lenient or root != roots[-1] else None
-            fetch = partial(self._ask_root, root, name, project, patience)
+            fetch = partial(self._fetch_page, root, name, project, patience)
             try:
                 return await self._connection.pages.do((root, name, project, patience), fetch)
             except Unreachable as error:
@@ -255,14 +254,14 @@ class Network:
         hint = failure.hint
         if name != PYPI and not lenient:
             hint += f"; an address that serves the same files can be added to `mirrors` of [[index]] `{name}`"
-        named = Unreachable(f"Index `{name}` cannot be reached.", where=failure.where, why=failure.why, hint=hint)
-        if lenient and name not in self._down:  # nobody else was told meanwhile
-            self._down[name] = named
-            self._warn(message(f"index.unreachable-{otherwise}", index=name, why=named.why))
-        raise named
+        failure = Unreachable(f"Index `{name}` cannot be reached.", where=failure.where, why=failure.why, hint=hint)
+        if lenient and name not in self._down:  # which another task may have found out meanwhile
+            self._down[name] = failure
+            self._warn(message(f"index.unreachable-{otherwise}", index=name, why=failure.why))
+        raise failure
 
-    async def _ask_root(self, root: Root, name: str, project: NormalizedName, patience: RetryPolicy | None) -> str:
-        """The key of the current page, "" for none; the page is read."""
+    async def _fetch_page(self, root: Root, name: str, project: NormalizedName, patience: RetryPolicy | None) -> str:
+        """The key of the current page, which is stored; "" if there is none."""
         async with self._connection.few:
             stored = self._cache.answer(root, project, name)
             self._connection.client.credentials.remember(root)
@@ -273,15 +272,15 @@ class Network:
             if reply.status == 304 and stored is not None:
                 return stored.key
             if reply.status in (404, 410):
-                self._cache.keep(root, project, StoredPage(reply.url))
+                self._cache.store(root, project, StoredPage(reply.url))
                 return ""
             if reply.status != 200:
                 raise _bad_status(reply.status, name, project, reply.url)
             answer = StoredPage(reply.url, reply.headers.get("etag", ""), reply.headers.get("last-modified", ""))
             kind = reply.headers.get("content-type", "")
             async with self._connection.reading:
-                keep = self._cache.store_page
-                return await asyncio.to_thread(keep, root, project, name, answer, reply.body, kind, stored)
+                store = self._cache.store_page
+                return await asyncio.to_thread(store, root, project, name, answer, reply.body, kind, stored)
 
     async def _get(
         self, root: Root, project: NormalizedName, patience: RetryPolicy | None, stored: StoredPage | None

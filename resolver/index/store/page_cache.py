@@ -1,4 +1,4 @@
-"""Pages in the cache, and which indexes are asked for a project. Imports neither asyncio nor an HTTP client."""
+"""Cached pages, and look-ups on the indexes bound to a project. Imports neither asyncio nor an HTTP client."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _LEVEL: Final = 1
 
 
 class StoredPage(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """An index's last answer for a project: from where, validators, and its page with a key, "" if it had none.
+    """An index's last answer for a project: its address, validators, and the page with a key, "" if there was none.
 
-    A piece is the versions of a few releases with their files, compressed: 219 pages have 200,000 files, of which a
-    lock looks at a few thousand.
+    `pieces` are the versions of a few releases each, with their files, compressed: 219 pages have 200,000 files, of
+    which a lock needs a few thousand.
     """
 
     url: str
@@ -95,8 +95,8 @@ class NotCached(IndexFailure):
 class PageCache:
     """The cached pages of a set of indexes. May be used from any thread.
 
-    `pages` are those read already, by key and the name of the index. `recorded` stand in for the page of an index that
-    cannot be reached.
+    `pages` are those already loaded, by key and name of the index. `recorded` files stand in for an index that cannot
+    be reached.
     """
 
     def __init__(
@@ -141,36 +141,35 @@ class PageCache:
             self._roots[name] = tuple(read_root(url, name) for url in urls)
         return self._roots[name]
 
-    async def lookup_by(self, project: NormalizedName, ask: Callable[[str], Awaitable[str]]) -> Lookup:
-        """The answers of the indexes bound to a project, as far as they could be asked.
+    async def lookup_by(self, project: NormalizedName, page_key: Callable[[str], Awaitable[str]]) -> Lookup:
+        """Look up a project on the indexes bound to it, as far as they can be reached.
 
-        `ask` is called with the name of an index, and returns the key of its page, "" if it has none. Recorded rows
-        stand in for an index that cannot be reached; where the binding takes the first index that has the project, only
-        if none has. Raises what `ask` raises, but Unreachable and NotCached only if the binding says "fail", or if no
-        index answered and nothing is recorded.
+        `page_key` returns the key of the page of an index, by its name, "" if it has none. Recorded files stand in for
+        an index that cannot be reached; with "first" only if none that can has the project. Raises what `page_key`
+        raises, but Unreachable and NotCached only with "fail", or if no index answered and nothing is recorded.
         """
         binding, strict = self._binding(project), self.if_unreachable(project) == "fail"
         keys: dict[str, str] = {}
-        passed: dict[str, IndexFailure] = {}
+        failures: dict[str, IndexFailure] = {}
         for name in binding.indexes:
             try:
-                keys[name] = await ask(name)
+                keys[name] = await page_key(name)
             except (Unreachable, NotCached) as error:
                 if strict:
                     raise
-                passed[name] = error
+                failures[name] = error
                 continue
             if keys[name] and binding.take == "first":
                 break
         pages = {name: self._pages[key, name] for name, key in keys.items() if key}
         if not pages or binding.take == "all":
-            pages |= {name: page for name in passed if (page := self._recorded_page(project, name)).releases}
-        if passed and not keys and not pages:
-            raise next(iter(passed.values()))  # the first index is the one that most stacks need
+            pages |= {name: page for name in failures if (page := self._recorded_page(project, name)).releases}
+        if failures and not keys and not pages:
+            raise next(iter(failures.values()))  # the first index is the one that most stacks need
         answers = [pages[name] for name in binding.indexes if name in pages]
         # Equal only if pages and unreachable indexes are equal.
-        mark = "\n".join((*(f"{name} {key}" for name, key in keys.items()), *(f"{name} -" for name in passed)))
-        return Lookup(tuple(answers[:1] if binding.take == "first" else answers), tuple(passed), mark)
+        fingerprint = "\n".join((*(f"{name} {key}" for name, key in keys.items()), *(f"{name} -" for name in failures)))
+        return Lookup(tuple(answers[:1] if binding.take == "first" else answers), tuple(failures), fingerprint)
 
     def _recorded_page(self, project: NormalizedName, index: str) -> Page:
         releases: dict[str, tuple[File, ...]] = {}
@@ -181,41 +180,39 @@ class PageCache:
         return Page(project=project, index=index, releases=releases)
 
     def recorded_metadata(self, file: File) -> CoreMetadata | None:
-        """What is recorded of a file; None for one that an index has, which has an address."""
+        """The recorded metadata of a file; None for one from an index, which has an address."""
         for row in self._recorded if not file.url else ():
             if (row.filename, row.sha256) == (file.filename, file.sha256):
                 return CoreMetadata(str(row.project), row.version, row.requires, row.requires_python)
         return None
 
     def lookup(self, project: NormalizedName) -> Lookup:
-        """What the cache has for a project. Raises IndexFailure if no bound index was ever asked for it."""
+        """Look up a project in the cache. Raises IndexFailure if no index bound to it was ever asked for it."""
 
-        async def ask(name: str) -> str:
-            known = [
-                answer.key for root in self.roots(name) if (answer := self.answer(root, project, name)) is not None
-            ]
-            if not known:
+        async def page_key(name: str) -> str:
+            answers = [answer for root in self.roots(name) if (answer := self.answer(root, project, name)) is not None]
+            if not answers:
                 raise NotCached(
                     f"{project} is not in the cache, and --offline does not use the network.",
                     where=f"index `{name}`",
                     hint="lock once without --offline to fill the cache",
                 )
-            return next(filter(None, known), "")
+            return next((answer.key for answer in answers if answer.key), "")
 
         try:
-            self.lookup_by(project, ask).send(None)  # which never waits
+            self.lookup_by(project, page_key).send(None)  # which never waits
         except StopIteration as done:
-            found: Lookup = done.value
-        return found
+            lookup: Lookup = done.value
+        return lookup
 
     def answer(self, root: Root, project: NormalizedName, name: str) -> StoredPage | None:
-        """The last answer of an index, by its name, whose page is then at hand; None if it was never asked."""
+        """The last answer of an index, whose page is then loaded; None if it was never asked."""
         stored = self._cache.load("page", cache_key(root, project), _STORED)
         if stored is not None and stored.key and (stored.key, name) not in self._pages:
             self._pages[stored.key, name] = stored.page(project, name)
         return stored
 
-    def keep(self, root: Root, project: NormalizedName, answer: StoredPage) -> None:
+    def store(self, root: Root, project: NormalizedName, answer: StoredPage) -> None:
         """Store an index's answer."""
         self._cache.save("page", cache_key(root, project), answer)
 
@@ -243,10 +240,10 @@ class PageCache:
         else:
             answer = answer.with_page(key, parse(body, content_type, project=project, index=name, url=answer.url))
             self._pages[key, name] = answer.page(project, name)
-        self.keep(root, project, answer)
+        self.store(root, project, answer)
         return key
 
 
 def cache_key(root: Root, project: NormalizedName) -> str:
-    """Where an answer and its page are. The user is part of it, as an index may answer each user differently."""
+    """The key of an answer in the cache. The user is part of it, as an index may answer each user differently."""
     return "\0".join((_PARSER, root.url, root.user, project))

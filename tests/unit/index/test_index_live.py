@@ -366,7 +366,7 @@ def test_a_failure_that_is_kept_is_covered(opened: Opener, index: LoopbackIndex)
             catalog.metadata(wheel)
         with pytest.raises(UnusableFile, match=r"demo-3.0.tar.gz has no file none.txt"):
             catalog.member(archive, "none.txt")
-        assert catalog.seen() is not None
+        assert catalog.used_fingerprints() is not None
         assert bool(index.requests) is requests
 
 
