@@ -1,4 +1,4 @@
-"""Requests by httpx: retried, with limits for size and time, redirected by our own rules."""
+"""HTTP requests: with retries, limits of size and time, and rules for redirects."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ Headers = Mapping[str, str] | Callable[[], Mapping[str, str]]
 PAGES: Final = 16
 FILES: Final = 8  # whole files, which take long and must not hold up pages
 _SLOWEST: Final = 100  # bytes a second; a proxy that scans a file before passing it on sends little for a while
-_WINDOW: Final = 4  # in read time limits: the window over which pace is measured, and the time for a head
-_WHOLE: Final = 40  # in read time limits: when an answer held in memory must be complete
+_WINDOW: Final = 4  # read timeouts: the time over which the rate is measured, and the limit for a head
+_WHOLE: Final = 40  # read timeouts: the limit for an answer that is held in memory
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _MOST_REDIRECTS: Final = 10
 _BUSY: Final = frozenset({408, 429, 500, 502, 503, 504})
@@ -43,36 +43,34 @@ _LONGEST_WAIT: Final = 20.0  # seconds that a Retry-After may ask for
 _PIECE: Final = 256 << 10  # bytes unpacked at once
 _PACKED: Final = "gzip"
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
-IDENTITY_ENCODING: Final = {
-    "Accept-Encoding": "identity"
-}  # a file's bytes unchanged; packing would hide ranges and lengths
+IDENTITY_ENCODING: Final = {"Accept-Encoding": "identity"}  # for files, whose ranges and lengths count
 
 
 def conditions(etag: str, modified: str) -> dict[str, str]:
-    """The header fields that ask for an answer only if it is another than the one with these validators."""
-    given = {"If-None-Match": etag, "If-Modified-Since": modified}
-    return {name: value for name, value in given.items() if value.isascii() and value}
+    """The header fields of a request that is answered only if the validators have changed."""
+    fields = {"If-None-Match": etag, "If-Modified-Since": modified}
+    return {name: value for name, value in fields.items() if value.isascii() and value}
 
 
 class RetryPolicy(NamedTuple):
-    """How long and how often an index is tried. Seconds; `pause` is the first wait between tries."""
+    """How often a request is tried, with the time limit to connect and the first pause between tries, in seconds."""
 
     tries: int = 4
     connect: float = 10.0
     pause: float = 0.4
 
     def wait(self, number: int, retry_after: str = "") -> float:
-        """The seconds after that try, at least those of a Retry-After (RFC 9110, 10.2.3) up to a limit."""
-        own: float = self.pause * 3 ** (number - 1) * random.uniform(0.6, 1.2)  # noqa: S311
-        asked = float(retry_after) if retry_after.isdecimal() else 0.0  # few servers send a date
-        return max(own, min(asked, _LONGEST_WAIT))
+        """The seconds to wait after that try, at least those of a Retry-After (RFC 9110, 10.2.3) up to a limit."""
+        pause: float = self.pause * 3 ** (number - 1) * random.uniform(0.6, 1.2)  # noqa: S311
+        requested = float(retry_after) if retry_after.isdecimal() else 0.0  # few servers send a date
+        return max(pause, min(requested, _LONGEST_WAIT))
 
 
 QUICK_RETRY: Final = RetryPolicy(tries=2, connect=3.0)
 
 
 class Reply(NamedTuple):
-    """A whole answer. `url` is the last one of any redirects, without credentials."""
+    """A whole answer. `url` is its address after redirects, without credentials."""
 
     status: int
     url: str
@@ -81,7 +79,7 @@ class Reply(NamedTuple):
 
 
 class Client:
-    """Lives on one event loop; `close` must be awaited there. Tests pass a `transport` of their own."""
+    """The HTTP client of an event loop, on which `close` must be awaited. Tests pass a `transport` of their own."""
 
     def __init__(
         self,
@@ -95,7 +93,7 @@ class Client:
         self._timeout = pip.timeout
         self._meter = meter
         self._answered: set[Origin] = set()
-        self._dead: dict[Origin, tuple[int, Unreachable]] = {}  # what never answered, and tried how often
+        self._dead: dict[Origin, tuple[int, Unreachable]] = {}  # that never answered, with the number of tries
         self.credentials = Credentials()
         self._transport = transport or Transport(pip, PAGES + FILES)
         self._http = httpx.AsyncClient(
@@ -113,7 +111,7 @@ class Client:
     async def get(
         self, url: str, *, headers: Mapping[str, str], limit: int, patience: RetryPolicy | None = None
     ) -> Reply:
-        """A whole answer with any status. Raises Unreachable, or IndexFailure for more than `limit` bytes."""
+        """Request a whole answer. Raises Unreachable, or IndexFailure for more than `limit` bytes."""
 
         async def whole(response: httpx.Response) -> Reply:
             body = await self.body(response, limit) if response.status_code == 200 else b""
@@ -132,21 +130,19 @@ class Client:
     ) -> T:
         """Send a GET, follow redirects, pass the answer to `consume`; retry all of that if the network fails.
 
-        The answer's extension `address` is where it came from. `headers` may be made for each try. `long` is for whole
-        files.
-        Raises Unreachable after the last try, and what `consume` raises.
+        The answer's extension `address` is its URL after redirects. `headers` may be a function, called for each try.
+        `long` is for whole files. Raises Unreachable after the last try, and what `consume` raises.
         """
         patience = patience or self.patience
-        where = _allowed([url])[1]
+        where = _require_allowed([url])[1]
         async with self._slots[long]:
             tries, failure = self._dead.get(where, (0, None))
             if failure is not None and tries >= patience.tries:
                 raise failure
             for number in range(1, patience.tries + 1):
-                hops = [url]
-                wait = patience.wait(number)
+                urls = [url]
                 try:
-                    response = await self._send(hops, headers() if callable(headers) else headers, patience)
+                    response = await self._send(urls, headers() if callable(headers) else headers, patience)
                     self._answered.add(where)
                     self._dead.pop(where, None)
                     try:
@@ -154,13 +150,13 @@ class Client:
                             return await consume(response)
                     finally:
                         await response.aclose()
-                    why = f"It answered {response.status_code} {response.reason_phrase}".rstrip()
-                    wait = patience.wait(number, response.headers.get("retry-after", ""))
-                    failure = self._unreachable(hops, why, number)
+                    status = f"{response.status_code} {response.reason_phrase}".rstrip()
+                    raise NoAnswerError(f"It answered {status}", retry_after=response.headers.get("retry-after", ""))
                 except NoAnswerError as error:
-                    failure = self._unreachable(hops, str(error), number, certificate=error.certificate)
+                    failure = self._unreachable(urls, error, number)
                     if error.certificate or (error.unknown_name and patience.tries <= QUICK_RETRY.tries):
                         break
+                    wait = patience.wait(number, error.retry_after)
                 if number < patience.tries:
                     await asyncio.sleep(wait)
             assert failure is not None, "it is tried at least once"  # noqa: S101
@@ -169,9 +165,9 @@ class Client:
             raise failure
 
     async def body(self, response: httpx.Response, limit: int) -> bytes:
-        """The body of an answer. Raises IndexFailure if it is longer than `limit` bytes or takes for ever."""
+        """Read the body of an answer. Raises IndexFailure if it is longer than `limit` bytes, or takes too long."""
         body = BytesIO()
-        where = _shown(response.extensions["address"])
+        where = _for_display(response.extensions["address"])
         now = asyncio.get_running_loop().time
         until = now() + _WHOLE * self._timeout
 
@@ -197,12 +193,12 @@ class Client:
         return body.getvalue()  # without copying
 
     async def stream_body(self, response: httpx.Response, take: Callable[[bytes], None]) -> None:
-        """Pass the body to `take` as it arrives, decompressed if that was asked for.
+        """Pass the body to `take` as it arrives, decompressed if the request accepts that.
 
         Raises NoAnswerError, IndexFailure if it cannot be decompressed, and what `take` raises.
         """
-        packed = response.request.headers["Accept-Encoding"] == _PACKED
-        encoding = response.headers.get("content-encoding", "identity").strip().lower() if packed else "identity"
+        accepted = response.request.headers["Accept-Encoding"] == _PACKED
+        encoding = response.headers.get("content-encoding", "identity").strip().lower() if accepted else "identity"
         if encoding in ("", "identity"):
             await self._receive(response, take)
             return
@@ -226,13 +222,13 @@ class Client:
             raise _unpackable(response, "It ends too early")
 
     async def _receive(self, response: httpx.Response, take: Callable[[bytes], None]) -> None:
-        """The body as sent. A time limit for each read would let a server send a byte now and then for ever."""
+        """Pass the body to `take` as it is sent, at a minimal rate: limits for single reads would admit a trickle."""
         now = asyncio.get_running_loop().time
         window = _WINDOW * self._timeout
         pieces = response.aiter_raw()
         while True:
             until, recent = now() + window, 0
-            # aiohttp's own limit ends with a connection that is closed because of what it sent, but the wait may go on.
+            # aiohttp's own limit does not hold after it closed the connection because of what was sent.
             async with _limit(2 * window, "It stopped answering"):
                 while now() < until:
                     try:
@@ -247,21 +243,21 @@ class Client:
             if recent < _SLOWEST * window:
                 raise NoAnswerError(f"It sends less than {_SLOWEST} bytes a second")
 
-    async def _send(self, hops: list[str], headers: Mapping[str, str], patience: RetryPolicy) -> httpx.Response:
-        """One request with its redirects, which are added to `hops`. The caller must close the answer."""
-        times = httpx.Timeout(self._timeout, connect=patience.connect, pool=patience.connect)
+    async def _send(self, urls: list[str], headers: Mapping[str, str], patience: RetryPolicy) -> httpx.Response:
+        """Request the last of `urls` and follow redirects, which are added. The caller must close the answer."""
+        timeouts = httpx.Timeout(self._timeout, connect=patience.connect, pool=patience.connect)
         time = patience.connect + _WINDOW * self._timeout
         while True:
-            url, where = _allowed(hops)
+            url, where = _require_allowed(urls)
             fields = {**headers, **self.credentials.header(where)}
             self._meter.add(requests=1)
             async with _limit(time, f"Its answer did not begin within {time:.0f} seconds"):
                 try:
-                    request = self._http.build_request("GET", url, headers=fields, timeout=times)
+                    request = self._http.build_request("GET", url, headers=fields, timeout=timeouts)
                     response = await self._http.send(request, stream=True)
                 except ERRORS as error:
                     raise no_answer(error) from None
-            response.extensions["address"] = without_credentials(hops[-1])
+            response.extensions["address"] = without_credentials(urls[-1])
             if response.status_code < 200:
                 await response.aclose()
                 raise NoAnswerError(f"It sent the unexpected answer {response.status_code}")
@@ -269,17 +265,25 @@ class Client:
             if response.status_code not in _REDIRECTS or not location:
                 return response
             await response.aclose()
-            hops.append(_target(hops, location))
+            urls.append(_redirect(urls, location))
 
-    def _unreachable(self, hops: list[str], why: str, tries: int, *, certificate: bool = False) -> Unreachable:
+    def _unreachable(self, urls: list[str], error: NoAnswerError, tries: int) -> Unreachable:
         """The failure of an address, or of the last of its redirects."""
-        proxy = self._transport.proxy(hops[-1]) if isinstance(self._transport, Transport) else ""
+        proxy = self._transport.proxy(urls[-1]) if isinstance(self._transport, Transport) else ""
+        why = str(error)
+        hint = "check the network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline"
+        if proxy and "answered 407" in why:
+            hint = "the proxy requires a login: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT (write `@` in them as %40)"
+        elif error.certificate and "mismatch" in why:
+            hint = "the server's certificate is for another host: check the address, or what answers in its place"
+        elif error.certificate:
+            hint = "if your proxy re-signs TLS connections, set its certificate: `pip config set global.cert FILE`"
         return Unreachable(
-            f"{origin(hops[-1]).host} cannot be reached.",
-            where=_way(hops),
+            f"{origin(urls[-1]).host} cannot be reached.",
+            where=_route(urls),
             why=f"{why.removesuffix('.')} ({f'through the proxy {proxy}, ' if proxy else ''}"
             f"{tries} {'try' if tries == 1 else 'tries'}).",
-            hint=_advice(why, certificate=certificate, proxied=bool(proxy)),
+            hint=hint,
         )
 
 
@@ -296,80 +300,67 @@ async def _limit(seconds: float, why: str) -> AsyncIterator[None]:
 def _unpackable(response: httpx.Response, why: str) -> IndexFailure:
     return IndexFailure(
         "An index sent data that cannot be decompressed.",
-        where=_shown(response.extensions["address"]),
+        where=_for_display(response.extensions["address"]),
         why=f"{why}.",
         hint="a proxy or mirror may declare the wrong compression; try again or use another index",
     )
 
 
-def _advice(why: str, *, certificate: bool, proxied: bool) -> str:
-    """What to do if an address cannot be reached."""
-    if proxied and "answered 407" in why:
-        return "the proxy requires a login: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT (write `@` in them as %40)"
-    if certificate and "mismatch" in why:
-        return "the server's certificate is for another host: check the address, or what answers in its place"
-    if certificate:
-        return "if your proxy re-signs TLS connections, set its certificate: `pip config set global.cert FILE`"
-    return "check the network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline"
+# Addresses and their redirects: a list of which the last one is requested
 
 
-# Which addresses may be requested, at first and after a redirect
-
-
-def _allowed(hops: list[str]) -> tuple[httpx.URL, Origin]:
-    """The last of these addresses as it is sent, and its origin. Raises IndexFailure if it must not be requested."""
-    first, hop = hops[0], hops[-1]
+def _require_allowed(urls: list[str]) -> tuple[httpx.URL, Origin]:
+    """The last address as it is sent, and its origin. Raises IndexFailure if it must not be requested."""
     try:
-        where = origin(hop)
-        url = httpx.URL(hop)
+        where = origin(urls[-1])
+        url = httpx.URL(urls[-1])
     except httpx.InvalidURL as error:
-        raise _refused(hops, f"It cannot be read: {error}.") from None
+        raise _refusal(urls, f"It cannot be read: {error}.") from None
     except ValueError as error:
-        raise _refused(hops, str(error)) from None
-    sent = url.raw_host.decode("ascii")
-    if len(hops) > 1 and (is_local(where.host) or is_local(sent)) and not is_local(origin(first).host):
-        raise _refused(
-            hops,
-            "It is an address on this machine or its local link; only an index on this machine may redirect there.",
-        )
+        raise _refusal(urls, str(error)) from None
+    host = url.raw_host.decode("ascii")
+    if len(urls) > 1 and (is_local(where.host) or is_local(host)) and not is_local(origin(urls[0]).host):
+        why = "It is an address on this machine or its local link; only an index on this machine may redirect there."
+        raise _refusal(urls, why)
     if not is_allowed(where):
-        raise _refused(hops, "Only https is allowed, and plain http only to this machine.")
-    # In another form of host, a library might see another one than the one that was checked.
-    if url.userinfo or not _HOST.fullmatch(sent) or where.host not in (url.host, sent):
-        raise _refused(hops, f"It cannot be read: `{without_credentials(where.host)}` is not a host.")
+        raise _refusal(urls, "Only https is allowed, and plain http only to this machine.")
+    # Libraries might read another form of host as a host other than the one that was checked.
+    if url.userinfo or not _HOST.fullmatch(host) or where.host not in (url.host, host):
+        raise _refusal(urls, f"It cannot be read: `{without_credentials(where.host)}` is not a host.")
     return url, where
 
 
-def _target(hops: list[str], location: str) -> str:
-    """The address that a redirect leads to. Raises IndexFailure if it has none, or there are too many."""
-    if len(hops) > _MOST_REDIRECTS:
+def _redirect(urls: list[str], location: str) -> str:
+    """The address of a redirect. Raises IndexFailure if it is invalid, or there are too many."""
+    if len(urls) > _MOST_REDIRECTS:
         raise IndexFailure(
             "An index redirects in a loop.",
-            where=_shown(hops[0]),
+            where=_for_display(urls[0]),
             why=f"There were more than {_MOST_REDIRECTS} redirects.",
             hint="check the address of the index; a proxy or mirror may be set up wrongly",
         )
     try:
-        return without_credentials(urljoin(hops[-1], location))
+        return without_credentials(urljoin(urls[-1], location))
     except ValueError:
-        raise _refused([*hops, location], "It cannot be read.") from None
+        raise _refusal([*urls, location], "It cannot be read.") from None
 
 
-def _refused(hops: list[str], why: str) -> IndexFailure:
+def _refusal(urls: list[str], why: str) -> IndexFailure:
     """The failure of an address that must not be requested."""
     return IndexFailure(
-        "The address is not allowed." if len(hops) == 1 else "An index redirects to an address that is not allowed.",
-        where=_way(hops),
+        "The address is not allowed." if len(urls) == 1 else "An index redirects to an address that is not allowed.",
+        where=_route(urls),
         why=why,
         hint="check the address of the index and what it redirects to",
     )
 
 
-def _way(hops: list[str]) -> str:
-    """The first and the last of these addresses, for people."""
-    return _shown(hops[0]) if hops[0] == hops[-1] else f"{_shown(hops[0])} -> {_shown(hops[-1])}"
+def _route(urls: list[str]) -> str:
+    """The first and the last of these addresses, for messages."""
+    first, last = _for_display(urls[0]), _for_display(urls[-1])
+    return first if urls[0] == urls[-1] else f"{first} -> {last}"
 
 
-def _shown(url: str) -> str:
-    """An address for people: without credentials and query, which may be a signature."""
+def _for_display(url: str) -> str:
+    """An address without credentials and query, which may be a signature."""
     return without_credentials(url).partition("?")[0]

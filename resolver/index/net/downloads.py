@@ -1,8 +1,8 @@
-"""Whole files, hashed while they arrive: for good in a folder of somebody's, or in a temporary one, to be read.
+"""Downloads of whole files, hashed while they arrive.
 
-A file that stays is written with the ending `.part` and gets its name once its sha256 is that of the lock. What an
-interrupted run leaves is continued with a range request (RFC 9110, 14). The hash shows whether a server handles
-ranges correctly; if not, the whole file is requested.
+A file is written with the ending `.part` and renamed when its sha256 is the expected one. An incomplete one of an
+interrupted run is continued with a range request (RFC 9110, 14). If the hash shows that the server does not handle
+ranges correctly, the whole file is requested.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ ENDING: Final = ".part"
 _CHUNK: Final = 1 << 20
 _ARCHIVE_LIMIT: Final = 2 << 30
 _WHEEL_LIMIT: Final = 8 << 30
-_PROGRESS: Final = 16 << 10  # bytes that a round of tries must bring for there to be another one
+_PROGRESS: Final = 16 << 10  # bytes that must arrive for another round of tries
 _CONTENT_RANGE: Final = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
 
 
 class WrongFile(IndexFailure):
-    """What a server sent is not the file that was asked for."""
+    """A server sent another file than the requested one."""
 
 
 class PartialFile:
-    """An incomplete file: what was received so far, with its digest. An existing one is read, for the digest.
+    """An incomplete file on disk, with its digest. An existing one is read, for the digest.
 
-    Its name says of which content it is, so that no file is continued with bytes of another. `mixed`: it is from more
-    than one answer. `ranges`: whether to ask the server for the rest of it. `validators`: of the answer.
+    Its name has the expected hash, so that no file is continued with bytes of another. `mixed`: it is from more than
+    one answer. `ranges`: whether to use range requests. `validators`: of the answer.
     """
 
     def __init__(self, file: File, folder: Path) -> None:
         self.file = file
         self.path = folder / f"{file.filename}.{file.sha256[:16]}{ENDING}"
         if self.path.is_symlink():
-            self.path.unlink()  # what it leads to is not ours to write
+            self.path.unlink()  # its target must not be written
         self._handle = self.path.open("a+b")
         self._digest = hashlib.sha256()
         self.size = 0
@@ -61,16 +61,16 @@ class PartialFile:
 
     @property
     def sha256(self) -> str:
-        """The digest of what was received so far."""
+        """The digest of the received bytes."""
         return self._digest.hexdigest()
 
     @property
     def is_wrong(self) -> bool:
-        """Whether it has another digest than the file, as far as that is known."""
+        """Whether it has another digest than the file, if that is known."""
         return self.file.sha256 not in ("", self.sha256)
 
     def append(self, piece: bytes) -> None:
-        """Write what was received, even if the process is killed next. Raises WrongFile if it is too much."""
+        """Write received bytes, unbuffered. Raises WrongFile if there are too many."""
         file = self.file
         limit = file.size if file.size is not None else _WHEEL_LIMIT if file.is_wheel else _ARCHIVE_LIMIT
         if self.size + len(piece) > limit:
@@ -86,7 +86,7 @@ class PartialFile:
         self.size += len(piece)
 
     def restart(self) -> None:
-        """Discard what was received."""
+        """Discard the received bytes."""
         self._handle.seek(0)
         self._handle.truncate()
         self._digest = hashlib.sha256()
@@ -94,13 +94,13 @@ class PartialFile:
         self.mixed = False
 
     def finish(self) -> None:
-        """It is complete: give it its name."""
+        """Rename the complete file."""
         os.fsync(self._handle.fileno())
         self._handle.close()
         self.path = self.path.replace(self.path.with_name(self.file.filename))
 
     def close(self, *, keep: bool) -> None:
-        """Keep it for the next run, or remove it, as an empty one is."""
+        """Close it and keep it for the next run, unless it is empty; or remove it."""
         if not self._handle.closed:
             with suppress(OSError):  # a full disk refuses what is buffered once more
                 self._handle.close()
@@ -118,19 +118,19 @@ class TransferProgress(NamedTuple):
 
 
 class Transfer:
-    """Saves files in a folder. `tell` is called for each piece."""
+    """Saves files in a folder. `report` is called for each piece."""
 
-    def __init__(self, client: Client, folder: Path, tell: Callable[[TransferProgress], None]) -> None:
+    def __init__(self, client: Client, folder: Path, report: Callable[[TransferProgress], None]) -> None:
         self._client = client
         self._folder = folder
-        self._tell = tell
-        self._copied = TransferProgress(0, 0, 0, None)
+        self._report = report
+        self._progress = TransferProgress(0, 0, 0, None)
         self._slots = asyncio.Semaphore(FILES)
 
     async def save(self, files: Sequence[File]) -> None:
-        """Save all that can be saved. Raises IndexFailure for the others, InputError if the disk refuses."""
+        """Save all files that can be downloaded. Raises IndexFailure for the others, InputError if the disk fails."""
         sizes = [file.size for file in files if file.size is not None]
-        self._copied = TransferProgress(0, len(files), 0, sum(sizes) if len(sizes) == len(files) else None)
+        self._progress = TransferProgress(0, len(files), 0, sum(sizes) if len(sizes) == len(files) else None)
         tasks = [asyncio.ensure_future(self._attempt(file)) for file in files]
         try:
             failures = [failure for failure in await asyncio.gather(*tasks) if failure is not None]
@@ -139,7 +139,7 @@ class Transfer:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
         if failures:
-            raise _all_of(failures, len(files))
+            raise _combined(failures, len(files))
 
     async def _attempt(self, file: File) -> IndexFailure | None:
         try:
@@ -173,7 +173,7 @@ class Transfer:
         return part
 
     async def _receive(self, part: PartialFile) -> None:
-        """Receive what is missing of a file. It is not given up while it gets further."""
+        """Receive the rest of a file, in as many rounds of tries as make progress."""
         file = part.file
 
         def take(piece: bytes) -> None:
@@ -194,7 +194,7 @@ class Transfer:
             else:
                 check_status(response.status_code, file)
                 self._restart(part, ranges=part.ranges and not has_range)
-                part.mixed = has_range  # some servers call the rest of a file the whole
+                part.mixed = has_range  # some servers answer 200 with the rest of a file
             try:
                 await self._client.stream_body(response, take)
             except WrongFile:
@@ -207,12 +207,12 @@ class Transfer:
                 raise NoAnswerError(f"It ends before the announced {file.size} bytes")
 
         while part.size != file.size:
-            before = part.size
+            size = part.size
             try:
                 await self._client.request(file.url, consume, headers=headers, long=True)
                 return
             except Unreachable as failure:
-                if part.size < before + _PROGRESS:
+                if part.size < size + _PROGRESS:
                     if not part.size:
                         raise
                     raise Unreachable(
@@ -223,18 +223,18 @@ class Transfer:
                     ) from None
 
     def _restart(self, part: PartialFile, *, ranges: bool) -> None:
-        """Discard what was received of a file, and tell whether to resume it later."""
+        """Discard the received bytes of a file; `ranges` says whether to use range requests from then on."""
         self._count(-part.size)
         part.restart()
         part.ranges = ranges
 
     def _count(self, more: int, *, files: int = 0) -> None:
-        copied = self._copied
-        self._copied = copied._replace(files=copied.files + files, bytes=copied.bytes + more)
-        self._tell(self._copied)
+        progress = self._progress
+        self._progress = progress._replace(files=progress.files + files, bytes=progress.bytes + more)
+        self._report(self._progress)
 
 
-def _all_of(failures: Sequence[IndexFailure], of: int) -> IndexFailure:
+def _combined(failures: Sequence[IndexFailure], of: int) -> IndexFailure:
     """One failure that names every file."""
     first = failures[0]
     if len(failures) == 1:
@@ -258,11 +258,11 @@ def altered(what: str, where: str, digest: str, listed: str) -> WrongFile:
     )
 
 
-# What answers say of files
+# Headers and statuses of answers
 
 
 def content_range(response: httpx.Response) -> tuple[int, int, int] | None:
-    """The first and the last byte of a part, and the size of the whole file (RFC 9110, 14.4); None if it is unclear."""
+    """The first and the last byte of a part, and the size of the whole file (RFC 9110, 14.4); None if not stated."""
     match = _CONTENT_RANGE.fullmatch(response.headers.get("content-range", "").strip())
     if match is None or response.headers.get("content-encoding", "identity") != "identity":
         return None

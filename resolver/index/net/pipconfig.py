@@ -1,4 +1,4 @@
-"""The configuration of pip on this machine and its netrc, read as pip reads them.
+"""The configuration of pip on this machine and the netrc file, read as by pip.
 
 `pip._internal.configuration` takes 40 ms to import, so its rules are repeated here, and a test compares them with pip's
 own. extra-index-url, find-links and trusted-host are deliberately not followed: they mix names or weaken https.
@@ -28,10 +28,7 @@ _FORM = "a section begins with a line like `[global]`, followed by lines like `t
 
 
 class PipConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """The options that matter here; empty if not set. `timeout` is in seconds.
-
-    `ignored_options` names the options set for further sources of files, which are ignored.
-    """
+    """The options in use; empty if not set. `timeout` is in seconds. `ignored_options` would add sources of files."""
 
     index_url: str
     cert: str = ""
@@ -47,7 +44,7 @@ def read_pip_config() -> PipConfig:
     settings = _settings(config_files())
     variables = {key[4:]: value for key, value in os.environ.items() if key.startswith("PIP_")}
     for section in (settings.get("global", {}), settings.get("install", {}), variables):
-        # pip skips an option with an empty value, so a weaker place still counts.
+        # pip skips an option with an empty value, so that one of lower precedence counts.
         options |= {_key(key): value for key, value in section.items() if value}
     return PipConfig(
         index_url=options.get("index-url") or options.get("pypi-url") or _default_index(),
@@ -64,17 +61,17 @@ def _file(name: str) -> str:
 
 
 def config_files() -> list[str]:
-    """The configuration files of pip, weakest first; they need not exist."""
-    own = os.environ.get("PIP_CONFIG_FILE")
-    if own == os.devnull:
+    """The configuration files of pip, the highest precedence last; they need not exist."""
+    given = os.environ.get("PIP_CONFIG_FILE")
+    if given == os.devnull:
         return []
     from pip._internal.utils import appdirs
 
     folders = appdirs.site_config_dirs("pip")
-    if not (own and Path(own).exists()):
+    if not (given and Path(given).exists()):
         folders += [_file("~/.pip"), appdirs.user_config_dir("pip")]
     files = [f"{folder}/pip.conf" for folder in (*folders, sys.prefix)]
-    return [*files, own] if own else files
+    return [*files, given] if given else files
 
 
 def _settings(files: Iterable[str]) -> dict[str, dict[str, str]]:
@@ -85,13 +82,13 @@ def _settings(files: Iterable[str]) -> dict[str, dict[str, str]]:
         why = "It is not a regular file." if is_special(Path(file)) else ""
         try:
             if not why:
-                parser.read(file, encoding)  # which passes over one that cannot be opened, as pip does
+                parser.read(file, encoding)  # skips a file that cannot be opened, like pip
         except UnicodeDecodeError:
             why = f"It is not {encoding}, the encoding of the locale."
         except configparser.Error as error:
             line = getattr(error, "lineno", None) or next(iter(getattr(error, "errors", ())), ("?",))[0]
             why = f"Line {line} cannot stand there."
-        if why:  # which quotes nothing, as there may be a password
+        if why:  # without a quotation, as there may be a password
             raise InputError("A configuration file of pip cannot be read.", where=file, why=why, hint=_FORM)
         for section in parser.sections():
             values = settings.setdefault(section, {})
@@ -117,31 +114,28 @@ def _default_index() -> str:
     return PyPI.simple_url
 
 
-# Whose user and password go to which server
+# Users and passwords
 
 
 class Credentials:
-    """User and password of an index for its own origin, those of netrc for its host, and none for any other.
-
-    Raises InputError if there is a netrc file that cannot be read.
-    """
+    """User and password of an index for its own origin, or of netrc for a host. Raises InputError for a bad netrc."""
 
     def __init__(self) -> None:
-        self._given: dict[Origin, str] = {}
+        self._of_indexes: dict[Origin, str] = {}
         self._netrc = _read_netrc()
 
     def remember(self, root: Root) -> None:
-        """Send the credentials of an index to its own origin, and nowhere else.
+        """Use the credentials of an index for its own origin.
 
-        If an address has only a user, netrc may have both, as in pip; otherwise it is a token.
+        If an address has only a user, netrc may have both, as in pip; otherwise the user is a token.
         """
         where = origin(root.url)
         if root.password or (root.user and not self._of_netrc(where)):
-            self._given[where] = _basic(root.user, root.password)
+            self._of_indexes[where] = _basic(root.user, root.password)
 
     def header(self, where: Origin) -> dict[str, str]:
         """The header field of a request to an origin, if it has one."""
-        value = self._given.get(where) or self._of_netrc(where)
+        value = self._of_indexes.get(where) or self._of_netrc(where)
         return {"Authorization": value} if value else {}
 
     def _of_netrc(self, where: Origin) -> str:
@@ -155,19 +149,19 @@ def _basic(user: str, password: str) -> str:
 
 
 def _read_netrc() -> netrc.netrc | None:
-    named = os.environ.get("NETRC")
-    where = named or "~/.netrc"
+    given = os.environ.get("NETRC")
+    where = given or "~/.netrc"
     hint = "an entry is `machine HOST login USER password PASSWORD` (NETRC names another file)"
     try:
         if not is_special(Path(where).expanduser()):
-            return netrc.netrc(named)
+            return netrc.netrc(given)
         why = "It is not a regular file."
     except OSError:
         return None
     except UnicodeDecodeError:
         why = "It is not UTF-8."
     except netrc.NetrcParseError as error:  # with a line, the message quotes what may be a password
-        if error.lineno is None:  # Python reads passwords from nobody's file but the user's
+        if error.lineno is None:  # the file is of another user or accessible to others
             why, hint = error.msg, f"make it accessible only to you: chmod 600 {where}"
         else:
             why = f"Line {error.lineno} or the one before it does not have that form."

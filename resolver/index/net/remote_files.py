@@ -1,4 +1,4 @@
-"""Contents of wheels and source archives, from the cache, `.metadata`, some ranges (RFC 9110, 14) or all of it."""
+"""Contents of wheels and archives: from the cache, a `.metadata` file, ranges (RFC 9110, 14) or the whole file."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ from resolver.model.release import Archive, CoreMetadata, File
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Contains the list of members and METADATA of nine wheels in ten, as METADATA comes last before the list.
+# Bytes at the end of a wheel that have the list of members and METADATA before it, in nine wheels of ten.
 _TAIL: Final = 64 << 10
 _LONGEST: Final = max(DIRECTORY_LIMIT, METADATA_LIMIT) + _TAIL
-_MOST: Final = 8
+_MOST_RANGES: Final = 8
 
 
 class _Span(NamedTuple):
@@ -54,19 +54,19 @@ class _DistrustError(Exception):
 
 
 class Once:
-    """Work that is done once per key, however many wait for it. Lives on one event loop."""
+    """Work that is done once for each key, however many tasks await it, on one event loop."""
 
     def __init__(self) -> None:
         self._tasks: dict[Hashable, asyncio.Task[Any]] = {}
 
     async def do(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """The result of `work`, which is started unless it was before; its failure is raised for all who wait."""
+        """The result of `work`, which is started the first time; its failure is raised for all who wait."""
         task: asyncio.Task[T] | None = self._tasks.get(key)
         if task is None:
             task = self._tasks[key] = asyncio.ensure_future(work())
-            # Retrieve the failure, as asyncio complains about failures that nobody retrieves.
+            # asyncio complains about a failure that nobody retrieves
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
-        # Shielded, since one of those who wait may be cancelled.
+        # shielded, since a task that waits may be cancelled
         return await asyncio.shield(task)
 
 
@@ -74,16 +74,16 @@ _Method = Callable[Concatenate["RemoteFiles", P], Coroutine[Any, Any, T]]
 
 
 def _once(work: _Method[P, T]) -> _Method[P, T]:
-    """Done once for the same arguments, however many wait for it."""
+    """Done once for the same positional arguments."""
 
-    def wait(files: RemoteFiles, /, *arguments: P.args, **named: P.kwargs) -> Coroutine[Any, Any, T]:
-        return files.once.do((work.__name__, *arguments), lambda: work(files, *arguments, **named))
+    def wait(files: RemoteFiles, /, *arguments: P.args, **keywords: P.kwargs) -> Coroutine[Any, Any, T]:
+        return files.once.do((work.__name__, *arguments), lambda: work(files, *arguments, **keywords))
 
     return wait
 
 
 class RemoteFiles:
-    """Reads files on servers, each once. Lives on an event loop. Whole files are in a folder that `close` removes."""
+    """Reads files on servers, each once, on an event loop. Whole files are in a folder that `close` removes."""
 
     def __init__(self, cache: FileCache, client: Client, warn: Callable[[Message], None]) -> None:
         self._cache = cache
@@ -93,33 +93,34 @@ class RemoteFiles:
         self.once = Once()
 
     def close(self) -> None:
-        """Remove what was downloaded."""
+        """Remove downloaded files."""
         if self._folder is not None:
             self._folder.cleanup()
 
     @_once
     async def metadata(self, file: File, release: FileRelease) -> CoreMetadata:
         """A wheel's metadata. Raises UnusableFile and IndexFailure."""
-        if (known := self._cache.metadata(file, release)) is not None:
-            return known
-        beside = bool(file.metadata)
+        if (stored := self._cache.metadata(file, release)) is not None:
+            return stored
+        separate = bool(file.metadata)
         try:
             metadata = await self._metadata_file(file, release)
             if metadata is None:
-                beside = False
-                metadata = read(await self._of_wheel(file, release), release, file.url).metadata
+                separate = False
+                metadata = read(await self._metadata_of_wheel(file, release), release, file.url).metadata
         except UnusableFile as error:
-            self._cache.store_metadata(file, error, beside=beside)
+            self._cache.store_metadata(file, error, separate=separate)
             raise
-        self._cache.store_metadata(file, metadata, beside=beside)
+        self._cache.store_metadata(file, metadata, separate=separate)
         return metadata
 
     async def _metadata_file(self, file: File, release: FileRelease) -> CoreMetadata | None:
-        """The `.metadata` file beside a wheel (PEP 658), or None if there is none that can be relied on."""
+        """The content of the `.metadata` file of a wheel (PEP 658), or None if there is no reliable one."""
         if file.metadata is None:
             return None
-        path, mark, query = file.url.partition("?")
-        reply = await self._client.get(f"{path}.metadata{mark}{query}", headers=IDENTITY_ENCODING, limit=METADATA_LIMIT)
+        path, separator, query = file.url.partition("?")
+        url = f"{path}.metadata{separator}{query}"
+        reply = await self._client.get(url, headers=IDENTITY_ENCODING, limit=METADATA_LIMIT)
         if reply.status != 200:
             return None
         if file.metadata and (digest := _digest(reply.body)) != file.metadata:
@@ -132,19 +133,19 @@ class RemoteFiles:
                 raise
             return None
 
-    async def _of_wheel(self, file: File, release: FileRelease) -> bytes:
-        """METADATA, read in parts if the server has ranges, else of the whole wheel, compared with its hash."""
+    async def _metadata_of_wheel(self, file: File, release: FileRelease) -> bytes:
+        """METADATA, by range requests if the server handles them, else from the whole wheel after checking its hash."""
         try:
-            return await self._of_parts(file, release)
+            return await self._metadata_by_ranges(file, release)
         except _DistrustError:
-            whole = await self._fetch(file)
+            download = await self._fetch(file)
         try:
-            with whole.path.open("rb") as wheel:
+            with download.path.open("rb") as wheel:
                 return wheel_metadata(wheel, release)
         finally:
-            whole.path.unlink()
+            download.path.unlink()
 
-    async def _of_parts(self, file: File, release: FileRelease) -> bytes:
+    async def _metadata_by_ranges(self, file: File, release: FileRelease) -> bytes:
         """METADATA. Raises _DistrustError."""
         tail = await self._part(file, f"bytes=-{_TAIL}")
         is_whole = tail.start == 0 and file.sha256 != ""
@@ -152,13 +153,13 @@ class RemoteFiles:
             raise _DistrustError
         content = RangeFile(tail.total)
         content.add(tail.start, tail.content)
-        for _ in range(_MOST):
+        for _ in range(_MOST_RANGES):
             try:
                 return wheel_metadata(content, release)
             except MissingSpanError as missing:
                 start, end = missing.args
             except UnusableFile:
-                # The server may mix up ranges; a whole file can be compared with its hash.
+                # the server may mix up ranges; a whole file can be compared with its hash
                 raise _DistrustError from None
             part = await self._part(file, f"bytes={start}-{end - 1}")
             answered = part.start, len(part.content), part.total, part.etag
@@ -168,7 +169,7 @@ class RemoteFiles:
         raise _DistrustError
 
     async def _part(self, file: File, span: str) -> _Span:
-        """A part. Raises _DistrustError if the answer is none."""
+        """A range of a file. Raises _DistrustError."""
 
         async def consume(response: httpx.Response) -> _Span:
             if response.status_code != 206:
@@ -192,24 +193,24 @@ class RemoteFiles:
     @_once
     async def archive(self, file: File, release: FileRelease) -> Archive:
         """The static contents of a source archive. Raises UnusableFile and IndexFailure."""
-        if (known := self._cache.archive(file)) is not None:
-            return known
+        if (stored := self._cache.archive(file)) is not None:
+            return stored
         download = await self._download(file)
         reading = asyncio.to_thread(read_archive, download.path, release, file.url)
-        return await _kept(reading, partial(self._cache.store_archive, file))
+        return await _stored(reading, partial(self._cache.store_archive, file))
 
     @_once
     async def member(self, file: File, release: FileRelease, path: str) -> str:
         """The text of a file in a source archive. Raises UnusableFile and IndexFailure."""
-        if (known := self._cache.member(file, path)) is not None:
-            return known
+        if (stored := self._cache.member(file, path)) is not None:
+            return stored
         download = await self._download(file)
         reading = asyncio.to_thread(read_member, download.path, release, path)
-        return await _kept(reading, partial(self._cache.store_member, file, path))
+        return await _stored(reading, partial(self._cache.store_member, file, path))
 
     @_once
     async def _download(self, file: File) -> PartialFile:
-        """Download the archive. It is kept for the run, since `member` is usually called right after `archive`."""
+        """Download an archive for the run, since `member` is usually called right after `archive`."""
         return await self._fetch(file)
 
     async def _fetch(self, file: File) -> PartialFile:
@@ -228,19 +229,18 @@ class RemoteFiles:
     @_once
     async def sha256(self, file: File) -> File:
         """The file with its sha256 and size; raises IndexFailure."""
-        known = self._cache.hashed(file)
-        if known is not None and await self._is_unchanged(file, known):
-            return known.fill(file)
+        stored = self._cache.hashed(file)
+        if stored is not None and await self._is_unchanged(file, stored):
+            return stored.fill(file)
         download = await self._download(file)
-        hashed = FileHash(download.sha256, download.size, *download.validators)
-        self._cache.store_hash(file, hashed)
-        told = {"file": file.filename, "size": hashed.size, "sha256": hashed.sha256}
-        self._warn(message("index.unhashed", **told))
-        return hashed.fill(file)
+        file_hash = FileHash(download.sha256, download.size, *download.validators)
+        self._cache.store_hash(file, file_hash)
+        self._warn(message("index.unhashed", file=file.filename, size=file_hash.size, sha256=file_hash.sha256))
+        return file_hash.fill(file)
 
-    async def _is_unchanged(self, file: File, known: FileHash) -> bool:
+    async def _is_unchanged(self, file: File, file_hash: FileHash) -> bool:
         """Whether a file on a server is still the one that was downloaded."""
-        headers = IDENTITY_ENCODING | conditions(known.etag, known.modified)
+        headers = IDENTITY_ENCODING | conditions(file_hash.etag, file_hash.modified)
 
         async def consume(response: httpx.Response) -> bool:
             return response.status_code == 304
@@ -250,15 +250,15 @@ class RemoteFiles:
         )
 
 
-async def _kept(reading: Awaitable[T], keep: Callable[[T | UnusableFile], None]) -> T:
-    """What is read, which is kept for later; so is the reason why a file cannot be used."""
+async def _stored(reading: Awaitable[T], store: Callable[[T | UnusableFile], None]) -> T:
+    """The content of a file, which is stored, as is the reason why the file cannot be used."""
     try:
-        found = await reading
+        content = await reading
     except UnusableFile as error:
-        keep(error)
+        store(error)
         raise
-    keep(found)
-    return found
+    store(content)
+    return content
 
 
 def _digest(content: bytes) -> str:

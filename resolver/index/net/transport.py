@@ -1,6 +1,6 @@
-"""How requests leave this machine: through which proxy, with which certificates, and what their errors mean.
+"""Connections: certificates, proxies, and the meaning of errors.
 
-aiohttp takes a third of the time of httpx's own connections, which know all kinds of proxies.
+aiohttp, which takes a third of the time of httpx's own connections, is used where there is no proxy.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from resolver.index.parse.address import (
 
 # Variables that pip, curl and OpenSSL read; behind a corporate proxy at least one is set.
 _VARIABLES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
-# Where distributions keep their store, for a Python whose OpenSSL was built for another distribution.
+# The stores of distributions, for a Python whose OpenSSL was built for another distribution.
 _STORES: Final = (
     "/etc/ssl/certs/ca-certificates.crt",  # Debian, Ubuntu
     "/etc/pki/tls/certs/ca-bundle.crt",  # openEuler, Kylin, Fedora
@@ -44,8 +44,8 @@ _STORES: Final = (
 
 
 def ssl_context(pip: PipConfig) -> ssl.SSLContext:
-    """The system's store and every bundle named by pip or the environment. Raises InputError for an invalid one."""
-    context = _system()
+    """Trust in the system's store and the bundles of pip and the environment. Raises InputError for an invalid one."""
+    context = _system_context()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     for source, bundle in _bundles(pip):
         hint = "name a file with certificates in PEM form, or a folder of such files"
@@ -55,11 +55,11 @@ def ssl_context(pip: PipConfig) -> ssl.SSLContext:
     if pip.client_cert:
         hint = "name a PEM file with certificate and key: `pip config set global.client-cert FILE`"
         with _readable("The client certificate of pip's configuration cannot be read.", pip.client_cert, hint):
-            context.load_cert_chain(pip.client_cert, password="")  # nobody is asked for one
+            context.load_cert_chain(pip.client_cert, password="")  # without a prompt
     return context
 
 
-def _system() -> ssl.SSLContext:
+def _system_context() -> ssl.SSLContext:
     """A context that trusts the system's store."""
     if sys.platform in ("darwin", "win32"):  # elsewhere truststore would read the store for each connection
         import truststore
@@ -67,19 +67,19 @@ def _system() -> ssl.SSLContext:
         return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.set_default_verify_paths()  # SSL_CERT_FILE replaces the system's store, as in OpenSSL
-    store = next((one for one in _STORES if Path(one).is_file()), None)
+    store = next((path for path in _STORES if Path(path).is_file()), None)
     if store is not None and not ssl.get_default_verify_paths().cafile:
         context.load_verify_locations(cafile=store)
     return context
 
 
 def _bundles(pip: PipConfig) -> Iterator[tuple[str, str]]:
-    """Who names a bundle, and its path. SSL_CERT_DIR may name several folders, as in OpenSSL."""
-    named = [("pip's cert", pip.cert)]
+    """The setting and the path of each bundle. SSL_CERT_DIR may name several folders, as in OpenSSL."""
+    bundles = [("pip's cert", pip.cert)]
     for name in _VARIABLES:
         value = os.environ.get(name, "")
-        named += [(name, one) for one in (value.split(os.pathsep) if name == "SSL_CERT_DIR" else (value,))]
-    return ((name, path) for name, path in named if path)
+        bundles += [(name, path) for path in (value.split(os.pathsep) if name == "SSL_CERT_DIR" else (value,))]
+    return ((name, path) for name, path in bundles if path)
 
 
 @contextmanager
@@ -94,11 +94,11 @@ def _readable(message: str, where: str, hint: str) -> Iterator[None]:
         raise InputError(message, where=where, why=f"{error.strerror or error}.", hint=hint) from None
 
 
-_KEPT: Final = 60.0  # seconds
+_KEEPALIVE: Final = 60.0  # seconds
 
 
 class Transport(httpx.AsyncBaseTransport):
-    """At most `most` connections at once. Lives on an event loop. Raises InputError for unusable settings.
+    """At most `most` connections at once, on an event loop. Raises InputError for unusable settings.
 
     Certificates are read for the first https request: that takes as long as a small run without one.
     """
@@ -107,37 +107,37 @@ class Transport(httpx.AsyncBaseTransport):
         self._pip = pip
         self._proxies = Proxies(pip)
         self._most = most
-        self._ways: dict[tuple[str, bool], httpx.AsyncBaseTransport] = {}  # by proxy, and whether there is TLS
+        self._transports: dict[tuple[str, bool], httpx.AsyncBaseTransport] = {}  # by proxy, and whether there is TLS
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send it. Raises httpx.TransportError, aiohttp.ClientError and InputError."""
+        """Send a request. Raises httpx.TransportError, aiohttp.ClientError and InputError."""
         proxy = self._proxies.of(str(request.url))
         secure = "https" in (request.url.scheme, urlsplit(proxy).scheme)
-        if (proxy, secure) not in self._ways:
+        if (proxy, secure) not in self._transports:
             context = self._context if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # which trusts nobody
-            self._ways[proxy, secure] = self._through(proxy, context) if proxy else self._direct(context)
-        return await self._ways[proxy, secure].handle_async_request(request)
+            self._transports[proxy, secure] = self._proxied(proxy, context) if proxy else self._direct(context)
+        return await self._transports[proxy, secure].handle_async_request(request)
 
     def proxy(self, url: str) -> str:
-        """The proxy for an address, to show to people: without credentials, "" for none."""
+        """The proxy for an address, without credentials; "" for none."""
         return without_credentials(self._proxies.of(url))
 
     async def aclose(self) -> None:
         """Close all connections."""
-        for way in self._ways.values():
-            await way.aclose()
+        for transport in self._transports.values():
+            await transport.aclose()
 
     @cached_property
     def _context(self) -> ssl.SSLContext:
         return ssl_context(self._pip)
 
     def _direct(self, context: ssl.SSLContext) -> httpx.AsyncBaseTransport:
-        connector = aiohttp.TCPConnector(limit=self._most, keepalive_timeout=_KEPT, ssl=context)
+        connector = aiohttp.TCPConnector(limit=self._most, keepalive_timeout=_KEEPALIVE, ssl=context)
         session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
         return AiohttpTransport(verify=context, client=session)
 
-    def _through(self, proxy: str, context: ssl.SSLContext) -> httpx.AsyncBaseTransport:
-        limits = httpx.Limits(max_connections=self._most, keepalive_expiry=_KEPT)
+    def _proxied(self, proxy: str, context: ssl.SSLContext) -> httpx.AsyncBaseTransport:
+        limits = httpx.Limits(max_connections=self._most, keepalive_expiry=_KEEPALIVE)
         secure = context if httpx.URL(proxy).scheme == "https" else None
         return httpx.AsyncHTTPTransport(
             verify=context, limits=limits, trust_env=False, proxy=httpx.Proxy(proxy, ssl_context=secure)
@@ -145,26 +145,23 @@ class Transport(httpx.AsyncBaseTransport):
 
 
 class Proxies:
-    """Which proxy is used for an address, according to pip and the environment.
-
-    Raises InputError for a proxy that cannot be used, even if no address needs it.
-    """
+    """The proxies of pip, or else of the environment. Raises InputError if one is invalid, even if it is not used."""
 
     def __init__(self, pip: PipConfig) -> None:
-        self._by_pip = bool(pip.proxy)
-        given: Mapping[str, str] = {"all": pip.proxy} if pip.proxy else getproxies()
-        self._given = {scheme: _checked(given[scheme]) for scheme in ("http", "https", "all") if given.get(scheme)}
+        self._of_pip = bool(pip.proxy)
+        proxies: Mapping[str, str] = {"all": pip.proxy} if pip.proxy else getproxies()
+        self._by_scheme = {name: _checked(proxies[name]) for name in ("http", "https", "all") if proxies.get(name)}
 
     def of(self, url: str) -> str:
-        """The address of the proxy, "" for none."""
+        """The proxy for an address, "" for none."""
         parts = urlsplit(url)
         # Plain http must not leave this machine, not even to a proxy.
-        direct = is_loopback(parts.hostname or "") or (not self._by_pip and proxy_bypass(parts.netloc))
-        return "" if direct else self._given.get(parts.scheme) or self._given.get("all", "")
+        direct = is_loopback(parts.hostname or "") or (not self._of_pip and proxy_bypass(parts.netloc))
+        return "" if direct else self._by_scheme.get(parts.scheme) or self._by_scheme.get("all", "")
 
 
 def _checked(written: str) -> str:
-    """The address as httpx takes it; a password in it is unescaped there. Raises InputError."""
+    """The address of a proxy as httpx accepts it. Raises InputError."""
     address = written if has_scheme(written) else f"http://{written}"
     hint = ""
     try:
@@ -180,7 +177,7 @@ def _checked(written: str) -> str:
     raise InputError("The proxy settings cannot be used.", where=where, why=why, hint=hint)
 
 
-# Why there is no answer, in words for people
+# Why there is no answer
 
 _LONGEST: Final = 200  # characters
 # What a transport raises. asyncio.TimeoutError is not the built-in one before Python 3.11.
@@ -188,58 +185,61 @@ ERRORS: Final = (httpx.HTTPError, aiohttp.ClientError, asyncio.TimeoutError, OSE
 
 
 class NoAnswerError(Exception):
-    """No answer, or an incomplete one. `certificate`, `unknown_name`: the cause, as far as known."""
+    """No answer, an incomplete one, or one that says to try again. `certificate`, `unknown_name`: the known cause."""
 
-    def __init__(self, why: str, *, certificate: bool = False, unknown_name: bool = False) -> None:
+    def __init__(
+        self, why: str, *, certificate: bool = False, unknown_name: bool = False, retry_after: str = ""
+    ) -> None:
         super().__init__(why)
         self.certificate = certificate
         self.unknown_name = unknown_name
+        self.retry_after = retry_after
 
 
 def no_answer(error: BaseException) -> NoAnswerError:
-    """What an error of a transport means: the system's reason if there is one, else the library's words."""
-    causes = list(_causes(error))
-    for one in causes:
-        if isinstance(one, ssl.SSLCertVerificationError):
-            return NoAnswerError(f"Its certificate is not trusted: {one.verify_message}", certificate=True)
-        if isinstance(one, socket.gaierror):
-            return NoAnswerError(one.strerror or str(one), unknown_name=one.errno == socket.EAI_NONAME)
-        if isinstance(one, ssl.SSLError) and one.reason:
-            return NoAnswerError(f"TLS failed: {one.reason.replace('_', ' ').lower()}")
-        if isinstance(one, OSError) and one.errno:
-            return NoAnswerError(os.strerror(one.errno))
-    told = next(_causes(error, of_aiohttp=True), error)  # what httpx-aiohttp makes of it says less
-    match told:
+    """The meaning of an error of a transport: the system's reason if there is one, else the library's words."""
+    for cause in _causes(error):
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return NoAnswerError(f"Its certificate is not trusted: {cause.verify_message}", certificate=True)
+        if isinstance(cause, socket.gaierror):
+            return NoAnswerError(cause.strerror or str(cause), unknown_name=cause.errno == socket.EAI_NONAME)
+        if isinstance(cause, ssl.SSLError) and cause.reason:
+            return NoAnswerError(f"TLS failed: {cause.reason.replace('_', ' ').lower()}")
+        if isinstance(cause, OSError) and cause.errno:
+            return NoAnswerError(os.strerror(cause.errno))
+    error = next(_causes(error, of_aiohttp=True), error)  # that of httpx-aiohttp says less
+    match error:
         case httpx.ReadTimeout() | aiohttp.SocketTimeoutError():
             why = "It stopped answering"
         case httpx.TimeoutException() | aiohttp.ServerTimeoutError():
             why = "No connection within the time limit"
         case httpx.ProxyError():
-            why = f"The proxy answered {_beginning(told)}"
+            why = f"The proxy answered {_beginning(error)}"
         case aiohttp.ClientPayloadError() | RuntimeError():  # aiohttp's for a connection that it closed itself
             why = "It broke off its answer"
-        case httpx.RemoteProtocolError() if "closed" in str(told) and "complete" in str(told):
+        case httpx.RemoteProtocolError() if "closed" in str(error) and "complete" in str(error):
             why = "It broke off its answer"
-        case httpx.RemoteProtocolError() if "closed" in str(told) or "disconnected" in str(told):
+        case httpx.RemoteProtocolError() if "closed" in str(error) or "disconnected" in str(error):
             why = "It closed the connection without an answer"
         case aiohttp.ServerDisconnectedError():
             why = "It closed the connection without an answer"
         case _:
-            why = f"It violates HTTP ({_beginning(told)})"
+            why = f"It violates HTTP ({_beginning(error)})"
     return NoAnswerError(why)
 
 
-def _beginning(told: BaseException) -> str:
-    """The beginning of a message, as the rest quotes what the server sent."""
-    words = str(told.message if isinstance(told, aiohttp.ClientResponseError) else told)
-    return " ".join(words.partition(":")[0].split())[:_LONGEST].rstrip(".")
+def _beginning(error: BaseException) -> str:
+    """The beginning of a message, as the rest quotes the server."""
+    text = str(error.message if isinstance(error, aiohttp.ClientResponseError) else error)
+    return " ".join(text.partition(":")[0].split())[:_LONGEST].rstrip(".")
 
 
 def _causes(error: BaseException, *, of_aiohttp: bool = False) -> Iterator[BaseException]:
-    """An error, what caused it, and so on. Those of aiohttp pass for the errors of the system that they wrap."""
-    one: BaseException | None = error
-    while one is not None:
-        if isinstance(one, aiohttp.ClientError) == of_aiohttp:
-            yield one
-        cause = one.__cause__ or (one.__context__ if one.__suppress_context__ else None)  # httpcore's `from None`
-        one = next(iter(getattr(cause, "exceptions", ())), cause)  # of several addresses, the first
+    """An error, its cause, and so on; only those of aiohttp, or only others, as aiohttp's wrap errors of the system."""
+    current: BaseException | None = error
+    while current is not None:
+        if isinstance(current, aiohttp.ClientError) == of_aiohttp:
+            yield current
+        # httpcore raises `from None`
+        cause = current.__cause__ or (current.__context__ if current.__suppress_context__ else None)
+        current = next(iter(getattr(cause, "exceptions", ())), cause)  # of several addresses, the first

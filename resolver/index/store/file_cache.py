@@ -18,7 +18,7 @@ from resolver.index.store.readings import ArchiveReading, read_archives
 from resolver.model import text
 from resolver.model.release import Archive, CoreMetadata, File
 
-# A text is the reason why a file cannot be used; only reasons that lie in its bytes are stored.
+# A text is the reason why a file cannot be used, if it is in the bytes of the file.
 _METADATA: Final[msgspec.msgpack.Decoder[CoreMetadata | str]] = msgspec.msgpack.Decoder(CoreMetadata | str)
 _ARCHIVE: Final[msgspec.msgpack.Decoder[Archive | str]] = msgspec.msgpack.Decoder(Archive | str)
 _MEMBER: Final[msgspec.msgpack.Decoder[tuple[str] | str]] = msgspec.msgpack.Decoder(tuple[str] | str)
@@ -54,39 +54,40 @@ class FileCache:
         self._readings: dict[str, dict[str, ArchiveReading]] = {}  # by project and sha256
 
     def metadata(self, file: File, release: FileRelease) -> CoreMetadata | None:
-        """A wheel's metadata. Raises like `Files.metadata`."""
-        known = (self._load("metadata", _metadata_key(file, beside=one), _METADATA) for one in (True, False))
-        found = next((one for one in known if one is not None), None)
-        if found is not None:
-            check_release(found.name, found.version, release, file.url)
-        return found
+        """A wheel's metadata. Raises UnusableFile, and WrongRelease if it is of another release."""
+        keys = (_metadata_key(file, separate=separate) for separate in (True, False))
+        stored = (self._load("metadata", key, _METADATA) for key in keys)
+        metadata = next((metadata for metadata in stored if metadata is not None), None)
+        if metadata is not None:
+            check_release(metadata.name, metadata.version, release, file.url)
+        return metadata
 
-    def store_metadata(self, file: File, value: CoreMetadata | UnusableFile, *, beside: bool) -> None:
-        """Store the metadata of a wheel, or why there is none; `beside` tells that the file beside it says so."""
-        self._keep("metadata", _metadata_key(file, beside=beside), value)
+    def store_metadata(self, file: File, value: CoreMetadata | UnusableFile, *, separate: bool) -> None:
+        """Store the metadata of a wheel, or why there is none; `separate` if it is from a `.metadata` file."""
+        self._save("metadata", _metadata_key(file, separate=separate), value)
 
     def archive(self, file: File) -> Archive | None:
-        """The static contents of a source archive. Raises like `Files.archive`."""
-        found = self._load("archive", file.sha256, _ARCHIVE)
-        if found is None and (reading := self.reading(file)) is not None:
+        """The static contents of a source archive. Raises UnusableFile."""
+        archive = self._load("archive", file.sha256, _ARCHIVE)
+        if archive is None and (reading := self.reading(file)) is not None:
             return reading.archive
-        return found
+        return archive
 
     def store_archive(self, file: File, value: Archive | UnusableFile) -> None:
         """Store the static contents of a source archive, or why there are none."""
-        self._keep("archive", file.sha256, value)
+        self._save("archive", file.sha256, value)
 
     def member(self, file: File, path: str) -> str | None:
-        """The text of a file in a source archive. Raises like `Files.member`."""
-        found = self._load("text", file.sha256 and f"{file.sha256}/{path}", _MEMBER)
-        if found is None and (reading := self.reading(file)) is not None:
+        """The text of a file in a source archive. Raises UnusableFile."""
+        member = self._load("text", file.sha256 and f"{file.sha256}/{path}", _MEMBER)
+        if member is None and (reading := self.reading(file)) is not None:
             return reading.member(path)
-        return None if found is None else found[0]
+        return None if member is None else member[0]
 
     def store_member(self, file: File, path: str, value: str | UnusableFile) -> None:
         """Store the text of a file in a source archive, or why there is none."""
-        told = (value,) if isinstance(value, str) else value
-        self._keep("text", file.sha256 and f"{file.sha256}/{path}", told)
+        member = (value,) if isinstance(value, str) else value
+        self._save("text", file.sha256 and f"{file.sha256}/{path}", member)
 
     def reading(self, file: File) -> ArchiveReading | None:
         """The reading of an archive, None if there is none. Raises InputError if those of its project are invalid."""
@@ -99,31 +100,31 @@ class FileCache:
         return reading if reading is not None and reading.file == file.filename else None
 
     def hashed(self, file: File) -> FileHash | None:
-        """The digest, at its last download, of a file whose page has none."""
+        """The hash, at its last download, of a file whose page has none."""
         return self._cache.load("hash", file.url, _HASHED)
 
     def store_hash(self, file: File, value: FileHash) -> None:
-        """Store the digest of a file whose page has none."""
+        """Store the hash of a file whose page has none."""
         self._cache.save("hash", file.url, value)
 
-    def _keep(self, kind: str, key: str, value: object) -> None:
+    def _save(self, kind: str, key: str, value: object) -> None:
         """Store a value, or the reason why there is none; nothing without a key."""
         if key:
             self._cache.save(kind, key, str(value) if isinstance(value, UnusableFile) else value)
 
     def _load(self, kind: str, key: str, decoder: msgspec.msgpack.Decoder[T | str]) -> T | None:
         """A value, None without a key. Raises UnusableFile if it is the reason why there is none."""
-        found = self._cache.load(kind, key, decoder) if key else None
-        if isinstance(found, str):
-            raise UnusableFile(found)
-        return found
+        value = self._cache.load(kind, key, decoder) if key else None
+        if isinstance(value, str):
+            raise UnusableFile(value)
+        return value
 
 
-def _metadata_key(file: File, *, beside: bool) -> str:
-    """What vouches for a wheel's metadata: the hash of the file `beside` it, or a server's word; "" for neither.
+def _metadata_key(file: File, *, separate: bool) -> str:
+    """The key of a wheel's metadata: with the hash of the `.metadata` file, or else with the address; "" for neither.
 
-    What one index says about a file must not be attributed to another, even if both name the same sha256.
+    Metadata that one index gives for a file must not be attributed to another, even if both list the same sha256.
     """
-    if beside:
+    if separate:
         return f"{file.sha256 or file.filename}\0{file.metadata}" if file.metadata else ""
     return f"{file.sha256}\0{file.url.partition('?')[0]}" if file.sha256 else ""
