@@ -1,4 +1,4 @@
-"""Git repositories as they are asked while locking: commits by name, files at a commit, a commit as one file.
+"""Git repositories: commits by name, files at a commit, a commit as a bundle.
 
 Nothing is checked out: no hook, filter or submodule of a repository counts, and no code of it runs. What is
 fetched stays in the cache, as a bare repository for each commit. Git checks every object against its name
@@ -40,19 +40,19 @@ _SETTINGS = {
     "maintenance.auto": "false",
     "transfer.fsckObjects": "true",
 }
-# What git, curl and ssh say where no server was reached
+# In messages of git, curl and ssh if no server was reached
 _NO_NETWORK = re.compile("resolve host|connect|timed out|no answer within|SSL|TLS|reset by peer|too slow", re.I)
 _NO_REASON = "fatal: Could not read from remote repository."
-# Variables that would make git look at another repository than the one it is told of.
-_FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE", "GIT_COMMON_DIR")
+# Variables that would make git use another repository than the given one.
+_IGNORED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE", "GIT_COMMON_DIR")
 
 
 class RepositoryUnreadable(Exception):
-    """A repository cannot be read now; the text says why, without an address."""
+    """A repository cannot be read now; the text is the reason, without an address."""
 
 
 class NoSuchCommit(InputError):
-    """A repository that can be read does not have the commit. `where` is the line that names it, if it is known."""
+    """A repository does not have the commit. `where` is the line that names it, if known."""
 
     def __init__(self, url: str, commit: str, where: str = "") -> None:
         super().__init__(
@@ -66,17 +66,17 @@ class NoSuchCommit(InputError):
 
 
 class Repositories:
-    """Asks repositories. One that cannot be reached is asked once, and so is its host. `warn` is told of it.
+    """Reads repositories, and warns of those that cannot be reached; their hosts are not tried again.
 
-    With `offline` only what the cache in `folder` has is there.
+    With `offline` only those in the cache, a folder, can be read.
     """
 
     def __init__(self, folder: Path, *, offline: bool = False, warn: Callable[[Message], None]) -> None:
         self._folder = folder / "git"
         self._offline = offline
         self._warn = warn
-        self._lost: dict[str, str] = {}  # hosts (or paths) that could not be reached, and why
-        self._met: set[str] = set()  # those that answered
+        self._unreachable: dict[str, str] = {}  # hosts (or paths) that could not be reached, and why
+        self._reachable: set[str] = set()  # those that answered
 
     def clear(self) -> None:
         """Remove all repositories from the cache."""
@@ -85,17 +85,17 @@ class Repositories:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def resolve_ref(self, url: str, name: str) -> tuple[str, str]:
-        """The commit that a tag names, and that of a branch, "" where there is none. Raises UnreadRepository."""
+        """The commit of a tag and that of a branch with this name, "" for none. Raises RepositoryUnreadable."""
         tag, annotated, branch = f"refs/tags/{name}", f"refs/tags/{name}^{{}}", f"refs/heads/{name}"
-        with self._asking(url):
-            answer = _git("ls-remote", "--", url, tag, annotated, branch, seconds=_ASK_SECONDS)
-        found = {ref: commit for commit, _, ref in (line.partition("\t") for line in answer.decode().splitlines())}
-        return found.get(annotated) or found.get(tag, ""), found.get(branch, "")
+        with self._network(url):
+            output = _git("ls-remote", "--", url, tag, annotated, branch, seconds=_ASK_SECONDS)
+        commits = {ref: commit for commit, _, ref in (line.partition("\t") for line in output.decode().splitlines())}
+        return commits.get(annotated) or commits.get(tag, ""), commits.get(branch, "")
 
     def read(self, url: str, commit: str, path: str) -> bytes | None:
-        """A file at a commit; None if there is none. Raises UnreadRepository; NoSuchCommit."""
-        listed = self._of(url, commit, "ls-tree", "-l", "-z", commit, "--", path).decode("utf-8", "replace")
-        match = re.match(r"100(?:644|755) blob [0-9a-f]+ +(\d+)\t", listed)
+        """A file at a commit; None if there is none. Raises RepositoryUnreadable and NoSuchCommit."""
+        entry = self._run(url, commit, "ls-tree", "-l", "-z", commit, "--", path).decode("utf-8", "replace")
+        match = re.match(r"100(?:644|755) blob [0-9a-f]+ +(\d+)\t", entry)
         if match is None:  # nothing, a folder, a link or a submodule
             return None
         if int(match[1]) > _LARGEST:
@@ -104,27 +104,27 @@ class Repositories:
                 where=f"{url}@{commit}",
                 hint="state what it says in a [[sources]] fact, without the file in `requires-from`",
             )
-        return self._of(url, commit, "cat-file", "blob", f"{commit}:{path}")
+        return self._run(url, commit, "cat-file", "blob", f"{commit}:{path}")
 
     def submodule(self, url: str, commit: str, path: str) -> str | None:
         """The commit of the submodule at a path; None if there is none. Raises as `read` does."""
-        listed = self._of(url, commit, "ls-tree", "-z", commit, "--", path).decode("utf-8", "replace")
-        match = re.match(r"160000 commit ([0-9a-f]{40})\t", listed)
+        entry = self._run(url, commit, "ls-tree", "-z", commit, "--", path).decode("utf-8", "replace")
+        match = re.match(r"160000 commit ([0-9a-f]{40})\t", entry)
         return match[1] if match is not None else None
 
     def save(self, url: str, commit: str, path: Path) -> None:
-        """Write the commit with its tree as a bundle that install.sh takes. Raises UnreadRepository."""
+        """Write the commit with its tree as a bundle for install.sh. Raises RepositoryUnreadable."""
         partial = path.with_name(f".{path.name}.partial")
         files.make_folder(partial.parent)
         try:
-            self._of(url, commit, "bundle", "create", "--quiet", str(partial), _ref(commit))
+            self._run(url, commit, "bundle", "create", "--quiet", str(partial), _ref(commit))
             files.sync(partial)
             partial.replace(path)
         finally:
             partial.unlink(missing_ok=True)
 
     def is_complete_bundle(self, path: Path, commit: str) -> bool:
-        """Whether a file is a bundle from which the commit comes out whole, checked as install.sh does."""
+        """Whether a file is a bundle with the whole commit, checked like install.sh does."""
         if not path.is_file():
             return False
         with TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as temporary:
@@ -138,8 +138,8 @@ class Repositories:
                 return False
             return _has(folder, commit)
 
-    def _of(self, url: str, commit: str, *arguments: str) -> bytes:
-        """What git answers of a commit. Where the repository in the cache is damaged, it is fetched anew, once."""
+    def _run(self, url: str, commit: str, *arguments: str) -> bytes:
+        """The output of git in the repository of a commit. A damaged one in the cache is fetched again, once."""
         repository = self.fetched(url, commit)
         try:
             return _git(f"--git-dir={repository}", *arguments)
@@ -150,17 +150,17 @@ class Repositories:
             return _git(f"--git-dir={self.fetched(url, commit)}", *arguments)
 
     def fetched(self, url: str, commit: str) -> Path:
-        """The bare repository that has the commit, and no other. Raises NoSuchCommit and UnreadRepository.
+        """The bare repository with this commit alone. Raises NoSuchCommit and RepositoryUnreadable.
 
-        It is fetched apart and put in place when it is whole: git, broken off, leaves locks that nobody takes away.
+        It is fetched to a temporary folder and then renamed: git leaves stale locks behind if it is killed.
         """
         repository = self._folder / f"{blake2b(url.encode(), digest_size=16).hexdigest()}-{commit}.git"
         if _has(repository, commit):
             return repository
         try:
-            with self._asking(url, commit):
+            with self._network(url, commit):
                 self._folder.mkdir(parents=True, exist_ok=True)
-                if _host(url) not in self._met:  # a host that never answers is given up much sooner than a slow fetch
+                if _host(url) not in self._reachable:  # a host that never answers is given up sooner than a slow fetch
                     _git("ls-remote", "--", url, "HEAD", seconds=_ASK_SECONDS)
                 with TemporaryDirectory(prefix=_PREFIX, dir=self._folder, ignore_cleanup_errors=True) as temporary:
                     fresh = Path(temporary, "git")
@@ -171,8 +171,8 @@ class Repositories:
                         *("--", url, f"+{commit}:{_ref(commit)}"),
                         seconds=_FETCH_SECONDS,
                     )
-                    shutil.rmtree(repository, ignore_errors=True)  # it had not the commit
-                    with suppress(OSError):  # another run was faster, or what comes next tells
+                    shutil.rmtree(repository, ignore_errors=True)  # it lacked the commit
+                    with suppress(OSError):  # another run was faster, or the check below fails
                         fresh.rename(repository)
         except OSError as error:
             raise RepositoryUnreadable(error.strerror or str(error)) from None
@@ -181,20 +181,20 @@ class Repositories:
         return repository
 
     @contextmanager
-    def _asking(self, url: str, commit: str = "") -> Iterator[None]:
-        """Around what needs the network."""
+    def _network(self, url: str, commit: str = "") -> Iterator[None]:
+        """The context of commands that use the network."""
         host = _host(url)
         if self._offline:
             raise RepositoryUnreadable("the network is not used")
-        if host in self._lost:
-            raise RepositoryUnreadable(self._lost[host])
+        if host in self._unreachable:
+            raise RepositoryUnreadable(self._unreachable[host])
         try:
             yield
-            self._met.add(host)
+            self._reachable.add(host)
         except _GitError as error:
-            if re.search(r"not our ref|couldn't find remote ref|no such remote ref", error.said):
+            if re.search(r"not our ref|couldn't find remote ref|no such remote ref", error.output):
                 raise NoSuchCommit(url, commit) from None
-            why = self._lost[host] = str(error)
+            why = self._unreachable[host] = str(error)
             code, command, parts = "index.repository-unread", "", urlsplit(url)
             if parts.hostname and _NO_NETWORK.search(why):  # not for a host that answered, nor for a path
                 code = "index.repository-unread-mirror"
@@ -204,7 +204,7 @@ class Repositories:
 
 
 def _host(url: str) -> str:
-    """The host of an address, or its path on this machine: once that cannot be reached, it is not asked again."""
+    """The host of an address, or its path on this machine."""
     parts = urlsplit(url)
     return parts.hostname or parts.path
 
@@ -215,45 +215,45 @@ def _ref(commit: str) -> str:
 
 def _has(repository: Path, commit: str) -> bool:
     try:
-        found = _git(f"--git-dir={repository}", "rev-parse", "--verify", "--quiet", f"{_ref(commit)}^{{commit}}")
+        output = _git(f"--git-dir={repository}", "rev-parse", "--verify", "--quiet", f"{_ref(commit)}^{{commit}}")
     except _GitError:
         return False
-    return found.decode().strip() == commit
+    return output.decode().strip() == commit
 
 
 def files_at(revision: str, folder: Path, name: str) -> dict[Path, str]:
-    """Files of this name below a folder, as a commit of the repository around it has them: path -> text.
+    """The files with this name below a folder at a commit of the repository that it is in: path -> text.
 
-    The folder need not be there any more. Raises InputError if there is no such commit or repository.
+    The folder need not exist any more. Raises InputError if there is no such commit or repository.
     """
-    around = next(one for one in (folder, *folder.parents) if one.is_dir())
-    git = partial(_git, "-C", str(around))
+    existing = next(path for path in (folder, *folder.parents) if path.is_dir())
+    git = partial(_git, "-C", str(existing))
     try:
         commit = git("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").decode().strip()
-        listed = git("ls-tree", "-r", "-z", "--name-only", commit, "--", f"{folder.relative_to(around)}/")
-        paths = [path for path in map(Path, listed.decode().split("\0")) if path.name == name]
-        return {around / path: git("cat-file", "blob", f"{commit}:./{path.as_posix()}").decode() for path in paths}
+        names = git("ls-tree", "-r", "-z", "--name-only", commit, "--", f"{folder.relative_to(existing)}/")
+        paths = [path for path in map(Path, names.decode().split("\0")) if path.name == name]
+        return {existing / path: git("cat-file", "blob", f"{commit}:./{path.as_posix()}").decode() for path in paths}
     except (_GitError, UnicodeDecodeError) as error:
         hint = f"see `git log -- {shlex.quote(str(folder))}`"
         raise InputError(f"there is no `{revision}` of {folder}", why=str(error), hint=hint) from None
 
 
 class _GitError(RepositoryUnreadable):
-    """Git failed. `said` is all that it said, the text its last line without addresses."""
+    """Git failed. `output` is all of its messages, the text the last one without addresses."""
 
-    def __init__(self, said: str) -> None:
-        lines = [line for line in said.splitlines() if line.strip()]
+    def __init__(self, output: str) -> None:
+        lines = [line for line in output.splitlines() if line.strip()]
         fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
         last = (fatal or lines or ["git printed no message"])[-1]
-        if last == _NO_REASON and lines.index(last):  # what ssh, or git on the other side, said before it
+        if last == _NO_REASON and lines.index(last):  # the message of ssh, or of git on the server, is before it
             last = lines[lines.index(last) - 1]
         super().__init__(re.sub(r"^(fatal|error): (unable to access '[^']*': )?| *'[a-z+]+://[^']*'", "", last).strip())
-        self.said = said
+        self.output = output
 
 
 def _git(*arguments: str, seconds: float = 60) -> bytes:
-    """What git answers; raises _GitError."""
-    environment = {key: value for key, value in os.environ.items() if key not in _FOREIGN}
+    """The output of git. Raises _GitError."""
+    environment = {key: value for key, value in os.environ.items() if key not in _IGNORED}
     environment |= {
         "GIT_ALLOW_PROTOCOL": "https:ssh:file",
         "GIT_TERMINAL_PROMPT": "0",
@@ -265,18 +265,18 @@ def _git(*arguments: str, seconds: float = 60) -> bytes:
     settings = [word for key, value in _SETTINGS.items() for word in ("-c", f"{key}={value}")]
     try:
         process = subprocess.Popen(  # noqa: S603  no shell; addresses and names are checked where they are parsed
-            ["git", *settings, *arguments],  # noqa: S607  the git that people have
+            ["git", *settings, *arguments],  # noqa: S607  the git on PATH
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=True,  # what git begins to reach the network ends with it
+            start_new_session=True,  # so that programs that git starts for the network can be killed with it
         )
     except FileNotFoundError:
         raise _GitError("git is not installed") from None
     with process:
         try:
-            answer, said = process.communicate(timeout=seconds)
+            output, errors = process.communicate(timeout=seconds)
         except BaseException as error:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -284,5 +284,5 @@ def _git(*arguments: str, seconds: float = 60) -> bytes:
                 raise _GitError(f"no answer within {seconds:.0f} seconds") from None
             raise
     if process.returncode:
-        raise _GitError(said.decode("utf-8", "replace"))
-    return answer
+        raise _GitError(errors.decode("utf-8", "replace"))
+    return output

@@ -1,4 +1,4 @@
-"""Where what a lock names is today: its files at the indexes, which have the addresses, and its commits in git."""
+"""The current addresses of a lock's files, from the indexes, and its commits in git."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def prefetch_pins(pins: Iterable[LockedPin], catalog: Catalog) -> None:
 
 
 def page_of(pin: LockedPin, catalog: Catalog) -> Page | None:
-    """The page of a pin's project at the index that the lock names. Raises IndexFailure."""
+    """The page of a pin's project on the pin's index. Raises IndexFailure."""
     pages = catalog.lookup(canonicalize_name(pin.name)).pages
     return next((page for page in pages if page.index == pin.index), None)
 
 
 def files_by_name(page: Page | None) -> Mapping[str, Sequence[File]]:
-    """The files of each name; a page may list several, and the last one counts."""
+    """The files of a page by name; if it lists a name more than once, the last one counts."""
     files: dict[str, list[File]] = {}
     for file in chain.from_iterable(page.releases.values() if page is not None else ()):
         files.setdefault(file.filename, []).append(file)
@@ -37,31 +37,31 @@ def files_by_name(page: Page | None) -> Mapping[str, Sequence[File]]:
 
 
 def offered(pins: Iterable[LockedPin], catalog: Catalog) -> Mapping[str, File]:
-    """The files of the pins by name, as offered now by the index of each, with the sha256 of the lock.
+    """The files of the pins by name, with their current addresses and the sha256 of the lock.
 
-    Further files of a pin may be gone. Raises IndexFailure if the first one is, or has another hash.
+    Raises IndexFailure if the first file of a pin is gone or has another hash; others may be gone.
     """
     pins = tuple(pin for pin in pins if pin.file)  # the others are not from an index
     prefetch_pins(pins, catalog)
-    found: dict[str, File] = {}
+    files: dict[str, File] = {}
     for pin in pins:
-        listed = files_by_name(page_of(pin, catalog))
-        for wanted in pin.file:
-            for file in listed.get(wanted.name, ()):
-                if file.sha256 in ("", wanted.sha256) and file.url:
-                    found[wanted.name] = replace(file, sha256=wanted.sha256)
-        if pin.file[0].name not in found:
+        offers = files_by_name(page_of(pin, catalog))
+        for locked in pin.file:
+            for file in offers.get(locked.name, ()):
+                if file.sha256 in ("", locked.sha256) and file.url:
+                    files[locked.name] = replace(file, sha256=locked.sha256)
+        if pin.file[0].name not in files:
             raise IndexFailure(
                 f"index `{pin.index}` no longer offers {pin.file[0].name} with the hash in the lock",
                 hint="lock again, or ask the maintainers why the file changed",
             )
-    return found
+    return files
 
 
 def save_sources(lock: Lock, folder: Path, repositories: Repositories) -> dict[Path, LockedPin]:
-    """Write the git sources of a lock, submodules included, below `folder`; those that are there and whole stay.
+    """Write the git sources of a lock, submodules included, below `folder`, unless they are complete there.
 
-    Returns all of them. Raises IndexFailure where a repository cannot be read.
+    Returns the pin of each bundle. Raises IndexFailure if a repository cannot be read.
     """
     paths: dict[Path, LockedPin] = {}
     for pin in lock.pin:

@@ -1,4 +1,4 @@
-"""A recorded piece of the indexes: the catalog that records it, its file, the catalog that answers from it alone.
+"""Snapshots of indexes: a catalog that records one, its file, and a catalog that answers from it.
 
 The file is a line with its format, then xz of MessagePack. The same snapshot gives the same bytes. It is compact and
 has no addresses: those, and whatever no target could use, are left out when it is made.
@@ -42,7 +42,7 @@ _sha256 = re.compile(r"[0-9a-f]{64}").fullmatch
 
 
 class RecordedPage(msgspec.Struct, frozen=True, array_like=True):
-    """A page without its project, and with no address of a file; `rejections` have the name of their reason."""
+    """A page without its project and addresses; `rejections` have the name of their reason."""
 
     index: str
     releases: dict[str, tuple[File, ...]]
@@ -50,17 +50,17 @@ class RecordedPage(msgspec.Struct, frozen=True, array_like=True):
 
 
 class RecordedProject(msgspec.Struct, frozen=True, array_like=True):
-    """The pages of a project, and `answers`: for a platform, positions of pages, and which indexes were unreachable."""
+    """The pages of a project; `answers` are platforms with positions of pages and the unreachable indexes."""
 
     pages: list[RecordedPage]
     answers: list[tuple[str, tuple[int, ...], tuple[str, ...]]]
 
 
 class Snapshot(msgspec.Struct, frozen=True, array_like=True):
-    """What the indexes answered on one day while a stack was locked and explained.
+    """The answers of indexes on one day while a stack was locked and explained.
 
-    What is known of files is by their keys (`key_of`). A text is the reason why a file cannot be used, so the text
-    of a `member`, the third of each, is in a tuple. `hashed` has sha256 and size where the page left out the first.
+    Contents of files are by `key_of`. A text is the reason why a file cannot be used, so the text of a member of an
+    archive (`members` are key, path and text) is in a tuple. `hashed` are sha256 and size of files without a hash.
     """
 
     stack: str
@@ -77,7 +77,7 @@ _decode: Final = msgspec.msgpack.Decoder(Snapshot).decode
 
 
 def key_of(file: File) -> str:
-    """What answers about a file are remembered by: its sha256, or its name where the page has no hash."""
+    """The key of a file's contents: its sha256, or its name if the page has no hash."""
     return file.sha256 or file.filename
 
 
@@ -102,8 +102,8 @@ def _unpacked(content: bytes) -> Snapshot:
     snapshot = _decode(packed)
     for project in snapshot.projects.values():
         for page in project.pages:
-            listed = (file.sha256 for rows in page.releases.values() for file in rows if file.sha256)
-            if not all(map(_sha256, listed)):
+            hashes = (file.sha256 for files in page.releases.values() for file in files if file.sha256)
+            if not all(map(_sha256, hashes)):
                 raise ValueError("It has a hash that is no sha256.")
             if not all(reason in RejectionReason.__members__ for _, reason, _ in page.rejections):
                 raise ValueError("It has a reason that is not known.")
@@ -125,10 +125,7 @@ def write(snapshot: Snapshot, path: Path) -> None:
 
 
 class SnapshotCatalog(Catalog):
-    """Answers from a snapshot, as its recording was answered on one platform.
-
-    Raises IndexFailure for whatever was not recorded: that says nothing about what the indexes have.
-    """
+    """Answers from a snapshot for one platform. Raises IndexFailure for whatever was not recorded."""
 
     def __init__(self, snapshot: Snapshot, platform: str) -> None:
         self._snapshot = snapshot
@@ -182,16 +179,19 @@ def _page(project: NormalizedName, page: RecordedPage) -> Page:
 
 
 class Recording:
-    """What the indexes answer while a stack is locked for its targets, without addresses.
+    """The answers of indexes while a stack is locked for its targets, without addresses.
 
-    Files that no CPython 3.10 to 3.13 (and those of the targets) on any supported platform could use are left out,
-    except one if a release has no other.
+    Files that no CPython 3.10 to 3.13, or of a target, on any supported platform could use are left out, except for one
+    if a release has no other.
     """
 
     def __init__(self, targets: Iterable[Target]) -> None:
         pythons = {*PYTHONS, *(".".join(map(str, target.python_line)) for target in targets)}
-        every = (Target(name="", python=one, platform=other, glibc=(2, 99)) for one in pythons for other in PLATFORMS)
-        self._tags = frozenset(tag for one in every for tag in one.tags)
+        self._tags = frozenset(
+            tag
+            for python, platform in product(pythons, PLATFORMS)
+            for tag in Target(name="", python=python, platform=platform, glibc=(2, 99)).tags
+        )
         self.projects: dict[NormalizedName, RecordedProject] = {}
         self.metadata: dict[str, CoreMetadata | str] = {}
         self.archives: dict[str, Archive | str] = {}
@@ -200,11 +200,11 @@ class Recording:
 
     def add(self, project: NormalizedName, platform: str, lookup: Lookup) -> None:
         """Record the first answer of a project for a platform."""
-        known = self.projects.setdefault(project, RecordedProject([], []))
-        if all(other != platform for other, _, _ in known.answers):
+        recorded = self.projects.setdefault(project, RecordedProject([], []))
+        if all(other != platform for other, _, _ in recorded.answers):
             pages = [_trimmed(page, self._tags) for page in lookup.pages]
-            known.pages.extend(page for page in pages if page not in known.pages)
-            known.answers.append((platform, tuple(map(known.pages.index, pages)), lookup.unreachable))
+            recorded.pages.extend(page for page in pages if page not in recorded.pages)
+            recorded.answers.append((platform, tuple(map(recorded.pages.index, pages)), lookup.unreachable))
 
     def snapshot(self, stack: str, date: dt.date) -> Snapshot:
         """Everything requested so far; `date` is the day of the recording."""
@@ -215,8 +215,7 @@ class Recording:
 class RecordingCatalog(Catalog):
     """Records the answers of `inner`, a catalog for `platform`.
 
-    That a file is unusable is an answer too; a failure of an index is not.
-    What `prefetch` fetches ahead counts only once it is requested.
+    That a file is unusable is an answer; a failure of an index is not. What is prefetched is recorded when requested.
     """
 
     def __init__(self, inner: Catalog, platform: str, recording: Recording) -> None:
@@ -230,14 +229,14 @@ class RecordingCatalog(Catalog):
         return answer
 
     def metadata(self, file: File) -> CoreMetadata:
-        return _asked(self._recording.metadata, key_of(file), lambda: self.inner.metadata(file), _clean_metadata)
+        return _recorded(self._recording.metadata, key_of(file), lambda: self.inner.metadata(file), _clean_metadata)
 
     def archive(self, file: File) -> Archive:
-        return _asked(self._recording.archives, key_of(file), lambda: self.inner.archive(file), _clean_archive)
+        return _recorded(self._recording.archives, key_of(file), lambda: self.inner.archive(file), _clean_archive)
 
     def member(self, file: File, path: str) -> str:
         key = key_of(file), path
-        return _asked(self._recording.members, key, lambda: (self.inner.member(file, path),), _clean_member)[0]
+        return _recorded(self._recording.members, key, lambda: (self.inner.member(file, path),), _clean_member)[0]
 
     def sha256(self, file: File) -> File:
         answer = self.inner.sha256(file)
@@ -250,7 +249,7 @@ class RecordingCatalog(Catalog):
         wanted: Iterable[tuple[NormalizedName, SpecifierSet]],
         look_ahead: LookAhead | None = None,  # noqa: ARG002
     ) -> None:
-        """See `Catalog`. Nothing is followed, as the answers of a look-ahead would not be recorded."""
+        """See `Catalog`. Without look-ahead, whose answers would not be recorded."""
         self.inner.prefetch(wanted, None)
 
     def prefetch_metadata(self, files: Iterable[File]) -> None:
@@ -260,30 +259,30 @@ class RecordingCatalog(Catalog):
         self.inner.close()
 
 
-def _asked(answers: dict[K, T | str], key: K, ask: Callable[[], T], clean: Callable[[T], T]) -> T:
-    """The answer to a question about a file, which is recorded under its key without addresses."""
+def _recorded(answers: dict[K, T | str], key: K, request: Callable[[], T], clean: Callable[[T], T]) -> T:
+    """The answer to a request about a file, which is recorded without addresses."""
     try:
-        answer = ask()
-    except UnusableFile as refusal:
-        answers[key] = without_addresses(str(refusal))
+        answer = request()
+    except UnusableFile as error:
+        answers[key] = without_addresses(str(error))
         raise
     answers[key] = clean(answer)
     return answer
 
 
-# What a target could use
+# Files that a target could use
 
 
 def _trimmed(page: Page, tags: frozenset[str]) -> RecordedPage:
-    """The page without addresses, and without rows that cannot affect a choice.
+    """The page without addresses and irrelevant files.
 
-    A release that no target could use keeps one row, so that the reason for setting it aside stays visible. Files of
-    another format are of no interest where there are releases.
+    A release that no target could use keeps one file, for the reason of its rejection. Files of another format matter
+    only if there is no release.
     """
     releases = {}
-    for version, listed in page.releases.items():
-        rows = sorted((_bare(file) for file in listed if file.url != NOWHERE), key=lambda file: file.filename)
-        releases[version] = tuple(file for file in rows if _fits(file.filename, tags)) or tuple(rows[:1])
+    for version, offered in page.releases.items():
+        bare = sorted((_bare(file) for file in offered if file.url != NOWHERE), key=lambda file: file.filename)
+        releases[version] = tuple(file for file in bare if _fits(file.filename, tags)) or tuple(bare[:1])
     rejections = {
         (row.filename, row.reason.name, without_addresses(row.detail))
         for row in page.rejections
@@ -300,8 +299,8 @@ def _bare(file: File) -> File:
 
 def in_whole_seconds(uploaded: str) -> str:
     """An upload time in UTC and whole seconds, `2025-11-20T09:59:00Z`; empty if it is not one."""
-    found = upload_time(uploaded)
-    return "" if found is None else found.strftime("%Y-%m-%dT%H:%M:%SZ")
+    time = upload_time(uploaded)
+    return "" if time is None else time.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _fits(filename: str, tags: frozenset[str]) -> bool:
@@ -315,7 +314,7 @@ def _fits(filename: str, tags: frozenset[str]) -> bool:
 
 # Addresses
 
-# Hosts of source code. A direct reference to one of them is worth showing, and none is an index.
+# Hosts of source code, which are shown, as none is an index.
 _FORGES = frozenset({"bitbucket.org", "gitcode.com", "gitee.com", "github.com", "gitlab.com", "huggingface.co"})
 _NO_HOST = "address.invalid"  # RFC 2606
 _ADDRESS = re.compile(r"://(?P<authority>(?:\[[^\s\]]*\])?[^\s/?#'\"<>()\[\]]*)(?P<rest>[^\s'\"<>]*)")
@@ -352,7 +351,7 @@ def _clean_archive(value: Archive) -> Archive:
 
 
 def _clean_member(member: tuple[str]) -> tuple[str]:
-    # Lines of a requirements file are comments, options and requirements, which may look like hosts.
+    # Names of projects in a requirements file may look like hosts.
     def clean(line: str) -> str:
         return (without_addresses if line.lstrip().startswith(("#", "-")) else _without_urls)(line)
 

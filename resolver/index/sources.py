@@ -1,8 +1,7 @@
-"""What a stack's direct references stand for: which commit, and what is known of the project there.
+"""A stack's direct references resolved: the commit, and the recipe of the project there.
 
-Facts say what a project needs at a commit. Where the repository can be read, the files that a fact names are
-compared with it; where it cannot, the fact is taken on trust and the lock says so. Without a fact only
-a static pyproject.toml will do. Nothing is guessed.
+The recipe is from a fact, which is compared with files of the commit; if the repository cannot be read, the lock says
+that the fact is not verified. Without a fact the commit must have a static pyproject.toml.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ def with_resolved_sources(problems: Sequence[Problem], repositories: Repositorie
     """
     sources: dict[str, Source] = {}
     for problem in problems:
-        named: dict[NormalizedName, RootRequirement] = {}
+        references: dict[NormalizedName, RootRequirement] = {}
         for root in problem.stack.requirements:
             if not isinstance(root.need, Requirement) or not root.need.url:
                 continue
@@ -45,7 +44,7 @@ def with_resolved_sources(problems: Sequence[Problem], repositories: Repositorie
                 sources[root.need.url] = _source(root, root.need, problem.facts, repositories)
             if root not in problem.requirements_on(root.need.name):
                 continue
-            other = named.setdefault(root.need.name, root)
+            other = references.setdefault(root.need.name, root)
             if isinstance(other.need, Requirement) and other.need.url != root.need.url:
                 raise InputError(
                     f"the stack takes `{root.need.name}` from two places",
@@ -58,7 +57,7 @@ def with_resolved_sources(problems: Sequence[Problem], repositories: Repositorie
 
 def _source(root: RootRequirement, need: Requirement, facts: Iterable[Fact], repositories: Repositories) -> Source:
     direct = Direct.parse(need.url)
-    about = [
+    candidates = [
         fact
         for fact in facts
         if isinstance(fact, Sources)
@@ -66,19 +65,19 @@ def _source(root: RootRequirement, need: Requirement, facts: Iterable[Fact], rep
         and same_repository(fact.git, direct.url)
         and direct.subdirectory in ("", fact.subdirectory)
     ]
-    known = [fact for fact in about if direct.means(fact.commit, fact.ref)]
-    commit = direct.revision if direct.is_commit else _commit(root, direct, known, repositories)
-    known = [fact for fact in about if fact.commit == commit]
-    if len(known) > 1:
+    matching = [fact for fact in candidates if direct.means(fact.commit, fact.ref)]
+    commit = direct.revision if direct.is_commit else _commit(root, direct, matching, repositories)
+    matching = [fact for fact in candidates if fact.commit == commit]
+    if len(matching) > 1:
         raise InputError(
-            f"{len(known)} facts describe `{need.name}` there",
+            f"{len(matching)} facts describe `{need.name}` there",
             where=root.origin.where,
-            why=" and ".join(fact.where for fact in known),
+            why=" and ".join(fact.where for fact in matching),
             hint="specify the subdirectory: …#subdirectory=PATH",
         )
-    if not known:
-        return _static(root, need, direct, commit, repositories)
-    fact = known[0]
+    if not matching:
+        return _static_source(root, need, direct, commit, repositories)
+    fact = matching[0]
     return Source(
         name=need.name,
         url=fact.git,
@@ -91,17 +90,14 @@ def _source(root: RootRequirement, need: Requirement, facts: Iterable[Fact], rep
     )
 
 
-def _commit(root: RootRequirement, direct: Direct, known: Sequence[Sources], repositories: Repositories) -> str:
-    """The commit of a tag or abbreviated commit, according to the repository, otherwise to the only fact about it.
-
-    `known` are the facts that may mean it.
-    """
-    commits = sorted({fact.commit for fact in known})
+def _commit(root: RootRequirement, direct: Direct, facts: Sequence[Sources], repositories: Repositories) -> str:
+    """The commit of a tag or abbreviated hash, from the repository, or else from the `facts` that may be about it."""
+    commits = sorted({fact.commit for fact in facts})
     if len(commits) > 1:
         raise InputError(
             f"`{direct.revision}` can stand for {len(commits)} commits",
             where=root.origin.where,
-            why=" and ".join(f"{fact.commit[:12]} at {fact.where}" for fact in known),
+            why=" and ".join(f"{fact.commit[:12]} at {fact.where}" for fact in facts),
             hint="give the full commit hash",
         )
     try:
@@ -118,9 +114,9 @@ def _commit(root: RootRequirement, direct: Direct, known: Sequence[Sources], rep
     if tag:
         if commits and commits[0] != tag:
             raise InputError(
-                f"the tag `{direct.revision}` is another commit than the fact `{known[0].id}` says",
+                f"the tag `{direct.revision}` is another commit than the fact `{facts[0].id}` says",
                 where=root.origin.where,
-                why=f"{direct.url} has {tag}, {known[0].where} has {commits[0]}",
+                why=f"{direct.url} has {tag}, {facts[0].where} has {commits[0]}",
                 hint="a tag that moved is not a reliable release; find out why, then correct the fact or name the "
                 "commit",
             )
@@ -144,19 +140,19 @@ def _commit(root: RootRequirement, direct: Direct, known: Sequence[Sources], rep
 # Without a fact
 
 
-def _static(
+def _static_source(
     root: RootRequirement, need: Requirement, direct: Direct, commit: str, repositories: Repositories
 ) -> Source:
-    """A project that its own pyproject.toml tells enough of."""
+    """The source of a project with a static pyproject.toml. Raises InputError for any other."""
     path = f"{direct.subdirectory}/{_FILE}".lstrip("/")
     name = f"{path} of {direct.url}@{commit[:12]}"
     try:
         content = repositories.read(direct.url, commit, path)
         if content is None:
             raise UnusableFile(f"it has no {path}")
-        found = read_pyproject(content, FileRelease(name, need.name, ""))
-        if (metadata := found.metadata) is None:
-            raise UnusableFile(found.why_dynamic)
+        pyproject = read_pyproject(content, FileRelease(name, need.name, ""))
+        if (metadata := pyproject.metadata) is None:
+            raise UnusableFile(pyproject.why_dynamic)
         if (version := text.version(metadata.version)) is None:
             raise UnusableFile(f"its {path} has no version")
     except NoSuchCommit as error:
@@ -175,7 +171,7 @@ def _static(
             version=version,
             requires=metadata.requires_dist,
             requires_python=metadata.requires_python,
-            build_requires=LEGACY_BUILD if found.build_requires is None else found.build_requires,
+            build_requires=LEGACY_BUILD if pyproject.build_requires is None else pyproject.build_requires,
         ),
         fact=None,
     )
@@ -196,17 +192,17 @@ def _unknown(root: RootRequirement, need: Requirement, direct: Direct, commit: s
     )
 
 
-# What a fact says of a commit, compared with the commit's own files
+# Comparison of a fact with the files of its commit
 
 
 def why_unverified(fact: Sources, repositories: Repositories) -> Message | None:
-    """Compare a fact with the files of its commit that it names. None if they say the same.
+    """Compare a fact with the files of its commit that it names. None if their requirements are the same.
 
-    Otherwise the reason why the fact is taken on trust: it names no file, the files state nothing statically, or the
-    repository could not be read. Raises InputError if the files contradict it, or the repository lacks the commit.
+    Otherwise the reason why they could not be compared: it names no file, the files have no static requirements, or the
+    repository could not be read. Raises InputError if they differ, or the repository lacks the commit.
     """
-    stated: dict[str, set[str]] = {}
-    silent = not fact.requires_from
+    lines_by_file: dict[str, set[str]] = {}
+    is_partial = not fact.requires_from
     try:
         if not fact.requires_from:
             repositories.fetched(fact.git, fact.commit)
@@ -214,40 +210,41 @@ def why_unverified(fact: Sources, repositories: Repositories) -> Message | None:
         for path in fact.requires_from:
             lines = _lines(fact, path, repositories)
             if lines is None:
-                silent = True
+                is_partial = True
             else:
-                stated[path] = lines
+                lines_by_file[path] = lines
     except NoSuchCommit as error:
         raise NoSuchCommit(error.url, error.commit, fact.where) from None
     except RepositoryUnreadable:
-        read = bool(fact.requires_from or fact.recipe.submodules)
-        return message("trust.not-read" if read else "trust.not-compared", fact=fact.id)
-    if not stated:
+        has_files = bool(fact.requires_from or fact.recipe.submodules)
+        return message("trust.not-read" if has_files else "trust.not-compared", fact=fact.id)
+    if not lines_by_file:
         return message("trust.not-compared", fact=fact.id)
-    own = {_normal(line): line for line in fact.recipe.requires}
-    wanted = {(line, path) for path, lines in stated.items() for line in lines if not _is_dropped(line, fact)}
-    missing = sorted(f"{path} has `{line}`" for line, path in wanted if line not in own)
-    extra: list[str] = []
-    if not silent:
-        has_extras = any(path.endswith(_FILE) for path in stated)  # requirements files have none
-        said = {line for line in own if not _is_dropped(line, fact) and (has_extras or not _extras(own[line]))}
-        extra = sorted(f"the fact has `{line}`" for line in said - {line for line, _ in wanted})
-    if missing or extra:
+    of_fact = {_normal(line): line for line in fact.recipe.requires}
+    rows = [(line, path) for path, lines in lines_by_file.items() for line in lines if not _is_dropped(line, fact)]
+    differences = sorted(f"{path} has `{line}`" for line, path in rows if line not in of_fact)
+    if not is_partial:
+        names_extras = any(path.endswith(_FILE) for path in lines_by_file)  # requirements files do not
+        comparable = {line for line, text in of_fact.items() if names_extras or not _extras(text)}
+        comparable = {line for line in comparable if not _is_dropped(line, fact)} - {line for line, _ in rows}
+        differences += sorted(f"the fact has `{line}`" for line in comparable)
+    if differences:
         hint = "correct `requires` or what `steps` change; list in `drop` what the fact leaves out on purpose"
-        raise _mismatch(fact, f"{fact.git}@{fact.commit}", "; ".join([*missing, *extra]), hint)
+        raise _mismatch(fact, f"{fact.git}@{fact.commit}", "; ".join(differences), hint)
     return None
 
 
 def _require_submodules(fact: Sources, repositories: Repositories) -> None:
-    """Raise InputError unless each submodule is one, at its commit, of the repository that it is in."""
-    places = {one.path: (one.git, one.commit) for one in fact.recipe.submodules}
-    for one in fact.recipe.submodules:
-        around = container(one.path, places)
-        url, commit = places.get(around, (fact.git, fact.commit))
-        path = one.path[len(around) :].lstrip("/")
-        found = repositories.submodule(url, commit, path)
-        if found != one.commit:
-            why = f"its submodule `{path}` is at {found}, not {one.commit}" if found else f"`{path}` is no submodule"
+    """Raise InputError unless the repositories have the submodules of the fact at the same commits."""
+    places = {submodule.path: (submodule.git, submodule.commit) for submodule in fact.recipe.submodules}
+    for submodule in fact.recipe.submodules:
+        parent = container(submodule.path, places)
+        url, commit = places.get(parent, (fact.git, fact.commit))
+        path = submodule.path[len(parent) :].lstrip("/")
+        actual = repositories.submodule(url, commit, path)
+        if actual != submodule.commit:
+            why = f"its submodule `{path}` is at {actual}, not {submodule.commit}"
+            why = why if actual else f"`{path}` is no submodule"
             raise _mismatch(fact, f"{url}@{commit}", why, "correct `submodules`")
 
 
@@ -265,13 +262,13 @@ def _lines(fact: Sources, path: str, repositories: Repositories) -> set[str] | N
     content = _patched(fact, path, repositories)
     try:
         if path.rpartition("/")[2] == _FILE:
-            found = read_pyproject(content.encode(), FileRelease(path, fact.package, ""))
-            if found.metadata is None:
+            metadata = read_pyproject(content.encode(), FileRelease(path, fact.package, "")).metadata
+            if metadata is None:
                 return None
-            extras = {extra for line in fact.recipe.requires for extra in _extras(line)}
-            lines = [line for line in found.metadata.requires_dist if _extras(line) <= extras]
+            extras = set(text.all_extras(fact.recipe.requires))
+            lines = [line for line in metadata.requires_dist if _extras(line) <= extras]
         elif path.endswith((".txt", ".in")):
-            lines = list(_listed(fact, path, content))
+            lines = list(_file_requirements(fact, path, content))
         else:
             return None
         return {_normal(line) for line in lines}
@@ -286,37 +283,36 @@ def _lines(fact: Sources, path: str, repositories: Repositories) -> set[str] | N
 
 def _patched(fact: Sources, path: str, repositories: Repositories) -> str:
     """A file after the fact's steps. Raises InputError if it does not exist, or a step finds nothing to change."""
-    at = path
     patterns = []
     for step in reversed(fact.recipe.steps):
-        if step.move and step.to == at:
-            at = step.move
-        elif step.comment and step.in_ == at:
+        if step.move and step.to == path:
+            path = step.move
+        elif step.comment and step.in_ == path:
             patterns.append(step.comment)
-    content = repositories.read(fact.git, fact.commit, at)
+    content = repositories.read(fact.git, fact.commit, path)
     if content is None:
         raise InputError(
-            f"the commit has no file `{at}`",
+            f"the commit has no file `{path}`",
             where=fact.where,
             why=f"{fact.git}@{fact.commit}",
             hint="correct the path in `requires-from` or in `steps`",
         )
     lines = content.decode("utf-8", "replace").splitlines()
     for pattern in reversed(patterns):
-        found = [re.search(pattern, line) is not None for line in lines]
-        if not any(found):
+        matches = [re.search(pattern, line) is not None for line in lines]
+        if not any(matches):
             raise InputError(
-                f"no line of `{at}` matches `{pattern}`",
+                f"no line of `{path}` matches `{pattern}`",
                 where=fact.where,
                 why=f"{fact.git}@{fact.commit}",
                 hint="correct `comment` in `steps`, a regular expression for the lines to comment out",
             )
-        lines = [f"# {line}" if hit else line for line, hit in zip(lines, found, strict=True)]
+        lines = [f"# {line}" if is_match else line for line, is_match in zip(lines, matches, strict=True)]
     return "\n".join(lines)
 
 
-def _listed(fact: Sources, path: str, content: str) -> Iterator[str]:
-    """The lines of a requirements file. Files that it includes must be named as well; their origin does not matter."""
+def _file_requirements(fact: Sources, path: str, content: str) -> Iterator[str]:
+    """The requirements in a requirements file. The fact must name files that it includes, too."""
     for _, line in text.file_lines(content):
         option, name = text.file_option(line)
         if option:

@@ -1,13 +1,14 @@
-"""Versions of CANN and HDK, and their order.
+"""Versions of system components (CANN, HDK) and what may be asked of them.
 
-They are not PEP 440: `8.5.0.B160` is build 160 of 8.5.0 (PEP 440 would read a beta), `8.1.RC1.alpha001` and
-`25.3.rc1.2` are common. The forms are from torch_npu's csrc/core/npu/GetCANNInfo.cpp and from version files of drivers.
-The order within a release line is
+They are not PEP 440: `8.5.0.B160` is build 160 of 8.5.0 (PEP 440 would read a
+beta), `8.1.RC1.alpha001` and `25.3.rc1.2` are ordinary. The forms come from
+torch_npu's csrc/core/npu/GetCANNInfo.cpp and from driver version files; the
+order of one release line is
 
     X.Y.Tn < X.Y.RCn < X.Y.RCn.p < X.Y.Z < X.Y.Z.p
 
-and a version with an alpha, beta or rc suffix is before the one without it. That T (test) builds come before RC is
-inferred from their names.
+and an alpha, beta or rc suffix stands below the version it is attached to.
+That T (test) builds come before RC is an inference from their names.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _NOT_PRE = (3, 0)
 
 
 class _Key(NamedTuple):
-    """The parts of a version except for the build, the most significant first."""
+    """Everything but the build, in the order in which it counts."""
 
     major: int
     minor: int
@@ -86,6 +87,11 @@ class SystemVersion:
     def line(self) -> tuple[int, int]:
         """The release line, (8, 5) for 8.5.0.B160."""
         return self._key.major, self._key.minor
+
+    @property
+    def is_prerelease(self) -> bool:
+        """Whether this is a T, RC, alpha, beta or rc."""
+        return self._key.stage[0] != _FINAL_STAGE or self._key.pre != _NOT_PRE
 
     def same_release(self, other: SystemVersion) -> bool:
         """Whether both are the same release, whatever the build: 8.5.0.B160 and 8.5.0."""
