@@ -1,4 +1,4 @@
-"""Addresses of indexes and files: which may be requested, and which parts of them may be shown."""
+"""Addresses of indexes and files: whether they may be requested, and what of them may be shown."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _PLAIN = re.compile(r"https://([a-z][a-z0-9-]*(?:\.[a-z][a-z0-9-]*)+)(?:/[A-Za-z
 _CREDENTIALS = re.compile(r"\A(.*?://|//|)[^/?#]*@", re.DOTALL)  # after what begins an address
 _AUTHORITY_ENDS = re.compile(r"[/?#]")
 
-NOWHERE: Final = "\0"  # in place of an invalid address; not printable, so never requested
+NOWHERE: Final = "\0"  # in place of an invalid address; never requested, as it does not print
 
 
 class Origin(NamedTuple):
-    """Scheme, host and port, to which credentials and connections belong."""
+    """Scheme, host and port of an address."""
 
     scheme: str
     host: str
@@ -49,7 +49,7 @@ def origin(url: str) -> Origin:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host names this machine explicitly: 127.0.0.0/8, ::1 or localhost."""
+    """Whether a host is 127.0.0.0/8, ::1 or localhost."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -58,9 +58,9 @@ def is_loopback(host: str) -> bool:
 
 @lru_cache(1024)
 def is_local(host: str) -> bool:
-    """Whether a host is this machine or link-local in any spelling; an index elsewhere must not lead there.
+    """Whether a host is this machine or link-local in any spelling, where no other index may redirect or link to.
 
-    Examples: 0.0.0.0, 127.1, 0x7f000001, ::ffff:127.0.0.1, and 169.254.169.254, which gives away the machine's secrets.
+    Examples: 0.0.0.0, 127.1, 0x7f000001, ::ffff:127.0.0.1, and 169.254.169.254, which serves secrets of the machine.
     """
     name = host.lower().rstrip(".")
     if name == "localhost" or name.endswith(".localhost"):
@@ -88,7 +88,7 @@ def without_credentials(url: str) -> str:
 
 
 class WrittenError(ValueError):
-    """An address written by somebody is invalid. `shown`: the part that is no password. `hint`: how to write it."""
+    """An address in a setting is invalid. `shown` is the part without a password, `hint` how to write it."""
 
     def __init__(self, why: str, shown: str, hint: str) -> None:
         super().__init__(why)
@@ -97,15 +97,15 @@ class WrittenError(ValueError):
 
 
 def has_scheme(written: str) -> bool:
-    """Whether a text begins like an address."""
+    """Whether a text begins with a scheme and `://`."""
     return _SCHEME.match(written) is not None
 
 
 def split_written(written: str) -> tuple[str, str]:
-    """The user and password as written, and the rest, of an address from somebody's settings.
+    """The user and password, and the rest, of an address in a setting.
 
-    Unlike a link, it may have an unescaped password, part of which would pass for the host. So everything before the
-    last `@` counts as secret. Raises WrittenError, which does not disclose it.
+    A password in it may be unescaped, and part of it look like the host. So everything before the last `@` is taken for
+    secret. Raises WrittenError without it.
     """
     before, mark, rest = written.rpartition("@")
     begin = scheme[0] if (scheme := _SCHEME.match(before)) else ""
@@ -127,11 +127,11 @@ def split_written(written: str) -> tuple[str, str]:
 
 
 def has_password(written: str) -> bool:
-    """Whether an address that somebody wrote holds one."""
+    """Whether an address in a setting has a password."""
     try:
         return bool(split_written(written.strip())[0].partition(":")[2])
     except WrittenError:
-        return False  # told where it is asked
+        return False  # reported when it is used
 
 
 def _before_query(url: str) -> str:
@@ -156,14 +156,14 @@ def read_root(url: str, index: str) -> Root:
         raise refused(shown, "It has a space or a character that does not print.", hint)
     try:
         parts = urlsplit(clean)
-        asked = origin(clean) if parts.scheme in _PORTS else None
+        where = origin(clean) if parts.scheme in _PORTS else None
     except ValueError as error:
         raise refused(shown, str(error)) from None
-    if asked is None:
+    if where is None:
         hint = "serve a folder with `python -m http.server --bind 127.0.0.1` and use that address"
         why = "Only https is allowed, and plain http only to this machine."
         raise refused(shown, why, hint, f"has the scheme `{parts.scheme}`")
-    if not is_allowed(asked):
+    if not is_allowed(where):
         why = "Anyone on the network path could change pages and hashes alike."
         raise refused(shown, why, "use https; pip's trusted-host setting is ignored", "is plain http")
     user, _, password = secret.partition(":")
@@ -173,11 +173,11 @@ def read_root(url: str, index: str) -> Root:
 
 def resolve(base: str, href: str) -> str:
     """The absolute address of a link on a page, without credentials. Raises ValueError if it must not be followed."""
-    plain = _PLAIN.fullmatch(href)  # most are, and thousands are looked at; joining would leave it as it is
+    plain = _PLAIN.fullmatch(href)  # a fast path for most of thousands of links, which urljoin would not change
     if plain is not None and not is_local(plain[1]):
         return href
     if not href.isprintable():
-        raise ValueError("it does not print")  # as a line break, which urllib takes out
+        raise ValueError("it does not print")  # such as a line break, which urllib removes
     url = urljoin(base, href)
     if is_local(urlsplit(url).hostname or "") and not is_local(urlsplit(base).hostname or ""):
         raise ValueError("it points to this machine")

@@ -29,11 +29,11 @@ METADATA_LIMIT: Final = 16 << 20
 DIRECTORY_LIMIT: Final = 16 << 20  # of a zip's list of members; torch's largest wheel has 2 MB
 
 _AT_TOP: Final = re.compile(r"[^/]*\.dist-info/METADATA", re.DOTALL)
-_TOLD: Final = 3
+_SHOWN: Final = 3
 _LOCAL_HEADER: Final = 30 + 1024  # a member's header is followed by its name and a short extra field
 
 _MEMBER_LIMIT: Final = 8 << 20
-_KEPT_LIMIT: Final = 32 << 20  # for all files read, with the names of their top folders
+_TOTAL_LIMIT: Final = 32 << 20  # for all files read, with the names of their top folders
 _MOST_MEMBERS: Final = 100_000
 _UNPACKED_LIMIT: Final = 2 << 30
 _AFTER_END: Final = 1 << 20  # tar fills its last block of 10 KiB
@@ -46,12 +46,12 @@ _NEEDED = {"requires-dist": "Requires-Dist", "requires-python": "Requires-Python
 
 
 class TooLargeError(Exception):
-    """An archive requires reading more than allowed."""
+    """Reading an archive would exceed a limit."""
 
 
 @contextmanager
 def readable(filename: str, kind: str) -> Iterator[None]:
-    """Turns what reading a zip or tar may raise, most of it by the standard library, into UnusableFile."""
+    """Turns the exceptions of reading a zip or tar, most of them of the standard library, into UnusableFile."""
     try:
         yield
     except (
@@ -73,7 +73,7 @@ def unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> byt
 
 
 class MissingSpanError(Exception):
-    """A span is needed that was not fetched: from its first argument to the second, which is exclusive."""
+    """A span that is needed was not fetched: from the first argument up to the second, exclusive."""
 
 
 class RangeFile:
@@ -89,7 +89,7 @@ class RangeFile:
         self._spans.append((start, content))
 
     def read(self, size: int = -1, /) -> bytes:
-        """Read on; raises MissingSpanError."""
+        """Read from the position; raises MissingSpanError."""
         start = min(self._position, self._size)
         end = self._size if size < 0 else min(start + size, self._size)
         for begin, span in self._spans:
@@ -125,13 +125,13 @@ class Guarded:
         self._position = position
         self._forward = forward
         self._at = file.tell()  # slow in a compressed file
-        self._left: int | None = None
-        self._what = ""
+        self._budget: int | None = None
+        self._excess = ""
 
-    def set_budget(self, size: int, what: str) -> None:
-        """Allow so many bytes from now on, in any number of reads; `what` says what they contain."""
-        self._left = size
-        self._what = what
+    def set_budget(self, size: int, excess: str) -> None:
+        """Allow so many bytes from now on, in any number of reads; `excess` describes more."""
+        self._budget = size
+        self._excess = excess
 
     def read(self, size: int = -1) -> bytes:
         """Read `size` bytes; raises TooLargeError."""
@@ -142,10 +142,10 @@ class Guarded:
             raise TooLargeError(f"it makes a reader take more than {self._one_read} bytes at once")
         self._at += len(content)
         self._check(self._at)
-        if self._left is not None:
-            self._left -= len(content)
-            if self._left < 0:
-                raise TooLargeError(f"{self._what} of unreasonable size")
+        if self._budget is not None:
+            self._budget -= len(content)
+            if self._budget < 0:
+                raise TooLargeError(f"{self._excess} of unreasonable size")
         return content
 
     def seek(self, offset: int, whence: int = 0) -> int:
@@ -174,7 +174,7 @@ class Guarded:
 
 
 def wheel_metadata(file: IO[bytes] | RangeFile, release: FileRelease) -> bytes:
-    """METADATA of a wheel. Raises UnusableFile, and what reading the file raises unless OSError."""
+    """METADATA of a wheel. Raises UnusableFile, and MissingSpanError of a RangeFile."""
     source = Guarded(file, one_read=DIRECTORY_LIMIT, position=1 << 62)
     with readable(release.filename, "wheel"):
         archive = zipfile.ZipFile(source)
@@ -190,11 +190,11 @@ def wheel_metadata(file: IO[bytes] | RangeFile, release: FileRelease) -> bytes:
 
 
 def _metadata_member(names: Iterable[str], release: FileRelease) -> str:
-    """METADATA in the .dist-info folder. Raises UnusableFile if there are several, like pip and uv."""
+    """The path of METADATA. Raises UnusableFile if there are several .dist-info folders, like pip and uv."""
     folders = list(dict.fromkeys(name.removesuffix("/METADATA") for name in names if _AT_TOP.fullmatch(name)))
     if len(folders) > 1:
-        few = ", ".join(f"`{folder}`" for folder in folders[:_TOLD]) + (", …" if len(folders) > _TOLD else "")
-        raise UnusableFile(f"{release.filename} has {len(folders)} .dist-info folders ({few}), which pip refuses")
+        names = ", ".join(f"`{folder}`" for folder in folders[:_SHOWN]) + (", …" if len(folders) > _SHOWN else "")
+        raise UnusableFile(f"{release.filename} has {len(folders)} .dist-info folders ({names}), which pip refuses")
     if not folders or text.name(folders[0].removesuffix(".dist-info").rpartition("-")[0]) != release.project:
         raise UnusableFile(f"{release.filename} has no .dist-info folder of {release.project}")
     return f"{folders[0]}/METADATA"
@@ -204,17 +204,18 @@ def _metadata_member(names: Iterable[str], release: FileRelease) -> str:
 
 
 def read_archive(path: Path, release: FileRelease, where: str) -> Archive:
-    """Read PKG-INFO and pyproject.toml, without running anything; `where` is the address to name in a failure.
+    """Read PKG-INFO and pyproject.toml, without running anything; `where` is the address, for a failure.
 
     Raises UnusableFile if the archive cannot be read, IndexFailure if it is of another release.
     """
-    found = _read_members(path, release, ("PKG-INFO", "pyproject.toml"))
-    project = read_pyproject(found["pyproject.toml"], release) if "pyproject.toml" in found else None
-    build_requires = project.build_requires if project else None
+    members = _read_members(path, release, ("PKG-INFO", "pyproject.toml"))
+    pyproject = Archive(None, None, "it has no pyproject.toml")
+    if "pyproject.toml" in members:
+        pyproject = read_pyproject(members["pyproject.toml"], release)
     why = "it has no PKG-INFO"
-    if "PKG-INFO" in found:
+    if "PKG-INFO" in members:
         try:
-            header = read(found["PKG-INFO"], release, where)
+            header = read(members["PKG-INFO"], release, where)
         except UnusableFile as error:
             why = str(error)
         else:
@@ -223,48 +224,48 @@ def read_archive(path: Path, release: FileRelease, where: str) -> Archive:
             if dynamic := [title for field, title in _NEEDED.items() if field in header.dynamic]:
                 why = f"its PKG-INFO calls {' and '.join(dynamic)} dynamic"
             elif header.version >= (2, 2):
-                return Archive(header.metadata, build_requires)
-    if project is None:
-        return Archive(None, None, f"{why}, and it has no pyproject.toml")
-    if project.metadata is None:
-        return Archive(None, build_requires, f"{why}, and {project.why_dynamic}")
-    return Archive(project.metadata, build_requires)
+                return Archive(header.metadata, pyproject.build_requires)
+    if pyproject.metadata is None:
+        return Archive(None, pyproject.build_requires, f"{why}, and {pyproject.why_dynamic}")
+    return pyproject
 
 
 def read_member(path: Path, release: FileRelease, member: str) -> str:
     """The text of one file below the archive's top folder. Raises UnusableFile if there is none."""
-    found = _read_members(path, release, (member,))
-    if member not in found:
+    members = _read_members(path, release, (member,))
+    if member not in members:
         raise UnusableFile(f"{release.filename} has no file {member}")
     try:
-        return found[member].decode("utf-8-sig")
+        return members[member].decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UnusableFile(f"{member} in {release.filename} is not UTF-8") from None
 
 
-def _read_members(path: Path, release: FileRelease, wanted: Collection[str]) -> dict[str, bytes]:
-    """The wanted files below the top folder. Of several with the same name the last counts, as when unpacking."""
-    found: dict[str, dict[str, bytes]] = {}
-    kept = 0
+def _read_members(path: Path, release: FileRelease, paths: Collection[str]) -> dict[str, bytes]:
+    """The files at these paths below the top folder. Of several with the same name the last counts, as if unpacked."""
+    members: dict[str, dict[str, bytes]] = {}
+    size = 0
     reader = _zip_members if release.filename.endswith(".zip") else _tar_members
     with readable(release.filename, "archive"), path.open("rb") as file:
-        for top, rest, content in reader(file, wanted):
-            kept += len(top) + len(content)
-            if kept > _KEPT_LIMIT:
-                raise TooLargeError(f"what is read of it is larger than {_KEPT_LIMIT >> 20} MiB")
-            found.setdefault(top, {})[rest] = content
-    if len(found) > 1:
+        for top, member, content in reader(file, paths):
+            size += len(top) + len(content)
+            if size > _TOTAL_LIMIT:
+                raise TooLargeError(f"what is read of it is larger than {_TOTAL_LIMIT >> 20} MiB")
+            members.setdefault(top, {})[member] = content
+    if len(members) > 1:
         # PEP 625: "{name}-{version}"
-        own = release.project, text.version(release.version)
-        parts = {top: top.rpartition("-") for top in found}
-        named = [top for top, (name, _, version) in parts.items() if (text.name(name), text.version(version)) == own]
-        if len(named) != 1:
-            raise UnusableFile(f"{release.filename} has several top folders: {', '.join(sorted(found))}")
-        return found[named[0]]
-    return next(iter(found.values()), {})
+        expected = release.project, text.version(release.version)
+        parts = {top: top.rpartition("-") for top in members}
+        tops = [
+            top for top, (name, _, version) in parts.items() if (text.name(name), text.version(version)) == expected
+        ]
+        if len(tops) != 1:
+            raise UnusableFile(f"{release.filename} has several top folders: {', '.join(sorted(members))}")
+        return members[tops[0]]
+    return next(iter(members.values()), {})
 
 
-def _tar_members(file: IO[bytes], wanted: Collection[str]) -> Iterator[tuple[str, str, bytes]]:
+def _tar_members(file: IO[bytes], paths: Collection[str]) -> Iterator[tuple[str, str, bytes]]:
     import gzip
 
     # gzip's own buffer is 8 KiB, and a member's headers and content are mostly small
@@ -273,21 +274,21 @@ def _tar_members(file: IO[bytes], wanted: Collection[str]) -> Iterator[tuple[str
         source.set_budget(_HEADERS_LIMIT, "it has headers")  # opening reads the first one
         with tarfile.open(fileobj=source, mode="r:") as archive:  # type: ignore[call-overload]
             for info in _limited(iter(lambda: _next(archive, source), None)):
-                top, rest = _split(info.name)
-                if info.isreg() and rest in wanted:
-                    _check_size(rest, info.size)
-                    source.set_budget(info.size, f"its {rest} goes on")
+                top, path = _split(info.name)
+                if info.isreg() and path in paths:
+                    _check_size(path, info.size)
+                    source.set_budget(info.size, f"its {path} goes on")
                     content = archive.extractfile(info)
                     if content is not None:
-                        yield top, rest, content.read()
+                        yield top, path, content.read()
         source.set_budget(_AFTER_END, "it has data after its end")
-        # Nothing after the last member matters except the checksum at the very end.
+        # gzip checks the checksum at the very end
         while source.read(_CHUNK):
             pass
 
 
 def _next(archive: Any, source: Guarded) -> tarfile.TarInfo | None:
-    """The next member. It may have any number of headers of any length, and tarfile keeps their contents."""
+    """The next member. It may have any number of headers of any length, which tarfile keeps in memory."""
     source.set_budget(_HEADERS_LIMIT, "it has headers")
     info: tarfile.TarInfo | None = archive.next()
     archive.members.clear()
@@ -295,23 +296,23 @@ def _next(archive: Any, source: Guarded) -> tarfile.TarInfo | None:
     return info
 
 
-def _zip_members(file: IO[bytes], wanted: Collection[str]) -> Iterator[tuple[str, str, bytes]]:
+def _zip_members(file: IO[bytes], paths: Collection[str]) -> Iterator[tuple[str, str, bytes]]:
     source = Guarded(file, one_read=_HEADER_LIMIT, position=_UNPACKED_LIMIT)
     with zipfile.ZipFile(source) as archive:
         for info in _limited(archive.infolist()):
-            top, rest = _split(info.filename)
+            top, path = _split(info.filename)
             mode = info.external_attr >> 16
-            if not info.filename.endswith("/") and not stat.S_ISLNK(mode) and rest in wanted:
-                _check_size(rest, info.file_size)
+            if not info.filename.endswith("/") and not stat.S_ISLNK(mode) and path in paths:
+                _check_size(path, info.file_size)
                 content = unpacked(archive, info, _MEMBER_LIMIT)
-                _check_size(rest, len(content))
-                yield top, rest, content
+                _check_size(path, len(content))
+                yield top, path, content
 
 
 def _split(name: str) -> tuple[str, str]:
-    """Top folder and the rest of a path; the rest of a path that leads elsewhere is never wanted."""
-    top, _, rest = name.removeprefix("./").partition("/")
-    return (top, rest) if top not in ("", ".", "..") else (top, "")
+    """The top folder of a member and the path below it; none if the name leads elsewhere."""
+    top, _, path = name.removeprefix("./").partition("/")
+    return (top, path) if top not in ("", ".", "..") else (top, "")
 
 
 def _limited(members: Iterable[T]) -> Iterator[T]:

@@ -1,4 +1,4 @@
-"""Distribution files: what their names say, and which of a release a target can use."""
+"""Distribution files: the parts of their names, and which of them a target can use."""
 
 from __future__ import annotations
 
@@ -64,15 +64,14 @@ def wheel_parts(filename: str) -> WheelParts | None:
     distribution, version, number, suffix, python, abi, platform, label = match.groups()
     if label is not None:
         label = label.replace(".", "_")
-        platform = ".".join(f"{one}-{label}" for one in platform.split("."))
+        platform = ".".join(f"{tag}-{label}" for tag in platform.split("."))
     return WheelParts(distribution, version, (int(number), suffix) if number else (), python, abi, platform)
 
 
 def archive_version(filename: str, project: NormalizedName) -> str | None:
     """The version text in the name of a source archive of `project`; None if it belongs to another.
 
-    The name alone does not tell where the project's name ends: `a-b-1.tar.gz` is version `1` of `a-b` and version
-    `b-1` (which is invalid) of `a`.
+    The file name alone is ambiguous: `a-b-1.tar.gz` is version `1` of `a-b` and version `b-1` (invalid) of `a`.
     """
     for ending in ARCHIVE_ENDINGS:
         if filename.endswith(ending):
@@ -82,12 +81,12 @@ def archive_version(filename: str, project: NormalizedName) -> str | None:
 
 
 def starts_with_project(filename: str, project: NormalizedName) -> bool:
-    """Whether the name of a file, of any kind, is that of a file of `project`."""
+    """Whether the name of a file, of any kind, begins with that of `project`."""
     return _prefix(project).match(filename) is not None
 
 
 class FileRelease(NamedTuple):
-    """A release, according to a file's name."""
+    """The release that a file belongs to by its name."""
 
     filename: str
     project: NormalizedName
@@ -95,10 +94,10 @@ class FileRelease(NamedTuple):
 
 
 def release_of(file: File, is_project: Callable[[str], bool]) -> FileRelease:
-    """The release that a file's name says it is of.
+    """The release of a file. Raises UnusableFile if its name has no version.
 
-    If a source archive's name can be split in several ways, the first split whose project `is_project` counts,
-    otherwise the first.
+    If the name of a source archive can be split in several ways, it is the first with a project that `is_project`
+    accepts, otherwise the first.
     """
     if (parts := wheel_parts(file.filename)) is not None:
         return FileRelease(file.filename, text.name(parts.distribution), parts.version)
@@ -120,10 +119,10 @@ def _prefix(project: NormalizedName) -> re.Pattern[str]:
 
 @lru_cache(1 << 16)
 def upload_time(uploaded: str) -> dt.datetime | None:
-    """An upload time as a page gives it, in UTC; None if it is not RFC 3339, or UTC has no such year."""
+    """An upload time of a page, in UTC; None if it is not RFC 3339, or UTC has no such year."""
     try:
-        found = msgspec.convert(uploaded, dt.datetime)
-        return found.replace(tzinfo=dt.timezone.utc) if found.tzinfo is None else found.astimezone(dt.timezone.utc)
+        time = msgspec.convert(uploaded, dt.datetime)
+        return time.replace(tzinfo=dt.timezone.utc) if time.tzinfo is None else time.astimezone(dt.timezone.utc)
     except (msgspec.ValidationError, OverflowError):
         return None
 
@@ -142,29 +141,28 @@ class CompatibleFiles(msgspec.Struct, frozen=True):
 
 
 class Compatibility:
-    """Checks files against one target and one cut-off."""
+    """Checks files for a target and a cut-off."""
 
     def __init__(self, target: Target, exclude_newer: dt.datetime | None) -> None:
         self._target = target
         self._cutoff = exclude_newer
-        self._given = target.python, target.platform, target.glibc, exclude_newer
+        self._key = target.python, target.platform, target.glibc, exclude_newer
         self._rank = lru_cache(1 << 14)(self._rank_of)  # the wheels of a project have few different tags
         self._refused_python = lru_cache(1 << 14)(self._refuse_python)
 
     def __eq__(self, other: object) -> bool:
-        """Whether the results are the same, so that projects screened by one can be used for the other."""
-        return isinstance(other, Compatibility) and self._given == other._given
+        """Whether both have the same results."""
+        return isinstance(other, Compatibility) and self._key == other._key
 
     def __call__(self, files: tuple[File, ...]) -> CompatibleFiles:
-        """Sort one release's files into usable and set aside. A yanked file stays usable here."""
+        """Sort the files of a release; yanked ones are usable here."""
         wheels: list[tuple[int, tuple[int, str], File]] = []
         archives: list[File] = []
         rejections: list[Rejection] = []
-        listed = Counter(file.filename for file in files)
-        contested = {name for name, times in listed.items() if times > 1}
-        rejections += (Rejection(name, RejectionReason.TWICE) for name in sorted(contested))
+        counts = Counter(file.filename for file in files)
+        rejections += (Rejection(name, RejectionReason.TWICE) for name in sorted(counts) if counts[name] > 1)
         for file in files:
-            if file.filename in contested:
+            if counts[file.filename] > 1:
                 continue
             reason, detail = self._refuse(file)
             if reason is None and file.is_wheel:
@@ -188,7 +186,7 @@ class Compatibility:
         return CompatibleFiles(tuple(row[2] for row in wheels), tuple(archives), tuple(rejections))
 
     def python_refusal(self, requires_python: str) -> tuple[RejectionReason, str] | None:
-        """Why the target's Python is not in `requires_python`, with the specifics; None if it is."""
+        """The reason and detail of a rejection if the target's Python is not in `requires_python`; else None."""
         return self._refused_python(requires_python) if requires_python else None
 
     def _refuse_python(self, requires_python: str) -> tuple[RejectionReason, str] | None:
@@ -214,18 +212,18 @@ class Compatibility:
                 return RejectionReason.NEWER, file.uploaded
         return None, ""
 
-    def _rank_of(self, *written: str) -> int | None:
-        """The rank of the best of a wheel's tags, for Python, ABI and platform; None if the target accepts none."""
+    def _rank_of(self, python: str, abi: str, platform: str) -> int | None:
+        """The rank of the best of a wheel's tags; None if the target accepts none."""
         tags = self._target.tags
-        sets = [tag.split(".") for tag in written]
+        sets = python.split("."), abi.split("."), platform.split(".")
         few = len(sets[0]) * len(sets[1]) * len(sets[2]) <= _MOST_TAGS
-        ranks = [tags[tag] for one in product(*sets) if (tag := "-".join(one).lower()) in tags] if few else []
+        ranks = [tags[tag] for parts in product(*sets) if (tag := "-".join(parts).lower()) in tags] if few else []
         return min(ranks, default=None)
 
 
 @lru_cache(1 << 14)
 def _is_valid(filename: str) -> bool:
-    """Whether `packaging` accepts the name, as pip must. Cached, as files are checked for several Pythons."""
+    """Whether `packaging`, and so pip, accepts the name."""
     try:
         parse_wheel_filename(filename)
     except InvalidWheelFilename:

@@ -1,7 +1,7 @@
-"""The links of an HTML index page, and what it says about its project (PEP 503, 592, 629, 658, 714, 792).
+"""HTML index pages: their links and the status of the project (PEP 503, 592, 629, 658, 714, 792).
 
-By the rules of HTML5 themselves, a parser takes time quadratic in the depth: half a second for 200 kB of `<div>`, an
-hour for 15 MB. So it is given only the relevant tags, which are found in one pass over any page.
+An HTML5 parser takes time quadratic in the depth: half a second for 200 kB of `<div>`, an hour for 15 MB. So it is
+given only the relevant tags, which are found in one pass.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _HTML = re.compile(rb"<html[\s>]", re.IGNORECASE)
 _HTML_END = re.compile(rb"</html\s*>", re.IGNORECASE)
-# What identifies the page of a project without files: PEP 629, or the heading that most indexes and servers write.
+# What identifies the page of a project without files: PEP 629, or the usual heading.
 _INDEX = re.compile(rb"pypi:repository-version|Links for |Index of /|Directory listing for ", re.IGNORECASE)
 _DOCTYPE = re.compile(rb"\s*<!doctype\s+html", re.IGNORECASE)
 
@@ -52,17 +52,17 @@ Text = Annotated[str, msgspec.Meta(max_length=LONGEST)]
 
 
 class PageError(Exception):
-    """The page as a whole cannot be used; the text is the reason, a sentence."""
+    """The page cannot be used; the text is a sentence."""
 
 
 class Hashes(msgspec.Struct, gc=False):
-    """The hash of a file that counts, "" without one."""
+    """The sha256 of a file, "" without one."""
 
     sha256: Text = ""
 
 
 class FileRow(msgspec.Struct, rename="kebab", gc=False):
-    """What a page says of a file, as PEP 691 names it."""
+    """A file on a page, with the keys of PEP 691."""
 
     filename: str
     url: Text | None = None
@@ -76,18 +76,18 @@ class FileRow(msgspec.Struct, rename="kebab", gc=False):
 
 
 def read(body: bytes, url: str) -> tuple[list[FileRow], ProjectStatus, str]:
-    """The files that a page links to, in its order, its project's status, and the address that links are relative to.
+    """The files that a page links to, in its order, its project's status, and the base address of the links.
 
-    A page is in UTF-8, whatever it is called. Raises PageError. Links to folders and to the page itself are not files.
+    A page is in UTF-8, whatever its header says. Raises PageError. Links to folders and to the page are not files.
     """
     is_document = _HTML.search(body, 0, 4096) is not None
     if is_document and _HTML_END.search(body, max(0, len(body) - 4096)) is None and _HTML_END.search(body) is None:
         raise PageError("It ends before `</html>`.")
     links, others = _tags(body)
-    said, given = _page_info(others)
-    if given:
+    meta, base = _page_info(others)
+    if base:
         try:
-            url = resolve(url, given.strip())
+            url = resolve(url, base.strip())
         except ValueError:
             raise PageError("Its `<base href>` is no address to go by.") from None
     is_page = is_document or _DOCTYPE.match(body) is not None
@@ -101,11 +101,11 @@ def read(body: bytes, url: str) -> tuple[list[FileRow], ProjectStatus, str]:
         raise PageError("It is neither JSON nor HTML.")
     if not rows and _INDEX.search(body) is None and _MARKUP.sub(b"", body).strip():
         raise PageError("It links to no file and does not declare itself an index page; a proxy may have answered.")
-    return rows, _project_status(said), url
+    return rows, _project_status(meta), url
 
 
 def _tags(body: bytes) -> tuple[list[bytes], list[bytes]]:
-    """The tags of links, and the other relevant ones. Raises PageError for too many, or one that is too long."""
+    """The tags of links, and those of `base` and `meta`. Raises PageError if they are too many or too long."""
     links: list[bytes] = []
     others: list[bytes] = []
     for match in _TAGS.finditer(body):
@@ -120,7 +120,7 @@ def _tags(body: bytes) -> tuple[list[bytes], list[bytes]]:
 
 
 def _parsed(tags: list[bytes]) -> Iterator[LexborNode]:
-    """Each tag parsed as HTML5, a few at a time, since an attribute of two bytes takes eighty in memory."""
+    """The parsed tags; a few at a time, since an attribute of two bytes takes eighty in memory."""
     from selectolax.lexbor import LexborHTMLParser
 
     begin = size = 0
@@ -132,8 +132,8 @@ def _parsed(tags: list[bytes]) -> Iterator[LexborNode]:
 
 
 def _page_info(tags: list[bytes]) -> tuple[MetaTags, str]:
-    """The page's meta tags by name, and the address that its links are relative to ("": its own). Raises PageError."""
-    said: MetaTags = {}
+    """The page's meta tags by name, and the address of its `base` tag ("" without one). Raises PageError."""
+    meta: MetaTags = {}
     bases: list[str] = []
     for node in _parsed(tags):
         attributes = node.attributes
@@ -142,17 +142,17 @@ def _page_info(tags: list[bytes]) -> tuple[MetaTags, str]:
             bases.append(attributes["href"] or "")
         if name == "pypi:repository-version" and content.partition(".")[0] != "1":
             raise PageError(f"Its API version is {content!r}; only version 1 is supported (PEP 629).")
-        said[name] = content
-    return said, bases[0] if bases else ""
+        meta[name] = content
+    return meta, bases[0] if bases else ""
 
 
-def _project_status(said: MetaTags) -> ProjectStatus:
-    status = said.get("pypi:project-status")
-    return ProjectStatus(status, said.get("pypi:project-status-reason", "")) if status else ACTIVE
+def _project_status(meta: MetaTags) -> ProjectStatus:
+    status = meta.get("pypi:project-status")
+    return ProjectStatus(status, meta.get("pypi:project-status-reason", "")) if status else ACTIVE
 
 
 def _row(attributes: dict[str, str | None]) -> FileRow | None:
-    """What a link says of the file that it leads to; None if it is to no file."""
+    """The file that a link leads to; None if it leads to none."""
     address, _, fragment = (attributes.get("href") or "").strip().partition("#")
     filename = address.partition("?")[0].rpartition("/")[2]
     if filename in ("", ".", ".."):
@@ -173,9 +173,9 @@ def _row(attributes: dict[str, str | None]) -> FileRow | None:
     return row
 
 
-def _hashes(written: str) -> Hashes:
-    """The sha256 of `sha256=…` among the parts of a fragment, or of an attribute."""
-    for part in written.split("&"):
+def _hashes(text: str) -> Hashes:
+    """The hash of `sha256=…` in a fragment or attribute."""
+    for part in text.split("&"):
         algorithm, _, digest = part.partition("=")
         if algorithm == "sha256":
             return Hashes(digest)

@@ -1,4 +1,4 @@
-"""What a project says of itself: METADATA, PKG-INFO, pyproject.toml (PEP 518, PEP 621), and informal notes."""
+"""METADATA, PKG-INFO and pyproject.toml (PEP 518, PEP 621), and requirements that setuptools recorded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from resolver.errors import WrongRelease
 from resolver.index.parse.distribution import FileRelease
 from resolver.index.protocol import Catalog, UnusableFile
 from resolver.model import text
-from resolver.model.release import CoreMetadata, File
+from resolver.model.release import Archive, CoreMetadata, File
 
 _END: Final = re.compile(rb"\n\r?\n|\r\r")  # of a header, apart from the carriage return that ends its last line
 _MOST_LINES: Final = 50_000  # of a header, which may contain a license
@@ -26,7 +26,7 @@ _MOST_EXTRAS: Final = 100  # extras named in a marker, and markers whose extras 
 
 
 class Header(NamedTuple):
-    """The header of a metadata file: the metadata, its version, and the fields declared dynamic."""
+    """The fields of a metadata file, the version of its format, and the fields that it declares dynamic."""
 
     metadata: CoreMetadata
     version: tuple[int, int]
@@ -34,16 +34,16 @@ class Header(NamedTuple):
 
 
 def read(content: bytes, release: FileRelease, where: str) -> Header:
-    """The metadata of a file, checked to be of its release; `where` is the address to name in a failure.
+    """Read METADATA or PKG-INFO; `where` is its address, for a failure.
 
     Raises UnusableFile if it is invalid, WrongRelease if it is of another release.
     """
-    # The description may be a megabyte in any encoding and is never needed.
+    # The description, which is not needed, may be a megabyte in any encoding.
     end = _END.search(content)
     header = content if end is None else content[: end.start() + 1]
     if header.count(b"\n") > _MOST_LINES:
         raise UnusableFile(f"the metadata of {release.filename} has a header of more than {_MOST_LINES} lines")
-    from packaging.metadata import parse_email  # which takes long to import, and is not needed for what is cached
+    from packaging.metadata import parse_email  # which is slow to import, and not needed if the cache has everything
 
     try:
         raw, unparsed = parse_email(header)
@@ -72,7 +72,7 @@ def read(content: bytes, release: FileRelease, where: str) -> Header:
 
 
 def check_release(name: str, version: str, release: FileRelease, where: str) -> None:
-    """Raise WrongRelease unless name and version are those of the file's name."""
+    """Raise WrongRelease unless name and version are those in the file's name."""
     if text.name(name) == release.project and text.version(version) == text.version(release.version):
         return
     raise WrongRelease(
@@ -117,14 +117,6 @@ LEGACY_BUILD: Final = ("setuptools>=40.8.0", "wheel")
 _NEEDED = ("dependencies", "optional-dependencies", "requires-python")
 
 
-class Pyproject(NamedTuple):
-    """`metadata` is None if [project] leaves requirements open; `why_dynamic` then says how."""
-
-    metadata: CoreMetadata | None
-    build_requires: tuple[str, ...] | None
-    why_dynamic: str = ""
-
-
 class _BuildSystem(msgspec.Struct):
     requires: list[str] | None = None
 
@@ -138,8 +130,8 @@ class _Project(msgspec.Struct, rename="kebab"):
     requires_python: str = ""
 
 
-def read_pyproject(content: bytes, release: FileRelease) -> Pyproject:
-    """Read a pyproject.toml. Raises UnusableFile if it is invalid."""
+def read_pyproject(content: bytes, release: FileRelease) -> Archive:
+    """What a pyproject.toml says of its source tree. Raises UnusableFile if it is invalid."""
     try:
         document = tomli.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:  # besides tomli's own: bytes that are not text, `int` of 5,000 digits
@@ -148,12 +140,11 @@ def read_pyproject(content: bytes, release: FileRelease) -> Pyproject:
     build_requires = tuple(build.requires) if build and build.requires is not None else None
     project = _convert(document, "project", _Project, release)
     if project is None:
-        return Pyproject(None, build_requires, "its pyproject.toml has no [project] table")
+        return Archive(None, build_requires, "its pyproject.toml has no [project] table")
     if dynamic := [field for field in _NEEDED if field in project.dynamic]:
-        return Pyproject(None, build_requires, f"its pyproject.toml calls {' and '.join(dynamic)} dynamic")
+        return Archive(None, build_requires, f"its pyproject.toml calls {' and '.join(dynamic)} dynamic")
     if text.name(project.name) != release.project:
-        why = f"its pyproject.toml is that of {project.name}"
-        return Pyproject(None, build_requires, why)
+        return Archive(None, build_requires, f"its pyproject.toml is that of {project.name}")
     lines = list(project.dependencies)
     for extra, requirements in project.optional_dependencies.items():
         lines += [_of_extra(line, extra, release) for line in requirements]
@@ -165,7 +156,7 @@ def read_pyproject(content: bytes, release: FileRelease) -> Pyproject:
         tuple(project.optional_dependencies),
     )
     check_texts(metadata, release.filename)
-    return Pyproject(metadata, build_requires)
+    return Archive(metadata, build_requires)
 
 
 def _convert(document: dict[str, Any], table: str, shape: type[Any], release: FileRelease) -> Any:
@@ -189,22 +180,22 @@ def _of_extra(line: str, extra: str, release: FileRelease) -> str:
     return str(requirement)
 
 
-# Unofficial notes of a source archive, if it does not state its requirements: requires.txt, which setuptools writes
-# into archives and no standard covers, or a setup.py without any requirements. Neither is static metadata, so no lock
-# rests on them unless a fact repeats them; but they are what the maintainers' machine saw.
+# Requirements of a source archive without static metadata, as its maintainers' machine had them: requires.txt, which
+# setuptools writes into archives and no standard covers, or a setup.py without any. No lock uses them unless a fact
+# repeats them.
 
-# arguments of setup() that add requirements, or may: a dictionary can hold anything
+# arguments of setup() that add requirements, or may, such as the content of a dictionary
 _REQUIRING = re.compile(r"install_requires|extras_require|setup_requires|[(,]\s*\*\*|pbr\b")
 
-# what a setup.py asks about its machine: on another one it may require something else
-_ASKING = re.compile(
+# what a setup.py that depends on its machine uses
+_MACHINE_CHECKS = re.compile(
     r"\b(?:platform\.(?:machine|system|platform|processor|uname)|sys\.(?:platform|version_info|maxsize)"
     r"|os\.(?:environ|getenv|uname)|torch\.(?:version|cuda|__version__))\b"
 )
 
 
 class InformalRequirements(NamedTuple):
-    """PEP 508 lines, extras as in metadata (`extra == "x"`), the file that has them, and how they got there."""
+    """PEP 508 lines as in metadata, the file that has them, and how they got there."""
 
     where: str
     lines: tuple[str, ...]
@@ -212,18 +203,18 @@ class InformalRequirements(NamedTuple):
 
 
 def informal_requirements(file: File, catalog: Catalog) -> InformalRequirements | None:
-    """The notes in an archive; None if it has none that could stand in metadata."""
+    """The recorded requirements in an archive; None if it has none that metadata could have."""
     distribution = file.filename.rpartition("-")[0]
     for name in dict.fromkeys((distribution, distribution.replace("-", "_"))):
         for folder in (f"{name}.egg-info", f"src/{name}.egg-info"):
             content = _member(file, f"{folder}/requires.txt", catalog)
             if content is not None:
-                lines = _valid_lines(_noted_lines(content), file.filename)
+                lines = _valid_lines(_requires_txt_lines(content), file.filename)
                 where = f"{file.filename}: {folder}/requires.txt"
-                return None if lines is None else InformalRequirements(where, lines, _how_noted(file, catalog))
-            if _member(file, f"{folder}/SOURCES.txt", catalog) is not None:  # so there was nothing to note
-                return InformalRequirements(f"{file.filename}: {folder}", (), _how_noted(file, catalog))
-    if _member(file, "pyproject.toml", catalog) is not None:  # its build may get them from anywhere
+                return None if lines is None else InformalRequirements(where, lines, _how_recorded(file, catalog))
+            if _member(file, f"{folder}/SOURCES.txt", catalog) is not None:  # so there are no requirements
+                return InformalRequirements(f"{file.filename}: {folder}", (), _how_recorded(file, catalog))
+    if _member(file, "pyproject.toml", catalog) is not None:  # its build backend may have them from anywhere
         return None
     script = _member(file, "setup.py", catalog)
     if script is None or _REQUIRING.search(script + (_member(file, "setup.cfg", catalog) or "")):
@@ -233,15 +224,12 @@ def informal_requirements(file: File, catalog: Catalog) -> InformalRequirements 
     )
 
 
-def _how_noted(file: File, catalog: Catalog) -> str:
-    """How setuptools' note got there, and whether it may apply to another machine only."""
-    asked = sorted(set(_ASKING.findall(_member(file, "setup.py", catalog) or "")))
-    if not asked:
-        return "setuptools recorded this in it"
-    return (
-        "setuptools recorded this in it, but on its authors' machine, and its setup.py checks the machine "
-        f"({', '.join(asked)})"
-    )
+def _how_recorded(file: File, catalog: Catalog) -> str:
+    """How setuptools recorded requirements, and whether they may be for another machine."""
+    how = "setuptools recorded this in it"
+    checks = sorted(set(_MACHINE_CHECKS.findall(_member(file, "setup.py", catalog) or "")))
+    on = f", but on its authors' machine, and its setup.py checks the machine ({', '.join(checks)})"
+    return how + on if checks else how
 
 
 def _member(file: File, path: str, catalog: Catalog) -> str | None:
@@ -252,26 +240,26 @@ def _member(file: File, path: str, catalog: Catalog) -> str | None:
 
 
 def _valid_lines(lines: Iterator[str], filename: str) -> tuple[str, ...] | None:
-    """The lines, unless metadata with them would be refused, or one has control characters: people read them.
+    """The lines; None if metadata with them would be unusable, or one has control characters.
 
     They may be much longer than the file, since each repeats the marker of its section.
     """
-    taken: list[str] = []
+    valid: list[str] = []
     length = 0
     for line in lines:
-        taken.append(line)
+        valid.append(line)
         length += len(line)
-        if length > MOST_TEXT or len(taken) > MOST_REQUIREMENTS or not line.isprintable():
+        if length > MOST_TEXT or len(valid) > MOST_REQUIREMENTS or not line.isprintable():
             return None
     try:
-        check_texts(CoreMetadata("", "", tuple(taken), "", ()), filename)
+        check_texts(CoreMetadata("", "", tuple(valid)), filename)
     except UnusableFile:
         return None
-    return tuple(taken)
+    return tuple(valid)
 
 
-def _noted_lines(content: str) -> Iterator[str]:
-    """Sections are `[extra:marker]`, either part of which may be empty; before 36.2 lines had markers, too."""
+def _requires_txt_lines(content: str) -> Iterator[str]:
+    """The requirements in sections `[extra:marker]`, each part of which may be empty; lines may have markers, too."""
     markers: list[str] = []
     for raw in content.splitlines():
         line = raw.strip()
@@ -280,7 +268,7 @@ def _noted_lines(content: str) -> Iterator[str]:
             markers = [f"({marker})"] if marker and extra else [marker] if marker else []
             markers += [f'extra == "{extra}"'] if extra else []
         elif line and markers:
-            need, _, own = line.partition(";")
-            yield f"{need.strip()} ; {' and '.join([*([f'({own.strip()})'] if own else []), *markers])}"
+            requirement, _, marker = line.partition(";")
+            yield f"{requirement.strip()} ; {' and '.join([*([f'({marker.strip()})'] if marker else []), *markers])}"
         elif line:
             yield line

@@ -1,4 +1,4 @@
-"""Pages of the simple repository API, bytes to `Page`. Pure.
+"""Parser of pages of the simple repository API.
 
 JSON is PEP 691 and 700, HTML (`html_page`) PEP 503, 592, 658 and 714; PEP 629 versions both, and PEP 792 is in both.
 A defect of a single file results in a `Rejection`; one that makes the whole page unusable is an IndexFailure.
@@ -44,7 +44,7 @@ class _Meta(msgspec.Struct, rename="kebab"):
 
 
 class _Page(msgspec.Struct, rename="kebab"):
-    """A page. What is not needed leaves nothing behind, however large it is."""
+    """A page. Keys that are not needed take no memory."""
 
     meta: _Meta
     name: str
@@ -111,20 +111,17 @@ def _read_json(body: bytes, project: NormalizedName) -> tuple[Iterable[FileRow],
     return map(_row, page.files), _project_status(page.project_status)
 
 
-def _project_status(given: msgspec.Raw) -> ProjectStatus:
+def _project_status(raw: msgspec.Raw) -> ProjectStatus:
     """PEP 792: "If no status is explicitly noted, then the project is considered to be in the active state."."""
     try:
-        found = msgspec.json.decode(given, type=_Status) if len(given) <= LONGEST else _Status()
+        value = msgspec.json.decode(raw, type=_Status) if len(raw) <= LONGEST else _Status()
     except _ODD:
         return ACTIVE
-    return ProjectStatus(found.status, found.reason) if found.status else ACTIVE
+    return ProjectStatus(value.status, value.reason) if value.status else ACTIVE
 
 
 def _row(raw: msgspec.Raw) -> FileRow:
-    """A row, of which values that are of another type or too long count as none; but it must have a file name.
-
-    Whatever `yanked` holds then, it is not `false`.
-    """
+    """A row without the values of another type or length, except that such a `yanked` is true. Needs a file name."""
     try:
         return _decode_row(raw)
     except _ODD:
@@ -143,12 +140,12 @@ def _row(raw: msgspec.Raw) -> FileRow:
 def _grouped(
     rows: Iterable[FileRow], project: NormalizedName, base: str
 ) -> tuple[dict[str, tuple[File, ...]], tuple[Rejection, ...]]:
-    """The files by version, newest first, equal ones once, and those that are of no version of the project.
+    """The files by version, newest first, without duplicates, and the rejected ones.
 
-    Two spellings of one version share the key that sorts first, so that the order of a page's links does not matter.
-    A name with several sha256 is left to `Compatibility`.
+    Of several spellings of a version, the key is the one that sorts first, whatever the order of the page. A name with
+    several sha256 is left to `Compatibility`.
     """
-    spelled: dict[str, dict[tuple[str, str], File]] = {}
+    by_spelling: dict[str, dict[tuple[str, str], File]] = {}
     rejections: list[Rejection] = []
     for row in rows:
         version = _version_of(row.filename, project)
@@ -156,19 +153,19 @@ def _grouped(
             rejections.append(version)
             continue
         file = _file(row, base)
-        spelled.setdefault(version, {}).setdefault((file.filename, file.sha256), file)
-    if rejections and not spelled and all(_is_foreign(one, project) for one in rejections):
+        by_spelling.setdefault(version, {}).setdefault((file.filename, file.sha256), file)
+    if rejections and not by_spelling and all(_is_foreign(rejection, project) for rejection in rejections):
         raise PageError(f"Every file on it belongs to another project, for example {rejections[0].filename}.")
     spellings: dict[Version, list[str]] = {}
-    for spelling, files in spelled.items():
+    for spelling, files in by_spelling.items():
         if (parsed := text.version(spelling)) is not None:
             spellings.setdefault(parsed, []).append(spelling)
         else:
             rejections += (Rejection(filename, RejectionReason.VERSION, spelling) for filename, _ in files)
     releases = {}
     for parsed in sorted(spellings, reverse=True):
-        same = sorted(spellings[parsed])
-        releases[same[0]] = tuple(file for spelling in same for file in spelled[spelling].values())
+        keys = sorted(spellings[parsed])
+        releases[keys[0]] = tuple(file for key in keys for file in by_spelling[key].values())
     return releases, tuple(rejections)
 
 
@@ -183,9 +180,9 @@ def _version_of(filename: str, project: NormalizedName) -> str | Rejection:
         if text.name(parts.distribution) != project:
             return Rejection(filename, RejectionReason.FOREIGN, parts.distribution)
         return parts.version
-    found = archive_version(filename, project)
-    if found is not None:
-        return found
+    version = archive_version(filename, project)
+    if version is not None:
+        return version
     is_archive = filename.endswith(ARCHIVE_ENDINGS) and not starts_with_project(filename, project)
     return Rejection(filename, RejectionReason.FOREIGN if is_archive else RejectionReason.FORMAT)
 
@@ -197,9 +194,8 @@ def _is_foreign(rejection: Rejection, project: NormalizedName) -> bool:
 
 
 def _file(row: FileRow, base: str) -> File:
-    """A file as PEP 691 and 700 have it."""
-    # PEP 714: core-metadata wins over its older name where both are there.
-    offered = row.dist_info_metadata if row.core_metadata is None else row.core_metadata
+    # PEP 714: core-metadata wins over its older name if both are present.
+    metadata = row.dist_info_metadata if row.core_metadata is None else row.core_metadata
     return File(
         row.filename,
         _followed(row.url, base),
@@ -208,12 +204,12 @@ def _file(row: FileRow, base: str) -> File:
         row.requires_python or "",
         None if not row.yanked else "" if row.yanked is True else row.yanked[:_LONGEST_REASON],
         row.upload_time or "",
-        None if not offered else "" if offered is True else _sha256(offered),
+        None if not metadata else "" if metadata is True else _sha256(metadata),
     )
 
 
 def _followed(address: str | None, base: str) -> str:
-    """Where a link leads, without credentials; NOWHERE if it must not be followed."""
+    """The address of a link, without credentials; NOWHERE if it must not be followed."""
     try:
         return NOWHERE if address is None else resolve(base, address.partition("#")[0])
     except ValueError:
@@ -221,6 +217,6 @@ def _followed(address: str | None, base: str) -> str:
 
 
 def _sha256(hashes: Hashes) -> str:
-    """The sha256 among hashes, empty without a valid one."""
+    """The sha256, "" if it is invalid."""
     digest = hashes.sha256.strip().lower()
     return digest if len(digest) == 64 and not digest.strip("0123456789abcdef") else ""

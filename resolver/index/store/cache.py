@@ -1,8 +1,8 @@
-"""The cache: a sqlite file of contents by kind and key, which any number of processes share.
+"""The cache: a sqlite file of contents by kind and key, which processes share.
 
-Each content has a digest of itself and what it is called, so one that was damaged or misplaced counts as absent. A
-cache that cannot be used is no error: there is one warning, and the run continues without it, or with a new one if the
-file is damaged.
+Each content has a digest of itself, kind and key, so that a damaged or misplaced one counts as absent. A cache that
+cannot be used is no error: there is one warning, and the run continues without it, or with a new one if the file is
+damaged.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ FILE: Final = "cache-3.sqlite3"  # another schema needs another number
 DAMAGED: Final = f"{FILE}.damaged"
 LIMIT: Final = 1 << 30  # bytes of contents; if there are more, those not used for longest go
 
-_BESIDE: Final = (f"{FILE}-wal", f"{FILE}-shm")
-# What errors say that are not about the content of the file.
-_OF_THE_MACHINE: Final = ("full", "I/O", "readonly", "unable to open", "locking protocol")
+_WAL_FILES: Final = (f"{FILE}-wal", f"{FILE}-shm")
+# In messages of errors that are not about the content of the file.
+_NOT_OF_CONTENT: Final = ("full", "I/O", "readonly", "unable to open", "locking protocol")
 _DAY: Final = 24 * 60 * 60
 _PATIENCE: Final = 30.0  # seconds to wait for other processes, each of which writes for a few milliseconds
-# A content is apart from its entry, so that it is not written again when its use is noted. `used` is a day since 1970.
+# Contents have their own table, so that they are not rewritten when `used`, a day since 1970, is updated.
 _SCHEMA: Final = (
     "CREATE TABLE IF NOT EXISTS entries (id INTEGER PRIMARY KEY, kind TEXT, used INTEGER, size INTEGER, digest BLOB)",
     "CREATE TABLE IF NOT EXISTS contents (id INTEGER PRIMARY KEY, content BLOB)",
@@ -44,7 +44,7 @@ DELETE FROM entries WHERE id IN (
     SELECT id FROM (SELECT id, sum(size) OVER (ORDER BY used DESC, id) AS total FROM entries) WHERE total > ?)
 """
 
-# What msgspec raises for bytes of another form; not all of it is its own.
+# The exceptions of msgspec's decoders.
 ODD: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 T = TypeVar("T")
@@ -60,7 +60,7 @@ def default_folder() -> Path:
 
     try:
         return user_cache_path("ascend-lock", appauthor=False)
-    except RuntimeError:  # a user whom the system does not know has no home, as in containers
+    except RuntimeError:  # a user without an entry in passwd, as in containers, has no home
         return Path("/.cache/ascend-lock")
 
 
@@ -71,7 +71,7 @@ class Cache:
     """
 
     def __init__(self, folder: Path | None, warn: Callable[[Message], None]) -> None:
-        self._folder = folder  # None also once it turned out to be of no use
+        self._folder = folder  # None also after it could not be opened
         self._warn = warn
         self._writes = True
         self._set_aside = False
@@ -80,7 +80,7 @@ class Cache:
         self._lock = threading.RLock()
 
     def load(self, kind: str, key: str, decoder: msgspec.msgpack.Decoder[T]) -> T | None:
-        """The value that was saved, or None: also for one of another form, which another version saved."""
+        """The saved value; None if there is none, or one of another version's form."""
         name, number = _named(kind, key)
         row = self._do(lambda connection: connection.execute(_SELECT, (number,)).fetchone())
         if row is None or not isinstance(row[0], bytes) or _digest(name, row[0]) != row[1]:
@@ -106,14 +106,14 @@ class Cache:
             self._do(write)
 
     def clear(self) -> None:
-        """Remove everything, even while other processes use it."""
+        """Remove everything; other processes may be using it."""
         self._do(lambda connection: connection.executescript("DELETE FROM entries; VACUUM"))
         if self._folder is not None:
             with suppress(OSError):
                 (self._folder / DAMAGED).unlink()
 
     def close(self) -> None:
-        """Note what was used, and remove what there is too much of. Whoever uses it again opens it again."""
+        """Update the days of use, evict what exceeds the limit, close the file. It is opened again when it is used."""
         with self._lock:
             if self._connection is not None and self._writes:
                 self._do(self._tidy)
@@ -131,7 +131,7 @@ class Cache:
                 connection.execute(_EVICT, (LIMIT // 4 * 3,))
 
     def _do(self, act: Callable[[sqlite3.Connection], T]) -> T | None:
-        """Do something with the file, which is opened if need be; None if that is not possible."""
+        """Use the file, which is opened if necessary; None if that is not possible."""
         with self._lock:
             if self._folder is None:
                 return None
@@ -145,13 +145,13 @@ class Cache:
                 why = str(error) if isinstance(error, sqlite3.OperationalError) else ""
                 if "locked" in why:  # for so long as no other process should write
                     return None
-                if not any(word in why for word in _OF_THE_MACHINE):
+                if not any(word in why for word in _NOT_OF_CONTENT):
                     return self._do(act) if self._begin_anew(error) else None
                 self._give_up(error)
             return None
 
     def _give_up(self, error: Exception) -> None:
-        """Write nothing more; if the file could not even be opened, read nothing either."""
+        """Write nothing more; if the file could not be opened, read nothing, either."""
         if self._writes:
             why = getattr(error, "strerror", None) or error
             self._warn(message("cache.readonly", folder=self._folder, why=why, variable=VARIABLE))
@@ -169,7 +169,7 @@ class Cache:
             if self._set_aside:
                 raise OSError(str(error))
             (self._folder / FILE).replace(self._folder / DAMAGED)
-            for name in _BESIDE:
+            for name in _WAL_FILES:
                 (self._folder / name).unlink(missing_ok=True)
         except OSError as failure:
             self._give_up(failure)
@@ -180,7 +180,7 @@ class Cache:
 
 
 def _connected(folder: Path) -> sqlite3.Connection:
-    """The file opened, and begun if it does not exist. Raises sqlite3.Error and OSError."""
+    """Open the file, or create it. Raises sqlite3.Error and OSError."""
     path = folder / FILE
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700, parents=True)
@@ -188,18 +188,18 @@ def _connected(folder: Path) -> sqlite3.Connection:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     if not stat.S_ISREG(path.lstat().st_mode):  # a pipe would be waited for, a link leads elsewhere
         raise sqlite3.DatabaseError("it is not a regular file")
-    is_ours = os.access(path, os.W_OK) and os.access(folder, os.W_OK)
-    address = f"{path.absolute().as_uri()}?{'mode=rw' if is_ours else 'immutable=1'}"
+    is_writable = os.access(path, os.W_OK) and os.access(folder, os.W_OK)
+    address = f"{path.absolute().as_uri()}?{'mode=rw' if is_writable else 'immutable=1'}"
     connection = sqlite3.connect(address, uri=True, timeout=_PATIENCE, check_same_thread=False)
     try:
         connection.text_factory = bytes  # whatever is in a damaged file can be read
-        if is_ours:
+        if is_writable:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = OFF")  # what a power cut damages counts as absent
             for statement in _SCHEMA:
                 connection.execute(statement)
-        there = b";".join(row[0] for row in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"))
-        if there.decode() != ";".join(_SCHEMA).replace("IF NOT EXISTS ", ""):
+        schema = b";".join(row[0] for row in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"))
+        if schema.decode() != ";".join(_SCHEMA).replace("IF NOT EXISTS ", ""):
             raise sqlite3.DatabaseError("it has other tables")
     except BaseException:
         connection.close()
@@ -208,13 +208,13 @@ def _connected(folder: Path) -> sqlite3.Connection:
 
 
 def _named(kind: str, key: str) -> tuple[bytes, int]:
-    """What a content is called, and the number of its entry, from which nobody can learn the addresses in a key."""
+    """Kind and key of a content, and the id of its entry: a hash, as addresses in keys may be secret."""
     name = f"{kind}\0{key}\0".encode("utf-8", "surrogatepass")
     return name, int.from_bytes(sha256(name).digest()[:8], "big", signed=True)
 
 
 def _digest(name: bytes, content: bytes) -> bytes:
-    """A digest of both. It guards against accidents, not against anyone who may write to the file."""
+    """A digest of both, against accidents, not against anyone who may write to the file."""
     digest = sha256(name)
     digest.update(content)
     return digest.digest()[:16]

@@ -1,7 +1,7 @@
-"""What was read of source archives and wheels before, as it ships with the facts: a `PROJECT.json` for each project.
+"""Readings: the metadata of source archives and wheels that ships with the facts, in a `PROJECT.json` for each project.
 
-An archive is downloaded only if no reading has its sha256: one of vllm has 20 to 60 MB, of which a lock needs a page of
-text. Readings of wheels of paired releases are for people who ask which versions go together; no lock rests on them.
+An archive is downloaded only if no reading has its sha256: those of vllm have 20 to 60 MB, of which a lock needs a page
+of text. Readings of wheels of paired releases are for `ascend-lock pairs`; no lock uses them.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class _Archives(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class WheelReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One release: the names of all its wheels, and which releases of other projects one of them, `file`, requires."""
+    """A release: the names of its wheels, and the pins of other projects in the metadata of one of them, `file`."""
 
     version: str
     file: str
@@ -72,7 +72,7 @@ class WheelReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def archive_reading(file: File, archive: Archive, texts: Mapping[str, str]) -> ArchiveReading:
-    """The stored form of an archive that was read."""
+    """The reading of an archive and the texts of its members, by path."""
     static = None if archive.metadata is None else _Static(**asdict(archive.metadata))
     lines = {path: content.split("\n") for path, content in sorted(texts.items())}
     return ArchiveReading(file.filename, file.sha256, static, archive.build_requires, archive.why_dynamic, lines)
@@ -110,7 +110,7 @@ def _read(
 
 
 def _check(row: ArchiveReading, project: NormalizedName) -> None:
-    """Raises ValueError and UnusableFile if a row cannot result from reading an archive of the project."""
+    """Raise ValueError or UnusableFile for a reading that no archive of the project can have."""
     if text.name(row.file.rpartition("-")[0]) != project:
         raise ValueError(f"{row.file} is not an archive of {project}")
     if (metadata := row.archive.metadata) is not None:
