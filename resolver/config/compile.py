@@ -19,17 +19,7 @@ from resolver.errors import InputError
 from resolver.json_text import digest
 from resolver.model.dependency import StackLine
 from resolver.model.fact import Builds, Fact, Names, Need, Practice, Requires, Strength
-from resolver.model.problem import (
-    PYPI,
-    Binding,
-    Index,
-    Indexes,
-    Policy,
-    Problem,
-    Relaxed,
-    RootRequirement,
-    Stack,
-)
+from resolver.model.problem import PYPI, Binding, Index, Indexes, Policy, Problem, Relaxed, RootRequirement, Stack
 from resolver.model.release import Source
 from resolver.model.requirement import Requirement, Value, named_values, nearest, parse_value
 from resolver.model.system import SystemVersion

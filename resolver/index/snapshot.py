@@ -22,7 +22,7 @@ from packaging.utils import NormalizedName
 from resolver import files
 from resolver.errors import IndexFailure
 from resolver.index.parse.address import NOWHERE
-from resolver.index.parse.distribution import upload_time, wheel_parts
+from resolver.index.parse.distribution import expand_tags, upload_time, wheel_parts
 from resolver.index.protocol import Catalog, LookAhead, Lookup, UnusableFile
 from resolver.index.store.cache import ODD
 from resolver.model.release import Archive, CoreMetadata, File, Page, Rejection, RejectionReason
@@ -308,8 +308,7 @@ def _fits(filename: str, tags: frozenset[str]) -> bool:
     if not filename.endswith(".whl"):
         return True
     parts = wheel_parts(filename)
-    sets = (parts.python.split("."), parts.abi.split("."), parts.platform.split(".")) if parts is not None else ((),)
-    return any("-".join(tag).lower() in tags for tag in product(*sets))
+    return parts is not None and any(tag in tags for tag in expand_tags(parts.python, parts.abi, parts.platform))
 
 
 # Addresses

@@ -24,13 +24,7 @@ from httpx_aiohttp import AiohttpTransport
 
 from resolver.errors import InputError
 from resolver.index.net.pipconfig import PipConfig
-from resolver.index.parse.address import (
-    WrittenError,
-    has_scheme,
-    is_loopback,
-    split_written,
-    without_credentials,
-)
+from resolver.index.parse.address import WrittenError, has_scheme, is_loopback, split_written, without_credentials
 
 # Variables that pip, curl and OpenSSL read; behind a corporate proxy at least one is set.
 _VARIABLES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")

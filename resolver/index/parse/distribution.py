@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import product
 from typing import Final, NamedTuple
@@ -129,7 +129,14 @@ def upload_time(uploaded: str) -> dt.datetime | None:
 
 # Which files a target can use
 
-_MOST_TAGS = 1000  # tags in a compressed tag set; pip would expand all of them
+_MOST_TAGS = 1000  # in a compressed tag set; pip would expand all of them
+
+
+def expand_tags(python: str, abi: str, platform: str) -> Iterator[str]:
+    """The tags in a compressed tag set (PEP 425), in lower case; none if they are too many."""
+    sets = python.lower().split("."), abi.lower().split("."), platform.lower().split(".")
+    few = len(sets[0]) * len(sets[1]) * len(sets[2]) <= _MOST_TAGS
+    return map("-".join, product(*sets) if few else ())
 
 
 class CompatibleFiles(msgspec.Struct, frozen=True):
@@ -214,11 +221,8 @@ class Compatibility:
 
     def _rank_of(self, python: str, abi: str, platform: str) -> int | None:
         """The rank of the best of a wheel's tags; None if the target accepts none."""
-        tags = self._target.tags
-        sets = python.split("."), abi.split("."), platform.split(".")
-        few = len(sets[0]) * len(sets[1]) * len(sets[2]) <= _MOST_TAGS
-        ranks = [tags[tag] for parts in product(*sets) if (tag := "-".join(parts).lower()) in tags] if few else []
-        return min(ranks, default=None)
+        ranks = self._target.tags
+        return min((ranks[tag] for tag in expand_tags(python, abi, platform) if tag in ranks), default=None)
 
 
 @lru_cache(1 << 14)
