@@ -262,12 +262,10 @@ def _compile_indexes(
     document: Document[StackFile] | Document[IndexesFile], rows: Sequence[IndexRow], binding_rows: Sequence[Binding]
 ) -> Indexes:
     indexes = dict(_PIPS)
-    seen: set[str] = set()
     for number, row in enumerate(rows):
         place = document.place("index", number, "name")
-        if row.name in seen:
+        if row.name in (earlier.name for earlier in rows[:number]):
             raise InputError(f"two indexes are named `{row.name}`", where=place)
-        seen.add(row.name)
         if (row.url == "") != (row.name == PYPI):
             why = "`pypi` is the index that pip on this machine is configured with; every other index needs an address"
             raise InputError(f"index `{row.name}` {'takes no' if row.url else 'needs a'} url", where=place, why=why)

@@ -158,10 +158,10 @@ class LiveCatalog(Catalog):
         return self._read(file, stored, lambda files: files.sha256(file), what="the sha256 of ")
 
     def prefetch(
-        self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], look_ahead: LookAhead | None = None
+        self, requests: Iterable[tuple[NormalizedName, SpecifierSet]], look_ahead: LookAhead | None = None
     ) -> None:
-        requests = list(wanted)
-        self._in_background(lambda network: network.prefetch(requests, look_ahead))
+        rows = list(requests)
+        self._in_background(lambda network: network.prefetch(rows, look_ahead))
 
     def prefetch_metadata(self, files: Iterable[File]) -> None:
         wheels = [(file, self._release(file)) for file in files if file.url]

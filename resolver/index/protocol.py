@@ -93,7 +93,7 @@ class Catalog(ABC):
         """The file with sha256 and size; it is downloaded and hashed if the page has no hash."""
 
     def prefetch(  # noqa: B027  one that has everything at hand does nothing
-        self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], look_ahead: LookAhead | None = None
+        self, requests: Iterable[tuple[NormalizedName, SpecifierSet]], look_ahead: LookAhead | None = None
     ) -> None:
         """Start to look up projects, and with `look_ahead` to read their likely files' metadata, what that needs, etc.
 

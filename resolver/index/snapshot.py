@@ -86,8 +86,8 @@ def read(path: Path) -> Snapshot:
     try:
         return _unpacked(files.read(path, _LARGEST))
     except (OSError, lzma.LZMAError, ValueError, *ODD) as error:
-        again = f"make it on a machine with network access: ascend-lock snapshot {path.stem}"
-        raise files.input_error(error, "The snapshot cannot be read.", path, again) from None
+        hint = f"make it on a machine with network access: ascend-lock snapshot {path.stem}"
+        raise files.input_error(error, "The snapshot cannot be read.", path, hint) from None
 
 
 def _unpacked(content: bytes) -> Snapshot:
@@ -246,11 +246,11 @@ class RecordingCatalog(Catalog):
 
     def prefetch(
         self,
-        wanted: Iterable[tuple[NormalizedName, SpecifierSet]],
+        requests: Iterable[tuple[NormalizedName, SpecifierSet]],
         look_ahead: LookAhead | None = None,  # noqa: ARG002
     ) -> None:
         """See `Catalog`. Without look-ahead, whose answers would not be recorded."""
-        self.inner.prefetch(wanted, None)
+        self.inner.prefetch(requests, None)
 
     def prefetch_metadata(self, files: Iterable[File]) -> None:
         self.inner.prefetch_metadata(files)

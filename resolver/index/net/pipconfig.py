@@ -62,16 +62,16 @@ def _file(name: str) -> str:
 
 def config_files() -> list[str]:
     """The configuration files of pip, the highest precedence last; they need not exist."""
-    given = os.environ.get("PIP_CONFIG_FILE")
-    if given == os.devnull:
+    override = os.environ.get("PIP_CONFIG_FILE")
+    if override == os.devnull:
         return []
     from pip._internal.utils import appdirs
 
     folders = appdirs.site_config_dirs("pip")
-    if not (given and Path(given).exists()):
+    if not (override and Path(override).exists()):
         folders += [_file("~/.pip"), appdirs.user_config_dir("pip")]
     files = [f"{folder}/pip.conf" for folder in (*folders, sys.prefix)]
-    return [*files, given] if given else files
+    return [*files, override] if override else files
 
 
 def _settings(files: Iterable[str]) -> dict[str, dict[str, str]]:
@@ -149,12 +149,12 @@ def _basic(user: str, password: str) -> str:
 
 
 def _read_netrc() -> netrc.netrc | None:
-    given = os.environ.get("NETRC")
-    where = given or "~/.netrc"
+    file = os.environ.get("NETRC")
+    where = file or "~/.netrc"
     hint = "an entry is `machine HOST login USER password PASSWORD` (NETRC names another file)"
     try:
         if not is_special(Path(where).expanduser()):
-            return netrc.netrc(given)
+            return netrc.netrc(file)
         why = "It is not a regular file."
     except OSError:
         return None

@@ -54,8 +54,8 @@ _encode = msgspec.msgpack.Encoder().encode
 
 def default_folder() -> Path:
     """The folder of the cache: ASCEND_LOCK_CACHE, otherwise the platform's folder for caches."""
-    if own := os.environ.get(VARIABLE):
-        return Path(own)
+    if folder := os.environ.get(VARIABLE):
+        return Path(folder)
     from platformdirs import user_cache_path
 
     try:

@@ -105,8 +105,8 @@ def _read(
         return []
     except (OSError, ValueError, RecursionError, UnusableFile) as error:
         message = f"the recorded readings of the {what} of {project} cannot be used"
-        again = f"make it again: ascend-lock facts read {project} --anew{otherwise}"
-        raise files.input_error(error, message, path, again) from None
+        hint = f"make it again: ascend-lock facts read {project} --anew{otherwise}"
+        raise files.input_error(error, message, path, hint) from None
 
 
 def _check(row: ArchiveReading, project: NormalizedName) -> None:
