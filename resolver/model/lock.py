@@ -242,8 +242,10 @@ class PinChange(_Row, kw_only=True, frozen=True):
 class Lock(_Row, kw_only=True, frozen=True):
     """The lock of a target. `requires` are the stack's lines, `inputs` the digest of the files that it was made from.
 
-    `pin` is what is installed, `build_pin` the tools of isolated builds. `first` tells that there was no previous lock,
-    from which `change` lists the differences.
+    `pin` is what is installed, in the order of `stage`, and `build_pin` the tools of isolated builds. `override` are
+    ignored requirements, `absent` distributions that must not be installed, `departs` the differences from a guide.
+    `imports` are tested after the installation, with `import_env`. `change` lists the differences from the previous
+    lock; `first` tells that there was none.
     """
 
     format: int

@@ -151,9 +151,10 @@ def fact_of(statement: Statement) -> Fact | None:
 
 
 class Pin(msgspec.Struct, frozen=True, kw_only=True):
-    """One project of a resolution: its release, the requested extras, and what requires it.
+    """One project of a resolution, at a release with the requested extras.
 
-    `unknown_extras` are those of the extras that the release does not provide, and that add no requirement.
+    `unknown_extras` are those of them that the release does not provide, and that add no requirement. `because` are the
+    requirements on the project, `needs` the projects that it requires.
     """
 
     name: NormalizedName
@@ -204,8 +205,9 @@ class OutdatedPin(msgspec.Struct, frozen=True, kw_only=True):
 class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     """Pins sorted by name, which `engine` found after `rounds` steps.
 
-    `skipped_releases`, `missing_extras` and `outdated_pins` are filled in only for what is going to be locked (see
-    `resolve/shortfalls.py`). `practices` are those without which it would not be valid (see `resolve/gather.py`).
+    `overrides` are the requirements of metadata that facts replace. `practices` are those without which the resolution
+    would not be valid (see `resolve/gather.py`). `skipped_releases`, `missing_extras` and `outdated_pins` are filled in
+    only for what is going to be locked (see `resolve/shortfalls.py`).
     """
 
     problem: Problem
