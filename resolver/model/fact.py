@@ -89,8 +89,9 @@ class _Common(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
 
 class _OfWheels:
-    """What is, with `wheels`, about wheels on an index, not about anything built from source."""
+    """A fact that is only about wheels on an index, not about anything built from source, if `wheels` says so."""
 
+    __slots__ = ()
     wheels: bool
 
     def counts_for(self, file: File) -> bool:
