@@ -255,9 +255,6 @@ class RecordingCatalog(Catalog):
     def prefetch_metadata(self, files: Iterable[File]) -> None:
         self.inner.prefetch_metadata(files)
 
-    def close(self) -> None:
-        self.inner.close()
-
 
 def _recorded(answers: dict[K, T | str], key: K, request: Callable[[], T], clean: Callable[[T], T]) -> T:
     """The answer to a request about a file, which is recorded without addresses."""

@@ -253,6 +253,7 @@ LISTED = [
         "demo 2.0 has no file for the target: demo-2.0-py3-none-any.whl is",
         1,
     ),
+    Attack("a host that is no IDNA", file(url="https://xn--a.example/x.whl"), "The address is not allowed."),
     Attack("a negative size", file(size=-1, core_metadata=False)),
     Attack(
         "a size that is too small",

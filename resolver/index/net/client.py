@@ -314,18 +314,18 @@ def _require_allowed(urls: list[str]) -> tuple[httpx.URL, Origin]:
     try:
         where = origin(urls[-1])
         url = httpx.URL(urls[-1])
+        sent, decoded = url.raw_host.decode("ascii"), url.host  # what is no IDNA shows only here
     except httpx.InvalidURL as error:
         raise _refusal(urls, f"It cannot be read: {error}.") from None
     except ValueError as error:
         raise _refusal(urls, str(error)) from None
-    host = url.raw_host.decode("ascii")
-    if len(urls) > 1 and (is_local(where.host) or is_local(host)) and not is_local(origin(urls[0]).host):
+    if len(urls) > 1 and (is_local(where.host) or is_local(sent)) and not is_local(origin(urls[0]).host):
         why = "It is an address on this machine or its local link; only an index on this machine may redirect there."
         raise _refusal(urls, why)
     if not is_allowed(where):
         raise _refusal(urls, "Only https is allowed, and plain http only to this machine.")
     # Libraries might read another form of host as a host other than the one that was checked.
-    if url.userinfo or not _HOST.fullmatch(host) or where.host not in (url.host, host):
+    if url.userinfo or not _HOST.fullmatch(sent) or where.host not in (decoded, sent):
         raise _refusal(urls, f"It cannot be read: `{without_credentials(where.host)}` is not a host.")
     return url, where
 

@@ -202,8 +202,6 @@ class RemoteFiles:
     @_once
     async def member(self, file: File, release: FileRelease, path: str) -> str:
         """The text of a file in a source archive. Raises UnusableFile and IndexFailure."""
-        if (stored := self._cache.member(file, path)) is not None:
-            return stored
         download = await self._download(file)
         reading = asyncio.to_thread(read_member, download.path, release, path)
         return await _stored(reading, partial(self._cache.store_member, file, path))

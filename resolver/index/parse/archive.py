@@ -137,9 +137,7 @@ class Guarded:
         """Read `size` bytes; raises TooLargeError."""
         if size > self._one_read:
             raise TooLargeError(f"it makes a reader take {size} bytes at once")
-        content = self._file.read(self._one_read + 1 if size < 0 else size)
-        if len(content) > self._one_read:
-            raise TooLargeError(f"it makes a reader take more than {self._one_read} bytes at once")
+        content = self._file.read(size)  # zipfile alone asks for all that is left, and only of the last 64 KiB
         self._at += len(content)
         self._check(self._at)
         if self._budget is not None:
@@ -183,9 +181,7 @@ def wheel_metadata(file: IO[bytes] | RangeFile, release: FileRelease) -> bytes:
         size = _LOCAL_HEADER + len(info.filename.encode()) + info.compress_size
         if info.file_size <= METADATA_LIMIT:
             source.read(size)  # one request for all of it
-            content = unpacked(archive, info, METADATA_LIMIT)
-            if len(content) <= METADATA_LIMIT:
-                return content
+            return unpacked(archive, info, METADATA_LIMIT)
     raise UnusableFile(f"the metadata of {release.filename} is larger than 16 MiB")
 
 
@@ -304,9 +300,7 @@ def _zip_members(file: IO[bytes], paths: Collection[str]) -> Iterator[tuple[str,
             mode = info.external_attr >> 16
             if not info.filename.endswith("/") and not stat.S_ISLNK(mode) and path in paths:
                 _check_size(path, info.file_size)
-                content = unpacked(archive, info, _MEMBER_LIMIT)
-                _check_size(path, len(content))
-                yield top, path, content
+                yield top, path, unpacked(archive, info, _MEMBER_LIMIT)
 
 
 def _split(name: str) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from packaging.utils import NormalizedName
 from resolver.errors import IndexFailure, InputError, Unreachable
 from resolver.index.parse.address import Root, read_root
 from resolver.index.protocol import Lookup
-from resolver.index.store.cache import ODD, Cache
+from resolver.index.store.cache import Cache
 from resolver.model.problem import Binding, Indexes, Recorded
 from resolver.model.release import ACTIVE, CoreMetadata, File, Page, ProjectStatus, Rejection
 
@@ -68,12 +68,7 @@ class _Releases(Mapping[str, tuple[File, ...]]):
         files = self._files
         if version not in files:
             piece = self._pieces[version]
-            try:
-                files = self._files = {version: (), **_RELEASES.decode(zstd.decompress(piece))}
-            except (*ODD, zstd.ZstdError) as error:
-                raise IndexFailure(
-                    f"A page cannot be read: {error}.", hint="empty the cache: ascend-lock cache clear"
-                ) from None
+            files = self._files = {version: (), **_RELEASES.decode(zstd.decompress(piece))}
         return files[version]
 
     def __iter__(self) -> Iterator[str]:
