@@ -6,6 +6,7 @@ harmless.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
@@ -92,6 +93,13 @@ class Details(msgspec.Struct, frozen=True):
 
 Block = Heading | Paragraph | Items | Code | Table | Details
 Document = Iterable[Block]
+
+
+def one_line(text: str) -> str:
+    """The text on one line, without control characters and bidirectional marks."""
+    if text.isprintable():
+        return " ".join(text.split())
+    return " ".join("".join(ch for ch in text if ch in "\r\n\t" or unicodedata.category(ch)[0] != "C").split())
 
 
 def line(text: Text) -> Line:

@@ -15,8 +15,8 @@ from packaging.pylock import Pylock
 
 from resolver.model.lock import Lock, LockedFile, LockedPin
 from resolver.model.release import File
+from resolver.report.document import one_line
 from resolver.report.requirements import by_hash, by_script
-from resolver.report.sanitize import one_line
 
 _HEADER = """\
 # {title}

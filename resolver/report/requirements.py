@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from resolver.model.lock import Lock, LockedGit, LockedIndex, LockedPin, LockedStage
 from resolver.model.message import Message, joined, message
-from resolver.report.sanitize import one_line
+from resolver.report.document import one_line
 
 FILE = "requirements.txt"
 NO_DEPS_FILE = "requirements-no-deps.txt"

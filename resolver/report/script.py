@@ -14,8 +14,8 @@ from resolver.lock.bundle import BundledLock
 from resolver.model.lock import Lock, LockedExport, LockedFact, LockedGit, LockedPin, LockedStage, bundle_name
 from resolver.model.message import message
 from resolver.model.repository import container
+from resolver.report.document import one_line
 from resolver.report.requirements import STAGES, environments, files_by_index, pin_lines, stage_title
-from resolver.report.sanitize import one_line
 from resolver.report.template import Raw, render
 
 FILE = "install.sh"

@@ -17,7 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Undefined
 
 from resolver.i18n import LANGUAGES, templates
 from resolver.model.text import Language
-from resolver.report.sanitize import one_line
+from resolver.report.document import one_line
 
 _ACTIVE = frozenset("\"'$`\\")
 _IN_QUOTES = re.compile(r"([\"$`\\])")

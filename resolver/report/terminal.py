@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from io import StringIO
 from itertools import zip_longest
+from typing import Final
 
 from rich.cells import cell_len, set_cell_size
 
 from resolver.errors import escaped
 from resolver.model.text import Language
-from resolver.report.document import Document, Heading, Item, Items, Paragraph, Table, plain, translated
-from resolver.report.sanitize import one_line, wrapped
+from resolver.report.document import Document, Heading, Item, Items, Paragraph, Table, one_line, plain, translated
 
-WIDTH = 110
+WIDTH: Final = 110  # of a document, if that of the terminal is unknown
+COLUMNS: Final = 100  # likewise of a line of prose
 _GAP = 2
 _LEAST = 36  # of the left column
 _STACKED = 80  # on a terminal narrower than this the origin is below the sentence
+# Units without a line break inside: a Chinese character with attached punctuation, a run of others, spaces.
+_WORDS = re.compile(
+    r"[（「]{0,9}(?:[\u3000-\u9fff\uff00-\uffef](?<![（「])|[^\s\u3000-\u9fff\uff00-\uffef]+)[，。；：、）」]*|[（「]|\s+"
+)
 
 
 def styled(text: str, color: bool, style: str) -> str:
@@ -54,6 +60,18 @@ def terminal_text(document: Document, language: Language, columns: int = WIDTH, 
                 pass  # code and details are left out
         indent = "      " if isinstance(block, Paragraph) and block.result else "  "
     return "\n".join(lines) + "\n"
+
+
+def wrapped(text: str, first: str, hanging: str, columns: int = COLUMNS) -> list[str]:
+    """The text in lines, broken at spaces, or between Chinese characters if a line has no space."""
+    lines, line = [], first
+    for word in _WORDS.findall(text):
+        if cell_len(line + word.rstrip()) > columns and line.strip() and line not in (first, hanging):
+            lines.append(line.rstrip())
+            line = hanging + word.lstrip()
+        else:
+            line += word
+    return [*lines, line.rstrip()] if line.strip() else lines
 
 
 def paragraph(text: str, columns: int, indent: str = "", hanging: str | None = None) -> list[str]:

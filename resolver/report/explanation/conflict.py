@@ -13,12 +13,11 @@ from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.requirement import ComponentRequirement
 from resolver.model.resolution import Forbids, Needs, Statement, fact_of
-from resolver.report.document import Block, Code, Details, Heading, Item, Items, Line, Paragraph, Span, line
+from resolver.report.document import Block, Code, Details, Heading, Item, Items, Line, Paragraph, Span, line, one_line
 from resolver.report.explanation import fixes, sentences
 from resolver.report.explanation.json import explanation_json
 from resolver.report.explanation.statements import cited, origin_span, sort_of, source_line, with_strength
 from resolver.report.markup import html_text, markdown_text
-from resolver.report.sanitize import one_line
 
 FILE = "conflict.md"
 _ATTEMPTS = 10  # that a terminal shows

@@ -13,8 +13,8 @@ from resolver.errors import escaped
 from resolver.model.explanation import Attempt, AttemptOutcome, Change, ChangeKind, Environment, Explanation, Fix
 from resolver.model.message import Message, joined, message
 from resolver.model.target import component_name
+from resolver.report.document import one_line
 from resolver.report.explanation.sentences import sentence
-from resolver.report.sanitize import one_line
 
 _SHARED = 6  # lines of both environments that are named
 
