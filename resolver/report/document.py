@@ -1,7 +1,6 @@
 """A text for people, before it is written for a terminal, as Markdown or as HTML: blocks in their order.
 
-Who writes a document tells its messages in the language of the reader, and makes its texts, which may be anybody's,
-harmless.
+Its writer translates the messages to the language of the reader and escapes the texts, which may be anybody's.
 """
 
 from __future__ import annotations
@@ -108,7 +107,7 @@ def line(text: Text) -> Line:
 
 
 def plain(spans: Line) -> str:
-    """A line of a text that was told, without its links."""
+    """The text of a translated line, without its links."""
     return "".join(str(span.text) for span in spans)
 
 
@@ -118,7 +117,7 @@ def translated(part: Any, language: Language) -> Any:
         case Message():
             return translate(part, language)
         case tuple():
-            return tuple(translated(one, language) for one in part)
+            return tuple(translated(element, language) for element in part)
         case msgspec.Struct():
             return replace(part, **{name: translated(getattr(part, name), language) for name in part.__struct_fields__})
         case _:

@@ -75,8 +75,8 @@ def _item(item: Item, indent: str) -> Iterator[str]:
     inner = indent + ("   " if number else "  ")
     for spans in (*item.details, *item.evidence):
         yield f"{inner}- {_line(spans)}"
-    for one in item.items:
-        yield from _item(one, inner)
+    for nested in item.items:
+        yield from _item(nested, inner)
 
 
 def _row(cells: Sequence[Text]) -> str:
@@ -125,7 +125,7 @@ def _view(value: Any) -> Any:
         case str():
             return one_line(value)
         case tuple():
-            return [_view(one) for one in value]
+            return [_view(element) for element in value]
         case msgspec.Struct():
             fields = {name: _view(getattr(value, name)) for name in value.__struct_fields__}
             return {"kind": type(value).__name__, **fields}

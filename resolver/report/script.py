@@ -102,19 +102,19 @@ def _external(lock: Lock) -> Iterator[Mapping[str, object]]:
     }
     for need, names in lock.external().items():
         lacking = message("machine.lacking", names=names, what=message(f"machine.{need}"))
-        told = (lacking, message(f"machine.{need}-hint", python=lock.target.python_line))
+        texts = (lacking, message(f"machine.{need}-hint", python=lock.target.python_line))
         yield {
             "need": need,
             "files": list(dict.fromkeys(paths[name] for name in names)),
-            "texts": [translate(one, language) for language in LANGUAGES for one in told],
+            "texts": [translate(text, language) for language in LANGUAGES for text in texts],
         }
 
 
 def _rewriting(lock: Lock) -> dict[str, list[str]]:
-    """The pins that modify installed files of others, and which of those others are in the lock."""
-    there = {pin.name for pin in lock.pin}
-    found = {pin.name: [name for name in pin.git.rewrites if name in there - {pin.name}] for pin in lock.pin if pin.git}
-    return {name: names for name, names in found.items() if names}
+    """The pins that modify installed files of other pins, and the names of these."""
+    pinned = {pin.name for pin in lock.pin}
+    rows = {pin.name: [name for name in pin.git.rewrites if name in pinned - {pin.name}] for pin in lock.pin if pin.git}
+    return {name: names for name, names in rows.items() if names}
 
 
 def _direct(git: LockedGit) -> str:
@@ -129,19 +129,19 @@ def _direct(git: LockedGit) -> str:
 
 def _submodules(project: str, git: LockedGit) -> Iterator[Mapping[str, str]]:
     """Each submodule: what it is in, `/a` or nothing for the checkout itself, its path in there, and its source."""
-    for one in git.submodules:
-        around = container(one.path, [other.path for other in git.submodules])
+    for submodule in git.submodules:
+        parent = container(submodule.path, [other.path for other in git.submodules])
         yield {
-            "around": f"/{around}" if around else "",
-            "path": one.path[len(around) :].lstrip("/"),
-            "url": one.url,
-            "commit": one.commit,
-            "bundle": bundle_name(project, one.commit),
+            "around": f"/{parent}" if parent else "",
+            "path": submodule.path[len(parent) :].lstrip("/"),
+            "url": submodule.url,
+            "commit": submodule.commit,
+            "bundle": bundle_name(project, submodule.commit),
         }
 
 
 def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
-    """What the template is told of a stage; `pin` is its only one if it is from git."""
+    """The values of a stage for the template; `pin` is its only one if it is from git."""
     files = _files(lock, number, stage)
     pin = lock.pins_of(stage)[0]
     git = pin.git and {
@@ -160,7 +160,7 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
         "build_files": _build_files(lock, stage) if stage.mode == "built-apart" else [],
         "files": [path for path, _, _ in files],
         "because": [translate(reason, "en") for reason in stage.because],
-        "builds": [(path, one) for path, group, _ in files for one in group],
+        "builds": [(path, pin) for path, group, _ in files for pin in group],
     }
 
 
