@@ -48,7 +48,7 @@ def find_fixes(
     clauses: Clauses,
     cores: Sequence[Sequence[Ground]],
     trials: Trials,
-    report: Callable[[tuple[Change, ...]], None] | None = None,
+    report: Callable[[tuple[Change, ...]], None],
 ) -> FixSearchResults:
     """Fixes of a stack with these cores in the order in which they were found, and attempts that failed.
 

@@ -216,20 +216,23 @@ def missing_extras(universe: Universe, resolution: Resolution) -> tuple[MissingE
     not there asks for nothing.
     """
     return tuple(
-        MissingExtra(project=pin.name, extra=extra, version=_with(universe, pin, extra))
-        for pin in resolution.pins
-        for extra in pin.unknown_extras
-        if any(
-            isinstance(root.need, Requirement) and extra in root.need.extras
-            for root in resolution.problem.requirements_on(pin.name)
-        )
+        MissingExtra(project=pin.name, extra=extra, version=_version_with(universe, pin, extra))
+        for pin, extra in lost_extras(resolution)
     )
 
 
-def _with(universe: Universe, pin: Pin, extra: str) -> Version | None:
+def lost_extras(resolution: Resolution) -> Iterator[tuple[Pin, str]]:
+    """The extras that lines of the stack ask for and the pin of their project lacks."""
+    for pin in resolution.pins:
+        needs = [root.need for root in resolution.problem.requirements_on(pin.name)]
+        requested = {extra for need in needs if isinstance(need, Requirement) for extra in need.extras}
+        yield from ((pin, extra) for extra in pin.unknown_extras if extra in requested)
+
+
+def _version_with(universe: Universe, pin: Pin, extra: str) -> Version | None:
     package = Package(pin.name)
-    asked = universe.demand(*(edge for edge in universe.roots() if edge.package.base == package))
-    for candidate in islice(universe.candidates(package, asked), _LOOKED_AT):
+    demand = universe.demand(*(edge for edge in universe.roots() if edge.package.base == package))
+    for candidate in islice(universe.candidates(package, demand), _LOOKED_AT):
         with suppress(ResolverError):  # not to be had here: the warning does not name it
             universe.edges(candidate)
         if universe.provides(candidate, extra):
