@@ -148,9 +148,7 @@ def _options(inputs: Inputs, problem: Problem, cutoff: datetime | None) -> Itera
 
 def _missing(universe: Universe, contradictions: Iterable[Contradiction]) -> Iterator[str]:
     """The projects that the stack asks for and no index has, except those in the contradictions."""
-    reported = {
-        row.subject for contradiction in contradictions for row in contradiction.statements if isinstance(row, Lacks)
-    }
+    reported = {lack.subject for row in contradictions for lack in row.statements if isinstance(lack, Lacks)}
     names = {edge.package.name: None for edge in universe.roots() if edge.package.kind is PackageKind.PROJECT}
     return (name for name in names if name not in reported and not universe.project(canonicalize_name(name)).found)
 

@@ -54,7 +54,7 @@ class Proposals:
         self._problem = trials.problem
         self._built = {fact.package for fact in self._problem.facts if isinstance(fact, Builds)}
 
-    def names(self, grounds: Sequence[Ground]) -> Iterator[ChangedStack]:
+    def renamed_projects(self, grounds: Sequence[Ground]) -> Iterator[ChangedStack]:
         """The stack with projects that no index has replaced by known ones with similar names."""
         found = {
             ground.name: similar_project(self._clauses, ground.project)
@@ -73,7 +73,7 @@ class Proposals:
         if changes:
             yield ChangedStack(tuple(changes), stack.text, RENAME * len(changes), risky=False)
 
-    def practices(self) -> Iterator[ChangedStack]:
+    def enabled_practices(self) -> Iterator[ChangedStack]:
         """The stack with every practice about a project that it may need turned on, at the price of one.
 
         Those that a solution can do without are turned off again.
@@ -86,7 +86,7 @@ class Proposals:
             changes = tuple(Change(ChangeKind.PRACTICE, name, where=where) for name in found)
             yield ChangedStack(changes, stack.text, PRACTICE, risky=False)
 
-    def lines(self, core: Sequence[Ground]) -> Iterator[ChangedStack]:
+    def added_lines(self, core: Sequence[Ground]) -> Iterator[ChangedStack]:
         """The stack with a line for a project that clashes with what must be absent where a line names it."""
         clashes = {ground.fact for ground in core if isinstance(ground, CollisionGround)}
         facts = self._problem.facts
@@ -99,12 +99,12 @@ class Proposals:
                 change = Change(ChangeKind.LINE, fact.package, before=fact.other, after=line, where=where)
                 yield ChangedStack((change,), stack.with_new_line(line).text, LINE, risky=False)
 
-    def pythons(self, grounds: Sequence[Ground]) -> Iterator[ChangedStack]:
+    def other_pythons(self, grounds: Sequence[Ground]) -> Iterator[ChangedStack]:
         """The stack for other Pythons, nearest first, if a ground is about Python or missing files for it."""
         if any(ground == ComponentGround("python") or self._depends_on_python(ground) for ground in grounds):
             yield from self._values("python", grounds)
 
-    def glibcs(self, grounds: Sequence[Ground]) -> Iterator[ChangedStack]:
+    def other_glibcs(self, grounds: Sequence[Ground]) -> Iterator[ChangedStack]:
         """The stack for another glibc, nearest first, if a ground is about it or a wheel needs a newer one."""
         if ComponentGround("glibc") in grounds:
             yield from self._values("glibc", grounds)
@@ -169,14 +169,14 @@ class Proposals:
         candidate = Candidate(Package(name, "", PackageKind.COMPONENT), parse_value(name, value))
         return self._changes.apply([ground], {ground: candidate})
 
-    def builds(self, core: Sequence[Ground]) -> Iterator[ChangedStack]:
+    def builds_from_source(self, core: Sequence[Ground]) -> Iterator[ChangedStack]:
         """The stack with left-out facts that build a project of a core from source: its wheel's needs do not apply."""
         for name in dict.fromkeys(ground.package.name for ground in core if _of_metadata(ground)):
             spare = self._spare(name) if name not in self._built else None
             if spare is not None and spare.content.builds:
                 yield self._with_facts(spare)
 
-    def stated(self, core: Sequence[Ground]) -> Iterator[ChangedStack]:
+    def facts_for_archives(self, core: Sequence[Ground]) -> Iterator[ChangedStack]:
         """The stack with a fact that says what a core's archive needs: left-out ones, else what the archive notes.
 
         Only for releases that the stack's own lines admit.

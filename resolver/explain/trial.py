@@ -18,7 +18,6 @@ from resolver.config.load import Inputs, read_text, with_stack
 from resolver.errors import ResolverError
 from resolver.explain import costs
 from resolver.index.protocol import Catalog, polling
-from resolver.lock.build import applied_facts
 from resolver.model.explanation import Attempt, AttemptOutcome, Change, ChangeKind, Contradiction
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution, Statement
@@ -222,10 +221,6 @@ class ChangedStack(msgspec.Struct, frozen=True):
     def dropped(self) -> set[str]:
         """The projects whose lines are dropped."""
         return {change.subject for change in self.changes if change.kind is ChangeKind.DROP}
-
-    def is_useless_in(self, resolution: Resolution) -> bool:
-        """Whether something in a solution does not work without a line that was dropped."""
-        return any(costs.broken_without(self.dropped, applied_facts(resolution)))
 
     def then(self, other: ChangedStack) -> ChangedStack:
         """These changes followed by those of the changed stack. What changes twice is reported, and costs, once."""
