@@ -43,7 +43,7 @@ from resolver.resolve.grounded import (
     LineGround,
     RequirementGround,
 )
-from resolver.resolve.project import Project
+from resolver.resolve.project import Project, highest_bound
 
 _SAID_BY_THE_REASON = frozenset({RejectionReason.DYNAMIC, RejectionReason.UNOPENED})
 _SIMILAR = 0.7  # from 0 to 1, as in difflib
@@ -215,7 +215,7 @@ class _StatementBuilder:
             where=where,
             count=len(files),
             newest=str(project.versions[0]) if project.versions else "",
-            nearest=_nearest(project, ground.detail) if lack is Lack.RELEASE else (),
+            nearest=_nearest(project, SpecifierSet(ground.detail)) if lack is Lack.RELEASE else (),
             refusals=tuple(
                 RejectedRelease(version=str(project.versions[position]), files=tuple(chain(*files[position])))
                 for position in told
@@ -243,21 +243,19 @@ def _of_each_cause(files: Mapping[int, Sequence[Rejection]], target: Target) -> 
     return [position for alike in ranked for position in alike if position in chosen]
 
 
-def _nearest(project: Project, wanted: str) -> tuple[str, ...]:
-    """The releases just before and just after what is wanted; none where nothing comes after it.
+def _nearest(project: Project, specifiers: SpecifierSet) -> tuple[str, ...]:
+    """The releases just before and just after what a requirement admits; none where nothing comes after it.
 
-    They are final ones, unless a pre-release is wanted or nothing else exists.
+    They are final ones, unless it names a pre-release or nothing else exists.
     """
-    wish = SpecifierSet(wanted)
-    bounds = [text.version(one.version.removesuffix(".*")) for one in wish]
-    highest = max((bound for bound in bounds if bound is not None), default=None)
-    if highest is None:
+    highest = highest_bound(specifiers)
+    mask = project.all if names_prerelease(specifiers) else project.stable or project.all
+    versions = [project.versions[position] for position in project.positions(mask)]
+    if highest is None or versions[:1] <= [highest]:
         return ()
-    among = project.all if names_prerelease(wish) else project.stable or project.all
-    versions = [project.versions[position] for position in project.positions(among)]
     newer = [version for version in versions if version >= highest]
     older = [version for version in versions if version < highest]
-    return tuple(map(str, (*older[:1], *newer[-1:]))) if versions[:1] > [highest] else ()
+    return tuple(map(str, (*older[:1], *newer[-1:])))
 
 
 def _unread(files: Iterable[Rejection]) -> tuple[UnparsedFiles, ...]:

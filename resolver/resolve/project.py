@@ -271,6 +271,12 @@ def _standing(files: tuple[File, ...]) -> tuple[File, ...]:
     return tuple(file for file in files if file.yanked is None)
 
 
+def highest_bound(specifiers: SpecifierSet) -> Version | None:
+    """The highest version that a set of specifiers names."""
+    versions = (text.version(specifier.version.removesuffix(".*")) for specifier in specifiers)
+    return max(filter(None, versions), default=None)
+
+
 def of_source(source: Source) -> Lookup:
     """A source as the answer of an index with this one release. Its file does not exist; its name is for people."""
     releases = {str(source.version): (File(filename=source.address),)}
