@@ -35,7 +35,7 @@ from resolver.model.dependency import (
     Unusable,
 )
 from resolver.model.lock import Override
-from resolver.model.problem import Problem
+from resolver.model.problem import Problem, RootRequirement
 from resolver.model.release import RejectionReason, Release
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.resolve.candidates import Candidates
@@ -93,6 +93,13 @@ class Universe(Candidates):
         other.sources = fresh.sources
         other.preferred = fresh.preferred
         return other
+
+    def with_line(self, line: str, where: str, preferred: Mapping[NormalizedName, Version] | None = None) -> Universe:
+        """The universe of the stack with one more line."""
+        stack = self.problem.stack
+        root = RootRequirement(need=text.requirement(line), origin=StackLine(line, where))
+        stack = replace(stack, requirements=(*stack.requirements, root))
+        return self.variant(replace(self.problem, stack=stack), preferred)
 
     def narrowed(self, releases: Mapping[Package, int], choices: Mapping[Package, Candidate]) -> Universe:
         """The same universe for a stack that asks for certain releases, as masks, of projects that it asks for.
