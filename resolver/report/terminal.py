@@ -17,7 +17,7 @@ from resolver.report.document import Document, Heading, Item, Items, Paragraph, 
 WIDTH: Final = 110  # of a document, if that of the terminal is unknown
 COLUMNS: Final = 100  # likewise of a line of prose
 _GAP = 2
-_LEAST = 36  # of the left column
+_LEAST = 36  # of a column
 _STACKED = 80  # on a terminal narrower than this the origin is below the sentence
 # Units without a line break inside: a Chinese character with attached punctuation, a run of others, spaces.
 _WORDS = re.compile(
@@ -163,6 +163,6 @@ def _widths(lefts: Sequence[str], rights: Sequence[str], columns: int) -> tuple[
     """The widths of two columns: the right one has half of the room for its texts, or more for a long word."""
     room = columns - _GAP
     words = [cell_len(word) for text in rights for word in text.split()]
-    right = max([min(max(map(cell_len, rights)), room // 2), *words])
+    right = max([min(max(map(cell_len, rights)), room // 2), _LEAST, *words])
     left = min(max(map(cell_len, lefts)), max(room - right, _LEAST))
     return left, room - left
