@@ -83,7 +83,9 @@ def cost(fix: Fix) -> int:
     gone = [name for where in fix.environments for name in where.gone]
     warnings = [fact for where in fix.environments for fact in where.warnings]
     dropped = [change.subject for change in fix.changes if change.kind is ChangeKind.DROP]
-    total = fix.price + sum(map(_aged, fix.changes)) + _LOST * len(dropped)
+    total = fix.price + _LOST * len(dropped)
+    for change in fix.changes:
+        total += years_older(-change.years) + min(_OLDER * max(-change.steps, 0), _MUCH_OLDER)
     total += sum(_LOST for change in fix.changes if any(name in gone for name in no_longer_needed(change)))
     total += sum(EXTRA for name in gone if "[" in name)
     if any((change.kind, change.subject) == (ChangeKind.COMPONENT, "soc") for change in fix.changes):
@@ -101,11 +103,6 @@ def broken_without(projects: Collection[str], facts: Iterable[Fact]) -> Iterator
         if isinstance(fact, Warns) and fact.grave:
             missing = any(isinstance(need, Requirement) and need.name in projects for need in fact.unless)
             yield from (fact.package,) if missing else ()
-
-
-def _aged(change: Change) -> int:
-    """The surcharge for a release that is older than before."""
-    return years_older(-change.years) + min(_OLDER * max(-change.steps, 0), _MUCH_OLDER)
 
 
 def years_older(years: int) -> int:

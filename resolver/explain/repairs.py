@@ -294,7 +294,8 @@ class Repairs:
 
     def _seen(self, changed: ChangedStack) -> bool | None:
         """Whether a stack locks, if it was tried before, or includes changes that are known to lock; else None."""
-        if self._has_fix_within(changed) or self._is_as_useless(changed):
+        useless = [stack for stack, _ in self._results.useless.values() if stack.dropped == changed.dropped]
+        if self._has_fix_within(changed) or (not self._is_original and any(map(changed.includes, useless))):
             return True
         return self._results.seen.get((self._trials.at, frozenset(changed.changes)))
 
@@ -369,13 +370,6 @@ class Repairs:
     def _has_fix_within(self, changed: ChangedStack) -> bool:
         """Whether a fix changes nothing but what this changes, too, and this is no change of the original stack."""
         return not self._is_original and any(changed.includes(fix) for fix, _ in self._results.fixes)
-
-    def _is_as_useless(self, changed: ChangedStack) -> bool:
-        """Whether a stack without the same lines, of whose changes these are more, is known to be of no use."""
-        return not self._is_original and any(
-            useless.dropped == changed.dropped and changed.includes(useless)
-            for useless, _ in self._results.useless.values()
-        )
 
 
 def _is_idle(change: Change, resolution: Resolution) -> bool:

@@ -59,11 +59,9 @@ def base_image(lock: Lock, images: Iterable[Image]) -> str:
             hint="specify one: --base-image quay.io/ascend/cann:TAG",
         )
     cann = parse_value("cann", system["cann"])
-    matching = []
-    for image in images:
-        requirement = ComponentRequirement.parse(f"cann in {image.cann}")  # of which the lock's may be a build
-        if requirement is not None and requirement.allows(cann):
-            matching.append(image)
+    # the lock's CANN may be a build of the image's
+    requirements = [(image, ComponentRequirement.parse(f"cann in {image.cann}")) for image in images]
+    matching = [image for image, requirement in requirements if requirement is not None and requirement.allows(cann)]
     usable = [
         image
         for image in matching

@@ -21,7 +21,7 @@ from resolver import __version__
 from resolver.i18n import translate
 from resolver.json_text import json_text
 from resolver.lock import file as lock_file
-from resolver.model.lock import Lock, LockedFact, LockedPin
+from resolver.model.lock import Lock, LockedPin
 from resolver.model.message import Message
 from resolver.model.problem import PYPI
 from resolver.report.report import treatment
@@ -52,7 +52,9 @@ def sbom(lock: Lock) -> str:
         components=[*pins.values(), *tools.values(), *system],
     )
     bom.metadata.component = root
-    bom.register_dependency(root, [*(pins[name] for name in _asked(lock)), *system])
+    needed = lock.needed_by().keys() - lock.requested_projects
+    top = [pin.name for pin in lock.pin if pin.name not in needed]
+    bom.register_dependency(root, [*(pins[name] for name in top), *system])
     for pin in lock.pin:
         bom.register_dependency(pins[pin.name], [pins[name] for name in pin.needs if name in pins])
     for component in (*tools.values(), *system):
@@ -70,7 +72,10 @@ def _root(lock: Lock) -> Component:
     properties += [("instead-of", lock.source)] if lock.source else []
     properties += [("warning", translate(warning, "en")) for warning in lock.all_warnings]
     properties += [(f"absent:{row.name}", f"{row.reason} ({row.because})") for row in lock.absent]
-    properties += [(f"fact:{fact.id}", _evidence(fact)) for fact in lock.fact]
+    properties += [
+        (f"fact:{row.id}", f"{row.reason} ({row.strength}; {row.source}; checked {row.checked}; {row.where})")
+        for row in lock.fact
+    ]
     properties += [
         (f"override:{row.package}", f"{row.dropped} taken out of {row.package} {row.version} by {row.fact}")
         for row in lock.override
@@ -84,12 +89,6 @@ def _root(lock: Lock) -> Component:
         description=lock.summary or None,
         properties=_properties(properties),
     )
-
-
-def _asked(lock: Lock) -> list[str]:
-    """What the stack itself requires, and what nothing else requires."""
-    needed = lock.needed_by()
-    return [pin.name for pin in lock.pin if pin.name not in needed or pin.name in lock.requested_projects]
 
 
 def _component(
@@ -148,10 +147,6 @@ def _system(lock: Lock) -> Iterator[Component]:
     yield Component(name="CPython", version=lock.target.python, type=ComponentType.PLATFORM, bom_ref="system:python")
     text = f"{lock.target.glibc} or newer"
     yield Component(name="glibc", version=text, type=ComponentType.PLATFORM, bom_ref="system:glibc")
-
-
-def _evidence(fact: LockedFact) -> str:
-    return f"{fact.reason} ({fact.strength}; {fact.source}; checked {fact.checked}; {fact.where})"
 
 
 def _properties(values: Iterable[tuple[str, str]]) -> list[Property]:

@@ -30,7 +30,13 @@ def stage_files(lock: Lock) -> dict[str, str]:
     for number, stage in enumerate(lock.stage, 1):
         header = f"# Stage {number} of {lock.stack} for {lock.target.name}: {translate(stage_title(lock, stage), 'en')}"
         for path, pins, remarks in _files(lock, number, stage):
-            sources = [line for pin in pins if pin.git is not None for line in _source_lines(pin, pin.git)]
+            # install.sh compares an environment with these: the version, and the source and steps it was built from
+            sources = [
+                f"# {pin.name} @ {pin.git.reference}\n"
+                f"{pin.name}=={pin.version}  # source {source_key(pin)}{' editable' if pin.git.editable else ''}"
+                for pin in pins
+                if pin.git is not None
+            ]
             files[path] = "\n".join([header, *remarks, "", *(sources or pin_lines(pins, labelled=True)), ""])
     return files
 
@@ -38,12 +44,6 @@ def stage_files(lock: Lock) -> dict[str, str]:
 def _files(lock: Lock, number: int, stage: LockedStage) -> list[tuple[str, list[LockedPin], list[str]]]:
     """The files of a stage: path, pins and comments of each."""
     return list(files_by_index(lock, f"{STAGES}/{number}.txt", lock.pins_of(stage)))
-
-
-def _source_lines(pin: LockedPin, git: LockedGit) -> list[str]:
-    """What install.sh compares an environment with: the version, and the source and steps it was built from."""
-    editable = " editable" if git.editable else ""
-    return [f"# {pin.name} @ {git.reference}", f"{pin.name}=={pin.version}  # source {source_key(pin)}{editable}"]
 
 
 def source_key(pin: LockedPin) -> str:

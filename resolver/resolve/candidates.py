@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from operator import or_
 from typing import NamedTuple
 
 from packaging.specifiers import SpecifierSet
@@ -50,14 +51,7 @@ class Demand(NamedTuple):
     prerelease: bool = False  # names a pre-release, and so permits them (PEP 440)
 
     def __and__(self, other: Demand) -> Demand:
-        return Demand(
-            self.mask & other.mask,
-            self.pin or other.pin,
-            self.from_stack or other.from_stack,
-            self.bounded or other.bounded,
-            self.pinned_by_user or other.pinned_by_user,
-            self.prerelease or other.prerelease,
-        )
+        return Demand(self.mask & other.mask, *map(or_, self[1:], other[1:]))
 
     def decision_key(self, first_required: int) -> tuple[object, ...]:
         """A sort key for the order of decisions: first pinned packages, then the stack's, then those with bounds.

@@ -170,7 +170,9 @@ class CompleteEngine:
             package, demand = candidate.package, graph.demands[candidate.package]
             if candidate.release.yanked and not demand.pinned_by_user:
                 any_may = self._may_be_pinned(package)
-                self.clauses.rule_out(package, Lack.YANKED, self._permits_yanked, any_may=any_may)
+                self.clauses.rule_out(
+                    package, Lack.YANKED, lambda edge: self._universe.demand(edge).pinned_by_user, any_may=any_may
+                )
             else:
                 final = next(self._universe.candidates(package, demand))
                 self.clauses.rule_out(package, Lack.NEEDLESS, partial(self._permits_prerelease, final), any_may=True)
@@ -181,10 +183,6 @@ class CompleteEngine:
         if isinstance(edge.origin, SameRelease):
             return False
         return self._universe.demand(edge).prerelease or not self._universe.is_admitted(final, edge)
-
-    def _permits_yanked(self, edge: Edge) -> bool:
-        """Whether a requirement permits a yanked release."""
-        return self._universe.demand(edge).pinned_by_user
 
     def _may_be_pinned(self, package: Package) -> bool:
         """Whether a fact pins a project, or may do so because it reads requirements from an archive or repository."""

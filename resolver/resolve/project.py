@@ -124,6 +124,7 @@ class Project:
         self.unreachable = ordered.lookup.unreachable
         self.rejections = tuple(row for page in ordered.lookup.pages for row in page.rejections)
         self.versions = ordered.versions
+        self.position = ordered.position
         self.all = ordered.all
         # a commit is taken whatever the policy on pre-releases
         self.stable = ordered.stable if source is None else ordered.all
@@ -180,10 +181,6 @@ class Project:
     def put_last(self, position: int) -> list[Warns]:
         """The facts that put a release after others that differ in their post number alone."""
         return [fact for fact, mask in self._last if mask >> position & 1]
-
-    def position(self, version: Version) -> int | None:
-        """The position of a version; None if the project has no such release."""
-        return self.ordered.position(version)
 
     def mask(self, allows: Allows) -> int:
         """The releases that a requirement admits, regardless of the pre-release policy."""
