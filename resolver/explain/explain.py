@@ -150,7 +150,7 @@ def _missing(universe: Universe, contradictions: Iterable[Contradiction]) -> Ite
     """The projects that the stack asks for and no index has, except those in the contradictions."""
     reported = {lack.subject for row in contradictions for lack in row.statements if isinstance(lack, Lacks)}
     names = {edge.package.name: None for edge in universe.roots() if edge.package.kind is PackageKind.PROJECT}
-    return (name for name in names if name not in reported and not universe.project(canonicalize_name(name)).found)
+    return (name for name in names if name not in reported and not universe.project(canonicalize_name(name)).exists)
 
 
 def _projects_of(contradictions: Iterable[Contradiction]) -> list[str]:

@@ -75,8 +75,8 @@ class Proposals:
 
         Those that a solution can do without are turned off again.
         """
-        is_known = self._clauses.universe.known
-        practices = [practice.id for practice in self._problem.practices if is_known(text.name(practice.package))]
+        is_loaded = self._clauses.universe.is_loaded
+        practices = [practice.id for practice in self._problem.practices if is_loaded(text.name(practice.package))]
         if practices:
             stack = StackText(self._trials.text).with_names("practices", practices)
             where = self._trials.inputs.stack.line("stack")

@@ -20,7 +20,7 @@ from resolver.explain import costs
 from resolver.index.protocol import Catalog, polling
 from resolver.model.explanation import Attempt, AttemptOutcome, Change, ChangeKind, Contradiction
 from resolver.model.problem import Problem
-from resolver.model.resolution import Resolution, Statement
+from resolver.model.resolution import Resolution
 from resolver.resolve.grounded import Ground
 from resolver.resolve.solver import Refutation, decide, solve_builds
 from resolver.resolve.universe import Universe
@@ -306,14 +306,12 @@ class FixSearchResults(msgspec.Struct):
 
 def attempt(changed: ChangedStack, answer: Refutation | Undecided, target: str = "") -> Attempt:
     """Changes that gave no lock, for another `target` if there is one."""
-    why, because = "", tuple[Statement, ...]()
     if isinstance(answer, Undecided):
-        outcome, why = (AttemptOutcome.FAILED if answer.why else AttemptOutcome.UNDECIDED), answer.why
-    elif target:
-        outcome = AttemptOutcome.ELSEWHERE
-    else:
-        outcome, because = AttemptOutcome.CONFLICT, answer.statements
-    return Attempt(changes=changed.reported, outcome=outcome, because=because, why=why, target=target)
+        outcome = AttemptOutcome.FAILED if answer.why else AttemptOutcome.UNDECIDED
+        return Attempt(changes=changed.reported, outcome=outcome, why=answer.why, target=target)
+    if target:
+        return Attempt(changes=changed.reported, outcome=AttemptOutcome.ELSEWHERE, target=target)
+    return Attempt(changes=changed.reported, outcome=AttemptOutcome.CONFLICT, because=answer.statements)
 
 
 def as_list(names: Iterable[str]) -> str:

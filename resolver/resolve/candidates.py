@@ -10,7 +10,7 @@ from itertools import chain
 from operator import or_
 from typing import NamedTuple
 
-from packaging.specifiers import SpecifierSet
+from packaging.specifiers import Specifier, SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
@@ -70,10 +70,15 @@ def names_prerelease(allows: Allows) -> bool:
     return isinstance(allows, SpecifierSet) and bool(allows.prereleases)
 
 
+def is_pin(specifier: Specifier) -> bool:
+    """Whether a specifier names one release and no other (PEP 440 `==` without a wildcard, `===`)."""
+    return specifier.operator == "===" or (specifier.operator == "==" and not specifier.version.endswith(".*"))
+
+
 def pins(allows: Allows) -> bool:
-    """Whether a requirement names one release and no other (PEP 440 `==` without a wildcard, `===`)."""
+    """Whether a requirement names one release and no other."""
     if isinstance(allows, SpecifierSet):
-        return any(row.operator == "===" or (row.operator == "==" and not row.version.endswith(".*")) for row in allows)
+        return any(map(is_pin, allows))
     return isinstance(allows, ReleaseMask) and allows.positions.bit_count() == 1
 
 
@@ -132,7 +137,7 @@ class Candidates:
         self._shared.setdefault(name, []).append((arguments, project))
         return project
 
-    def known(self, name: NormalizedName) -> bool:
+    def is_loaded(self, name: NormalizedName) -> bool:
         """Whether the project has been looked up."""
         return name in self._projects
 
@@ -267,7 +272,7 @@ class Candidates:
     def _check_facts(self, project: Project) -> None:
         """Raise InputError for a fact that matches no release, unless part of the indexes could not be reached."""
         indexes = self.problem.indexes
-        if not project.found or project.source or project.unreachable or indexes.own:
+        if not project.exists or project.source or project.unreachable or indexes.own:
             return
         binding = indexes.binding(project.name, self.problem.target.platform)
         if not all(indexes.indexes[name].complete for name in binding.indexes if name in indexes.indexes):

@@ -296,7 +296,9 @@ class _Check:
 
     def _policy(self, pin: Pin) -> Iterator[str]:
         specifiers = chain.from_iterable(self._user_specifiers[pin.name])
-        pinned = any(row.operator == "===" or (row.operator == "==" and "*" not in row.version) for row in specifiers)
+        pinned = any(
+            spec.operator == "===" or (spec.operator == "==" and "*" not in spec.version) for spec in specifiers
+        )
         if pin.release.file.yanked is not None and not pinned:
             yield f"{pin.name} {pin.version} was yanked, and neither the stack nor a fact pins it"
         if not pin.version.is_prerelease:
@@ -304,7 +306,7 @@ class _Check:
         policy = self._problem.policy.prereleases_for(pin.name)
         if policy == "never":
             yield f"{pin.name} {pin.version} is a pre-release"
-        elif policy == "if-necessary" and not any(row.prereleases for row in self._specifiers[pin.name]):
+        elif policy == "if-necessary" and not any(spec.prereleases for spec in self._specifiers[pin.name]):
             for page in self._catalog.lookup(pin.name).pages:
                 for version in map(_version, page.releases):
                     if not version.is_prerelease and self._fits(pin, page, version):
@@ -318,7 +320,7 @@ class _Check:
                 return False
         built = any(isinstance(fact, facts.Builds) for fact in about)
         accepted = 0 if built else len(self._problem.target.tags)  # the ranks of wheels that may be taken
-        return all(row.contains(version, prereleases=True) for row in self._specifiers[pin.name]) and any(
+        return all(spec.contains(version, prereleases=True) for spec in self._specifiers[pin.name]) and any(
             file.yanked is None
             and not any(self._refusals(file))
             and (self._rank(file) < accepted if file.is_wheel else not self._problem.wheels_only)
@@ -409,7 +411,8 @@ def _admits_python(requires_python: str, pythons: tuple[Version, ...]) -> bool:
     """Whether a Requires-Python admits each of these, and can be read at all. `>=3.6.*` stands for `>=3.6`."""
     clauses = (clause.strip() for clause in requires_python.split(","))
     try:
-        admitted = SpecifierSet(",".join(row.removesuffix(".*") if row[:1] in ("<", ">") else row for row in clauses))
+        ordered = (clause.removesuffix(".*") if clause[:1] in ("<", ">") else clause for clause in clauses)
+        admitted = SpecifierSet(",".join(ordered))
         return all(admitted.contains(python, prereleases=True) for python in pythons)
     except InvalidSpecifier:
         return False

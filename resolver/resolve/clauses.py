@@ -20,7 +20,7 @@ from resolver.model.fact import Excludes, Names
 from resolver.model.release import RejectionReason, Release
 from resolver.model.requirement import ComponentRequirement
 from resolver.model.resolution import Lack
-from resolver.resolve.candidates import pins
+from resolver.resolve.candidates import is_pin, pins
 from resolver.resolve.grounded import (
     CollisionGround,
     ComponentGround,
@@ -265,7 +265,7 @@ class Clauses(Grounded):
     def _missing(self, base: Package, allows: Allows | None) -> Iterator[int]:
         """The variables of releases that are unusable or do not exist."""
         project = self.universe.project(text.name(base.name))
-        if not project.found:
+        if not project.exists:
             yield self._nonexistent(base, "", LackGround(base.name, Lack.PROJECT, ""))
             return
         mask = project.all if allows is None else project.mask(allows)
@@ -305,7 +305,7 @@ def _why_absent(project: Project, position: int) -> Ground:
 
 def _are_disjoint(first: SpecifierSet, second: SpecifierSet) -> bool:
     """Whether no version can meet both pins. `===` compares texts, and a release has only one."""
-    versions = [specifier.version for specifier in (*first, *second) if pins(SpecifierSet(str(specifier)))]
+    versions = [specifier.version for specifier in (*first, *second) if is_pin(specifier)]
     return all(text.version(version) is not None for version in versions) and not any(
         first.contains(version, prereleases=True) and second.contains(version, prereleases=True) for version in versions
     )

@@ -279,7 +279,7 @@ def similar_project(clauses: Clauses, name: str) -> str:
     required = {edge.package.name for edge in edges if edge.package.kind is PackageKind.PROJECT}
 
     def existing(names: Iterable[str]) -> Iterator[str]:
-        return (row for row in map(text.name, names) if not universe.known(row) or universe.project(row).found)
+        return (row for row in map(text.name, names) if not universe.is_loaded(row) or universe.project(row).exists)
 
     similar = closest(name, existing(in_files), _SIMILAR), closest(name, existing(required), _NEARLY_THE_SAME)
     return closest(name, similar, _SIMILAR)

@@ -1,13 +1,8 @@
 """From an engine's choices to a resolution: the pins that the stack reaches, upgraded where that is simply possible.
 
-The search decides one package after the other, and its first decisions may have ruled out a release that would fit in
-the end. So after it, two things are made true, whichever engine found the choices:
-
-- no other project can be newer with all others as they are (`upgrade_others`);
-- no project that the stack asks for can be newer by itself: without another one of those that it asks for getting
-  older, whatever else moves (`upgrade_requested`).
-
-"Newer" is what comes first in the order of preference (`candidates`), where the pins of the previous lock are first.
+An engine's first decisions may have ruled out a release that would fit in the end. So afterwards no project that the
+stack asks for can be newer unless another one of these gets older (`upgrade_requested`), and no other project with all
+others as they are (`upgrade_others`). "Newer" is what comes first in the order of preference (`candidates`).
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ class Project:
         self.name = name
         self.source = source
         self.ordered = ordered
-        self.found = bool(ordered.lookup.pages)
+        self.exists = bool(ordered.lookup.pages)
         self.unreachable = ordered.lookup.unreachable
         self.rejections = tuple(row for page in ordered.lookup.pages for row in page.rejections)
         self.versions = ordered.versions

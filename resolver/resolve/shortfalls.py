@@ -60,8 +60,9 @@ def _far_behind(universe: Universe, resolution: Resolution) -> Iterator[tuple[Pi
     """The pins of such lines that are far behind, each with the newest final release that is preferred to it."""
     for root in resolution.problem.stack.requirements:
         need = root.need
-        pin = resolution.pin(need.name) if isinstance(need, Requirement) and not need.url else None
-        if pin is None or not isinstance(need, Requirement) or any(row.operator in _BOUNDS for row in need.specifier):
+        if not isinstance(need, Requirement) or need.url or (pin := resolution.pin(need.name)) is None:
+            continue
+        if any(specifier.operator in _BOUNDS for specifier in need.specifier):
             continue
         project = universe.project(pin.name)
         newer = [
@@ -116,8 +117,11 @@ def _newer_ruled_out(universe: Universe, pin: Pin) -> tuple[Statement, ...]:
                     clauses.open(candidate)
             if not clauses.satisfiable(newer):
                 break
-            releases = [candidate for candidate in clauses.chosen().values() if isinstance(candidate.chosen, Release)]
-            unread = [row for row in releases if row.package.name in requested and row not in tried]
+            chosen = clauses.chosen().values()
+            releases = [candidate for candidate in chosen if isinstance(candidate.chosen, Release)]
+            unread = [
+                candidate for candidate in releases if candidate.package.name in requested and candidate not in tried
+            ]
             if not unread:
                 return ()
             tried.update(unread)
@@ -139,7 +143,9 @@ def _order(ground: Ground) -> tuple[int, str]:
 def skipped_releases(universe: Universe, resolution: Resolution) -> tuple[SkippedRelease, ...]:
     """For each pin, by name: the newest such release that all requirements on the project admit for this target."""
     edges: dict[str, list[Edge]] = defaultdict(list)
-    candidates = [one for pin in resolution.pins for one in _candidates(universe, pin, pin.release.position)]
+    candidates = [
+        candidate for pin in resolution.pins for candidate in _candidates(universe, pin, pin.release.position)
+    ]
     for edge in chain(universe.roots(), *map(universe.edges, candidates)):
         if edge.package.kind is PackageKind.PROJECT and not isinstance(edge.origin, SameRelease):
             edges[edge.package.name].append(edge)

@@ -100,7 +100,8 @@ def _statement(number: int, statement: Statement) -> Item:
     if (fact := fact_of(statement)) is not None:
         origin = (*origin, Span(with_strength(fact)))
         reason = sentences.reason_of(fact)
-        if _is_about_the_soc(statement):  # it says what else can be done on a SoC that nobody can change
+        need = ComponentRequirement.parse(statement.needs) if isinstance(statement, Needs) else None
+        if need is not None and need.component == "soc":  # it says what else can be done on a SoC
             details.append(reason)
         elif not isinstance(statement, Forbids):  # its sentence has it already
             evidence.append(line(message("conflict.reason", text=reason)))
@@ -114,11 +115,6 @@ def _statement(number: int, statement: Statement) -> Item:
         details=tuple(map(line, details)),
         evidence=tuple(evidence),
     )
-
-
-def _is_about_the_soc(statement: Statement) -> bool:
-    need = ComponentRequirement.parse(statement.needs) if isinstance(statement, Needs) else None
-    return need is not None and need.component == "soc"
 
 
 def _evidence(fact: Fact) -> Line:
