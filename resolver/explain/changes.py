@@ -130,7 +130,6 @@ class Changes:
     def _lines(
         self, changing: Sequence[LineGround], choice: Mapping[Ground, Candidate]
     ) -> tuple[StackText, list[Change]]:
-        """The changes of lines, in the order of the file."""
         stack, changes = StackText(self._trials.text), []
         dropped: list[int] = []
         for place, root in enumerate(self._problem.stack.requirements):

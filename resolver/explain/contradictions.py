@@ -143,7 +143,6 @@ def _is_unmet(universe: Universe, edge: Edge) -> bool:
 
 
 def _open_ways(clauses: Clauses, parents: Mapping[Candidate, set[Candidate]], candidates: list[Candidate]) -> None:
-    """Open candidates and all that led to them."""
     while candidates:
         candidate = candidates.pop()
         if not clauses.opened(candidate):
@@ -269,7 +268,6 @@ def contradiction(
 
 
 def _notes(clauses: Clauses, statements: Iterable[Statement]) -> Iterator[Warns]:
-    """Known faults of the releases that the statements are about."""
     ends = {
         (row.subject, Version(end))
         for row in statements
@@ -382,7 +380,6 @@ def _position(candidate: Candidate) -> int:
 
 
 def _restricted_packages(clauses: Clauses, ground: Ground) -> list[str]:
-    """The packages that a ground restricts."""
     match ground:
         case ComponentGround() | LackGround():
             return [ground.name]

@@ -154,7 +154,6 @@ def _missing(universe: Universe, contradictions: Iterable[Contradiction]) -> Ite
 
 
 def _projects_of(contradictions: Iterable[Contradiction]) -> list[str]:
-    """The projects that the contradictions are about."""
     names: dict[str, None] = {}
     for row in contradictions:
         for statement in row.statements:

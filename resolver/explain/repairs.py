@@ -134,7 +134,6 @@ class Repairs:
         return min(steps, key=itemgetter(0), default=None)
 
     def _cheapest_correction(self) -> list[Ground] | None:
-        """The cheapest set of changes that meets every demand so far."""
         while self._next is None and min(self._sets_left, self._rounds_left) > 0:
             self._next = self._corrections.cheapest()
             if self._next is None:
@@ -357,7 +356,6 @@ class Repairs:
         return replace(changed, price=changed.price + costs.PRACTICE * (needed - bool(practices))), answer
 
     def _is_needless(self, changed: ChangedStack) -> bool:
-        """Whether some of the earlier and present changes are enough."""
         if self._has_fix_within(changed):
             return True
         trials, stack, earlier = self._trials, StackText(changed.text), self._before.subjects
@@ -379,7 +377,6 @@ def _is_idle(change: Change, resolution: Resolution) -> bool:
 
 
 def _without_practices(changed: ChangedStack, practices: Sequence[Change]) -> ChangedStack:
-    """A changed stack with some of its practices turned off."""
     stack = reduce(StackText.without_practice, (change.subject for change in practices), StackText(changed.text))
     changes = tuple(change for change in changed.changes if change not in practices)
     return replace(changed, changes=changes, text=stack.text)

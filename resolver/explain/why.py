@@ -152,13 +152,11 @@ def _narrowed(needs: Sequence[Requirement]) -> SpecifierSet:
 
 
 def _admits(origin: Origin, name: str) -> SpecifierSet:
-    """The releases of the project that an origin admits."""
     need = text.requirement(getattr(origin, "text", name))
     return need.specifier if need.name == name else SpecifierSet()
 
 
 def _facts(resolution: Resolution, project: Project, pin: Pin) -> Iterator[Statement]:
-    """The facts about the project that apply here."""
     for fact in resolution.problem.facts:
         match fact:
             case facts.Excludes() | facts.Names():

@@ -182,7 +182,6 @@ def _pins(
     paragraphs: Sequence[Message] = (),
     items: Sequence[Message] = (),
 ) -> Iterator[Block]:
-    """The section with a table of pins; their indexes are named if the lock has several."""
     several = len(lock.index) > 1
     rows: list[Sequence[Text]] = []
     for pin in pins:

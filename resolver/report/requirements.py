@@ -85,7 +85,6 @@ def no_deps(lock: Lock) -> str | None:
 
 
 def _from_git(pin: LockedPin, git: LockedGit) -> Iterator[str]:
-    """Comments on how to install a git source by hand."""
     ref = f" ({one_line(git.ref)})" if git.ref else ""
     yield f"# {pin.name} {pin.version} comes from git{ref}, which a file of hashes cannot contain;"
     yield "# install.sh checks the commit and builds it with the pinned tools. By hand:"

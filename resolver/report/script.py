@@ -42,7 +42,6 @@ def stage_files(lock: Lock) -> dict[str, str]:
 
 
 def _files(lock: Lock, number: int, stage: LockedStage) -> list[tuple[str, list[LockedPin], list[str]]]:
-    """The files of a stage: path, pins and comments of each."""
     return list(files_by_index(lock, f"{STAGES}/{number}.txt", lock.pins_of(stage)))
 
 

@@ -99,7 +99,6 @@ class Tree:
         return dict(sorted(levels.items()))
 
     def _edges(self) -> Iterator[tuple[str, str, list[str]]]:
-        """Who requires whom within the tree, and by which lines."""
         levels = self._within()
         for parent, child, lines in sorted(self._graph.subgraph(levels).edges(data="lines")):
             if levels[parent] != self._depth:

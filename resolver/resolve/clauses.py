@@ -290,7 +290,6 @@ class Clauses(Grounded):
 
 
 def _why_absent(project: Project, position: int) -> Ground:
-    """The ground on which a release is unusable."""
     files = project.release(position)
     if isinstance(files, Release):
         return LackGround(project.name, Lack.PRERELEASE, "")  # excluded by the policy

@@ -79,7 +79,6 @@ class CompleteEngine:
         return min((package for package in self._demands if package not in self._chosen), key=key, default=None)
 
     def _require(self, edges: Iterable[Edge]) -> None:
-        """Record what the stack or a decision requires."""
         for edge in edges:
             self._first_required.setdefault(edge.package, len(self._first_required))
             demands = self._demands.setdefault(edge.package, [])

@@ -143,7 +143,6 @@ class _StatementBuilder:
         )
 
     def _unusable_between(self, package: Package, positions: Collection[int]) -> set[int]:
-        """The releases between some of a package that another statement says are unusable."""
         newest, oldest = min(positions), max(positions)
         return {
             position

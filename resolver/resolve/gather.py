@@ -170,7 +170,6 @@ def _bit(candidate: Candidate) -> int:
 
 
 def _before(candidate: Candidate, order: Iterator[Candidate]) -> Iterator[Candidate]:
-    """The candidates before the release of this one."""
     return takewhile(lambda other: other.chosen is not candidate.chosen, order)
 
 

@@ -153,7 +153,6 @@ def skipped_releases(universe: Universe, resolution: Resolution) -> tuple[Skippe
 
 
 def _candidates(universe: Universe, pin: Pin, position: int) -> Iterator[Candidate]:
-    """A release of a pin's project, and its extras in use."""
     return filter(None, (universe.candidate(Package(pin.name, extra), position) for extra in ("", *pin.extras)))
 
 

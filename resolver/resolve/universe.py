@@ -166,7 +166,6 @@ class Universe(Candidates):
         return self._edges.keys()
 
     def _of_need(self, need: facts.Need, origin: StackLine | NeedLine) -> Iterator[Edge]:
-        """The edges of a line of the stack or a fact."""
         if isinstance(need, ComponentRequirement):
             # a component that the target does not state cannot fail; the lock warns
             if need.component in self.problem.target.system:
@@ -315,7 +314,6 @@ class Universe(Candidates):
 
 
 def _split(requirement: Requirement, origin: Origin) -> Iterator[Edge]:
-    """An edge for the project, and one for each extra."""
     yield Edge(Package(requirement.name), requirement.specifier, origin)
     for extra in requirement.extras:
         yield Edge(Package(requirement.name, extra), requirement.specifier, origin)

@@ -53,7 +53,6 @@ def change_sentences(changes: Sequence[Change]) -> list[Message]:
 
 
 def _for_targets(changes: Sequence[Change]) -> Message:
-    """One change of several targets."""
     targets = [change.target or message("conflict.this-target") for change in changes]
     return message("conflict.on-targets", change=change_sentence(replace(changes[0], target="")), targets=targets)
 

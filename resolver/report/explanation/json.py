@@ -55,7 +55,6 @@ def explanation_json(explanation: Explanation, language: Language = "en") -> dic
 
 
 def _contradiction(contradiction: Contradiction, language: Language) -> dict[str, Any]:
-    """Statements that contradict each other, where they meet, and the cases."""
     return {
         "claim": translate(sentences.claim(contradiction), language),
         "statements": _statements(contradiction.statements, language),
@@ -70,7 +69,6 @@ def _statements(statements: Sequence[Statement], language: Language) -> list[dic
 
 
 def _statement(number: int, statement: Statement, language: Language) -> dict[str, Any]:
-    """A statement: its sentence, its origin, and the data behind the sentence."""
     place, fact = origin_span(statement), fact_of(statement)
     return {
         "number": number,

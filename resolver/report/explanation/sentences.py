@@ -94,7 +94,6 @@ def _rejections(lacks: Lacks) -> Iterator[Message]:
 
 
 def _rejected_together(refusals: Sequence[RejectedRelease], machine: Mapping[str, str]) -> Message:
-    """One of several releases, or those with the same reason, on one line."""
     first = refusals[0]
     if len(refusals) > 1:
         each = message("conflict.each-file", predicate=_predicate(first.files[0]))
@@ -289,7 +288,6 @@ def _lacks_sentence(lacks: Lacks) -> Message:
 
 
 def _with_releases(code: str, lacks: Lacks) -> Message:
-    """A sentence about all releases concerned, with their versions."""
     about = partial(message, code, cutoff=lacks.cutoff)
     if not lacks.refusals:
         subject: str | Message = lacks.subject
@@ -304,7 +302,6 @@ def _with_releases(code: str, lacks: Lacks) -> Message:
 
 
 def _all_dated(lacks: Lacks) -> bool:
-    """Whether every file of every release has an upload time after the cut-off."""
     files = [file for refusal in lacks.refusals for file in refusal.files]
     is_complete = bool(files) and lacks.count == len(lacks.refusals)
     return is_complete and all(file.reason is RejectionReason.NEWER and file.detail for file in files)

@@ -115,7 +115,6 @@ def _cases(branches: Sequence[Branch], numbers: dict[int, int]) -> tuple[Branch,
 
 
 def _renumbered(closings: Sequence[Closing | None], numbers: dict[int, int]) -> Closing | None:
-    """Where statements meet, by their new numbers, if that is known."""
     rows = [closing for closing in closings if closing is not None]
     distinct = {numbers[number] for closing in rows for number in closing.numbers}
     return replace(rows[0], numbers=tuple(sorted(distinct))) if rows else None
