@@ -86,8 +86,8 @@ class Changes:
         if not self._is_override(ground):
             return [ground]
         package, needed = ground.package.name, texts.requirement(ground.text).name
-        overrides = filter(self._is_override, known)
-        return [o for o in overrides if o.package.name == package and texts.requirement(o.text).name == needed]
+        overrides = [other for other in filter(self._is_override, known) if other.package.name == package]
+        return [other for other in overrides if texts.requirement(other.text).name == needed]
 
     def _is_override(self, ground: Ground) -> TypeGuard[RequirementGround]:
         """Whether a ground is changed by a `replaces` fact."""

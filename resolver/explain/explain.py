@@ -274,9 +274,11 @@ def _split(trials: Trials, cores: Iterable[Sequence[Ground]], concerned: Sequenc
     if any(len(clash) < 2 for clash in clashes):
         return []  # something clashes with the target, or with itself
     for first, second in islice(_divisions(clashes, trials.clock.expired), _DIVISIONS):
-        if (one := _side(trials, second, first)) is None or (other := _side(trials, first, second)) is None:
+        side = _side(trials, second, first)
+        other_side = _side(trials, first, second) if side is not None else None
+        if side is None or other_side is None:
             continue
-        sides = one, other
+        sides = side, other_side
         lines = [[root.origin.text for root in resolution.problem.stack.requirements] for _, resolution in sides]
         unshared = [", ".join(line for line in lines[at] if line not in lines[1 - at]) for at in (0, 1)]
         return [

@@ -107,7 +107,10 @@ class _Check:
             else:
                 pages = self._catalog.lookup(fact.package).pages if lines else ()
                 versions = [_version(spelled) for page in pages for spelled in page.releases]
-            admitted = [v for v in versions if all(line.specifier.contains(v, prereleases=True) for line in lines)]
+            specifiers = [line.specifier for line in lines]
+            admitted = [
+                version for version in versions if all(spec.contains(version, prereleases=True) for spec in specifiers)
+            ]
             if admitted and all(map(fact.applies_to, admitted)):
                 yield fact.other
 

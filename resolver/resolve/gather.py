@@ -143,8 +143,9 @@ def upgrade_requested(universe: Universe, choices: Choices, tick: Tick | None) -
                 yield edge.package.base, universe.mask(edge.package, edge.allows)
 
     def is_possible(candidate: Candidate) -> bool:
-        needs = known_needs(candidate)
-        return bool(masks[candidate.package] & _bit(candidate)) and all(mask & masks.get(p, -1) for p, mask in needs)
+        if not masks[candidate.package] & _bit(candidate):
+            return False
+        return all(mask & masks.get(needed, -1) for needed, mask in known_needs(candidate))
 
     # releases are ruled out that are known to require something of which no release is possible
     before: dict[Package, int] = {}
@@ -246,5 +247,5 @@ def _replaced_by(fact: facts.Replaces, pin: Pin, universe: Universe) -> Iterator
         needs = universe.requirements(pin.release.file.filename, lines, extra)
         yield from (need for need in needs if need.name in fact.drop)
     for other in project.facts_about(pin.release.position, facts.Requires):
-        kept = facts.needs_kept(other, [fact])
-        yield from (need for need in other.needs if isinstance(need, Requirement) and need not in kept)
+        remaining = facts.needs_kept(other, [fact])
+        yield from (need for need in other.needs if isinstance(need, Requirement) and need not in remaining)

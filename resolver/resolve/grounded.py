@@ -159,7 +159,8 @@ class Grounded:
     def broken(self) -> set[Ground]:
         """Grounds with a clause that the last satisfying answer does not meet."""
         model: Sequence[int] = self._solver.get_model() or ()  # the literal of variable n at n - 1
-        return {ground for ground, at in self._selectors.items() if not (at <= len(model) and model[at - 1] > 0)}
+        rows = self._selectors.items()
+        return {ground for ground, selector in rows if selector > len(model) or model[selector - 1] < 0}
 
     def core(self) -> list[Ground]:
         """The grounds that the last unsatisfiable answer rests on; not made minimal."""
