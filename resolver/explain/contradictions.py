@@ -387,9 +387,8 @@ def _restricted_packages(clauses: Clauses, ground: Ground) -> list[str]:
             return [ground.project]
         case LineGround() | RequirementGround() | CollisionGround():
             packages = (edge.package for _, edge in clauses.edges.get(ground, ()))
-            return list(
-                dict.fromkeys(package.name for package in packages if package.kind is not PackageKind.UNAVAILABLE)
-            )
+            names = (package.name for package in packages if package.kind is not PackageKind.UNAVAILABLE)
+            return list(dict.fromkeys(names))
 
 
 def hidden_contradiction(core: Sequence[Ground], clauses: Clauses, expired: Callable[[], bool]) -> Contradiction | None:

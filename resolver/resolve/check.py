@@ -107,10 +107,7 @@ class _Check:
             else:
                 pages = self._catalog.lookup(fact.package).pages if lines else ()
                 versions = [_version(spelled) for page in pages for spelled in page.releases]
-            specifiers = [line.specifier for line in lines]
-            admitted = [
-                version for version in versions if all(spec.contains(version, prereleases=True) for spec in specifiers)
-            ]
+            admitted = [v for v in versions if all(line.specifier.contains(v, prereleases=True) for line in lines)]
             if admitted and all(map(fact.applies_to, admitted)):
                 yield fact.other
 
@@ -164,7 +161,7 @@ class _Check:
                 for need in fact.needs if pin.release.file.is_wheel or not fact.wheels else ():
                     if firm or isinstance(need, ComponentRequirement) or need.name not in by_practice:
                         yield from self._need(who, need)
-            for need in (need for fact in replacing for need in fact.add):
+            for need in chain.from_iterable(fact.add for fact in replacing):
                 yield from self._need(who, need)
 
     def _applies(self, need: Requirement, extra: str) -> bool:
