@@ -81,7 +81,7 @@ def explanation_of_refutation(refutation: Refutation, inputs: Inputs, session: S
             return universe.catalog
         return opened.enter_context(closing(catalogs.for_other_target(problem)))
 
-    def tell_way(changes: tuple[Change, ...]) -> None:
+    def report_fix(changes: tuple[Change, ...]) -> None:
         progress.label("cli.first-way-out", way=changes_sentence(changes), **of)
 
     catalogs.require_an_index(universe)
@@ -89,7 +89,7 @@ def explanation_of_refutation(refutation: Refutation, inputs: Inputs, session: S
     clock = Clock(run.seconds, progress.solving)
     with ExitStack() as opened:
         found = explanation_of(
-            refutation, inputs, clock, catalog_of, cutoff=run.cutoff, tell=page.why, tell_way=tell_way
+            refutation, inputs, clock, catalog_of, cutoff=run.cutoff, report=page.why, report_fix=report_fix
         )
     page.ways(found)
     return found

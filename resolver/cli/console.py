@@ -25,8 +25,7 @@ from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.text import Language
 from resolver.report.document import Document
-from resolver.report.sanitize import COLUMNS
-from resolver.report.terminal import WIDTH, styled, terminal_text
+from resolver.report.terminal import COLUMNS, WIDTH, styled, terminal_text
 
 if TYPE_CHECKING:  # loaded where there is a terminal, something to download, or a conflict
     from rich.live import Live

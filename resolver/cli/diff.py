@@ -14,9 +14,9 @@ from resolver.cli.outcome import print_targets
 from resolver.errors import InputError
 from resolver.lock.previous import Difference, difference
 from resolver.model.message import message
-from resolver.report.difference import difference_blocks, difference_json
 from resolver.report.document import Block, Heading, Paragraph, line
 from resolver.report.markup import markdown_text
+from resolver.report.summary import difference_blocks, difference_json
 
 Pair = tuple[NamedLock | None, NamedLock | None]
 _formats = click.Choice(["text", "markdown"])

@@ -19,10 +19,9 @@ from resolver.model.lock import Lock
 from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.text import Language
-from resolver.report.difference import difference_blocks
 from resolver.report.document import Block, Paragraph, line
-from resolver.report.sanitize import COLUMNS
-from resolver.report.summary import SummaryRow, closing_line, lock_json, summary, table
+from resolver.report.summary import SummaryRow, closing_line, difference_blocks, lock_json, summary, table
+from resolver.report.terminal import COLUMNS
 
 if TYPE_CHECKING:  # a remembered lock needs no explaining
     from resolver.model.explanation import Explanation

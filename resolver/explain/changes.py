@@ -7,19 +7,17 @@ from datetime import date
 from typing import TypeGuard
 
 from msgspec.structs import replace
-from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from resolver.explain import costs
 from resolver.explain.alternatives import Alternatives
-from resolver.explain.stack_text import StackText, table_text
+from resolver.explain.stack_text import StackText, subject, table_text
 from resolver.explain.trial import CUTOFF, ChangedStack, Trials
 from resolver.model import text as texts
 from resolver.model.dependency import Candidate, NeedSource, Package, SameRelease
 from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Builds, Excludes, Metadata, Names, Requires
 from resolver.model.problem import Problem, RootRequirement
-from resolver.model.release import Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Lack
 from resolver.resolve.clauses import Clauses
@@ -68,48 +66,46 @@ class Changes:
                 return None
 
     def _price_of_line(self, place: int, aspect: str) -> int | None:
-        later = len(self._problem.stack.requirements) - place  # of two equal changes the later line's is cheaper
-        if aspect == "version":
-            # a line about a component: the component itself may change
-            return (
-                later + costs.VERSION if isinstance(self._problem.stack.requirements[place].need, Requirement) else None
-            )
+        requirements = self._problem.stack.requirements
+        later = len(requirements) - place  # of two equal changes the later line's is cheaper
+        if aspect == "version":  # of a line about a component, the component itself may change
+            return later + costs.VERSION if isinstance(requirements[place].need, Requirement) else None
         if aspect:
             return later + costs.EXTRA
-        return later + costs.DROP if len(self._problem.stack.requirements) > 1 else None
+        return later + costs.DROP if len(requirements) > 1 else None
 
-    def keeps_a_line(self, wanted: Sequence[Ground]) -> bool:
+    def keeps_a_line(self, changing: Sequence[Ground]) -> bool:
         """Whether a set of changes leaves anything to lock."""
-        return sum(map(costs.drops, wanted)) < len(self._places)
+        return sum(map(costs.drops, changing)) < len(self._places)
 
     def same(self, ground: Ground) -> list[Ground]:
         """The grounds that change along with one: a `replaces` fact removes every requirement on a project."""
         known = self._clauses.known
         if isinstance(ground, LackGround) and ground.lack is Lack.CUTOFF:
-            return [one for one in known if isinstance(one, LackGround) and one.lack is Lack.CUTOFF]
-        if not self.is_override(ground):
+            return [same for same in known if isinstance(same, LackGround) and same.lack is Lack.CUTOFF]
+        if not self._is_override(ground):
             return [ground]
         package, needed = ground.package.name, texts.requirement(ground.text).name
-        alike = [one for one in known if isinstance(one, RequirementGround) and one.package.name == package]
-        return [one for one in alike if self.is_override(one) and texts.requirement(one.text).name == needed]
+        overrides = [other for other in filter(self._is_override, known) if other.package.name == package]
+        return [other for other in overrides if texts.requirement(other.text).name == needed]
 
-    def is_override(self, ground: Ground) -> TypeGuard[RequirementGround]:
+    def _is_override(self, ground: Ground) -> TypeGuard[RequirementGround]:
         """Whether a ground is changed by a `replaces` fact."""
         return isinstance(ground, RequirementGround) and self.price(ground) == costs.OVERRIDE
 
-    def apply(self, wanted: Sequence[Ground], choice: Mapping[Ground, Candidate]) -> ChangedStack:
+    def apply(self, changing: Sequence[Ground], choice: Mapping[Ground, Candidate]) -> ChangedStack:
         """The stack with these changes."""
         document = self._trials.inputs.stack
         target = self._problem.target
-        stack, changes = self._lines([ground for ground in wanted if isinstance(ground, LineGround)], choice)
-        for ground in wanted:
+        stack, changes = self._lines([ground for ground in changing if isinstance(ground, LineGround)], choice)
+        for ground in changing:
             match ground:
                 case ComponentGround(name):
                     before, after = str(target.system[name]), str(choice[ground].chosen)
                     where = target.places.get(name, self._problem.stack.where)
                     change = Change(ChangeKind.COMPONENT, name, before, after, where, target=self._trials.target)
                     stack = stack.with_component(self._trials.at, name, after)
-                case RequirementGround() if self.is_override(ground):
+                case RequirementGround() if self._is_override(ground):
                     change, stack = self._override(stack, ground)
                 case RequirementGround() | ExclusionGround():
                     change, stack = self._relax(stack, ground)
@@ -118,47 +114,40 @@ class Changes:
                     change = Change(ChangeKind.POLICY, project, after=after, where=self._problem.stack.where)
                     stack = stack.with_key(("policy", "prereleases-of", project), "allow")
                 case LackGround():
-                    own = f"{CUTOFF} = {cutoff_text(document.content.policy.exclude_newer).replace('T', ' ')}"
-                    change = Change(ChangeKind.POLICY, CUTOFF, own, where=document.line("policy", CUTOFF))
+                    before = f"{CUTOFF} = {cutoff_text(document.content.policy.exclude_newer).replace('T', ' ')}"
+                    change = Change(ChangeKind.POLICY, CUTOFF, before, where=document.line("policy", CUTOFF))
                     stack = stack.without(("policy", CUTOFF))
                 case _:
                     continue
             changes.append(change)
         stack = stack.apart(self._trials.at)
-        price = sum(self.price(ground) or 0 for ground in wanted)
+        price = sum(self.price(ground) or 0 for ground in changing)
         price += self.alternatives.doubt(choice)
-        price += costs.EXTRA * sum(len(self._lost(ground, choice)) for ground in wanted)
+        price += costs.EXTRA * sum(len(self._lost_extras(ground, choice)) for ground in changing)
         risky = any(change.kind in (ChangeKind.RELAX, ChangeKind.ADD) for change in changes)
         return ChangedStack(tuple(changes), stack.text, price, risky)
 
     def _lines(
-        self, wanted: Sequence[LineGround], choice: Mapping[Ground, Candidate]
+        self, changing: Sequence[LineGround], choice: Mapping[Ground, Candidate]
     ) -> tuple[StackText, list[Change]]:
-        """The changes of lines, in the order of the file."""
         stack, changes = StackText(self._trials.text), []
-        lines: dict[object, list[LineGround]] = {}
-        for ground in wanted:
-            lines.setdefault(ground.origin, []).append(ground)
-        gone: list[int] = []
-        for origin, grounds in sorted(lines.items(), key=lambda row: self._places[row[0]]):
-            place = self._places[origin]
-            root = self._problem.stack.requirements[place]
+        dropped: list[int] = []
+        for place, root in enumerate(self._problem.stack.requirements):
+            grounds = [ground for ground in changing if ground.origin == root.origin]
             if any(map(costs.drops, grounds)):
-                name = root.need.name if isinstance(root.need, Requirement) else root.need.component
-                changes.append(Change(ChangeKind.DROP, name, root.origin.text, where=root.origin.where))
-                gone.append(place)
-                continue
-            change = self._line(root, grounds, choice)
-            changes.append(change)
-            stack = stack.with_line(place, change.after)
-        return stack.without_lines(gone), changes
+                changes.append(Change(ChangeKind.DROP, subject(root.need), root.origin.text, where=root.origin.where))
+                dropped.append(place)
+            elif grounds:
+                changes.append(self._line(root, grounds, choice))
+                stack = stack.with_line(place, changes[-1].after)
+        return stack.without_lines(dropped), changes
 
     def _line(self, root: RootRequirement, grounds: Sequence[LineGround], choice: Mapping[Ground, Candidate]) -> Change:
         need = root.need
         assert isinstance(need, Requirement)  # noqa: S101  a line about a component is dropped or stays
         without = {ground.aspect.removeprefix("extra ") for ground in grounds}
-        without |= {extra for ground in grounds for extra in self._lost(ground, choice)}
-        extras = [extra for extra in need.extras if canonicalize_name(extra) not in without]
+        without |= {extra for ground in grounds for extra in self._lost_extras(ground, choice)}
+        extras = [extra for extra in need.extras if extra not in without]
         specifier, steps, years, kind = str(need.specifier), 0, 0, ChangeKind.EXTRA
         for ground in grounds:
             if ground.aspect == "version":
@@ -170,21 +159,20 @@ class Changes:
         after = f"{need.name}{'[' + ','.join(extras) + ']' if extras else ''}{source}{marker}"
         return Change(kind, need.name, root.origin.text, after, where=root.origin.where, steps=steps, years=years)
 
-    def _lost(self, ground: Ground, choice: Mapping[Ground, Candidate]) -> list[str]:
+    def _lost_extras(self, ground: Ground, choice: Mapping[Ground, Candidate]) -> list[str]:
         """The extras of a line that its new release does not have, or that require nothing there."""
         if not isinstance(ground, LineGround) or ground.aspect != "version":
             return []
         need = self._problem.stack.requirements[self._places[ground.origin]].need
         extras = need.extras if isinstance(need, Requirement) else ()
-        return [extra for extra in map(canonicalize_name, extras) if self._is_lost(choice[ground], extra)]
+        return [extra for extra in extras if self._is_lost(choice[ground], extra)]
 
     def _is_lost(self, candidate: Candidate, extra: str) -> bool:
         universe = self._clauses.universe
         if not universe.opened(candidate) or universe.provides(candidate, extra):
-            return False  # unknown extras are kept: locking will tell
-        assert isinstance(candidate.chosen, Release)  # noqa: S101  a line comes to a release
-        own = universe.candidate(Package(candidate.package.name, extra), candidate.chosen.position)
-        return own is None or all(isinstance(edge.origin, SameRelease) for edge in universe.edges(own))
+            return False  # what is not known is decided by locking
+        with_extra = universe.candidate(Package(candidate.package.name, extra), candidate.release.position)
+        return with_extra is None or all(isinstance(edge.origin, SameRelease) for edge in universe.edges(with_extra))
 
     def _relax(self, stack: StackText, ground: RequirementGround | ExclusionGround) -> tuple[Change, StackText]:
         fact = self._facts[ground.fact]
@@ -199,29 +187,31 @@ class Changes:
     def _override(self, stack: StackText, ground: RequirementGround) -> tuple[Change, StackText]:
         """A `replaces` fact that removes a requirement from upstream metadata, for the releases now required."""
         need, markers = texts.requirement(ground.text), self._problem.target.markers
-        asked = [
+        lines = [
             line.specifier
             for line in stack.needs().values()
             if isinstance(line, Requirement)
             and line.name == ground.package.name
             and (line.marker is None or line.marker.evaluate(markers))
         ]
-        asking: dict[Version, set[str]] = {}
-        for other in self.same(ground):
-            for parent, _ in self._clauses.edges[other]:
-                if parent is not None and isinstance(other, RequirementGround):
-                    asking.setdefault(parent.version, set()).add(other.text)
-        wished = [one for one in asking if all(line.contains(one, prereleases=True) for line in asked)]
-        releases = sorted(wished or asking)
-        said = ", ".join(sorted(set().union(*(asking[one] for one in releases))))
+        texts_by_version: dict[Version, set[str]] = {}
+        for same in self.same(ground):
+            for parent, _ in self._clauses.edges[same]:
+                if parent is not None and isinstance(same, RequirementGround):
+                    texts_by_version.setdefault(parent.version, set()).add(same.text)
+        admitted = [
+            version for version in texts_by_version if all(line.contains(version, prereleases=True) for line in lines)
+        ]
+        releases = sorted(admitted or texts_by_version)
+        upstream = ", ".join(sorted(set().union(*(texts_by_version[version] for version in releases))))
         row: dict[str, object] = {
             "package": ground.package.name,
             "versions": [f"=={version}" for version in releases] if len(releases) > 1 else f"=={releases[0]}",
             "drop": [need.name],
             "add": [] if ground.package.extra else [need.name],
-            "reason": f"To be confirmed: this stack goes against upstream, which asks for {said}.",
+            "reason": f"To be confirmed: this stack goes against upstream, which asks for {upstream}.",
         }
-        return proposed(self._problem, stack, Change(ChangeKind.ADD, str(ground.package), said), "replaces", row)
+        return proposed(self._problem, stack, Change(ChangeKind.ADD, str(ground.package), upstream), "replaces", row)
 
 
 def proposed(
@@ -234,8 +224,8 @@ def proposed(
 ) -> tuple[Change, StackText]:
     """A stack with one more fact, for people to confirm, and the change with the fact's text.
 
-    The day for it is that of the newest fact, since nothing here depends on today's date.
+    Its date is that of the newest fact, as nothing depends on the clock.
     """
-    day = max((fact.checked for fact in problem.facts), default=date(2026, 1, 1))
-    row = {**row, "strength": "observed", "source": source, "checked": day}
+    checked = max((fact.checked for fact in problem.facts), default=date(2026, 1, 1))
+    row = {**row, "strength": "observed", "source": source, "checked": checked}
     return replace(change, after=table_text(f"fact.{kind}", row)), stack.with_table(f"fact.{kind}", row)

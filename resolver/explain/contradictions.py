@@ -1,14 +1,14 @@
-"""What clashes: sets of wishes (what the user wrote) that clash, the fewest grounds for it, and these for people.
+"""The sets of user constraints (lines of the stack, components of the target) that clash, and the grounds for it.
 
-The fewest grounds that clash are a core. A contradiction is a core as its statements, with the place where they meet,
-or the contradictory cases into which it branches.
+The fewest grounds that clash are a core. A contradiction is a core as statements, with the package for which they leave
+nothing, or the contradictory cases into which it branches.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice, takewhile
+from itertools import chain, islice, takewhile
 from typing import TypeGuard
 
 from packaging.version import Version
@@ -38,15 +38,15 @@ from resolver.resolve.universe import Universe
 _DEPTH = 3  # of the look around the stack
 _LOOKED_AT = 600  # releases
 _QUESTIONS = 300  # to the solver, for one smallest core
-_MOST = 12  # sets of wishes, and cores, of each round
-_SAME_WISHES = 4  # cores of the same wishes
+_MOST = 12  # sets of user constraints, and cores, of each round
+_SAME_CONSTRAINTS = 4  # cores of the same user constraints
 _DEEPEST = 4  # cases within cases
 
 UserConstraint = StackLine | NeedLine | ComponentGround
 
 
 def constraint_of(ground: Ground) -> UserConstraint | None:
-    """The wish that a ground belongs to; None if it belongs to none."""
+    """The user constraint that a ground belongs to, if any."""
     match ground:
         case LineGround():
             return ground.origin
@@ -57,47 +57,44 @@ def constraint_of(ground: Ground) -> UserConstraint | None:
 
 
 def user_constraints(clauses: Clauses) -> dict[UserConstraint, list[Ground]]:
-    """Every wish with its grounds: the lines in the order of the stack, then the target's components."""
-    found: dict[UserConstraint, list[Ground]] = {
-        root.origin: [] for root in clauses.universe.problem.stack.requirements
-    }
+    """Every user constraint with its grounds: the lines in the order of the stack, then the target's components."""
+    rows: dict[UserConstraint, list[Ground]] = {root.origin: [] for root in clauses.universe.problem.stack.requirements}
     for ground in clauses.known:
-        wish = constraint_of(ground)
-        if wish is not None:
-            found.setdefault(wish, []).append(ground)
-    return {wish: grounds for wish, grounds in found.items() if grounds}
+        if (constraint := constraint_of(ground)) is not None:
+            rows.setdefault(constraint, []).append(ground)
+    return {constraint: grounds for constraint, grounds in rows.items() if grounds}
 
 
 def clashing(
-    clauses: Clauses, given: Sequence[Ground], expired: Callable[[], bool]
+    clauses: Clauses, reasons: Sequence[Ground], expired: Callable[[], bool]
 ) -> Iterator[tuple[UserConstraint, ...]]:
-    """Every minimal set of wishes that is unsatisfiable with the given grounds (MARCO, Liffiton et al. 2016)."""
+    """Every minimal set of user constraints that is unsatisfiable with these reasons (MARCO, Liffiton et al. 2016)."""
     grounds = user_constraints(clauses)
-    order = list(grounds)
+    numbers = {constraint: number for number, constraint in enumerate(grounds, 1)}
 
-    def holds(among: Iterable[UserConstraint]) -> bool:
-        return clauses.satisfiable(among=[*given, *(ground for wish in among for ground in grounds[wish])])
+    def is_satisfiable(constraints: Iterable[UserConstraint]) -> bool:
+        return clauses.satisfiable(among=[*reasons, *chain.from_iterable(map(grounds.__getitem__, constraints))])
 
     with Minisat22() as seeds:
-        seeds.set_phases(list(range(1, len(order) + 1)))
-        for number in range(1, len(order) + 1):
+        seeds.set_phases(list(numbers.values()))
+        for number in numbers.values():
             seeds.add_clause([number, -number])
         while seeds.solve() and not expired():
-            model = {literal for literal in seeds.get_model() if literal > 0}
-            seed = [wish for number, wish in enumerate(order, 1) if number in model]
-            if holds(seed):
-                for wish in order:
-                    if wish not in seed and holds([*seed, wish]):
-                        seed.append(wish)
-                seeds.add_clause([number for number, wish in enumerate(order, 1) if wish not in seed])
+            model = set(seeds.get_model())
+            seed = [constraint for constraint, number in numbers.items() if number in model]
+            if is_satisfiable(seed):
+                for constraint in numbers:
+                    if constraint not in seed and is_satisfiable([*seed, constraint]):
+                        seed.append(constraint)
+                seeds.add_clause([number for constraint, number in numbers.items() if constraint not in seed])
             else:
                 blamed = {constraint_of(ground) for ground in clauses.core()}
-                clash = [wish for wish in seed if wish in blamed]
-                for wish in clash[::-1]:
-                    if not holds(other for other in clash if other != wish):
-                        clash.remove(wish)
+                clash = [constraint for constraint in seed if constraint in blamed]
+                for constraint in clash[::-1]:
+                    if not is_satisfiable(other for other in clash if other != constraint):
+                        clash.remove(constraint)
                 yield tuple(clash)
-                seeds.add_clause([-(order.index(wish) + 1) for wish in clash])
+                seeds.add_clause([-numbers[constraint] for constraint in clash])
 
 
 def explore(clauses: Clauses, expired: Callable[[], bool]) -> None:
@@ -107,7 +104,7 @@ def explore(clauses: Clauses, expired: Callable[[], bool]) -> None:
     """
     universe = clauses.universe
     level: list[tuple[Candidate | None, Edge]] = [(None, edge) for edge in universe.roots()]
-    asked: dict[Package, list[tuple[Candidate | None, Edge]]] = {}
+    edges_on: dict[Package, list[tuple[Candidate | None, Edge]]] = {}
     parents: dict[Candidate, set[Candidate]] = {}
     unusable: list[Candidate] = []
     for _ in range(_DEPTH):
@@ -118,7 +115,7 @@ def explore(clauses: Clauses, expired: Callable[[], bool]) -> None:
                 unusable.append(parent)
             if edge.package.kind is not PackageKind.PROJECT:
                 continue
-            asked.setdefault(edge.package.base, []).append((parent, edge))
+            edges_on.setdefault(edge.package.base, []).append((parent, edge))
             for candidate in universe.candidates(edge.package, universe.demand(edge)):
                 fresh = candidate not in parents
                 if expired() or (fresh and len(parents) >= _LOOKED_AT):
@@ -128,12 +125,12 @@ def explore(clauses: Clauses, expired: Callable[[], bool]) -> None:
                     edges = universe.edges(candidate)
                 except ResolverError:
                     break  # the conflict is certain without it
-                following += [(candidate, one) for one in edges] if fresh else []
-                if not any(one.package.kind is PackageKind.UNAVAILABLE for one in edges):
+                following += [(candidate, needed) for needed in edges] if fresh else []
+                if not any(needed.package.kind is PackageKind.UNAVAILABLE for needed in edges):
                     break
         level = following
     _open_ways(clauses, parents, unusable)
-    for package, rows in asked.items():
+    for package, rows in edges_on.items():
         if next(universe.candidates(package, universe.demand(*(edge for _, edge in rows))), None) is None:
             _open_ways(clauses, parents, [parent for parent, _ in rows if parent is not None])
 
@@ -146,7 +143,6 @@ def _is_unmet(universe: Universe, edge: Edge) -> bool:
 
 
 def _open_ways(clauses: Clauses, parents: Mapping[Candidate, set[Candidate]], candidates: list[Candidate]) -> None:
-    """Open candidates and all that led to them."""
     while candidates:
         candidate = candidates.pop()
         if not clauses.opened(candidate):
@@ -183,74 +179,72 @@ def smallest(
 def is_open(ground: Ground, clauses: Clauses) -> TypeGuard[LackGround]:
     """Whether a ground is a lack of what an index may have that could not be reached."""
     if not isinstance(ground, LackGround) or ground.lack in (Lack.SOURCE, Lack.PRERELEASE, Lack.NEEDLESS):
-        return False  # what the stack itself rules out, it rules out there as well
+        return False  # the stack itself rules these out on any index
     return bool(clauses.universe.project(ground.name).unreachable)
 
 
 def cores(clauses: Clauses, expired: Callable[[], bool]) -> Iterator[tuple[Ground, ...]]:
-    """Independent cores: with different wishes, or with the same wishes but disjoint reasons.
+    """Independent cores: with different user constraints, or with the same ones but disjoint reasons.
 
-    A wish that is impossible by itself hides its other clashes, so in a second round the reasons of those cores are
-    left out. If something clashes whatever an index has that could not be reached, no core rests on that.
+    A user constraint that is impossible by itself hides its other clashes, so in a second round the reasons of those
+    cores are left out. If something clashes whatever an index has that could not be reached, no core rests on that.
     """
     explore(clauses, expired)
     certain = [ground for ground in clauses.known if not is_open(ground, clauses)]
-    among = clauses.known if clauses.satisfiable(among=certain) else certain
-    given = [ground for ground in among if constraint_of(ground) is None]
-    known: set[frozenset[Ground]] = set()
-    met: dict[tuple[UserConstraint, ...], set[str]] = {}
-    hiding: set[Ground] = set()
+    grounds = clauses.known if clauses.satisfiable(among=certain) else certain
+    reasons = [ground for ground in grounds if constraint_of(ground) is None]
+    seen: set[frozenset[Ground]] = set()
+    subjects: dict[tuple[UserConstraint, ...], set[str]] = {}
     for _ in range(2):
-        reasons = [ground for ground in given if ground not in hiding]
-        for core in islice(_cores(clauses, reasons, met, expired), _MOST):
-            wanted = {constraint_of(ground) for ground in core} - {None}
-            if len(wanted) == 1:
+        hiding: set[Ground] = set()
+        for core in islice(_cores(clauses, reasons, subjects, expired), _MOST):
+            if len({constraint_of(ground) for ground in core} - {None}) == 1:
                 hiding.update(ground for ground in core if constraint_of(ground) is None)
-            if frozenset(core) not in known:
-                known.add(frozenset(core))
+            if frozenset(core) not in seen:
+                seen.add(frozenset(core))
                 yield core
         if not hiding:
             return
+        reasons = [ground for ground in reasons if ground not in hiding]
 
 
 def _cores(
     clauses: Clauses,
-    given: Sequence[Ground],
-    met: dict[tuple[UserConstraint, ...], set[str]],
+    reasons: Sequence[Ground],
+    subjects: dict[tuple[UserConstraint, ...], set[str]],
     expired: Callable[[], bool],
 ) -> Iterator[tuple[Ground, ...]]:
-    """Cores of these grounds; `met` are the subjects in which cores of the same wishes met so far."""
+    """Cores with these reasons; `subjects` are those in which cores of the same user constraints met so far."""
     grounds = user_constraints(clauses)
-    for wanted in sorted(islice(clashing(clauses, given, expired), _MOST), key=len):
-        hard = [ground for wish in wanted for ground in grounds[wish]]
-        reasons = given
-        subjects = met.setdefault(wanted, set())
-        for _ in range(_SAME_WISHES):
-            if clauses.satisfiable(among=[*hard, *reasons]):
+    for constraints in sorted(islice(clashing(clauses, reasons, expired), _MOST), key=len):
+        hard = [ground for constraint in constraints for ground in grounds[constraint]]
+        unused = reasons
+        met = subjects.setdefault(constraints, set())
+        for _ in range(_SAME_CONSTRAINTS):
+            if clauses.satisfiable(among=[*hard, *unused]):
                 break
-            core = readable(clauses, hard, reasons, expired)
+            core = readable(clauses, hard, unused, expired)
             subject = closing_subject(clauses, core)
-            if subject not in subjects:  # otherwise it is the same in another way
-                subjects.add(subject)
+            if subject not in met:  # otherwise it is the same in another way
+                met.add(subject)
                 yield core
             used = {ground for ground in core if constraint_of(ground) is None}
             if not used:
                 break
-            reasons = [ground for ground in reasons if ground not in used]
+            unused = [ground for ground in unused if ground not in used]
 
 
 def readable(
-    clauses: Clauses, wished: Sequence[Ground], reasons: Sequence[Ground], expired: Callable[[], bool]
+    clauses: Clauses, hard: Sequence[Ground], reasons: Sequence[Ground], expired: Callable[[], bool]
 ) -> tuple[Ground, ...]:
-    """A smallest core of wishes that clash for these reasons, with no needless aspect, as reported to people.
+    """A smallest core of user constraints that clash for these reasons, with no needless aspect, as reported to people.
 
-    If a version does not exist, that is enough: faults of other releases, which no wish admits, are not reported.
+    If a version does not exist, that is enough: faults of releases that no user constraint admits are not reported.
     """
     missing = [ground for ground in reasons if isinstance(ground, LackGround) and ground.lack is Lack.RELEASE]
-    if missing and not clauses.satisfiable(among=[*wished, *missing]):
+    if missing and not clauses.satisfiable(among=[*hard, *missing]):
         reasons = missing
-    found = clauses.minimal(among=[*wished, *reasons])
-    core = smallest(clauses, found, wished, reasons, expired)
+    core = smallest(clauses, clauses.minimal(among=[*hard, *reasons]), hard, reasons, expired)
     return tuple(clauses.minimal(among=core))
 
 
@@ -274,7 +268,6 @@ def contradiction(
 
 
 def _notes(clauses: Clauses, statements: Iterable[Statement]) -> Iterator[Warns]:
-    """Known faults of the releases that the statements are about."""
     ends = {
         (row.subject, Version(end))
         for row in statements
@@ -301,32 +294,33 @@ def closing(
 
 def closing_subject(clauses: Clauses, core: Sequence[Ground], assumed: Sequence[Candidate] = ()) -> str:
     """What the grounds of a core meet in: the package that most of them are about, the latest known of several."""
-    said: dict[tuple[object, str], None] = {}
-    for ground in core:
-        for name in _restricted_packages(clauses, ground):
-            said[ground.origin if isinstance(ground, LineGround) else ground, name] = None
-    subjects = Counter(name for _, name in said)
+    pairs = {
+        (ground.origin if isinstance(ground, LineGround) else ground, name): None
+        for ground in core
+        for name in _restricted_packages(clauses, ground)
+    }
+    subjects = Counter(name for _, name in pairs)
     order = list(subjects)
     ranked = sorted(order, key=lambda name: (subjects[name], order.index(name)), reverse=True)
     return next((name for name in ranked if _is_empty(clauses, core, name, assumed)), ranked[0])
 
 
 def _is_empty(clauses: Clauses, core: Sequence[Ground], name: str, cases: Sequence[Candidate]) -> bool:
-    """Whether what a core says about a package, through chosen releases, leaves none of its releases."""
-    about = [ground for ground in core if name in _restricted_packages(clauses, ground)]
-    taken: dict[Package, set[Candidate]] = {case.package: {case} for case in cases}
-    for ground in about:
+    """Whether the grounds of a core about a package, through chosen releases, leave none of its releases."""
+    restricting = [ground for ground in core if name in _restricted_packages(clauses, ground)]
+    chosen: dict[Package, set[Candidate]] = {case.package: {case} for case in cases}
+    for ground in restricting:
         if isinstance(ground, (RequirementGround, CollisionGround)):
             parents: dict[Package, set[Candidate]] = {}
             for parent, _ in clauses.edges.get(ground, ()):
                 if parent is not None:
                     parents.setdefault(parent.package, set()).add(parent)
             for package, candidates in parents.items():
-                taken[package] = taken.get(package, candidates) & candidates
-    if not all(taken.values()):
+                chosen[package] = chosen.get(package, candidates) & candidates
+    if not all(chosen.values()):
         return False
-    assumed = [min(map(clauses.variable, candidates)) for candidates in taken.values()]
-    return clauses.satisfiable(assumed, ()) and not clauses.satisfiable(assumed, about)
+    assumed = [min(map(clauses.variable, candidates)) for candidates in chosen.values()]
+    return clauses.satisfiable(assumed, ()) and not clauses.satisfiable(assumed, restricting)
 
 
 def branches(
@@ -343,17 +337,17 @@ def branches(
         cases = _cases(clauses, of, package, assumed)
         if len(cases) < 2:
             continue
-        ways: dict[tuple[Closing | None, tuple[Branch, ...]], list[int]] = {}
-        for among in cases:
-            case = [*assumed, among[0]]
+        by_end: dict[tuple[Closing | None, tuple[Branch, ...]], list[int]] = {}
+        for candidates in cases:
+            case = [*assumed, candidates[0]]
             end = None
             if not (further := branches(clauses, numbers, case, expired=expired)):
                 end = closing(clauses, numbers, clauses.minimal(map(clauses.variable, case), numbers), case)
-            ways.setdefault((end, further), []).extend(map(_position, among))
+            by_end.setdefault((end, further), []).extend(map(_position, candidates))
         project = clauses.universe.project(text.name(package.name))
         return tuple(
             Branch(subject=str(package), versions=release_ranges(project, positions), closing=end, branches=further)
-            for (end, further), positions in ways.items()
+            for (end, further), positions in by_end.items()
         )
     return ()
 
@@ -363,7 +357,7 @@ def _cases(
 ) -> list[list[Candidate]]:
     """The releases of a package that a core leaves, newest first, grouped by what the core says about them."""
     cases: dict[tuple[Ground, ...], list[Candidate]] = {}
-    variables = [clauses.variable(one) for one in assumed]
+    variables = [*map(clauses.variable, assumed)]
     others = [ground for ground in of if not (isinstance(ground, RequirementGround) and ground.package == package)]
     for candidate in clauses.packages[package]:
         if clauses.satisfiable([*variables, clauses.variable(candidate)], others):
@@ -371,14 +365,14 @@ def _cases(
                 ground for ground in of if any(parent is candidate for parent, _ in clauses.edges.get(ground, ()))
             )
             cases.setdefault(says, []).append(candidate)
-    return sorted(cases.values(), key=lambda among: _position(among[0]))
+    return sorted(cases.values(), key=lambda candidates: _position(candidates[0]))
 
 
 def _splits(core: Sequence[Ground], done: set[Package]) -> list[Package]:
     """The packages whose releases have different requirements in a core, those with the most statements first."""
-    said = dict.fromkeys((ground.package, ground.text) for ground in core if isinstance(ground, RequirementGround))
-    texts = Counter(package for package, _ in said)
-    return [package for package, count in texts.most_common() if count > 1 and package not in done]
+    texts = dict.fromkeys((ground.package, ground.text) for ground in core if isinstance(ground, RequirementGround))
+    counts = Counter(package for package, _ in texts)
+    return [package for package, count in counts.most_common() if count > 1 and package not in done]
 
 
 def _position(candidate: Candidate) -> int:
@@ -386,7 +380,6 @@ def _position(candidate: Candidate) -> int:
 
 
 def _restricted_packages(clauses: Clauses, ground: Ground) -> list[str]:
-    """The packages that a ground restricts."""
     match ground:
         case ComponentGround() | LackGround():
             return [ground.name]
@@ -394,9 +387,8 @@ def _restricted_packages(clauses: Clauses, ground: Ground) -> list[str]:
             return [ground.project]
         case LineGround() | RequirementGround() | CollisionGround():
             packages = (edge.package for _, edge in clauses.edges.get(ground, ()))
-            return list(
-                dict.fromkeys(package.name for package in packages if package.kind is not PackageKind.UNAVAILABLE)
-            )
+            names = (package.name for package in packages if package.kind is not PackageKind.UNAVAILABLE)
+            return list(dict.fromkeys(names))
 
 
 def hidden_contradiction(core: Sequence[Ground], clauses: Clauses, expired: Callable[[], bool]) -> Contradiction | None:
@@ -404,10 +396,10 @@ def hidden_contradiction(core: Sequence[Ground], clauses: Clauses, expired: Call
 
     None if it rests on what is excluded in a changed stack alone.
     """
-    wanted = {wish for ground in core if (wish := constraint_of(ground)) is not None}
-    wished = [ground for ground in clauses.known if constraint_of(ground) in wanted]
+    constraints = {constraint_of(ground) for ground in core} - {None}
+    hard = [ground for ground in clauses.known if constraint_of(ground) in constraints]
     reasons = [ground for ground in core if constraint_of(ground) is None]
     with clauses.without():
-        if clauses.satisfiable(among=[*wished, *reasons]):
+        if clauses.satisfiable(among=[*hard, *reasons]):
             return None
-        return contradiction(clauses, readable(clauses, wished, reasons, expired), expired)
+        return contradiction(clauses, readable(clauses, hard, reasons, expired), expired)

@@ -17,13 +17,13 @@ from resolver.resolve.grounded import ExclusionGround, Ground, LineGround, Requi
 UNSURE = 100  # a release that fails, or may fail on this target, according to a warning
 NEARBY = 10  # one made for another release of the target's CANN line
 UNLISTED = 250  # a release not in its project's tables: nobody recorded what it works with
-UNLISTED_LAST = 550  # added for it when ways out are ranked: after all with releases that the tables list
-_YEAR = 1500  # each year by which a release is older than the wish: more than a line dropped, less than other hardware
-_OLDER, _MUCH_OLDER = 5, 100  # each release by which it is older, at most: near the wish comes first
-PRACTICE = 10  # each that is turned on: images of the vendor do so, and nothing of the wish is lost
+UNLISTED_LAST = 550  # added for it when fixes are ranked: after all with releases that the tables list
+_YEAR = 1500  # each year by which a release is older than before: more than a line dropped, less than other hardware
+_OLDER, _MUCH_OLDER = 5, 100  # each release by which it is older, at most: the nearest comes first
+PRACTICE = 10  # each that is turned on: images of the vendor do so, and nothing of the stack is lost
 RENAME = 50  # from a project that no index has to one with a similar name
-LINE = 20  # for what is installed anyway: what must be absent beside it is left out
-NOTE = 10  # a fact that repeats an archive's own notes: nothing of the wish is lost, however many there are
+LINE = 20  # for what is installed anyway, so that another project must be absent
+NOTE = 10  # a fact that repeats an archive's own notes: nothing of the stack is lost, however many there are
 BUILD = 1000  # the same of a release with wheels for other machines: one of those, or another release, is nearer
 ADD = 120  # an existing fact that the stack leaves out
 SPLIT = 700  # two environments: more than two other versions with all surcharges
@@ -33,7 +33,7 @@ EXTRA = 130  # an extra removed from a line, or missing from its release
 WITHOUT_CUTOFF = 170
 PRERELEASES = 180
 DROP = 600  # during the search: less than going against facts, which would otherwise end the search
-_LOST = 400  # added when ways out are ranked: without a line it is a different stack
+_LOST = 400  # added when fixes are ranked: without a line it is a different stack
 _MACHINE = 2000  # added for other hardware: whatever works on the present machine comes first
 _USELESS = 3000  # added if what is left does not work without a line that was dropped: more than another machine
 _WARNED = 100  # added for an environment with a warning about the machine, or about something missing
@@ -42,15 +42,10 @@ _OTHER_KERNELS = 500  # the same for a warning about the SoC: it will not work
 COMPONENT = {"glibc": 90, "cann": 140, "hdk": 150, "python": 160, "soc": 800}
 RELAX = {Strength.OBSERVED: 650, Strength.DOCUMENTED: 750, Strength.VENDOR: 850}
 
-# Changes to what is said of releases, not to what the stack asks for.
-_SAID = (
-    ChangeKind.PRACTICE,
-    ChangeKind.LINE,
-    ChangeKind.FACTS,
-    ChangeKind.ADD,
-    ChangeKind.STATE,
-    ChangeKind.RELAX,
-)
+# Changes to facts about releases, not to what the stack asks for.
+_OF_FACTS = {
+    *(ChangeKind.PRACTICE, ChangeKind.LINE, ChangeKind.FACTS, ChangeKind.ADD, ChangeKind.STATE, ChangeKind.RELAX)
+}
 
 
 class Corrections:
@@ -71,8 +66,8 @@ class Corrections:
 
     def refuse(self, tried: Collection[Ground], *, exactly: bool = False) -> None:
         """Exclude this set of changes and its supersets; with `exactly`, only the set itself."""
-        others = [variable for ground, variable in self._variables.items() if exactly and ground not in tried]
-        self._solver.add_clause([*(-self._variables[ground] for ground in tried), *others])
+        unchanged = [variable for ground, variable in self._variables.items() if exactly and ground not in tried]
+        self._solver.add_clause([*(-self._variables[ground] for ground in tried), *unchanged])
 
     def cheapest(self) -> list[Ground] | None:
         """The cheapest set of changes that meets every demand so far; None if none is left."""
@@ -84,21 +79,22 @@ class Corrections:
 
 
 def cost(fix: Fix) -> int:
-    """The cost of a way out for ranking: the price of its changes, what is lost, what may not work on the machine."""
-    price = fix.price + sum(map(_aged, fix.changes))
+    """The cost of a fix for ranking: the price of its changes, what is lost, what may not work on the machine."""
     gone = [name for where in fix.environments for name in where.gone]
-    lost = sum(_LOST for change in fix.changes if change.kind is ChangeKind.DROP)
-    lost += sum(_LOST for change in fix.changes if any(name in gone for name in no_longer_needed(change)))
-    lost += sum(EXTRA for name in gone if "[" in name)
-    if any((change.kind, change.subject) == (ChangeKind.COMPONENT, "soc") for change in fix.changes):
-        lost += _MACHINE  # once: other hardware for one target is other hardware
     warnings = [fact for where in fix.environments for fact in where.warnings]
-    dropped = {change.subject for change in fix.changes if change.kind is ChangeKind.DROP}
+    dropped = [change.subject for change in fix.changes if change.kind is ChangeKind.DROP]
+    total = fix.price + _LOST * len(dropped)
+    for change in fix.changes:
+        total += years_older(-change.years) + min(_OLDER * max(-change.steps, 0), _MUCH_OLDER)
+    total += sum(_LOST for change in fix.changes if any(name in gone for name in no_longer_needed(change)))
+    total += sum(EXTRA for name in gone if "[" in name)
+    if any((change.kind, change.subject) == (ChangeKind.COMPONENT, "soc") for change in fix.changes):
+        total += _MACHINE  # once: other hardware for one target is other hardware
     if any(broken_without(dropped, warnings)):
-        lost += _USELESS
+        total += _USELESS
     if any("soc" in fact.components for fact in warnings):
-        return price + lost + _OTHER_KERNELS
-    return price + lost + (_WARNED if any(fact.unless for fact in warnings) else 0)
+        return total + _OTHER_KERNELS
+    return total + (_WARNED if any(fact.unless for fact in warnings) else 0)
 
 
 def broken_without(projects: Collection[str], facts: Iterable[Fact]) -> Iterator[str]:
@@ -109,13 +105,8 @@ def broken_without(projects: Collection[str], facts: Iterable[Fact]) -> Iterator
             yield from (fact.package,) if missing else ()
 
 
-def _aged(change: Change) -> int:
-    """The surcharge for a release that is older than the wish."""
-    return years_older(-change.years) + min(_OLDER * max(-change.steps, 0), _MUCH_OLDER)
-
-
 def years_older(years: int) -> int:
-    """The surcharge for a release that so many full years are between it and a newer one that the wish admits."""
+    """The surcharge for a release that is so many full years older than the newest that its line admits."""
     return _YEAR * max(years, 0)
 
 
@@ -133,15 +124,15 @@ def saved_price(change: Change) -> int:
 
 
 def keeps_intent(change: Change) -> bool:
-    """Whether a change alters nothing of what is wished for: a practice, a line for what is installed, a right name."""
+    """Whether a change alters nothing that the stack asks for: a practice, a line for what is installed, a spelling."""
     is_renamed = change.kind is ChangeKind.VERSION and project_of(change.before) != change.subject
     return change.kind in (ChangeKind.PRACTICE, ChangeKind.LINE) or is_renamed
 
 
 def changes_less(changes: Sequence[Change], others: Sequence[Change]) -> bool:
-    """Whether the `others` change something of the wish, and at least all of it that `changes` do.
+    """Whether the `others` change something that the stack asks for, and at least all that `changes` do.
 
-    Practices change nothing of it and have their evidence: alone they spare it against all others.
+    Practices change nothing of that and have their evidence: alone they are less than any others.
     """
     changed = _changed_constraints(others)
     practices = all(change.kind is ChangeKind.PRACTICE for change in changes)
@@ -149,10 +140,10 @@ def changes_less(changes: Sequence[Change], others: Sequence[Change]) -> bool:
 
 
 def _changed_constraints(changes: Sequence[Change]) -> set[tuple[str, str, bool]]:
-    """The lines, components and policies that change, and which of them are dropped; facts are not part of the wish."""
-    wishes = [change for change in changes if change.kind not in _SAID]
-    gone = {(change.subject, change.target, True) for change in wishes if change.kind is ChangeKind.DROP}
-    return gone | {(change.subject, change.target, False) for change in wishes}
+    """The lines, components and policies that change, and which of them are dropped."""
+    constraints = [change for change in changes if change.kind not in _OF_FACTS]
+    dropped = {(change.subject, change.target, True) for change in constraints if change.kind is ChangeKind.DROP}
+    return dropped | {(change.subject, change.target, False) for change in constraints}
 
 
 def no_longer_needed(change: Change) -> list[str]:

@@ -1,7 +1,7 @@
-"""Changes of what can be used at all, about which clauses know nothing.
+"""Changes that decide which files can be used at all, about which clauses know nothing.
 
-That is other names, practices turned on, another Python or glibc, facts that build from source, and facts that
-say what an archive without static metadata needs.
+These are other names, practices that are turned on, another Python or glibc, facts that build from source, and facts
+that state the requirements of an archive without static metadata.
 """
 
 from __future__ import annotations
@@ -54,57 +54,54 @@ class Proposals:
         self._problem = trials.problem
         self._built = {fact.package for fact in self._problem.facts if isinstance(fact, Builds)}
 
-    def names(self, grounds: Sequence[Ground]) -> Iterator[ChangedStack]:
+    def renamed_projects(self, grounds: Sequence[Ground]) -> Iterator[ChangedStack]:
         """The stack with projects that no index has replaced by known ones with similar names."""
-        found = {
+        names = {
             ground.name: similar_project(self._clauses, ground.project)
             for ground in grounds
             if isinstance(ground, LackGround) and ground.lack is Lack.PROJECT
         }
         stack, changes = StackText(self._trials.text), []
         for at, root in enumerate(self._problem.stack.requirements):
-            close = found.get(root.need.name) if isinstance(root.need, Requirement) else None
-            if close and isinstance(root.need, Requirement):
-                need = replace(root.need, name=text.name(close))
-                changes.append(
-                    Change(ChangeKind.VERSION, need.name, root.origin.text, str(need), where=root.origin.where)
-                )
-                stack = stack.with_line(at, str(need))
+            if isinstance(root.need, Requirement) and (name := names.get(root.need.name)):
+                line, origin = str(replace(root.need, name=text.name(name))), root.origin
+                changes.append(Change(ChangeKind.VERSION, text.name(name), origin.text, line, where=origin.where))
+                stack = stack.with_line(at, line)
         if changes:
             yield ChangedStack(tuple(changes), stack.text, RENAME * len(changes), risky=False)
 
-    def practices(self) -> Iterator[ChangedStack]:
+    def enabled_practices(self) -> Iterator[ChangedStack]:
         """The stack with every practice about a project that it may need turned on, at the price of one.
 
         Those that a solution can do without are turned off again.
         """
-        known = self._clauses.universe.known
-        found = [practice.id for practice in self._problem.practices if known(text.name(practice.package))]
-        if found:
-            stack = StackText(self._trials.text).with_names("practices", found)
+        is_loaded = self._clauses.universe.is_loaded
+        practices = [practice.id for practice in self._problem.practices if is_loaded(text.name(practice.package))]
+        if practices:
+            stack = StackText(self._trials.text).with_names("practices", practices)
             where = self._trials.inputs.stack.line("stack")
-            changes = tuple(Change(ChangeKind.PRACTICE, name, where=where) for name in found)
+            changes = tuple(Change(ChangeKind.PRACTICE, name, where=where) for name in practices)
             yield ChangedStack(changes, stack.text, PRACTICE, risky=False)
 
-    def lines(self, core: Sequence[Ground]) -> Iterator[ChangedStack]:
+    def added_lines(self, core: Sequence[Ground]) -> Iterator[ChangedStack]:
         """The stack with a line for a project that clashes with what must be absent where a line names it."""
-        clashes = {ground.fact for ground in core if isinstance(ground, CollisionGround)}
-        facts = self._problem.facts
-        pairs = {(one.package, one.other) for one in facts if isinstance(one, (Absent, Collides)) and one.id in clashes}
-        asked = {edge.package.name for edge in self._clauses.universe.roots()}
+        ids = {ground.fact for ground in core if isinstance(ground, CollisionGround)}
+        facts = [fact for fact in self._problem.facts if isinstance(fact, (Absent, Collides))]
+        pairs = {(fact.package, fact.other) for fact in facts if fact.id in ids}
+        requested = {edge.package.name for edge in self._clauses.universe.roots()}
         for fact in facts:
-            if isinstance(fact, Absent) and (fact.package, fact.other) in pairs and fact.package not in asked:
+            if isinstance(fact, Absent) and (fact.package, fact.other) in pairs and fact.package not in requested:
                 line = f"{fact.package}{fact.versions[0] if len(fact.versions) == 1 else ''}"
                 stack, where = StackText(self._trials.text), self._trials.inputs.stack.line("stack", "requires")
                 change = Change(ChangeKind.LINE, fact.package, before=fact.other, after=line, where=where)
                 yield ChangedStack((change,), stack.with_new_line(line).text, LINE, risky=False)
 
-    def pythons(self, grounds: Sequence[Ground]) -> Iterator[ChangedStack]:
+    def other_pythons(self, grounds: Sequence[Ground]) -> Iterator[ChangedStack]:
         """The stack for other Pythons, nearest first, if a ground is about Python or missing files for it."""
         if any(ground == ComponentGround("python") or self._depends_on_python(ground) for ground in grounds):
             yield from self._values("python", grounds)
 
-    def glibcs(self, grounds: Sequence[Ground]) -> Iterator[ChangedStack]:
+    def other_glibcs(self, grounds: Sequence[Ground]) -> Iterator[ChangedStack]:
         """The stack for another glibc, nearest first, if a ground is about it or a wheel needs a newer one."""
         if ComponentGround("glibc") in grounds:
             yield from self._values("glibc", grounds)
@@ -115,14 +112,14 @@ class Proposals:
 
     def _values(self, component: str, grounds: Sequence[Ground]) -> Iterator[ChangedStack]:
         """The stack for each other value of a component that all statements about it admit, nearest first."""
-        stated = [
+        requirements = [
             edge.allows
             for ground in grounds
             for _, edge in self._clauses.edges.get(ground, ())
             if isinstance(edge.allows, ComponentRequirement) and edge.allows.component == component
         ]
         for value in self._problem.values.get(component, ()):
-            if value != self._problem.target.system[component] and all(need.allows(value) for need in stated):
+            if value != self._problem.target.system[component] and all(need.allows(value) for need in requirements):
                 yield self._component(component, str(value))
 
     def _depends_on_python(self, ground: Ground) -> bool:
@@ -169,71 +166,65 @@ class Proposals:
         candidate = Candidate(Package(name, "", PackageKind.COMPONENT), parse_value(name, value))
         return self._changes.apply([ground], {ground: candidate})
 
-    def builds(self, core: Sequence[Ground]) -> Iterator[ChangedStack]:
-        """The stack with left-out facts that build a project of a core from source: its wheel's needs do not apply."""
+    def builds_from_source(self, core: Sequence[Ground]) -> Iterator[ChangedStack]:
+        """The stack with unused facts that build a project of a core from source, so that its wheel does not matter."""
         for name in dict.fromkeys(ground.package.name for ground in core if _of_metadata(ground)):
-            spare = self._spare(name) if name not in self._built else None
-            if spare is not None and spare.content.builds:
-                yield self._with_facts(spare)
+            unused = self._unused_facts(name) if name not in self._built else None
+            if unused is not None and unused.content.builds:
+                yield self._with_facts(unused)
 
-    def stated(self, core: Sequence[Ground]) -> Iterator[ChangedStack]:
-        """The stack with a fact that says what a core's archive needs: left-out ones, else what the archive notes.
+    def facts_for_archives(self, core: Sequence[Ground]) -> Iterator[ChangedStack]:
+        """The stack with a fact that states what a core's archive needs: an unused one, or what the archive notes.
 
         Only for releases that the stack's own lines admit.
         """
+        clauses, universe = self._clauses, self._clauses.universe
+        dynamic = Lack.UNUSABLE, RejectionReason.DYNAMIC.name
         for ground in core:
-            if (
-                not isinstance(ground, LackGround)
-                or ground.lack is not Lack.UNUSABLE
-                or ground.detail != RejectionReason.DYNAMIC.name
-            ):
+            if not isinstance(ground, LackGround) or (ground.lack, ground.detail) != dynamic:
                 continue
-            name, universe = ground.name, self._clauses.universe
-            lines = [edge for edge in universe.roots() if edge.package.name == name]
-            wished = [
-                one
-                for one, _ in self._clauses.edges[ground]
-                if one is not None and all(universe.is_admitted(one, line) for line in lines)
-            ]
-            spare = self._spare(name) if wished else None
-            if spare is not None and (spare.content.metadata or spare.content.builds):
-                yield self._with_facts(spare)
+            lines = [edge for edge in universe.roots() if edge.package.name == ground.name]
+            parents = [parent for parent, _ in clauses.edges[ground] if parent is not None]
+            admitted = [parent for parent in parents if all(universe.is_admitted(parent, line) for line in lines)]
+            unused = self._unused_facts(ground.name) if admitted else None
+            if unused is not None and (unused.content.metadata or unused.content.builds):
+                yield self._with_facts(unused)
                 continue
-            rest = [other for other in core if other != ground]
-            fitting = (one for one in wished if self._clauses.satisfiable([self._clauses.variable(one)], rest))
-            for release in islice(dict.fromkeys(one.release for one in fitting), _ARCHIVES):
-                if (noted := self._noted(release.file)) is not None:
-                    yield self._with_noted(name, release, noted)
+            others = [other for other in core if other != ground]
+            possible = (parent for parent in admitted if clauses.satisfiable([clauses.variable(parent)], others))
+            for release in islice(dict.fromkeys(parent.release for parent in possible), _ARCHIVES):
+                if (notes := self._notes(release.file)) is not None:
+                    yield self._with_notes(ground.name, release, notes)
                     break
 
-    def _noted(self, file: File) -> InformalRequirements | None:
-        """The notes in an archive, if a fact can express them."""
+    def _notes(self, file: File) -> InformalRequirements | None:
+        """The requirements that an archive notes, if a fact can express them."""
         with suppress(UnusableFile, ResolverError, InvalidRequirement):
-            noted = informal_requirements(file, self._trials.catalog)
-            if noted is not None and not any(text.requirement(line).url for line in noted.lines):
-                return noted
+            notes = informal_requirements(file, self._trials.catalog)
+            if notes is not None and not any(text.requirement(line).url for line in notes.lines):
+                return notes
         return None
 
-    def _spare(self, name: str) -> Document[FactFile] | None:
+    def _unused_facts(self, name: str) -> Document[FactFile] | None:
         """The facts about a project that the stack leaves out, if there are any."""
-        return next((one for one in self._trials.inputs.spare if PurePosixPath(one.name).stem == name), None)
+        return next((file for file in self._trials.inputs.spare if PurePosixPath(file.name).stem == name), None)
 
-    def _with_facts(self, spare: Document[FactFile]) -> ChangedStack:
-        name = PurePosixPath(spare.name).stem
+    def _with_facts(self, file: Document[FactFile]) -> ChangedStack:
+        name = PurePosixPath(file.name).stem
         stack = StackText(self._trials.text).with_names("facts", [name])
         where = self._trials.inputs.stack.line("stack", "facts")
-        change = Change(ChangeKind.FACTS, name, after=spare.name, where=where)
+        change = Change(ChangeKind.FACTS, name, after=file.name, where=where)
         return ChangedStack((change,), stack.text, ADD, risky=False)
 
-    def _with_noted(self, name: str, release: Release, noted: InformalRequirements) -> ChangedStack:
+    def _with_notes(self, name: str, release: Release, notes: InformalRequirements) -> ChangedStack:
         row: dict[str, object] = {
             "package": name,
             "versions": f"=={release.version}",
-            "requires": list(noted.lines),
-            "reason": f"To be confirmed from its setup.py: it has no static metadata, and {noted.how}",
+            "requires": list(notes.lines),
+            "reason": f"To be confirmed from its setup.py: it has no static metadata, and {notes.how}",
         }
         change = Change(ChangeKind.STATE, name, release.file.filename)
-        change, stack = proposed(self._problem, StackText(self._trials.text), change, "metadata", row, noted.where)
+        change, stack = proposed(self._problem, StackText(self._trials.text), change, "metadata", row, notes.where)
         has_wheels = self._clauses.universe.project(text.name(name)).wheels_set_aside(release.position)
         return ChangedStack((change,), stack.text, BUILD if has_wheels else NOTE, risky=False)
 

@@ -1,6 +1,6 @@
 """The text of a stack file, edited: comments are kept, and nothing but the change is touched.
 
-A comment beside a changed value gets the previous value added, as the comment was about that one.
+A comment on the line of a changed value gets the previous value added, as the comment was about that.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ class StackText:
         return tomli.loads(self.text)
 
     def way_out(self, letter: str, of: str, name: str, cutoff: str = "") -> StackText:
-        """The stack under its own name, with a head and summaries that say of which stack it is a way out.
+        """The stack with a name of its own, and a head and summaries that say of which stack it is a way out.
 
-        A `cutoff`, a day or a moment in TOML, replaces its own or none.
+        A `cutoff`, a day or a moment in TOML, replaces that of the stack.
         """
         stack = self.with_key(("stack", "name"), name)
         for key, form in (("summary", "way out {} of {} ({})"), ("summary-zh", "{1} 的解决办法 {0}（{2}）")):
@@ -71,12 +71,12 @@ class StackText:
         return StackText(f"# Way out {letter} of `{of}`: what follows was written for that stack.\n{stack.text}")
 
     def needs(self) -> dict[int, Need]:
-        """What each of its lines asks for, by number; a wrong one is left to whoever compiles the stack."""
-        found: dict[int, Need] = {}
+        """The requirements of its lines, by number, as far as they can be parsed: compiling reports the others."""
+        needs: dict[int, Need] = {}
         for number, line in enumerate(self._raw["stack"]["requires"]):
             with suppress(InputError, ValueError):
-                found[number] = parse_need(line, direct=True)
-        return found
+                needs[number] = parse_need(line, direct=True)
+        return needs
 
     def with_new_line(self, line: str) -> StackText:
         """With one more requirement, the last."""
@@ -103,15 +103,15 @@ class StackText:
         rows = self._raw["target"]
         if not isinstance(rows, list) or "name" in rows[target]:
             return self
-        others = {_target_name(row) for at, row in enumerate(rows) if at != target}
+        taken = {_target_name(row) for at, row in enumerate(rows) if at != target}
         name = _target_name(rows[target])
-        if name not in others:
+        if name not in taken:
             return self
-        numbered = (f"{name}-{number}" for number in count(2))
-        return self.with_key(("target", target, "name"), next(one for one in numbered if one not in others))
+        free = next(number for number in count(2) if f"{name}-{number}" not in taken)
+        return self.with_key(("target", target, "name"), f"{name}-{free}")
 
     def undone(self, change: Change, target: int) -> StackText:
-        """Without a change of a line, or of a component of the target at this place; as it is for other changes."""
+        """Without a change of a line, or of a component of the target at this place; unchanged for other changes."""
         if change.kind is ChangeKind.COMPONENT:
             return self.with_component(target, change.subject, change.before).apart(target)
         stack = self
@@ -123,7 +123,7 @@ class StackText:
     def with_value(self, path: Path, after: str) -> StackText:
         """With another text at a key, such as ("target", "system", "cann"), or with a new key.
 
-        The previous value is added to the comment beside it.
+        The previous value is added to the comment on its line.
         """
         table = reduce(getitem, path[:-1], self._raw)
         changed = self.with_key(path, after)

@@ -1,4 +1,4 @@
-"""Changed stacks: locking them for real, within a limit of time, and what came of it."""
+"""Changed stacks: locking them for real, within a limit of time, and the results."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ from resolver.config.load import Inputs, read_text, with_stack
 from resolver.errors import ResolverError
 from resolver.explain import costs
 from resolver.index.protocol import Catalog, polling
-from resolver.lock.build import applied_facts
 from resolver.model.explanation import Attempt, AttemptOutcome, Change, ChangeKind, Contradiction
 from resolver.model.problem import Problem
-from resolver.model.resolution import Resolution, Statement
+from resolver.model.resolution import Resolution
 from resolver.resolve.grounded import Ground
 from resolver.resolve.solver import Refutation, decide, solve_builds
 from resolver.resolve.universe import Universe
@@ -37,12 +36,12 @@ class Expired(Exception):
 
 
 class Clock:
-    """A limit of time: `expired` once it is reached, `tick` raises then. `tell` is told how far a search is."""
+    """A limit of time: `expired` once it is reached, `tick` raises then. `report` is called with the progress."""
 
-    def __init__(self, seconds: float, tell: Callable[[int, int], None] | None = None) -> None:
+    def __init__(self, seconds: float, report: Callable[[int, int], None] = lambda *_: None) -> None:
         self.seconds = seconds
         self._end = time.monotonic() + seconds
-        self._tell = tell
+        self._report = report
         self.limited = False  # whether anything was cut short
 
     def expired(self) -> bool:
@@ -52,13 +51,12 @@ class Clock:
         return is_late
 
     def within(self, seconds: float) -> Clock:
-        """A limit that ends with this one, or after so many seconds; this one is not told when it ends."""
-        return Clock(min(seconds, self._end - time.monotonic()), self._tell)
+        """A limit that ends with this one, or after so many seconds; `limited` is its own."""
+        return Clock(min(seconds, self._end - time.monotonic()), self._report)
 
     def tick(self, rounds: int, packages: int) -> None:
-        """Report how far a search is. Raises Expired."""
-        if self._tell is not None:
-            self._tell(rounds, packages)
+        """Report the progress of a search. Raises Expired."""
+        self._report(rounds, packages)
         self.look()
 
     def look(self) -> None:
@@ -80,7 +78,7 @@ class Trials:
     """Locks variants of a stack for one of its targets, that of a universe, and for the others.
 
     `inputs` are the files that the universe's problem was made from, `cutoff` overrides theirs. `catalog_of` gives the
-    catalog for another target's problem; without it there are no other targets.
+    catalog for another target's problem.
     """
 
     def __init__(
@@ -88,13 +86,14 @@ class Trials:
         inputs: Inputs,
         universe: Universe,
         clock: Clock,
-        cutoff: datetime | None = None,
-        catalog_of: Callable[[Problem], Catalog] | None = None,
+        cutoff: datetime | None,
+        catalog_of: Callable[[Problem], Catalog],
     ) -> None:
         self.clock = clock
         self._cutoff = cutoff
-        self._wished = compile_problems(inputs, exclude_newer=cutoff, sources=universe.problem.sources)
-        self.at = self._explained = [one.target.name for one in self._wished].index(universe.problem.target.name)
+        self._problems = compile_problems(inputs, exclude_newer=cutoff, sources=universe.problem.sources)
+        self._names = [problem.target.name for problem in self._problems]
+        self.at = self._explained = self._names.index(universe.problem.target.name)
         self._universes = {self.at: universe}  # of the original stack, by target
         self._locked: dict[tuple[int, str], Resolution] = {}
         self._catalog_of = catalog_of
@@ -109,14 +108,14 @@ class Trials:
 
     def after(self, text: str, universe: Universe) -> Trials:
         """Trials for variants of a changed stack, with its universe."""
-        other = copy(self)
-        other._stand_at(self._with(text), universe)
-        return other
+        trials = copy(self)
+        trials._stand_at(self._with(text), universe)
+        return trials
 
     @property
     def name(self) -> str:
         """The name of the target in the original stack."""
-        return self._wished[self.at].target.name
+        return self._names[self.at]
 
     @property
     def target(self) -> str:
@@ -125,7 +124,7 @@ class Trials:
 
     def target_index(self, change: Change) -> int:
         """The place in the stack of the target that a change is about."""
-        return [one.target.name for one in self._wished].index(change.target) if change.target else self._explained
+        return self._names.index(change.target) if change.target else self._explained
 
     def lock(self, text: str) -> Answer:
         """Solve a changed stack, including its builds."""
@@ -150,39 +149,38 @@ class Trials:
 
     def elsewhere(self, text: str) -> tuple[Trials, Refutation | Undecided] | None:
         """The first other target for which a changed stack does not lock, and why; None if it locks for all."""
-        for at in range(len(self._wished)) if self._catalog_of is not None else ():
+        for at in range(len(self._problems)):
             if at == self.at:
                 continue
-            other = self._for_target(at)
-            answer = other.lock(text)
+            trials = self._for_target(at)
+            answer = trials.lock(text)
             if not isinstance(answer, Resolution):
-                return other, answer
+                return trials, answer
         return None
 
     def lock_all(self, text: str) -> Answer:
         """Solve a changed stack for all targets: the lock for this one, or why there is none for the first without."""
         answer = self.lock(text)
-        refused = self.elsewhere(text) if isinstance(answer, Resolution) else None
-        return answer if refused is None else refused[1]
+        failure = self.elsewhere(text) if isinstance(answer, Resolution) else None
+        return answer if failure is None else failure[1]
 
     def explained(self, text: str) -> Resolution:
         """The lock of a changed stack, which locks for all targets, for the one that is explained."""
         return self._locked[self._explained, text]
 
     def _for_target(self, at: int) -> Trials:
-        other = copy(self)
-        other.at = at
+        trials = copy(self)
+        trials.at = at
         if at not in self._universes:
-            assert self._catalog_of is not None  # noqa: S101  otherwise there are no other targets
-            self._universes[at] = Universe(self._wished[at], self._catalog_of(self._wished[at]))
-        other._stand_at(self.inputs, self._universes[at])
-        return other
+            self._universes[at] = Universe(self._problems[at], self._catalog_of(self._problems[at]))
+        trials._stand_at(self.inputs, self._universes[at])
+        return trials
 
     def _with(self, text: str) -> Inputs:
         return with_stack(self.inputs, read_text(text, schema.StackFile, self.inputs.stack.name))
 
 
-# --- what came of it
+# --- their results
 
 
 class ChangedStack(msgspec.Struct, frozen=True):
@@ -199,39 +197,36 @@ class ChangedStack(msgspec.Struct, frozen=True):
 
     @property
     def reported(self) -> tuple[Change, ...]:
-        """The changes as people are told: the practices that are turned on are one."""
-        practices = [one for one in self.changes if one.kind is ChangeKind.PRACTICE]
+        """The changes with the practices that are turned on as one."""
+        practices = [change for change in self.changes if change.kind is ChangeKind.PRACTICE]
         if not practices:
             return self.changes
-        names = sorted(one.subject for one in practices)
-        one = replace(practices[0], subject=", ".join(names), after=f"practices = {as_list(names)}")
-        return (one, *(other for other in self.changes if other not in practices))
+        names = sorted(change.subject for change in practices)
+        merged = replace(practices[0], subject=", ".join(names), after=f"practices = {as_list(names)}")
+        return (merged, *(change for change in self.changes if change not in practices))
 
     @property
     def subjects(self) -> set[tuple[ChangeKind, str, str]]:
         """What changes, and for which other target."""
-        return {(one.kind, one.subject, one.target) for one in self.changes}
+        return {(change.kind, change.subject, change.target) for change in self.changes}
 
     def includes(self, other: ChangedStack) -> bool:
-        """Whether this changes all that other changes do, and no line comes nearer to the wish by it."""
-        steps = {one.subject: abs(one.steps) for one in other.changes if one.kind is ChangeKind.VERSION}
-        nearer = (abs(one.steps) < steps.get(one.subject, 0) for one in self.changes if one.kind is ChangeKind.VERSION)
-        return other.subjects <= self.subjects and not any(nearer)
+        """Whether this changes all that the other does, and no line to a release nearer to the original one."""
+        steps = {change.subject: abs(change.steps) for change in other.changes if change.kind is ChangeKind.VERSION}
+        versions = [change for change in self.changes if change.kind is ChangeKind.VERSION]
+        is_nearer = any(abs(change.steps) < steps.get(change.subject, 0) for change in versions)
+        return other.subjects <= self.subjects and not is_nearer
 
     @property
     def dropped(self) -> set[str]:
         """The projects whose lines are dropped."""
         return {change.subject for change in self.changes if change.kind is ChangeKind.DROP}
 
-    def is_useless_in(self, resolution: Resolution) -> bool:
-        """Whether something in a solution does not work without a line that was dropped."""
-        return any(costs.broken_without(self.dropped, applied_facts(resolution)))
-
     def then(self, other: ChangedStack) -> ChangedStack:
         """These changes followed by those of the changed stack. What changes twice is reported, and costs, once."""
         changes, price = list(self.changes), self.price + other.price
         for change in other.changes:
-            earlier = next((one for one in changes if _is_continued(one, change)), None)
+            earlier = next((row for row in changes if _is_continued(row, change)), None)
             if earlier is None:
                 changes.append(change)
                 continue
@@ -259,14 +254,14 @@ def _joined(change: Change, later: Change) -> Change:
 class FixSearchResults(msgspec.Struct):
     """The results of a search for fixes.
 
-    `seen` says of the changes that were tried for a target, in whatever order, whether they lock. `refused` are stacks
-    that lock for one target, and not for another. `further` contradictions were found on the way. `useless` are stacks
-    by their text that lock, but something in them does not work without a line that was dropped. `unreached` are the
-    indexes, by project, that could not be reached and may have what further fixes need.
-    `report` is called with the first fix that goes against nothing.
+    `report` is called with the first fix that goes against nothing. `seen` says of the changes that were tried for a
+    target, in whatever order, whether they lock. `refused` are stacks that lock for one target, and not for another.
+    `further` contradictions were found on the way. `useless` are stacks by their text that lock, but something in them
+    does not work without a line that was dropped. `unreached` are the indexes, by project, that could not be reached
+    and may have what further fixes need.
     """
 
-    report: Callable[[tuple[Change, ...]], None] | None = None
+    report: Callable[[tuple[Change, ...]], None]
     fixes: list[tuple[ChangedStack, Resolution]] = msgspec.field(default_factory=list)
     useless: dict[str, tuple[ChangedStack, Resolution]] = msgspec.field(default_factory=dict)
     attempts: list[Attempt] = msgspec.field(default_factory=list)
@@ -276,10 +271,10 @@ class FixSearchResults(msgspec.Struct):
     unreached: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
     def add(self, changed: ChangedStack, resolution: Resolution) -> None:
-        """One more fix, in the place of those that change the same and more."""
-        if self.report is not None and not changed.risky and not self.safe:
+        """Add a fix, which replaces those that change the same and more."""
+        if not changed.risky and not self.safe:
             self.report(changed.reported)
-        self.fixes = [one for one in self.fixes if one[0].subjects == changed.subjects or not one[0].includes(changed)]
+        self.fixes = [row for row in self.fixes if row[0].subjects == changed.subjects or not row[0].includes(changed)]
         self.fixes.append((changed, resolution))
 
     @property
@@ -298,27 +293,25 @@ class FixSearchResults(msgspec.Struct):
 
     def is_lesser(self, changed: ChangedStack, resolution: Resolution) -> bool:
         """Whether a dropped line's project is installed all the same, and another fix only changes its version."""
-        dropped = {name for name in changed.dropped if resolution.pin(name)}
-        kept = {
-            (ChangeKind.VERSION if change.subject in dropped else change.kind, change.subject, change.target)
+        installed = {name for name in changed.dropped if resolution.pin(name)}
+        subjects = {
+            (ChangeKind.VERSION if change.subject in installed else change.kind, change.subject, change.target)
             for change in changed.changes
         }
         return any(
-            fix.subjects <= kept and any((ChangeKind.VERSION, name, "") in fix.subjects for name in dropped)
+            fix.subjects <= subjects and any((ChangeKind.VERSION, name, "") in fix.subjects for name in installed)
             for fix, _ in self.fixes
         )
 
 
 def attempt(changed: ChangedStack, answer: Refutation | Undecided, target: str = "") -> Attempt:
     """Changes that gave no lock, for another `target` if there is one."""
-    why, because = "", tuple[Statement, ...]()
     if isinstance(answer, Undecided):
-        outcome, why = (AttemptOutcome.FAILED if answer.why else AttemptOutcome.UNDECIDED), answer.why
-    elif target:
-        outcome = AttemptOutcome.ELSEWHERE
-    else:
-        outcome, because = AttemptOutcome.CONFLICT, answer.statements
-    return Attempt(changes=changed.reported, outcome=outcome, because=because, why=why, target=target)
+        outcome = AttemptOutcome.FAILED if answer.why else AttemptOutcome.UNDECIDED
+        return Attempt(changes=changed.reported, outcome=outcome, why=answer.why, target=target)
+    if target:
+        return Attempt(changes=changed.reported, outcome=AttemptOutcome.ELSEWHERE, target=target)
+    return Attempt(changes=changed.reported, outcome=AttemptOutcome.CONFLICT, because=answer.statements)
 
 
 def as_list(names: Iterable[str]) -> str:

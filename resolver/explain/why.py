@@ -15,9 +15,8 @@ from resolver.explain.contradictions import contradiction, cores
 from resolver.explain.trial import Clock, Expired
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.dependency import NeedLine, NeedSource, Origin, StackLine
+from resolver.model.dependency import NeedLine, NeedSource, Origin
 from resolver.model.explanation import Contradiction, Why
-from resolver.model.problem import RootRequirement
 from resolver.model.release import Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Forbids, Pin, Resolution, Shares, Statement
@@ -30,27 +29,28 @@ _PLACE = "--package"
 _LATER = 4  # newer releases that come after the pin, each with the facts that say so
 
 
-def why(resolution: Resolution, universe: Universe, wanted: Requirement, clock: Clock) -> Why:
+def why(resolution: Resolution, universe: Universe, requirement: Requirement, clock: Clock) -> Why:
     """Why a pin of a resolution is what it is.
 
-    With a version in `wanted`, that one is tried, otherwise the newest that the target can use.
+    A release that the requirement names is tried, otherwise the newest that the target can use.
     Raises InputError if the resolution has no such project, or the project no such release.
     """
-    pin = resolution.pin(wanted.name)
+    name = requirement.name
+    pin = resolution.pin(name)
     if pin is None:
         raise InputError(
-            f"`{wanted.name}` is not part of the stack's resolution",
+            f"`{name}` is not part of the stack's resolution",
             where=_PLACE,
-            hint=did_you_mean(wanted.name, (one.name for one in resolution.pins), "see lock.toml for its projects"),
+            hint=did_you_mean(name, (pin.name for pin in resolution.pins), "see lock.toml for its projects"),
         )
-    project = universe.project(wanted.name)
-    statements = {origin_statement(origin): _admits(origin, pin.name) for origin in _merged(pin.because)}
+    project = universe.project(name)
+    statements = {origin_statement(origin): _admits(origin, name) for origin in _merged(pin.because)}
     newer = tuple(_newer(project, pin.version))
-    tried = _tried(project, wanted, newer)
-    found, moves, untried = tuple[Contradiction, ...](), tuple[tuple[str, str, str], ...](), ""
+    tried = _tried(project, requirement.specifier, newer)
+    contradictions, moves, untried = tuple[Contradiction, ...](), tuple[tuple[str, str, str], ...](), ""
     if tried:
         try:
-            found, moves = _try(resolution, universe, wanted.name, tried, clock)
+            contradictions, moves = _try(resolution, universe, name, tried, clock)
         except (Expired, UndecidedError, IndexFailure) as error:
             untried, tried = (str(error).partition("\n")[0] if isinstance(error, IndexFailure) else ""), ""
     bound = [
@@ -67,7 +67,7 @@ def why(resolution: Resolution, universe: Universe, wanted: Requirement, clock: 
         facts=tuple(_facts(resolution, project, pin)),
         newer=newer,
         tried=tried,
-        contradictions=found,
+        contradictions=contradictions,
         moves=moves,
         unreachable=tuple(project.unreachable),
         untried=untried,
@@ -95,13 +95,13 @@ def _newer(project: Project, version: Version) -> Iterator[str]:
             yield str(release.version)
 
 
-def _tried(project: Project, wanted: Requirement, newer: tuple[str, ...]) -> str:
-    if not str(wanted.specifier):
+def _tried(project: Project, specifier: SpecifierSet, newer: tuple[str, ...]) -> str:
+    if not str(specifier):
         return newer[0] if newer else ""
-    position = next(project.positions(project.mask(wanted.specifier)), None)
+    position = next(project.positions(project.mask(specifier)), None)
     if position is not None:
         return str(project.versions[position])
-    message = f"no release of {project.name} matches `{wanted.specifier}`"
+    message = f"no release of {project.name} matches `{specifier}`"
     hint = f"the newest is {project.versions[0]}" if project.versions else ""
     if project.source is not None:
         message = f"the stack takes {project.name} from a commit, where its version is {project.source.version}"
@@ -113,23 +113,16 @@ def _try(
     resolution: Resolution, universe: Universe, name: NormalizedName, version: str, clock: Clock
 ) -> tuple[tuple[Contradiction, ...], tuple[tuple[str, str, str], ...]]:
     """What clashes if the stack requires this release as well; or which pins would move."""
-    problem = resolution.problem
-    line = f"{name}=={version}"
-    root = RootRequirement(need=text.requirement(line), origin=StackLine(line, _PLACE))
-    changed = replace(problem, stack=replace(problem.stack, requirements=(*problem.stack.requirements, root)))
-    kept = {pin.name: pin.version for pin in resolution.pins if pin.name != name}
-    variant = universe.variant(changed, preferred=kept)
-    answer = decide(variant, tick=clock.tick)
+    preferred = {pin.name: pin.version for pin in resolution.pins if pin.name != name}
+    answer = decide(universe.with_line(f"{name}=={version}", _PLACE, preferred), tick=clock.tick)
     if isinstance(answer, Resolution):
         return (), tuple(_moves(resolution, answer))
-    clauses = answer.clauses
-    found = [contradiction(clauses, core) for core in list(cores(clauses, clock.expired)) or [answer.core]]
-    return tuple(found), ()
+    found_cores = list(cores(answer.clauses, clock.expired)) or [answer.core]
+    return tuple(contradiction(answer.clauses, core) for core in found_cores), ()
 
 
 def _moves(before: Resolution, after: Resolution) -> Iterator[tuple[str, str, str]]:
-    old = {pin.name: str(pin.version) for pin in before.pins}
-    new = {pin.name: str(pin.version) for pin in after.pins}
+    old, new = ({pin.name: str(pin.version) for pin in resolution.pins} for resolution in (before, after))
     for name in sorted({*old, *new}):
         if old.get(name) != new.get(name):
             yield name, old.get(name, ""), new.get(name, "")
@@ -139,16 +132,16 @@ def _merged(origins: Iterable[Origin]) -> Iterator[Origin]:
     """The origins, each file's lines about one project as one: some files have a line for each version of Python."""
     rows: dict[Origin, list[Requirement]] = {}
     for origin in origins:
-        one, needs = origin, []
+        key, needs = origin, []
         if isinstance(origin, NeedLine) and origin.source is NeedSource.METADATA:
             need = text.requirement(origin.text)
-            one, needs = replace(origin, text=replace(need, specifier=SpecifierSet()).without_marker()), [need]
-        rows.setdefault(one, []).extend(needs)
-    for one, needs in rows.items():
-        if needs and isinstance(one, NeedLine):
-            yield replace(one, text=replace(needs[0], specifier=_narrowed(needs)).without_marker())
+            key, needs = replace(origin, text=replace(need, specifier=SpecifierSet()).without_marker()), [need]
+        rows.setdefault(key, []).extend(needs)
+    for origin, needs in rows.items():
+        if needs and isinstance(origin, NeedLine):
+            yield replace(origin, text=replace(needs[0], specifier=_narrowed(needs)).without_marker())
         else:
-            yield one
+            yield origin
 
 
 def _narrowed(needs: Sequence[Requirement]) -> SpecifierSet:
@@ -159,19 +152,17 @@ def _narrowed(needs: Sequence[Requirement]) -> SpecifierSet:
 
 
 def _admits(origin: Origin, name: str) -> SpecifierSet:
-    """The releases of the project that an origin admits."""
     need = text.requirement(getattr(origin, "text", name))
     return need.specifier if need.name == name else SpecifierSet()
 
 
 def _facts(resolution: Resolution, project: Project, pin: Pin) -> Iterator[Statement]:
-    """The facts about the project that apply here."""
     for fact in resolution.problem.facts:
         match fact:
             case facts.Excludes() | facts.Names():
                 if fact.package == pin.name:
-                    gone = [at for at, version in enumerate(project.versions) if fact.applies_to(version)]
-                    yield Forbids(subject=pin.name, versions=release_ranges(project, gone), fact=fact)
+                    excluded = [at for at, version in enumerate(project.versions) if fact.applies_to(version)]
+                    yield Forbids(subject=pin.name, versions=release_ranges(project, excluded), fact=fact)
             case facts.Requires():
                 applies = fact.is_about(pin.name, pin.version)
                 for need in fact.needs if applies and fact.counts_for(pin.release.file) else ():

@@ -58,26 +58,24 @@ def base_image(lock: Lock, images: Iterable[Image]) -> str:
             why="the target must specify its CANN and its SoC",
             hint="specify one: --base-image quay.io/ascend/cann:TAG",
         )
-    wanted = parse_value("cann", system["cann"])
-    known = []
-    for image in images:
-        asked = ComponentRequirement.parse(f"cann in {image.cann}")  # of which the lock's may be a build
-        if asked is not None and asked.allows(wanted):
-            known.append(image)
-    fitting = [
+    cann = parse_value("cann", system["cann"])
+    # the lock's CANN may be a build of the image's
+    requirements = [(image, ComponentRequirement.parse(f"cann in {image.cann}")) for image in images]
+    matching = [image for image, requirement in requirements if requirement is not None and requirement.allows(cann)]
+    usable = [
         image
-        for image in known
+        for image in matching
         if image.soc.upper() == system["soc"].upper() and Version(image.glibc) >= Version(lock.target.glibc)
     ]
     line = lock.target.python_line
-    for image in fitting:
+    for image in usable:
         if image.python == line:
             return image.name
-    why = f"with CANN {system['cann']} it has {', '.join(image.name for image in known) or 'none'}"
+    why = f"with CANN {system['cann']} it has {', '.join(image.name for image in matching) or 'none'}"
     hint = "specify one that has the target's CANN and Python: --base-image NAME"
-    if fitting:
-        near = fitting[0]
-        why = f"the nearest is {near.name}, which matches the lock except that it has Python {near.python}"
+    if usable:
+        nearest = usable[0]
+        why = f"the nearest is {nearest.name}, which matches the lock except that it has Python {nearest.python}"
         hint = f"build an image on it that has python{line} with venv and headers, and specify it: --base-image NAME"
     message = f"no base image is known for {lock.target.name}"
     raise InputError(message, where="matrices/images.toml", why=why, hint=hint)

@@ -1,11 +1,11 @@
 """A text for people, before it is written for a terminal, as Markdown or as HTML: blocks in their order.
 
-Who writes a document tells its messages in the language of the reader, and makes its texts, which may be anybody's,
-harmless.
+Its writer translates the messages to the language of the reader and escapes the texts, which may be anybody's.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
@@ -94,13 +94,20 @@ Block = Heading | Paragraph | Items | Code | Table | Details
 Document = Iterable[Block]
 
 
+def one_line(text: str) -> str:
+    """The text on one line, without control characters and bidirectional marks."""
+    if text.isprintable():
+        return " ".join(text.split())
+    return " ".join("".join(ch for ch in text if ch in "\r\n\t" or unicodedata.category(ch)[0] != "C").split())
+
+
 def line(text: Text) -> Line:
     """A line without links."""
     return (Span(text),)
 
 
 def plain(spans: Line) -> str:
-    """A line of a text that was told, without its links."""
+    """The text of a translated line, without its links."""
     return "".join(str(span.text) for span in spans)
 
 
@@ -110,7 +117,7 @@ def translated(part: Any, language: Language) -> Any:
         case Message():
             return translate(part, language)
         case tuple():
-            return tuple(translated(one, language) for one in part)
+            return tuple(translated(element, language) for element in part)
         case msgspec.Struct():
             return replace(part, **{name: translated(getattr(part, name), language) for name in part.__struct_fields__})
         case _:

@@ -24,13 +24,21 @@ from resolver.report.document import (
     Span,
     Table,
     Text,
+    one_line,
     plain,
     translated,
 )
-from resolver.report.sanitize import markdown, one_line, piece
 from resolver.report.template import render_page
 
+# What has a meaning inside a line of CommonMark and GitHub's tables; `_` only at the edge of a word,
+# `#`, `>`, `+` and `-` only at the start.
+_MARKDOWN = re.compile(r"([\\`*~\[\]<|&]|(?<!\w)_|_(?!\w)|^[#>+-])")
 _LANGUAGES = {"zh": "zh-Hans"}
+
+
+def markdown(text: str) -> str:
+    """The text on one line, escaped so that Markdown shows it unchanged."""
+    return _MARKDOWN.sub(r"\\\1", one_line(text))
 
 
 def markdown_text(document: Document, language: Language) -> str:
@@ -67,8 +75,8 @@ def _item(item: Item, indent: str) -> Iterator[str]:
     inner = indent + ("   " if number else "  ")
     for spans in (*item.details, *item.evidence):
         yield f"{inner}- {_line(spans)}"
-    for one in item.items:
-        yield from _item(one, inner)
+    for nested in item.items:
+        yield from _item(nested, inner)
 
 
 def _row(cells: Sequence[Text]) -> str:
@@ -81,7 +89,13 @@ def _line(spans: Line) -> str:
 
 def _span(span: Span) -> str:
     text = str(span.text)
-    return f"[{markdown(text)}]({span.href})" if span.href else piece(text).replace(one_line(text), markdown(text))
+    return f"[{markdown(text)}]({span.href})" if span.href else _piece(text).replace(one_line(text), markdown(text))
+
+
+def _piece(text: str) -> str:
+    """The text of a span on one line: spaces at its ends are kept, as other spans are beside it."""
+    stripped = one_line(text)
+    return f"{' ' if text[:1].isspace() else ''}{stripped}{' ' if text[-1:].isspace() and stripped else ''}"
 
 
 def _fenced(lines: Sequence[str], syntax: str) -> str:
@@ -107,11 +121,11 @@ def _view(value: Any) -> Any:
     """A block, with its kind, for the template: all texts on one line each, without what a browser acts on."""
     match value:
         case Span():
-            return {"text": piece(str(value.text)), "href": value.href}
+            return {"text": _piece(str(value.text)), "href": value.href}
         case str():
             return one_line(value)
         case tuple():
-            return [_view(one) for one in value]
+            return [_view(element) for element in value]
         case msgspec.Struct():
             fields = {name: _view(getattr(value, name)) for name in value.__struct_fields__}
             return {"kind": type(value).__name__, **fields}

@@ -30,9 +30,9 @@ def matrix_json(matrix: Matrix) -> str:
     What cells share is in lists of its own, and in the cells by its position there: `pins`, which are `name==version`,
     and `texts` of warnings and reasons, by language. `frontier` and `ways` are names of cells.
     """
-    answers = sorted(matrix.answers, key=lambda one: one.cell.name)
-    pins = sorted({f"{name}=={version}" for one in answers for name, version in one.pins.items()})
-    messages = {text: None for one in answers for text in (*one.warnings, *filter(None, (one.reason,)))}
+    answers = sorted(matrix.answers, key=lambda answer: answer.cell.name)
+    pins = sorted({f"{name}=={version}" for answer in answers for name, version in answer.pins.items()})
+    messages = {text: None for answer in answers for text in (*answer.warnings, *filter(None, (answer.reason,)))}
     at_pin = {pin: at for at, pin in enumerate(pins)}
     at_text = {text: at for at, text in enumerate(messages)}
     head: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(matrix, answers=()))
@@ -40,19 +40,19 @@ def matrix_json(matrix: Matrix) -> str:
     lines = {
         "format": FORMAT,
         **head,
-        "frontier": [one.cell.name for one in matrix.frontier()],
+        "frontier": [answer.cell.name for answer in matrix.frontier()],
         "pins": pins,
         "texts": [{language: translate(text, language) for language in LANGUAGES} for text in messages],
         "cells": [
             {
-                "name": one.cell.name,
-                **msgspec.to_builtins(one),
-                "pins": [at_pin[f"{name}=={version}"] for name, version in one.pins.items()],
-                "warnings": [at_text[text] for text in one.warnings],
-                "reason": None if one.reason is None else at_text[one.reason],
-                "ways": [way.cell.name for way in matrix.ways_out(one)] if one.reason is not None else [],
+                "name": answer.cell.name,
+                **msgspec.to_builtins(answer),
+                "pins": [at_pin[f"{name}=={version}"] for name, version in answer.pins.items()],
+                "warnings": [at_text[text] for text in answer.warnings],
+                "reason": None if answer.reason is None else at_text[answer.reason],
+                "ways": [way.cell.name for way in matrix.ways_out(answer)] if answer.reason is not None else [],
             }
-            for one in answers
+            for answer in answers
         ],
     }
     parts = [f'  "{key}": {_lines(value)}' for key, value in lines.items()]
@@ -63,7 +63,7 @@ def _lines(value: Any) -> str:
     """Each element of a list on a line, so that a difference of two files is about cells."""
     if not isinstance(value, (list, tuple)):
         return json_text(value, indent=None)
-    return "[\n" + ",\n".join(f"    {json_text(one, indent=None)}" for one in value) + "\n  ]"
+    return "[\n" + ",\n".join(f"    {json_text(element, indent=None)}" for element in value) + "\n  ]"
 
 
 def read_matrix(path: Path) -> Matrix:
@@ -72,7 +72,7 @@ def read_matrix(path: Path) -> Matrix:
         raw = msgspec.json.decode(files.read(path, _LARGEST), type=dict[str, Any])
         if raw.get("format") != FORMAT:
             raise ValueError(f"it has format {raw.get('format')}, but this program reads {FORMAT}")
-        texts = [{"code": TEXT, "values": one} for one in raw["texts"]]
+        texts = [{"code": TEXT, "values": translations} for translations in raw["texts"]]
         answers = [
             {
                 **row,
@@ -96,7 +96,7 @@ def matrix_page(matrix: Matrix) -> str:
     texts = {
         language: {"language": translate("language", language)}
         | templates("matrix.page-", language)
-        | {one.value: translate(f"matrix.{one.value}", language) for one in CellOutcome}
+        | {outcome.value: translate(f"matrix.{outcome.value}", language) for outcome in CellOutcome}
         for language in LANGUAGES
     }
     return render_page(
@@ -121,11 +121,11 @@ def matrix_summary(matrix: Matrix, language: Language, columns: int) -> str:
     counts = Counter(answer.outcome for answer in matrix.answers)
     causes = Counter(answer.cause for answer in matrix.answers if answer.outcome is CellOutcome.CONFLICT)
     age = matrix.canns.index
-    newest = sorted(matrix.frontier(), key=lambda one: (one.cell.use, -age(one.cell.cann), one.cell.machine))
+    newest = sorted(matrix.frontier(), key=lambda row: (row.cell.use, -age(row.cell.cann), row.cell.machine))
     codes = (*(f"matrix.page-{name}" for name in _COLUMNS), "matrix.column-release", "matrix.column-practices")
     head = [translate(code, language) for code in codes]
     rows = [
-        [*(getattr(one.cell, name) for name in _COLUMNS), one.cell.release, ", ".join(one.practices)] for one in newest
+        [*(getattr(row.cell, name) for name in _COLUMNS), row.cell.release, ", ".join(row.practices)] for row in newest
     ]
     lines = [translate("matrix.count", language, len(matrix.answers))]
     lines += [
@@ -146,7 +146,7 @@ def matrix_summary(matrix: Matrix, language: Language, columns: int) -> str:
 
 def changed_cells(old: Matrix, new: Matrix) -> Iterator[tuple[str, Answer | None, Answer | None]]:
     """The cells that differ, by name, as they were and are; None for one that a grid does not have."""
-    before, after = ({one.cell.name: one for one in matrix.answers} for matrix in (old, new))
+    before, after = ({answer.cell.name: answer for answer in matrix.answers} for matrix in (old, new))
     for name in sorted(before.keys() | after.keys()):
         was, now = before.get(name), after.get(name)
         if was is None or now is None or (was.outcome, was.pins) != (now.outcome, now.pins):
@@ -167,7 +167,7 @@ def matrix_difference(old: Matrix, new: Matrix, language: Language) -> str:
     rows.sort(key=lambda row: (not is_broken(row[1], row[2]), not is_broken(row[2], row[1]), row[0]))
     for name, was, now in rows:
         outcomes = [
-            translate(f"matrix.{one.outcome.value}" if one else "matrix.absent", language) for one in (was, now)
+            translate(f"matrix.{row.outcome.value}" if row else "matrix.absent", language) for row in (was, now)
         ]
         what = " -> ".join(dict.fromkeys(outcomes))
         moved = _moves(was, now) if was is not None and now is not None else []

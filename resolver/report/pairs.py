@@ -13,8 +13,7 @@ from resolver.i18n import translate
 from resolver.model.message import joined, message, verbatim
 from resolver.model.requirement import ComponentRequirement
 from resolver.model.text import Language
-from resolver.report.sanitize import COLUMNS, wrapped
-from resolver.report.terminal import table_lines
+from resolver.report.terminal import COLUMNS, table_lines, wrapped
 
 _PARTNERS: Final = tuple(map(NormalizedName, ("vllm", "torch", "torch-npu", "triton-ascend")))
 _NOTHING: Final = "-"  # where nobody says anything

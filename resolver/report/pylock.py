@@ -15,8 +15,8 @@ from packaging.pylock import Pylock
 
 from resolver.model.lock import Lock, LockedFile, LockedPin
 from resolver.model.release import File
+from resolver.report.document import one_line
 from resolver.report.requirements import by_hash, by_script
-from resolver.report.sanitize import one_line
 
 _HEADER = """\
 # {title}
@@ -58,13 +58,13 @@ def pylock(lock: Lock, files: Mapping[str, File]) -> str:
 
 
 def _package(pin: LockedPin, files: Mapping[str, File], names: set[str]) -> dict[str, Any]:
-    kept = [(file, files[file.name]) for file in pin.file if file.name in files]
+    rows = [(file, files[file.name]) for file in pin.file if file.name in files]
     package = {
         "name": pin.name,
         "version": pin.version,
         "dependencies": [{"name": name} for name in pin.needs if name in names],
-        "sdist": next((_file(*both) for both in kept if not both[0].name.endswith(".whl")), None),
-        "wheels": [_file(*both) for both in kept if both[0].name.endswith(".whl")],
+        "sdist": next((_file(*both) for both in rows if not both[0].name.endswith(".whl")), None),
+        "wheels": [_file(*both) for both in rows if both[0].name.endswith(".whl")],
     }
     return {key: value for key, value in package.items() if value}
 

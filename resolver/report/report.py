@@ -14,7 +14,7 @@ from resolver.report.document import Block, Heading, Item, Items, Paragraph, Spa
 from resolver.report.markup import markdown_text
 from resolver.report.requirements import stage_title
 
-_WHY = 3  # reasons of a pin that are told
+_WHY = 3  # reasons of a pin that are listed
 
 
 def reports(lock: Lock) -> dict[str, str]:
@@ -30,27 +30,24 @@ def report(lock: Lock, language: Language = "en") -> str:
     """The text of the report in a language; texts without Chinese stay English."""
     summary = verbatim(lock.summary, lock.summary_zh)
     title = message("report.title", stack=lock.stack, summary=summary) if lock.summary else verbatim(lock.stack)
-    others = tuple((Span(translate("language", one), _name(one)),) for one in LANGUAGES if one != language)
-    head = [Paragraph(others), *(Paragraph((line(one),)) for one in _head(lock))]
+    languages = tuple((Span(translate("language", other), _name(other)),) for other in LANGUAGES if other != language)
+    head = [Paragraph(languages), *(Paragraph((line(sentence),)) for sentence in _head(lock))]
     inputs = Paragraph((line(message("report.inputs", digest=lock.inputs)),))
     return markdown_text([Heading(title, level=1), *head, *_sections(lock), inputs], language)
 
 
 def _section(
     title: Message,
-    said: Sequence[Message] = (),
+    paragraphs: Sequence[Message] = (),
     items: Sequence[Message] = (),
     columns: Sequence[str] = (),
     rows: Sequence[Sequence[Text]] = (),
 ) -> Iterator[Block]:
-    """A heading; below it sentences, then a list or a table whose columns are named by the ends of codes.
-
-    Nothing if there is nothing below the heading.
-    """
-    if not items and not rows and (columns or not said):
+    """A heading, paragraphs, and a list or a table, whose columns are named by the ends of codes; nothing if empty."""
+    if not items and not rows and (columns or not paragraphs):
         return
     yield Heading(title)
-    yield from (Paragraph((line(sentence),)) for sentence in said)
+    yield from (Paragraph((line(sentence),)) for sentence in paragraphs)
     if items:
         yield Items(tuple(Item(lines=(line(item),)) for item in items))
     if rows:
@@ -63,8 +60,8 @@ def _head(lock: Lock) -> Iterator[Message]:
     for key, value in target.system.items():
         name = component_name(key)
         system.append(message("report.oldest", name=name, version=value) if key == "hdk" else f"{name} {value}")
-    told = joined("conflict.clause", system)
-    yield message("report.target", platform=target.platform, python=target.python, system=told)
+    components = joined("conflict.clause", system)
+    yield message("report.target", platform=target.platform, python=target.python, system=components)
     if lock.source:
         yield message("report.instead", source=lock.source)
     built = sum(pin.mode != "wheels" for pin in lock.pin)
@@ -99,11 +96,11 @@ def _sections(lock: Lock) -> Iterator[Block]:
         columns=("project", "why", "according-to"),
         rows=[(row.name, _reason(row), row.because) for row in lock.absent],
     )
-    changes, came, gone = map(message, ("report.changes", "report.came", "report.gone"))
+    changes, added, removed = map(message, ("report.changes", "report.came", "report.gone"))
     if lock.first or not lock.change:
         yield from _section(changes, [message("report.first" if lock.first else "report.no-change")])
     else:
-        rows = [(row.name, row.old or came, row.new or gone) for row in lock.change]
+        rows = [(row.name, row.old or added, row.new or removed) for row in lock.change]
         yield from _section(changes, columns=("project", "before", "now"), rows=rows)
     yield from _section(
         message("report.departs"),
@@ -124,7 +121,7 @@ def _sections(lock: Lock) -> Iterator[Block]:
     for pins in lock.build_environments():
         names = pins[0].builds
         title = message("report.apart-for", names=names) if names else message("report.apart")
-        yield from _pins(lock, title, pins, lock.reasons(pins), said=[message("report.apart-said")])
+        yield from _pins(lock, title, pins, lock.reasons(pins), paragraphs=[message("report.apart-said")])
     yield from _section(
         message("report.exports"),
         [message("report.exports-said")],
@@ -162,10 +159,10 @@ def _source(pin: LockedPin, git: LockedGit) -> Sequence[Text]:
 
 def treatment(git: LockedGit) -> list[Message]:
     """What is done to and with a checkout, a phrase each."""
-    done = [message("report.submodule", path=one.path, place=f"{one.url}, {one.commit}") for one in git.submodules]
-    done += map(_step, git.steps)
-    done += [message("report.editable")] if git.editable else []
-    return [*done, message("report.rewrites", names=joined("comma", git.rewrites))] if git.rewrites else done
+    phrases = [message("report.submodule", path=sub.path, place=f"{sub.url}, {sub.commit}") for sub in git.submodules]
+    phrases += map(_step, git.steps)
+    phrases += [message("report.editable")] if git.editable else []
+    return [*phrases, message("report.rewrites", names=joined("comma", git.rewrites))] if git.rewrites else phrases
 
 
 def _step(step: Step) -> Message:
@@ -182,21 +179,21 @@ def _pins(
     title: Message,
     pins: Sequence[LockedPin],
     reasons: Mapping[str, Sequence[Message]],
-    said: Sequence[Message] = (),
+    paragraphs: Sequence[Message] = (),
     items: Sequence[Message] = (),
 ) -> Iterator[Block]:
-    """The section with a table of pins; their indexes are named if the lock has several."""
     several = len(lock.index) > 1
     rows: list[Sequence[Text]] = []
     for pin in pins:
         name = f"{pin.name}[{','.join(pin.extras)}]" if pin.extras else pin.name
         how = message(f"report.{'git-' if pin.git is not None else ''}mode-{pin.mode}")
         why = reasons.get(pin.name, ())
-        told = joined("semicolon", why[:_WHY])
-        told = message("report.why-more", why=told, count=len(why) - _WHY) if len(why) > _WHY else told
-        rows.append((name, pin.version, how, *([pin.index] if several else []), told))
+        text = joined("semicolon", why[:_WHY])
+        if len(why) > _WHY:
+            text = message("report.why-more", why=text, count=len(why) - _WHY)
+        rows.append((name, pin.version, how, *([pin.index] if several else []), text))
     columns = ("project", "version", "how", *(["index"] if several else []), "why")
-    return _section(title, said, items, columns, rows)
+    return _section(title, paragraphs, items, columns, rows)
 
 
 def _reason(row: LockedFact | LockedAbsent) -> Message:

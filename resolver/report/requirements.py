@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from resolver.model.lock import Lock, LockedGit, LockedIndex, LockedPin, LockedStage
 from resolver.model.message import Message, joined, message
-from resolver.report.sanitize import one_line
+from resolver.report.document import one_line
 
 FILE = "requirements.txt"
 NO_DEPS_FILE = "requirements-no-deps.txt"
@@ -31,33 +31,33 @@ def by_script(lock: Lock) -> tuple[LockedPin, ...]:
 
 def requirements(lock: Lock) -> str:
     """The file of everything that pip can install by name and hash alone."""
-    pins, here = by_hash(lock), by_script(lock)
+    pins, built = by_hash(lock), by_script(lock)
     apart = [pin.name for pin in pins if pin.mode == "built-apart"]
     lines = [
         *_title(lock),
-        f"#   pip install {'--no-deps ' if lock.override or here else ''}{_indexes(lock)}--require-hashes -r {FILE}",
+        f"#   pip install {'--no-deps ' if lock.override or built else ''}{_indexes(lock)}--require-hashes -r {FILE}",
     ]
     if lock.override:
         lines.append("# (--no-deps, because requirements were removed that pip would insist on; see report.md)")
-    elif here:
+    elif built:
         lines.append("# (--no-deps, because pip would ask for what is left out here)")
     if apart:
         lines += [
             f"# {', '.join(apart)}: source archives. pip would build them with whatever tools it finds that day;",
             f"# install.sh builds them with the pinned tools of {BUILD_FILE}.",
         ]
-    if here:
-        lines.append(f"# {', '.join(pin.name for pin in here)}: see {NO_DEPS_FILE}.")
+    if built:
+        lines.append(f"# {', '.join(pin.name for pin in built)}: see {NO_DEPS_FILE}.")
     for row in lock.absent:
         lines.append(f"# {row.name} must not be installed: {one_line(row.reason)}")
     return "\n".join([*lines, "", *pin_lines(pins, via=_via(lock)), ""])
 
 
 def _via(lock: Lock) -> dict[str, list[str]]:
-    """For each pin what asks for it, as in a file of pip-compile: other projects, and the file of the stack."""
+    """What requires each pin, as pip-compile writes it: other projects, and the file of the stack."""
     needed = lock.needed_by()
-    own = f"-r {lock.stack}.toml"
-    return {pin.name: [own] * (pin.name in lock.requested_projects) + needed.get(pin.name, []) for pin in lock.pin}
+    stack = f"-r {lock.stack}.toml"
+    return {pin.name: [stack] * (pin.name in lock.requested_projects) + needed.get(pin.name, []) for pin in lock.pin}
 
 
 def no_deps(lock: Lock) -> str | None:
@@ -65,29 +65,28 @@ def no_deps(lock: Lock) -> str | None:
 
     Git sources are described in comments, as pip's hash mode does not support repositories.
     """
-    left = by_script(lock)
-    if not left:
+    built = by_script(lock)
+    if not built:
         return None
-    pins = [pin for pin in left if pin.git is None]
+    pins = [pin for pin in built if pin.git is None]
     lines = [*_title(lock), f"# To be installed after everything in {FILE}, each with its environment variables:"]
     for pin in pins:
         variables = " ".join(f"{key}={shlex.quote(value)}" for key, value in sorted(pin.env.items()))
         options = "--no-deps --no-build-isolation --no-cache-dir"
         if pin.label:
-            named = f"{pin.version}+{pin.label}"
-            lines.append(f"# {pin.name} calls itself {named}, so pip installs it only by path (and then does not")
+            version = f"{pin.version}+{pin.label}"
+            lines.append(f"# {pin.name} calls itself {version}, so pip installs it only by path (and then does not")
             lines.append("# check the hash; compare it first, as install.sh does):")
         how = f"./{pin.file[0].name}" if pin.label else f"--no-binary {pin.name} --require-hashes -r {NO_DEPS_FILE}"
         lines.append(f"#   {variables} pip install {options} {how}")
-    for pin in left:
+    for pin in built:
         lines += [] if pin.git is None else _from_git(pin, pin.git)
     return "\n".join([*lines, "", *pin_lines(pins, via=_via(lock)), ""])
 
 
 def _from_git(pin: LockedPin, git: LockedGit) -> Iterator[str]:
-    """Comments on how to install a git source by hand."""
-    called = f" ({one_line(git.ref)})" if git.ref else ""
-    yield f"# {pin.name} {pin.version} comes from git{called}, which a file of hashes cannot contain;"
+    ref = f" ({one_line(git.ref)})" if git.ref else ""
+    yield f"# {pin.name} {pin.version} comes from git{ref}, which a file of hashes cannot contain;"
     yield "# install.sh checks the commit and builds it with the pinned tools. By hand:"
     variables = "".join(f"{key}={shlex.quote(value)} " for key, value in sorted(pin.env.items()))
     options = "--no-deps" + " --no-build-isolation" * (pin.mode == "built-here") + " -e" * git.editable
@@ -98,8 +97,8 @@ def _from_git(pin: LockedPin, git: LockedGit) -> Iterator[str]:
         yield f"#   {variables}pip install {options} {shlex.quote(address)}"
         return
     yield f"#   {git.url} at {git.commit}, then in its folder"
-    for one in git.submodules:
-        yield f"#   {one.url} at {one.commit} in {one_line(one.path)}"
+    for submodule in git.submodules:
+        yield f"#   {submodule.url} at {submodule.commit} in {one_line(submodule.path)}"
     for step in git.steps:
         if step.move:
             yield f"#   mv {shlex.quote(step.move)} {shlex.quote(step.to)}"
@@ -138,15 +137,15 @@ def files_by_index(
     Each with the path of its file and the comments that distinguish them. The first has `path`; the others are in the
     folder of the stages, named after it and their index.
     """
-    known = {index.name: index for index in lock.index}
-    indexes = [known.get(name, LockedIndex(name=name)) for name in sorted({pin.index for pin in pins})]
+    by_name = {index.name: index for index in lock.index}
+    indexes = [by_name.get(name, LockedIndex(name=name)) for name in sorted({pin.index for pin in pins})]
     indexes.sort(key=lambda index: index.url != "")  # pip's own first
     groups = [(index, [pin for pin in pins if pin.index == index.name]) for index in indexes]
     paths = [path, *(_further_path(path, index, number) for number, (index, _) in enumerate(groups[1:], 2))]
-    for (index, group), own in zip(groups, paths, strict=False):
+    for (index, group), file in zip(groups, paths, strict=False):
         remarks = [f"# From the index `{one_line(index.name)}` only."] if len(groups) > 1 or index.url else []
-        remarks += [f"# The rest is in {other}." for other in paths if len(groups) > 1 and other != own]
-        yield own, group, remarks
+        remarks += [f"# The rest is in {other}." for other in paths if len(groups) > 1 and other != file]
+        yield file, group, remarks
 
 
 def _further_path(path: str, index: LockedIndex, number: int) -> str:
@@ -156,9 +155,9 @@ def _further_path(path: str, index: LockedIndex, number: int) -> str:
 
 def _indexes(lock: Lock) -> str:
     """The options that point pip to the lock's other indexes, as in install.sh."""
-    own = all(index.url for index in lock.index)
+    replaces_default = all(index.url for index in lock.index)
     urls = [index.url for index in lock.index if index.url]
-    options = ["--index-url" if own and not number else "--extra-index-url" for number in range(len(urls))]
+    options = ["--index-url" if replaces_default and not number else "--extra-index-url" for number in range(len(urls))]
     return "".join(f"{option} {shlex.quote(url)} " for option, url in zip(options, urls, strict=True))
 
 

@@ -21,7 +21,7 @@ from resolver import __version__
 from resolver.i18n import translate
 from resolver.json_text import json_text
 from resolver.lock import file as lock_file
-from resolver.model.lock import Lock, LockedFact, LockedPin
+from resolver.model.lock import Lock, LockedPin
 from resolver.model.message import Message
 from resolver.model.problem import PYPI
 from resolver.report.report import treatment
@@ -52,61 +52,60 @@ def sbom(lock: Lock) -> str:
         components=[*pins.values(), *tools.values(), *system],
     )
     bom.metadata.component = root
-    bom.register_dependency(root, [*(pins[name] for name in _asked(lock)), *system])
+    needed = lock.needed_by().keys() - lock.requested_projects
+    top = [pin.name for pin in lock.pin if pin.name not in needed]
+    bom.register_dependency(root, [*(pins[name] for name in top), *system])
     for pin in lock.pin:
         bom.register_dependency(pins[pin.name], [pins[name] for name in pin.needs if name in pins])
-    for one in (*tools.values(), *system):
-        bom.register_dependency(one)
+    for component in (*tools.values(), *system):
+        bom.register_dependency(component)
     bom.metadata.tools.components.add(
         Component(name="ascend-lock", version=__version__, type=ComponentType.APPLICATION, bom_ref="tool:ascend-lock")
     )
-    told = json.loads(JsonV1Dot6(bom).output_as_string())
-    del told["metadata"]["timestamp"]  # the library's clock
-    return json_text(told) + "\n"
+    document = json.loads(JsonV1Dot6(bom).output_as_string())
+    del document["metadata"]["timestamp"]  # the library's clock
+    return json_text(document) + "\n"
 
 
 def _root(lock: Lock) -> Component:
-    told = [("target", lock.target.name), ("platform", lock.target.platform), ("inputs", lock.inputs)]
-    told += [("instead-of", lock.source)] if lock.source else []
-    told += [("warning", translate(warning, "en")) for warning in lock.all_warnings]
-    told += [(f"absent:{row.name}", f"{row.reason} ({row.because})") for row in lock.absent]
-    told += [(f"fact:{fact.id}", _evidence(fact)) for fact in lock.fact]
-    told += [
+    properties = [("target", lock.target.name), ("platform", lock.target.platform), ("inputs", lock.inputs)]
+    properties += [("instead-of", lock.source)] if lock.source else []
+    properties += [("warning", translate(warning, "en")) for warning in lock.all_warnings]
+    properties += [(f"absent:{row.name}", f"{row.reason} ({row.because})") for row in lock.absent]
+    properties += [
+        (f"fact:{row.id}", f"{row.reason} ({row.strength}; {row.source}; checked {row.checked}; {row.where})")
+        for row in lock.fact
+    ]
+    properties += [
         (f"override:{row.package}", f"{row.dropped} taken out of {row.package} {row.version} by {row.fact}")
         for row in lock.override
     ]
-    told += [(f"{'optional-' if row.optional else ''}environment:{row.name}", row.value) for row in lock.export]
+    properties += [(f"{'optional-' if row.optional else ''}environment:{row.name}", row.value) for row in lock.export]
     return Component(
         name=lock.stack,
         version=lock.inputs[:12],
         type=ComponentType.APPLICATION,
         bom_ref=f"stack:{lock.stack}",
         description=lock.summary or None,
-        properties=_properties(told),
+        properties=_properties(properties),
     )
-
-
-def _asked(lock: Lock) -> list[str]:
-    """What the stack itself requires, and what nothing else requires."""
-    needed = lock.needed_by()
-    return [pin.name for pin in lock.pin if pin.name not in needed or pin.name in lock.requested_projects]
 
 
 def _component(
     pin: LockedPin, addresses: Mapping[str, str], reasons: Sequence[Message], *, tool: bool = False
 ) -> Component:
     version = f"{pin.version}+{pin.label}" if pin.label else pin.version
-    told = [("index", pin.index)] if pin.index else []
-    told += [("mode", pin.mode)]
-    told += [("role", "builds source archives, not installed")] if tool else []
-    told += [("file", f"{file.name} sha256:{file.sha256}") for file in pin.file]
-    told += [("extra", extra) for extra in pin.extras]
-    told += [(f"build-environment:{key}", value) for key, value in sorted(pin.env.items())]
-    told += [("why", translate(why, "en")) for why in reasons]
-    told += [("fact", str(why.values["fact"])) for why in reasons if "fact" in why.values]
-    told += [("yanked", pin.yanked or "no reason given")] if pin.yanked is not None else []
-    told += [("git-commit", pin.git.commit)] if pin.git else []
-    told += [("git-treatment", translate(phrase, "en")) for phrase in treatment(pin.git)] if pin.git else []
+    properties = [("index", pin.index)] if pin.index else []
+    properties += [("mode", pin.mode)]
+    properties += [("role", "builds source archives, not installed")] if tool else []
+    properties += [("file", f"{file.name} sha256:{file.sha256}") for file in pin.file]
+    properties += [("extra", extra) for extra in pin.extras]
+    properties += [(f"build-environment:{key}", value) for key, value in sorted(pin.env.items())]
+    properties += [("why", translate(why, "en")) for why in reasons]
+    properties += [("fact", str(why.values["fact"])) for why in reasons if "fact" in why.values]
+    properties += [("yanked", pin.yanked or "no reason given")] if pin.yanked is not None else []
+    properties += [("git-commit", pin.git.commit)] if pin.git else []
+    properties += [("git-treatment", translate(phrase, "en")) for phrase in treatment(pin.git)] if pin.git else []
     purl = _purl(pin, version, addresses)
     return Component(
         name=pin.name,
@@ -119,7 +118,7 @@ def _component(
         external_references=[ExternalReference(type=ExternalReferenceType.VCS, url=XsUri(pin.git.url))]
         if pin.git
         else [],
-        properties=_properties(told),
+        properties=_properties(properties),
     )
 
 
@@ -150,9 +149,5 @@ def _system(lock: Lock) -> Iterator[Component]:
     yield Component(name="glibc", version=text, type=ComponentType.PLATFORM, bom_ref="system:glibc")
 
 
-def _evidence(fact: LockedFact) -> str:
-    return f"{fact.reason} ({fact.strength}; {fact.source}; checked {fact.checked}; {fact.where})"
-
-
-def _properties(told: Iterable[tuple[str, str]]) -> list[Property]:
-    return [Property(name=_OWN + name, value=value) for name, value in told]
+def _properties(values: Iterable[tuple[str, str]]) -> list[Property]:
+    return [Property(name=_OWN + name, value=value) for name, value in values]

@@ -14,8 +14,8 @@ from resolver.lock.bundle import BundledLock
 from resolver.model.lock import Lock, LockedExport, LockedFact, LockedGit, LockedPin, LockedStage, bundle_name
 from resolver.model.message import message
 from resolver.model.repository import container
+from resolver.report.document import one_line
 from resolver.report.requirements import STAGES, environments, files_by_index, pin_lines, stage_title
-from resolver.report.sanitize import one_line
 from resolver.report.template import Raw, render
 
 FILE = "install.sh"
@@ -30,20 +30,19 @@ def stage_files(lock: Lock) -> dict[str, str]:
     for number, stage in enumerate(lock.stage, 1):
         header = f"# Stage {number} of {lock.stack} for {lock.target.name}: {translate(stage_title(lock, stage), 'en')}"
         for path, pins, remarks in _files(lock, number, stage):
-            sources = [line for pin in pins if pin.git is not None for line in _source_lines(pin, pin.git)]
+            # install.sh compares an environment with these: the version, and the source and steps it was built from
+            sources = [
+                f"# {pin.name} @ {pin.git.reference}\n"
+                f"{pin.name}=={pin.version}  # source {source_key(pin)}{' editable' if pin.git.editable else ''}"
+                for pin in pins
+                if pin.git is not None
+            ]
             files[path] = "\n".join([header, *remarks, "", *(sources or pin_lines(pins, labelled=True)), ""])
     return files
 
 
 def _files(lock: Lock, number: int, stage: LockedStage) -> list[tuple[str, list[LockedPin], list[str]]]:
-    """The files of a stage: path, pins and comments of each."""
     return list(files_by_index(lock, f"{STAGES}/{number}.txt", lock.pins_of(stage)))
-
-
-def _source_lines(pin: LockedPin, git: LockedGit) -> list[str]:
-    """What install.sh compares an environment with: the version, and the source and steps it was built from."""
-    editable = " editable" if git.editable else ""
-    return [f"# {pin.name} @ {git.reference}", f"{pin.name}=={pin.version}  # source {source_key(pin)}{editable}"]
 
 
 def source_key(pin: LockedPin) -> str:
@@ -102,19 +101,19 @@ def _external(lock: Lock) -> Iterator[Mapping[str, object]]:
     }
     for need, names in lock.external().items():
         lacking = message("machine.lacking", names=names, what=message(f"machine.{need}"))
-        told = (lacking, message(f"machine.{need}-hint", python=lock.target.python_line))
+        texts = (lacking, message(f"machine.{need}-hint", python=lock.target.python_line))
         yield {
             "need": need,
             "files": list(dict.fromkeys(paths[name] for name in names)),
-            "texts": [translate(one, language) for language in LANGUAGES for one in told],
+            "texts": [translate(text, language) for language in LANGUAGES for text in texts],
         }
 
 
 def _rewriting(lock: Lock) -> dict[str, list[str]]:
-    """The pins that modify installed files of others, and which of those others are in the lock."""
-    there = {pin.name for pin in lock.pin}
-    found = {pin.name: [name for name in pin.git.rewrites if name in there - {pin.name}] for pin in lock.pin if pin.git}
-    return {name: names for name, names in found.items() if names}
+    """The pins that modify installed files of other pins, and the names of these."""
+    pinned = {pin.name for pin in lock.pin}
+    rows = {pin.name: [name for name in pin.git.rewrites if name in pinned - {pin.name}] for pin in lock.pin if pin.git}
+    return {name: names for name, names in rows.items() if names}
 
 
 def _direct(git: LockedGit) -> str:
@@ -129,19 +128,19 @@ def _direct(git: LockedGit) -> str:
 
 def _submodules(project: str, git: LockedGit) -> Iterator[Mapping[str, str]]:
     """Each submodule: what it is in, `/a` or nothing for the checkout itself, its path in there, and its source."""
-    for one in git.submodules:
-        around = container(one.path, [other.path for other in git.submodules])
+    for submodule in git.submodules:
+        parent = container(submodule.path, [other.path for other in git.submodules])
         yield {
-            "around": f"/{around}" if around else "",
-            "path": one.path[len(around) :].lstrip("/"),
-            "url": one.url,
-            "commit": one.commit,
-            "bundle": bundle_name(project, one.commit),
+            "around": f"/{parent}" if parent else "",
+            "path": submodule.path[len(parent) :].lstrip("/"),
+            "url": submodule.url,
+            "commit": submodule.commit,
+            "bundle": bundle_name(project, submodule.commit),
         }
 
 
 def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
-    """What the template is told of a stage; `pin` is its only one if it is from git."""
+    """The values of a stage for the template; `pin` is its only one if it is from git."""
     files = _files(lock, number, stage)
     pin = lock.pins_of(stage)[0]
     git = pin.git and {
@@ -160,7 +159,7 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
         "build_files": _build_files(lock, stage) if stage.mode == "built-apart" else [],
         "files": [path for path, _, _ in files],
         "because": [translate(reason, "en") for reason in stage.because],
-        "builds": [(path, one) for path, group, _ in files for one in group],
+        "builds": [(path, pin) for path, group, _ in files for pin in group],
     }
 
 

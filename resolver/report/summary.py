@@ -1,4 +1,4 @@
-"""What `lock` prints at the end."""
+"""What `lock` prints at the end, and what differs between two locks."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import msgspec
 from rich.cells import chop_cells
 
 from resolver.i18n import translate
+from resolver.lock.previous import Difference, DifferenceRow
 from resolver.model.lock import Lock, PinChange
 from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.text import Language
-from resolver.report.sanitize import COLUMNS, one_line, wrapped
-from resolver.report.terminal import styled, table_lines
+from resolver.report.document import Block, Heading, Item, Items, Paragraph, Table, line, one_line, translated
+from resolver.report.terminal import COLUMNS, styled, table_lines, wrapped
 
 _CHANGES = 10
 _LINES = 2  # of a warning
+_NAME_COLUMNS: Final = {"pins": "project", "tools": "project", "files": "file", "facts": "fact"}
 KINDS: Final = ("locked", "current", "stale", "without-a-solution", "undecided", "failed")
 
 
@@ -63,8 +66,8 @@ def summary(
     size = message("cli.distributions", count=len(lock.pin), stages=stages)
     sources = message("cli.built", count=len(built), names=", ".join(built)) if built else ""
     locked = message("cli.locked", stack=lock.stack, target=problem.target, size=size, sources=sources)
-    asked = [root.need.name for root in problem.stack.requirements if hasattr(root.need, "name")]
-    pins = ", ".join(f"{pin.name} {pin.version}" for pin in lock.pin if pin.name in asked)
+    requested = [root.need.name for root in problem.stack.requirements if hasattr(root.need, "name")]
+    pins = ", ".join(f"{pin.name} {pin.version}" for pin in lock.pin if pin.name in requested)
     lines = [styled(translate(locked, language), color, "bold"), *wrapped(pins, "  ", "  ", columns)]
     change = _changed(lock, folder, written=written, moved=moved)
     text = translate(change, language)
@@ -72,8 +75,8 @@ def summary(
     lines += _warnings(lock, folder, language, shown=shown, columns=columns, color=color)
     lines += [translate("cli.notes", language)] if lock.notes else []
     lines += [line for note in lock.notes for line in _item(note, language, columns)]
-    then = ("cli.next", "cli.read", "cli.try", "cli.install", "cli.use")
-    lines += [translate(code, language, folder=folder) for code in then]
+    next_steps = ("cli.next", "cli.read", "cli.try", "cli.install", "cli.use")
+    lines += [translate(code, language, folder=folder) for code in next_steps]
     return "\n".join(lines) + "\n"
 
 
@@ -98,13 +101,13 @@ def _move(change: PinChange) -> Message:
 def _warnings(
     lock: Lock, folder: Path, language: Language, *, shown: Sequence[Message], columns: int, color: bool
 ) -> Iterator[str]:
-    """Those `shown`, each in two lines at most, and where the rest and their full texts are."""
+    """The warnings of `shown`, each in two lines at most, and where all of them are in full."""
     if not lock.all_warnings:
         return
     warnings = message("cli.warnings", count=len(lock.all_warnings))
     code = "all" if len(shown) == len(lock.all_warnings) else "some" if shown else "read"
-    told = translate(message(f"cli.warnings-{code}", warnings=warnings, folder=folder), language)
-    yield styled(told, color, "yellow")
+    heading = translate(message(f"cli.warnings-{code}", warnings=warnings, folder=folder), language)
+    yield styled(heading, color, "yellow")
     for warning in shown:
         yield from _shortened(_item(warning, language, columns), columns)
 
@@ -113,14 +116,13 @@ def _shortened(lines: Sequence[str], columns: int) -> Sequence[str]:
     """At most two lines, cut after a sentence, or else where there is no more room."""
     if len(lines) <= _LINES:
         return lines
-    *before, last = lines[:_LINES]
-    if sentence := re.match(r".*(?:\.(?= |$)|。)", last):
-        return [*before, sentence[0]]
-    return [*before, f"{chop_cells(last, columns - 1)[0]}…"]
+    *first, last = lines[:_LINES]
+    sentence = re.match(r".*(?:\.(?= |$)|。)", last)
+    return [*first, sentence[0] if sentence else f"{chop_cells(last, columns - 1)[0]}…"]
 
 
-def _item(item: Message, language: Language, columns: int) -> list[str]:
-    return wrapped(one_line(translate(item, language)), "  - ", "    ", columns)
+def _item(text: Message, language: Language, columns: int) -> list[str]:
+    return wrapped(one_line(translate(text, language)), "  - ", "    ", columns)
 
 
 class SummaryRow(NamedTuple):
@@ -144,8 +146,38 @@ def table(rows: Sequence[SummaryRow], language: Language, columns: int, *, color
 def closing_line(rows: Sequence[SummaryRow], language: Language) -> str:
     """The number of each kind."""
     kinds = Counter(row.kind for row in rows)
-    counted = [message(f"cli.kind-{kind}", count=kinds[kind]) for kind in KINDS if kinds[kind]]
+    counts = [message(f"cli.kind-{kind}", count=kinds[kind]) for kind in KINDS if kinds[kind]]
     stacks = message("cli.stacks", count=len({row.stack for row in rows}))
     targets = message("cli.targets", count=sum(bool(row.target) for row in rows))
-    total = message("cli.total", stacks=stacks, targets=targets, told=joined("comma", counted))
+    total = message("cli.total", stacks=stacks, targets=targets, told=joined("comma", counts))
     return translate(total, language) + "\n"
+
+
+# --- what differs between two locks
+
+
+def difference_blocks(difference: Difference) -> Iterator[Block]:
+    """A table or a list for each kind of thing that differs, below headings of the third level."""
+    if not difference:
+        yield Paragraph((line(message("difference.none")),))
+    added, removed = message("report.came"), message("report.gone")
+    for kind in difference.__struct_fields__[:-1]:
+        rows: Sequence[DifferenceRow] = getattr(difference, kind)
+        if not rows:
+            continue
+        yield Heading(message(f"difference.{kind}", count=len(rows)), level=3)
+        if rows[0].name:
+            head = tuple(message(f"report.column-{name}") for name in (_NAME_COLUMNS.get(kind, "what"), "was", "is"))
+            yield Table(head, tuple((row.name, row.old or added, row.new or removed) for row in rows))
+        else:
+            items = [Item(lines=(line(row.new or row.old),), label="+" if row.new else "-") for row in rows]
+            yield Items(tuple(items), most=len(items))
+    if difference.others:
+        yield Paragraph((line(message("difference.others", names=joined("comma", difference.others))),))
+
+
+def difference_json(difference: Difference) -> dict[str, Any]:
+    """The rows by kind; each has of `name`, `old` and `new` those that are not empty."""
+    return {
+        kind: msgspec.to_builtins(translated(getattr(difference, kind), "en")) for kind in difference.__struct_fields__
+    }

@@ -17,7 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Undefined
 
 from resolver.i18n import LANGUAGES, templates
 from resolver.model.text import Language
-from resolver.report.sanitize import one_line
+from resolver.report.document import one_line
 
 _ACTIVE = frozenset("\"'$`\\")
 _IN_QUOTES = re.compile(r"([\"$`\\])")
@@ -55,7 +55,7 @@ def environment() -> Environment:
 
 
 def render(name: str, **values: object) -> str:
-    """The text that a template makes of what it is given."""
+    """The text that a template makes of these values."""
     return environment().get_template(name).render(values)
 
 
@@ -67,8 +67,8 @@ def render_page(name: str, **values: object) -> str:
 def _choose_language() -> Raw:
     """Commands that set `at` to where, among those of all languages, the texts of the locale's are."""
     others = "".join(
-        f" [{one[0]}{one[0].upper()}][{one[1]}{one[1].upper()}]*[uU][tT][fF]*8*) at={at} ;;"
-        for at, one in enumerate(LANGUAGES)
+        f" [{code[0]}{code[0].upper()}][{code[1]}{code[1].upper()}]*[uU][tT][fF]*8*) at={at} ;;"
+        for at, code in enumerate(LANGUAGES)
         if at
     )
     return Raw(f"at=0; case ${{LC_ALL:-${{LC_MESSAGES:-${{LANG-}}}}}} in{others} esac")
@@ -83,18 +83,18 @@ def _failure(code: str, hint_of: str = "", **values: object) -> Raw:
     """The same, each with the text of its hint, or of another's, or an empty word; a line for each language."""
     hint = f"{hint_of or code}-hint"
     hinted = hint in templates("script.", LANGUAGES[0])
-    told = (
+    texts = (
         _quoted(code, language, values) + " " + (_quoted(hint, language, values) if hinted else '""')
         for language in LANGUAGES
     )
-    return Raw(" \\\n        ".join(told))
+    return Raw(" \\\n        ".join(texts))
 
 
 def _quoted(code: str, language: Language, values: Mapping[str, object]) -> str:
     """A text between double quotes; of the values only what is marked as shell acts in it."""
     form = _IN_QUOTES.sub(r"\\\1", templates("script.", language)[code])
-    told = {key: value if isinstance(value, Raw) else _text(str(value)) for key, value in values.items()}
-    return f'"{form.format(**told)}"'
+    texts = {key: value if isinstance(value, Raw) else _text(str(value)) for key, value in values.items()}
+    return f'"{form.format(**texts)}"'
 
 
 def _finalize(value: object) -> str:
@@ -136,7 +136,7 @@ def _here(paths: str | Iterable[str]) -> Raw:
 
 
 def _line(text: str) -> Raw:
-    """The rest of a comment's line."""
+    """The end of a comment's line."""
     return Raw(one_line(text))
 
 

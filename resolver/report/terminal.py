@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from io import StringIO
 from itertools import zip_longest
+from typing import Final
 
 from rich.cells import cell_len, set_cell_size
 
 from resolver.errors import escaped
 from resolver.model.text import Language
-from resolver.report.document import Document, Heading, Item, Items, Paragraph, Table, plain, translated
-from resolver.report.sanitize import one_line, wrapped
+from resolver.report.document import Document, Heading, Item, Items, Paragraph, Table, one_line, plain, translated
 
-WIDTH = 110
+WIDTH: Final = 110  # of a document, if that of the terminal is unknown
+COLUMNS: Final = 100  # likewise of a line of prose
 _GAP = 2
-_LEAST = 36  # of the left column
+_LEAST = 36  # of a column
 _STACKED = 80  # on a terminal narrower than this the origin is below the sentence
+# Units without a line break inside: a Chinese character with attached punctuation, a run of others, spaces.
+_WORDS = re.compile(
+    r"[（「]{0,9}(?:[\u3000-\u9fff\uff00-\uffef](?<![（「])|[^\s\u3000-\u9fff\uff00-\uffef]+)[，。；：、）」]*|[（「]|\s+"
+)
 
 
 def styled(text: str, color: bool, style: str) -> str:
@@ -36,16 +42,16 @@ def terminal_text(document: Document, language: Language, columns: int = WIDTH, 
     """
     lines: list[str] = []
     indent = "  "  # of a list, which may belong to the result above it
-    for block in (translated(one, language) for one in document):
-        match block:
+    for part in document:
+        match block := translated(part, language):
             case Heading():
                 heading = paragraph(str(block.text), columns)
                 lines += [""] * bool(lines) + [styled(text, color, "bold") for text in heading]
             case Paragraph():
-                first, rest = ("   => ", "      ") if block.result else ("", "")
+                first, hanging = ("   => ", "      ") if block.result else ("", "")
                 lines += [""] * (bool(lines) and not block.result)
                 for spans in block.lines:
-                    lines += paragraph(plain(spans), columns, first, rest)
+                    lines += paragraph(plain(spans), columns, first, hanging)
             case Items():
                 lines += _items(block, columns, indent, color)
             case Table():
@@ -54,6 +60,18 @@ def terminal_text(document: Document, language: Language, columns: int = WIDTH, 
                 pass  # code and details are left out
         indent = "      " if isinstance(block, Paragraph) and block.result else "  "
     return "\n".join(lines) + "\n"
+
+
+def wrapped(text: str, first: str, hanging: str, columns: int = COLUMNS) -> list[str]:
+    """The text in lines, broken at spaces, or between Chinese characters if a line has no space."""
+    lines, line = [], first
+    for word in _WORDS.findall(text):
+        if cell_len(line + word.rstrip()) > columns and line.strip() and line not in (first, hanging):
+            lines.append(line.rstrip())
+            line = hanging + word.lstrip()
+        else:
+            line += word
+    return [*lines, line.rstrip()] if line.strip() else lines
 
 
 def paragraph(text: str, columns: int, indent: str = "", hanging: str | None = None) -> list[str]:
@@ -72,11 +90,11 @@ def table_lines(rows: Sequence[Sequence[object]], columns: int, indent: str = ""
     from rich.console import Console  # only where there is a table: it takes 30 ms to load
     from rich.table import Table as Grid
 
-    head, *others = [[escaped(one_line(str(cell))) for cell in row] for row in rows]
+    head, *body = [[escaped(one_line(str(cell))) for cell in row] for row in rows]
     grid = Grid(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="bold")
     for name in head:
         grid.add_column(name, overflow="fold")
-    for row in others:
+    for row in body:
         grid.add_row(*row)
     out = StringIO()
     console = Console(
@@ -104,75 +122,47 @@ def _items(block: Items, columns: int, indent: str, color: bool) -> Iterator[str
 
 
 def _item(item: Item, columns: int, indent: str, most: int, color: bool) -> Iterator[str]:
-    first, *others = item.lines
+    first, *further_lines = item.lines
     hanging = indent + (" " * (cell_len(item.label) + 2) if item.label else "  ")
     head = f"{indent}{item.label or '-'}"
     line, *further = paragraph(plain(first), columns, set_cell_size(head, cell_len(hanging)), hanging)
     yield indent + styled(item.label, color, "bold") + line[len(indent) + len(item.label) :]
     yield from further
-    for spans in (*others, *item.details):
+    for spans in (*further_lines, *item.details):
         result = plain(spans).startswith("=> ")
         yield from paragraph(plain(spans), columns, hanging, hanging + ("   " if result else "  "))
-    for one in item.items[:most]:
-        yield from _item(one, columns, hanging, most, color)
+    for inner in item.items[:most]:
+        yield from _item(inner, columns, hanging, most, color)
 
 
 def _statements(items: Sequence[Item], columns: int) -> Iterator[str]:
-    """Items with their origins in a right column; a source at its first mention."""
-    rows = []
+    """Items with their origins in a right column, below the text where it is narrow; a source at its first mention."""
+    rows: list[tuple[Item, str, list[str]]] = []  # with the texts of both columns
     sources: set[str] = {""}
     for item in items:
-        right = [plain(item.origin), *([item.source] if item.source not in sources else [])]
+        source = [item.source] if item.source not in sources else []
         sources.add(item.source)
-        rows.append((f"  {item.label:>2}", plain(item.lines[0]), right))
-    for lines, item in zip(two_columns(rows, columns), items, strict=True):
-        yield from lines
+        rows.append((item, plain(item.lines[0]), [plain(item.origin), *source]))
+    label = max(4, *(2 + cell_len(item.label) for item in items)) + _GAP
+    left, right = _widths([text for _, text, _ in rows], [text for row in rows for text in row[2]], columns - label)
+    for item, text, origins in rows:
+        head = set_cell_size(f"  {item.label:>2}", label)
+        if columns < _STACKED:
+            yield from paragraph(text, columns, head, " " * label)
+            for origin in origins:
+                yield from paragraph(origin, columns, " " * label + "  ")
+        else:
+            texts, places = paragraph(text, left), [line for origin in origins for line in paragraph(origin, right)]
+            for start, line, place in zip_longest([head], texts, places, fillvalue=""):
+                yield f"{start or ' ' * label}{line}{' ' * (left + _GAP - cell_len(line))}{place}".rstrip()
         for detail in item.details:
             yield from paragraph(plain(detail), columns, "        ", "          ")
 
 
-Row = tuple[str, str, Sequence[str]]  # a label, a text, the lines of the right column
-
-
-def two_columns(rows: Sequence[Row], columns: int) -> list[list[str]]:
-    """The printed lines of each row; texts and right columns are wrapped.
-
-    On a narrow terminal the right column is below the text.
-    """
-    label = max((cell_len(row[0]) for row in rows), default=0) + _GAP
-    if columns < _STACKED:
-        return [list(_stacked(row, columns, label)) for row in rows]
-    left = _left_width(rows, columns - label - _GAP)
-    return [list(_side_by_side(row, columns, label, left)) for row in rows]
-
-
-def _side_by_side(row: Row, columns: int, label: int, left: int) -> Iterator[str]:
-    head, text, right = row
-    lefts = paragraph(text, left)
-    rights = [line for one in right for line in paragraph(one, columns - label - left - _GAP)]
-    for lead, one, other in zip_longest([head], lefts, rights, fillvalue=""):
-        yield f"{set_cell_size(lead, label)}{one}{' ' * (left + _GAP - cell_len(one))}{other}".rstrip()
-
-
-def _stacked(row: Row, columns: int, label: int) -> Iterator[str]:
-    head, text, right = row
-    yield from paragraph(text, columns, set_cell_size(head, label), " " * label)
-    for one in right:
-        yield from paragraph(one, columns, " " * label + "  ")
-
-
-def _left_width(rows: Sequence[Row], room: int) -> int:
-    """The width of the left column with the least overflow, then the fewest printed lines."""
-
-    def cost(left: int) -> tuple[int, int, int]:
-        overflow = lines = 0
-        for _, text, right in rows:
-            lefts = paragraph(text, left)
-            rights = [line for one in right for line in paragraph(one, room - left)]
-            overflow += sum(max(0, cell_len(line) - left) for line in lefts)
-            overflow += sum(max(0, cell_len(line) - room + left) for line in rights)
-            lines += max(len(lefts), len(rights))
-        return overflow, lines, -left
-
-    longest = max((cell_len(one_line(text)) for _, text, _ in rows), default=0)
-    return min(range(min(_LEAST, longest), min(longest, room - _LEAST) + 1), key=cost, default=_LEAST)
+def _widths(lefts: Sequence[str], rights: Sequence[str], columns: int) -> tuple[int, int]:
+    """The widths of two columns: the right one has half of the room for its texts, or more for a long word."""
+    room = columns - _GAP
+    words = [cell_len(word) for text in rights for word in text.split()]
+    right = max([min(max(map(cell_len, rights)), room // 2), _LEAST, *words])
+    left = min(max(map(cell_len, lefts)), max(room - right, _LEAST))
+    return left, room - left

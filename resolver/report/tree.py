@@ -47,17 +47,17 @@ class Tree:
         """A flowchart, which code forges draw; arrows lead from what requires to what is required."""
         numbers = {node: f"n{number}" for number, node in enumerate(self._within())}
         lines = ["flowchart LR", *(f'    {number}["{self._label(node)}"]' for node, number in numbers.items())]
-        for requiring, required, asked in self._edges():
-            told = ", ".join(asked).translate(_MERMAID)
-            arrow = f'-->|"{told}"|' if told else "-->"
+        for requiring, required, requirements in self._edges():
+            label = ", ".join(requirements).translate(_MERMAID)
+            arrow = f'-->|"{label}"|' if label else "-->"
             lines.append(f"    {numbers[requiring]} {arrow} {numbers[required]}")
         return "\n".join(map(escaped, lines)) + "\n"
 
     def json(self) -> dict[str, Any]:
         """`packages` by name, each with the `lines` by which others of them require it; the stack is `""`."""
         requires: dict[str, dict[str, list[str]]] = {node: {} for node in self._within()}
-        for requiring, required, asked in self._edges():
-            requires[requiring][required] = asked
+        for requiring, required, lines in self._edges():
+            requires[requiring][required] = lines
         return {
             "stack": self._lock.stack,
             "target": self._lock.target.name,
@@ -72,13 +72,13 @@ class Tree:
         if level == self._depth:
             return
         above[node] = level
-        others = sorted(self._graph[node])
-        for other in others:
-            branch, further = ("└── ", "    ") if other == others[-1] else ("├── ", "│   ")
-            again = bool(self._graph[other]) and other in above and (not self._depth or above[other] <= level + 1)
-            yield f"{indent}{branch}{self._label(other)}{self._asked(node, other, language)}{_AGAIN if again else ''}"
+        children = sorted(self._graph[node])
+        for child in children:
+            branch, further = ("└── ", "    ") if child == children[-1] else ("├── ", "│   ")
+            again = bool(self._graph[child]) and child in above and (not self._depth or above[child] <= level + 1)
+            yield f"{indent}{branch}{self._label(child)}{self._lines(node, child, language)}{_AGAIN if again else ''}"
             if not again:
-                yield from self._below(other, indent + further, level + 1, above, language)
+                yield from self._below(child, indent + further, level + 1, above, language)
 
     def _label(self, node: str) -> str:
         if node == _STACK:
@@ -87,11 +87,11 @@ class Tree:
         extras = f"[{','.join(pin.extras)}]" if pin.extras else ""
         return f"{pin.name}{extras} {pin.version}"
 
-    def _asked(self, node: str, other: str, language: Language) -> str:
-        asked = ", ".join(self._graph.edges[node, other]["lines"])
+    def _lines(self, node: str, child: str, language: Language) -> str:
+        lines = ", ".join(self._graph.edges[node, child]["lines"])
         if self._inverted:
-            return " " + translate("tree.requires", language, lines=f"{node} {asked}".rstrip())
-        return " " + translate("tree.required", language, lines=asked) if asked else ""
+            return " " + translate("tree.requires", language, lines=f"{node} {lines}".rstrip())
+        return " " + translate("tree.required", language, lines=lines) if lines else ""
 
     def _within(self) -> dict[str, int]:
         """The nodes of the tree, each with how far it is from a root, sorted by name."""
@@ -99,17 +99,16 @@ class Tree:
         return dict(sorted(levels.items()))
 
     def _edges(self) -> Iterator[tuple[str, str, list[str]]]:
-        """Who requires whom within the tree, and by which lines."""
         levels = self._within()
-        for one, other, asked in sorted(self._graph.subgraph(levels).edges(data="lines")):
-            if levels[one] != self._depth:
-                yield (other, one, asked) if self._inverted else (one, other, asked)
+        for parent, child, lines in sorted(self._graph.subgraph(levels).edges(data="lines")):
+            if levels[parent] != self._depth:
+                yield (child, parent, lines) if self._inverted else (parent, child, lines)
 
 
 def _requirement_graph(lock: Lock) -> nx.DiGraph:
     """From the stack, and from each pin, to each pin that it requires where it is installed.
 
-    An edge has its `lines`: what is asked of that pin, such as `[http]>=2` or `==3.2.0 (fact verl-0.7.1-npu)`.
+    An edge has its `lines`: the requirements on that pin, such as `[http]>=2` or `==3.2.0 (fact verl-0.7.1-npu)`.
     """
     graph = nx.DiGraph()
     graph.add_nodes_from([_STACK, *(pin.name for pin in lock.pin)])
@@ -118,10 +117,10 @@ def _requirement_graph(lock: Lock) -> nx.DiGraph:
         need = text.requirement(line)
         if need.name in graph and need.name != requiring:
             extras = f"[{','.join(sorted(need.extras))}]" if need.extras else ""
-            asked = f"{extras}{need.specifier}{f' (fact {fact})' if fact else ''}".strip()
+            label = f"{extras}{need.specifier}{f' (fact {fact})' if fact else ''}".strip()
             graph.add_edge(requiring, need.name)
             lines = graph.edges[requiring, need.name].setdefault("lines", [])
-            lines += [asked] if asked and asked not in lines else []
+            lines += [label] if label and label not in lines else []
 
     for line in lock.requires:
         add(_STACK, line)

@@ -18,7 +18,7 @@ from resolver.json_text import json_text
 from resolver.model.lock import Lock, LockedDriver, LockedPin
 from resolver.model.message import message, verbatim
 from resolver.model.requirement import Clause, ComponentRequirement
-from resolver.report.sanitize import one_line
+from resolver.report.document import one_line
 
 FILE = "verify.py"
 

@@ -1,4 +1,4 @@
-"""Everything that can be chosen for one problem, the most preferred first: by policy, the lock before, and age.
+"""Everything that can be chosen for one problem, the most preferred first: by policy, the previous lock, and age.
 
 A page is requested when its project is first needed.
 """
@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from operator import or_
 from typing import NamedTuple
 
-from packaging.specifiers import SpecifierSet
+from packaging.specifiers import Specifier, SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
@@ -36,9 +37,9 @@ from resolver.resolve.project import OrderedReleases, Project, is_put_last, of_s
 
 
 class Demand(NamedTuple):
-    """The demand of edges on one package; `a & b` is that of both.
+    """What edges require of one package; `a & b` is the demand of both.
 
-    `mask` are the candidates that all edges admit (see `Candidates.mask`); the other fields tell whether any edge is of
+    `mask` are the candidates that all edges admit (see `Candidates.mask`); the other fields say whether any edge is of
     that kind.
     """
 
@@ -50,22 +51,15 @@ class Demand(NamedTuple):
     prerelease: bool = False  # names a pre-release, and so permits them (PEP 440)
 
     def __and__(self, other: Demand) -> Demand:
-        return Demand(
-            self.mask & other.mask,
-            self.pin or other.pin,
-            self.from_stack or other.from_stack,
-            self.bounded or other.bounded,
-            self.pinned_by_user or other.pinned_by_user,
-            self.prerelease or other.prerelease,
-        )
+        return Demand(self.mask & other.mask, *map(or_, self[1:], other[1:]))
 
-    def decision_key(self, since: int) -> tuple[object, ...]:
-        """When a package is decided that was first required `since` then: pins, the stack's, what has bounds, the rest.
+    def decision_key(self, first_required: int) -> tuple[object, ...]:
+        """A sort key for the order of decisions: first pinned packages, then the stack's, then those with bounds.
 
-        Among equals, packages that were required earlier go first: so most of what requires a package is decided before
-        it, and its demand is complete. What the stack names goes by name.
+        Among equals, packages that were required earlier go first, so most of what requires a package is decided before
+        it, and its demand is complete. Those of the stack are sorted by name.
         """
-        return not self.pin, not self.from_stack, not self.bounded, 0 if self.from_stack else since
+        return not self.pin, not self.from_stack, not self.bounded, 0 if self.from_stack else first_required
 
 
 ANYTHING = Demand()
@@ -76,15 +70,20 @@ def names_prerelease(allows: Allows) -> bool:
     return isinstance(allows, SpecifierSet) and bool(allows.prereleases)
 
 
+def is_pin(specifier: Specifier) -> bool:
+    """Whether a specifier names one release and no other (PEP 440 `==` without a wildcard, `===`)."""
+    return specifier.operator == "===" or (specifier.operator == "==" and not specifier.version.endswith(".*"))
+
+
 def pins(allows: Allows) -> bool:
-    """Whether a requirement names one release and no other (PEP 440 `==` without a wildcard, `===`)."""
+    """Whether a requirement names one release and no other."""
     if isinstance(allows, SpecifierSet):
-        return any(one.operator == "===" or (one.operator == "==" and not one.version.endswith(".*")) for one in allows)
+        return any(map(is_pin, allows))
     return isinstance(allows, ReleaseMask) and allows.positions.bit_count() == 1
 
 
 class Candidates:
-    """The candidates of a problem, by what is demanded of them.
+    """The candidates of a problem.
 
     `preferred` names releases to try first: those of the previous lock. `sources` are the projects
     that come from a repository instead of an index, each with the line of the stack that says so.
@@ -96,12 +95,9 @@ class Candidates:
         self.problem = problem
         self.catalog = catalog
         self.preferred = dict(preferred or {})
-        asked = [
-            root.need.name
-            for root in problem.stack.requirements
-            if isinstance(root.need, Requirement) and root.need.url
-        ]
-        self.sources = {name: found for name in asked if (found := problem.source(name)) is not None}
+        needs = [root.need for root in problem.stack.requirements]
+        names = [need.name for need in needs if isinstance(need, Requirement) and need.url]
+        self.sources = {name: source for name in names if (source := problem.source(name)) is not None}
         self._compatibility = Compatibility(problem.target, problem.policy.exclude_newer)
         self._facts: dict[NormalizedName, list[facts.Fact]] = {}
         for fact in problem.facts:
@@ -109,7 +105,7 @@ class Candidates:
         self._collisions = [fact for fact in problem.facts if isinstance(fact, (facts.Collides, facts.Absent))]
         self._projects: dict[NormalizedName, Project] = {}
         self._ordered: dict[NormalizedName, OrderedReleases] = {}  # of all variants
-        self._made: dict[NormalizedName, list[tuple[object, Project]]] = {}  # likewise, each with what it is made from
+        self._shared: dict[NormalizedName, list[tuple[object, Project]]] = {}  # likewise, with what each is made from
         self._candidates: dict[tuple[Package, object], Candidate] = {}
         self._demands: dict[Edge, Demand] = {}
 
@@ -118,9 +114,9 @@ class Candidates:
 
         May be called from any thread, like `candidate`: look-ahead does so from the catalog's.
         """
-        known = self._projects.get(name)
-        if known is not None:
-            return known
+        project = self._projects.get(name)
+        if project is not None:
+            return project
         source = self.sources[name][1] if name in self.sources else None
         if lookup is None or source is not None:
             lookup = of_source(source) if source is not None else self.catalog.lookup(name)
@@ -129,19 +125,19 @@ class Candidates:
         return self._projects.setdefault(name, self._project(self._ordered[name], name, source))
 
     def _project(self, ordered: OrderedReleases, name: NormalizedName, source: Source | None) -> Project:
-        """A project, which may be that of another variant: most variants differ in what few projects hang on."""
+        """A project, which may be that of another variant: most projects are the same in all."""
         about = self._facts.get(name, [])
         system = self.problem.target.system if any(map(is_put_last, about)) else {}
-        given = (ordered, self._compatibility, about, self.problem.wheels_only, source, system)
-        for others, project in self._made.get(name, ()):
-            if others == given:
+        arguments = (ordered, self._compatibility, about, self.problem.wheels_only, source, system)
+        for same_as, project in self._shared.get(name, ()):
+            if same_as == arguments:
                 return project
-        project = Project(name, *given)
+        project = Project(name, *arguments)
         self._check_facts(project)
-        self._made.setdefault(name, []).append((given, project))
+        self._shared.setdefault(name, []).append((arguments, project))
         return project
 
-    def known(self, name: NormalizedName) -> bool:
+    def is_loaded(self, name: NormalizedName) -> bool:
         """Whether the project has been looked up."""
         return name in self._projects
 
@@ -149,7 +145,7 @@ class Candidates:
         """The candidates that a requirement admits, as a mask: for a project, one bit per release (see `project`)."""
         if package.kind is PackageKind.PROJECT:
             return self.project(text.name(package.name)).mask(allows)
-        return sum(one.satisfies(allows) << at for at, one in enumerate(self._choices(package)))
+        return sum(candidate.satisfies(allows) << at for at, candidate in enumerate(self._choices(package)))
 
     def demand(self, *edges: Edge) -> Demand:
         """The combined demand of edges on one package. Looks the project up."""
@@ -174,8 +170,8 @@ class Candidates:
     def is_admitted(self, candidate: Candidate, edge: Edge) -> bool:
         """Whether an edge on its package admits a candidate, leaving policies aside."""
         if candidate.package.kind is PackageKind.PROJECT:
-            known = self._demands.get(edge) or self.demand(edge)
-            return bool(known.mask >> candidate.release.position & 1)
+            demand = self._demands.get(edge) or self._demand_of(edge)
+            return bool(demand.mask >> candidate.release.position & 1)
         return candidate.satisfies(edge.allows)
 
     def candidates(
@@ -190,10 +186,11 @@ class Candidates:
         """
         banned = set(excluded)
         if package.kind is PackageKind.PROJECT:
-            found = self._admitted(package, demand, stable=stable)
+            admitted = self._admitted(package, demand, stable=stable)
         else:
-            found = (one for at, one in enumerate(self._choices(package)) if demand.mask >> at & 1)
-        return (one for one in found if one not in banned)
+            choices = enumerate(self._choices(package))
+            admitted = (candidate for at, candidate in choices if demand.mask >> at & 1)
+        return (candidate for candidate in admitted if candidate not in banned)
 
     def _admitted(self, package: Package, demand: Demand, *, stable: bool) -> Iterator[Candidate]:
         project = self.project(text.name(package.name))
@@ -202,11 +199,10 @@ class Candidates:
         if policy == "allow" or (policy == "if-necessary" and demand.prerelease):
             yield from self._usable(package, mask, yanked=demand.pinned_by_user)
             return
-        found = False
-        for one in self._usable(package, mask & project.stable, yanked=demand.pinned_by_user):
-            found = True
-            yield one
-        if policy == "if-necessary" and not found and not stable:
+        final = None
+        for final in self._usable(package, mask & project.stable, yanked=demand.pinned_by_user):
+            yield final
+        if policy == "if-necessary" and final is None and not stable:
             yield from self._usable(package, mask & ~project.stable, yanked=demand.pinned_by_user)
 
     def all_candidates(self, package: Package) -> Iterator[Candidate]:
@@ -222,21 +218,21 @@ class Candidates:
             if policy != "never":
                 yield from self._usable(package, project.all & ~stable, yanked=True)
             return
-        own = self._choices(package)
-        yield from own
-        if own and package.kind is PackageKind.COMPONENT:
+        choices = self._choices(package)
+        yield from choices
+        if choices and package.kind is PackageKind.COMPONENT:
             for value in self.problem.values.get(package.name, ()):
-                if value != own[0].chosen:
+                if value != choices[0].chosen:
                     yield self.candidate_for(package, value)
 
-    def _usable(self, package: Package, among: int, *, yanked: bool) -> Iterator[Candidate]:
-        """The usable releases among these: first the one that the lock had, last those that were yanked."""
+    def _usable(self, package: Package, mask: int, *, yanked: bool) -> Iterator[Candidate]:
+        """The usable releases in a mask: first that of the previous lock, last those that were yanked."""
         project = self.project(text.name(package.name))
         preferred = self.preferred.get(project.name)
         first = project.position(preferred) if preferred is not None else None
-        positions = project.by_preference(among)
-        if first is not None and among >> first & 1:
-            positions = chain((first,), project.by_preference(among ^ 1 << first))
+        positions = project.by_preference(mask)
+        if first is not None and mask >> first & 1:
+            positions = chain((first,), project.by_preference(mask ^ 1 << first))
         last: list[Candidate] = []
         for position in positions:
             candidate = self.candidate(package, position)
@@ -260,24 +256,23 @@ class Candidates:
                 yield fact
 
     def _choices(self, package: Package) -> Sequence[Candidate]:
-        """What can be chosen for a component, which is the target's value, or for a module, which are its owners."""
-        value = self.problem.target.system.get(package.name) if package.kind is PackageKind.COMPONENT else None
-        if value is not None:
-            return [self.candidate_for(package, value)]
-        concerned = [
-            fact for fact in self._collisions if package.kind is PackageKind.MODULE and fact.module == package.name
-        ]
-        owners = {owner for fact in concerned for owner in (fact.package, fact.other)}
-        return [self.candidate_for(package, owner) for owner in sorted(owners)]
+        """The candidates of a component, which are the target's value, or of a module, which are its owners."""
+        choices: Iterable[Value] = ()
+        if package.kind is PackageKind.MODULE:
+            rows = [(fact.package, fact.other) for fact in self._collisions if fact.module == package.name]
+            choices = sorted(set(chain.from_iterable(rows)))
+        elif package.kind is PackageKind.COMPONENT and package.name in self.problem.target.system:
+            choices = (self.problem.target.system[package.name],)
+        return [self.candidate_for(package, choice) for choice in choices]
 
     def candidate_for(self, package: Package, chosen: Release | Value) -> Candidate:
         """The candidate that stands for a release, a component's value or the owner of a module."""
         return self._candidates.setdefault((package, chosen), Candidate(package, chosen))
 
     def _check_facts(self, project: Project) -> None:
-        """Raise InputError for a fact that matches no release, unless part of the indexes was out of reach."""
+        """Raise InputError for a fact that matches no release, unless part of the indexes could not be reached."""
         indexes = self.problem.indexes
-        if not project.found or project.source or project.unreachable or indexes.own:
+        if not project.exists or project.source or project.unreachable or indexes.own:
             return
         binding = indexes.binding(project.name, self.problem.target.platform)
         if not all(indexes.indexes[name].complete for name in binding.indexes if name in indexes.indexes):

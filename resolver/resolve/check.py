@@ -14,6 +14,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
+from itertools import chain
 
 from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement
@@ -46,11 +47,11 @@ def check(problem: Problem, resolution: Resolution, catalog: Catalog) -> list[st
 
 @lru_cache(maxsize=65536)
 def _extras_of(line: str) -> frozenset[str | None]:
-    """The extras that decide whether a line applies. For all others it does if it does without any, written "" here."""
+    """The extras on which it depends whether a line applies, and "" for no extra, which stands for all others."""
     marker = line.partition(";")[2]
-    named = [text.name(one or other) for one, other in _NAMED.findall(marker)]
-    unclear = len(re.findall(r"\bextra\b", marker)) > len(named)
-    return frozenset(("", *named, *((_ANY,) if unclear else ())))
+    names = [text.name(right or left) for right, left in _NAMED.findall(marker)]
+    unclear = len(re.findall(r"\bextra\b", marker)) > len(names)
+    return frozenset(("", *names, *((_ANY,) if unclear else ())))
 
 
 class _Check:
@@ -62,12 +63,12 @@ class _Check:
             pin.name: [fact for fact in problem.facts if fact.package == pin.name and fact.applies_to(pin.version)]
             for pin in resolution.pins
         }
-        self._asked: defaultdict[str, list[SpecifierSet]] = defaultdict(list)
-        self._wished: defaultdict[str, list[SpecifierSet]] = defaultdict(list)  # of the stack or a fact
+        self._specifiers: defaultdict[str, list[SpecifierSet]] = defaultdict(list)
+        self._user_specifiers: defaultdict[str, list[SpecifierSet]] = defaultdict(list)  # of the stack or a fact
         self._needed: set[tuple[str, str]] = set()  # pins and extras that something needs; "" stands for no extra
-        self._todo: list[tuple[str, str]] = []  # those of them whose own needs were not looked at
+        self._todo: list[tuple[str, str]] = []  # those of them whose requirements were not checked yet
         self._by_extra: dict[str, defaultdict[str | None, list[str]]] = {}  # by project: its lines, by extra
-        self._absent = set(self._kept_out())
+        self._absent = set(self._absences())
 
     def violations(self) -> Iterator[str]:
         yield from self._requirements()
@@ -91,9 +92,9 @@ class _Check:
     def _lines_about(self, name: str) -> list[Requirement]:
         """The stack's lines about a project that apply to the target."""
         needs = [root.need for root in self._problem.stack.requirements if isinstance(root.need, Requirement)]
-        return [need for need in needs if need.name == name and self._counts(need, "")]
+        return [need for need in needs if need.name == name and self._applies(need, "")]
 
-    def _kept_out(self) -> Iterator[str]:
+    def _absences(self) -> Iterator[str]:
         """What is excluded by the stack; and by facts, if the stack names their project in versions that they cover."""
         for row in self._problem.stack.absent:
             yield row.package
@@ -102,12 +103,12 @@ class _Check:
                 continue
             lines = self._lines_about(fact.package)
             if urls := [line.url for line in lines if line.url]:
-                known = [self._problem.sources[urls[0]].version]
+                versions = [self._problem.sources[urls[0]].version]
             else:
                 pages = self._catalog.lookup(fact.package).pages if lines else ()
-                known = [_version(spelled) for page in pages for spelled in page.releases]
-            wanted = [v for v in known if all(line.specifier.contains(v, prereleases=True) for line in lines)]
-            if wanted and all(map(fact.applies_to, wanted)):
+                versions = [_version(spelled) for page in pages for spelled in page.releases]
+            admitted = [v for v in versions if all(line.specifier.contains(v, prereleases=True) for line in lines)]
+            if admitted and all(map(fact.applies_to, admitted)):
                 yield fact.other
 
     def _source(self, pin: Pin) -> Iterator[str]:
@@ -124,7 +125,7 @@ class _Check:
     # --- requirements
 
     def _requirements(self) -> Iterator[str]:
-        """Walk from the stack, recording everything met in `_asked` and `_needed`."""
+        """Walk from the stack, recording everything met in `_specifiers` and `_needed`."""
         for root in self._problem.stack.requirements:
             need = root.need
             if isinstance(need, Requirement) and need.url in self._problem.sources:
@@ -136,59 +137,60 @@ class _Check:
             who = f"{name}[{extra}] {pin.version}" if extra else f"{name} {pin.version}"
             try:
                 lines = map(text.requirement, self._lines_for(pin, extra))
-                needs = [need for need in lines if self._counts(need, extra)]
+                needs = [need for need in lines if self._applies(need, extra)]
                 build_lines = map(text.requirement, self._build_lines(pin) if not extra else ())
-                build_needs = [need for need in build_lines if self._counts(need, "")]
+                build_needs = [need for need in build_lines if self._applies(need, "")]
             except (UnusableFile, InvalidRequirement) as error:
                 yield f"{pin.release.file.filename}: {error}"
                 continue
-            replaced = self._facts_of_kind(pin, facts.Replaces)
-            dropped = {gone for fact in replaced for gone in fact.drop}
+            replacing = self._facts_of_kind(pin, facts.Replaces)
+            dropped = {name for fact in replacing for name in fact.drop}
             source = pin.release.source
-            stated = bool(self._facts_of_kind(pin, facts.Builds)) if source is None else source.fact is not None
-            for needed in needs:
-                if needed.name not in dropped:
-                    yield from self._project_need(who, needed, wish=stated)
-            for needed in build_needs:
-                yield from self._project_need(f"building {who}", needed, wish=False)
+            by_fact = bool(self._facts_of_kind(pin, facts.Builds)) if source is None else source.fact is not None
+            for requirement in needs:
+                if requirement.name not in dropped:
+                    yield from self._project_need(who, requirement, by_user=by_fact)
+            for requirement in build_needs:
+                yield from self._project_need(f"building {who}", requirement, by_user=False)
             if extra:
                 continue
-            vain = {gone for one in replaced if one.strength is facts.Strength.PRACTICE for gone in one.drop}
+            practices = [fact for fact in replacing if fact.strength is facts.Strength.PRACTICE]
+            by_practice = {name for fact in practices for name in fact.drop}
             for fact in self._facts_of_kind(pin, facts.Requires):
                 firm = fact.strength in (facts.Strength.ENFORCED, facts.Strength.PRACTICE)
                 for need in fact.needs if pin.release.file.is_wheel or not fact.wheels else ():
-                    if firm or isinstance(need, ComponentRequirement) or need.name not in vain:
+                    if firm or isinstance(need, ComponentRequirement) or need.name not in by_practice:
                         yield from self._need(who, need)
-            for need in (need for fact in replaced for need in fact.add):
+            for need in chain.from_iterable(fact.add for fact in replacing):
                 yield from self._need(who, need)
 
-    def _counts(self, needed: Requirement, extra: str) -> bool:
-        return needed.marker is None or needed.marker.evaluate({**self._problem.target.markers, "extra": extra})
+    def _applies(self, need: Requirement, extra: str) -> bool:
+        return need.marker is None or need.marker.evaluate({**self._problem.target.markers, "extra": extra})
 
     def _need(self, who: str, need: facts.Need) -> Iterator[str]:
         if isinstance(need, ComponentRequirement):
             value = self._problem.target.system.get(need.component)
             if value is not None and not need.allows(value):
                 yield f"{who}: {need} does not hold, the target has {need.component} {value}"
-        elif self._counts(need, ""):
-            yield from self._project_need(who, need, wish=True)
+        elif self._applies(need, ""):
+            yield from self._project_need(who, need, by_user=True)
 
-    def _project_need(self, who: str, needed: Requirement, *, wish: bool) -> Iterator[str]:
-        name = needed.name
+    def _project_need(self, who: str, need: Requirement, *, by_user: bool) -> Iterator[str]:
+        name = need.name
         pin = self._pins.get(name)
         if name in self._absent:
             return
-        if needed.url:
-            yield f"{who} needs the address {needed.url}"
+        if need.url:
+            yield f"{who} needs the address {need.url}"
         elif pin is None:
-            yield f"{who} needs {needed}, which is not pinned"
-        elif not needed.specifier.contains(pin.version, prereleases=True):
-            yield f"{who} needs {needed}, and {pin.version} is pinned"
+            yield f"{who} needs {need}, which is not pinned"
+        elif not need.specifier.contains(pin.version, prereleases=True):
+            yield f"{who} needs {need}, and {pin.version} is pinned"
         else:
-            self._asked[name].append(needed.specifier)
-            if wish:
-                self._wished[name].append(needed.specifier)
-            new = [(name, extra) for extra in ("", *needed.extras) if (name, extra) not in self._needed]
+            self._specifiers[name].append(need.specifier)
+            if by_user:
+                self._user_specifiers[name].append(need.specifier)
+            new = [(name, extra) for extra in ("", *need.extras) if (name, extra) not in self._needed]
             self._needed.update(new)
             self._todo += new
 
@@ -197,10 +199,10 @@ class _Check:
         if pin.name not in self._by_extra:
             self._by_extra[pin.name] = defaultdict(list)
             for line in self._lines(pin):
-                for one in _extras_of(line):
-                    self._by_extra[pin.name][one].append(line)
-        known = self._by_extra[pin.name]
-        return [*known[extra], *(known[_ANY] if extra else ())]
+                for name in _extras_of(line):
+                    self._by_extra[pin.name][name].append(line)
+        by_extra = self._by_extra[pin.name]
+        return [*by_extra[extra], *(by_extra[_ANY] if extra else ())]
 
     def _lines(self, pin: Pin) -> list[str]:
         file = pin.release.file
@@ -210,19 +212,19 @@ class _Check:
             return list(self._catalog.metadata(file).requires_dist)
         archive = self._catalog.archive(file)
         if builds := self._facts_of_kind(pin, facts.Builds):
-            listed = self._catalog.member(file, builds[-1].requires_from).replace("\\\n", " ").split("\n")
-            lines = [re.sub(r"(^|\s)#.*$", "", line).strip() for line in listed]
-            own = archive.metadata.requires_dist if archive.metadata else ()
-            optional = [line for line in own if re.search(r"\bextra\b", line.partition(";")[2])]
+            content = self._catalog.member(file, builds[-1].requires_from).replace("\\\n", " ")
+            lines = [re.sub(r"(^|\s)#.*$", "", line).strip() for line in content.split("\n")]
+            static = archive.metadata.requires_dist if archive.metadata else ()
+            optional = [line for line in static if re.search(r"\bextra\b", line.partition(";")[2])]
             return [*filter(None, lines), *optional]
-        if stated := self._facts_of_kind(pin, facts.Metadata):
-            return [str(requirement) for requirement in stated[0].requires]
+        if metadata := self._facts_of_kind(pin, facts.Metadata):
+            return [*map(str, metadata[0].requires)]
         if archive.metadata is None:
             raise UnusableFile("no static metadata")
         return list(archive.metadata.requires_dist)
 
     def _build_lines(self, pin: Pin) -> list[str]:
-        """What the environment must have because a pin is built in it."""
+        """The build requirements of a pin that is built in the environment."""
         if pin.release.source is not None:
             recipe = pin.release.source.recipe
             lines = [] if recipe.isolation else list(recipe.build_requires)
@@ -230,8 +232,8 @@ class _Check:
             builds = self._facts_of_kind(pin, facts.Builds)
             if not builds or builds[-1].isolation:
                 return []
-            stated = self._catalog.archive(pin.release.file).build_requires
-            lines = ["setuptools>=40.8.0", "wheel"] if stated is None else list(stated)
+            requires = self._catalog.archive(pin.release.file).build_requires
+            lines = ["setuptools>=40.8.0", "wheel"] if requires is None else list(requires)
             lines = [line for line in lines if text.requirement(line).name not in builds[-1].build_drop]
             lines += map(str, builds[-1].build_add)
         return [line for line in lines if text.requirement(line).name != pin.name]
@@ -263,7 +265,7 @@ class _Check:
             with contextlib.suppress(UnusableFile):  # reported with its requirements
                 yield from self._python(pin.release.file, self._catalog.metadata(pin.release.file).requires_python)
         if not self._facts_of_kind(pin, facts.Builds):
-            taken, wheels = self._rank(pin.release.file), filter(lambda file: file.is_wheel, _told_apart(offered))
+            taken, wheels = self._rank(pin.release.file), filter(lambda file: file.is_wheel, _unambiguous(offered))
             if any(self._rank(file) < taken and not any(self._refusals(file)) for file in wheels):
                 yield f"{pin.release.file.filename} is not what pip takes"
 
@@ -293,8 +295,10 @@ class _Check:
     # --- policy and facts
 
     def _policy(self, pin: Pin) -> Iterator[str]:
-        wished = (one for specifiers in self._wished[pin.name] for one in specifiers)
-        pinned = any(one.operator == "===" or (one.operator == "==" and "*" not in one.version) for one in wished)
+        specifiers = chain.from_iterable(self._user_specifiers[pin.name])
+        pinned = any(
+            spec.operator == "===" or (spec.operator == "==" and "*" not in spec.version) for spec in specifiers
+        )
         if pin.release.file.yanked is not None and not pinned:
             yield f"{pin.name} {pin.version} was yanked, and neither the stack nor a fact pins it"
         if not pin.version.is_prerelease:
@@ -302,7 +306,7 @@ class _Check:
         policy = self._problem.policy.prereleases_for(pin.name)
         if policy == "never":
             yield f"{pin.name} {pin.version} is a pre-release"
-        elif policy == "if-necessary" and not any(one.prereleases for one in self._asked[pin.name]):
+        elif policy == "if-necessary" and not any(spec.prereleases for spec in self._specifiers[pin.name]):
             for page in self._catalog.lookup(pin.name).pages:
                 for version in map(_version, page.releases):
                     if not version.is_prerelease and self._fits(pin, page, version):
@@ -316,23 +320,23 @@ class _Check:
                 return False
         built = any(isinstance(fact, facts.Builds) for fact in about)
         accepted = 0 if built else len(self._problem.target.tags)  # the ranks of wheels that may be taken
-        return all(one.contains(version, prereleases=True) for one in self._asked[pin.name]) and any(
+        return all(spec.contains(version, prereleases=True) for spec in self._specifiers[pin.name]) and any(
             file.yanked is None
             and not any(self._refusals(file))
             and (self._rank(file) < accepted if file.is_wheel else not self._problem.wheels_only)
-            for file in _told_apart(_files(page, version))
+            for file in _unambiguous(_files(page, version))
         )
 
     def _facts_of_kind(self, pin: Pin, kind: type[facts.FactKind]) -> list[facts.FactKind]:
         return [fact for fact in self._facts_about[pin.name] if isinstance(fact, kind)]
 
     def _collisions(self) -> Iterator[str]:
-        """At most one pin owns a module, even if one fact says so of one and another of the other."""
+        """At most one pin owns a module, even if different facts name the owners."""
         owners: defaultdict[str, set[str]] = defaultdict(set)
         for fact in self._problem.facts:
             if isinstance(fact, (facts.Absent, facts.Collides)):
-                speaks = fact in self._facts_about.get(fact.package, ())
-                owners[fact.module] |= self._pins.keys() & ({fact.package, fact.other} if speaks else {fact.other})
+                applies = fact in self._facts_about.get(fact.package, ())
+                owners[fact.module] |= self._pins.keys() & ({fact.package, fact.other} if applies else {fact.other})
         for module, names in owners.items():
             if len(names) > 1:
                 yield f"{' and '.join(sorted(names))} must not be together, as each owns `{module}`"
@@ -349,7 +353,7 @@ class _Check:
                 case facts.Requires() | facts.Replaces() | facts.Metadata() | facts.Sources():
                     pass  # they say what a pin needs: see `_requirements` and `_source`
                 case facts.Absent() | facts.Collides() | facts.Names() | facts.Builds():
-                    pass  # see `_kept_out` and `_collisions`
+                    pass  # see `_absences`, `_collisions` and `_file`
                 case facts.After() | facts.Warns() | facts.Exports() | facts.External():
                     pass  # they rule nothing out
 
@@ -368,8 +372,8 @@ def _moment(uploaded: str, unknown: dt.datetime) -> dt.datetime:
         return unknown
 
 
-def _told_apart(files: Sequence[File]) -> Iterator[File]:
-    """The files whose names occur once: for others nobody can tell which is meant."""
+def _unambiguous(files: Sequence[File]) -> Iterator[File]:
+    """The files whose names occur once: of others it is unclear which is meant."""
     times = Counter(file.filename for file in files)
     return (file for file in files if times[file.filename] == 1)
 
@@ -407,7 +411,8 @@ def _admits_python(requires_python: str, pythons: tuple[Version, ...]) -> bool:
     """Whether a Requires-Python admits each of these, and can be read at all. `>=3.6.*` stands for `>=3.6`."""
     clauses = (clause.strip() for clause in requires_python.split(","))
     try:
-        admitted = SpecifierSet(",".join(one.removesuffix(".*") if one[:1] in ("<", ">") else one for one in clauses))
+        ordered = (clause.removesuffix(".*") if clause[:1] in ("<", ">") else clause for clause in clauses)
+        admitted = SpecifierSet(",".join(ordered))
         return all(admitted.contains(python, prereleases=True) for python in pythons)
     except InvalidSpecifier:
         return False

@@ -1,9 +1,9 @@
-"""The complete engine: newest-first decisions, with a SAT solver that sees further.
+"""The complete engine: newest-first decisions that a SAT solver checks.
 
 Packages are decided one after the other, each for its most preferred release, as in the search. After every decision
 the solver is asked whether the decisions are still satisfiable together with everything known. A candidate whose
 metadata has not been read counts as needing nothing, so unsatisfiable is certain. The solver then names the decisions
-to blame, and the engine goes straight back to the latest of them and never meets the same clash again.
+to blame, and the engine jumps back to the latest of them and never meets the same clash again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from resolver.model.requirement import Requirement
 from resolver.model.resolution import Lack
 from resolver.resolve.candidates import ANYTHING, Demand, pins
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.gather import Reachable
+from resolver.resolve.gather import DependencyGraph
 from resolver.resolve.grounded import Ground
 from resolver.resolve.provider import Tick
 from resolver.resolve.universe import Universe
@@ -39,7 +39,7 @@ class Unsatisfiable(Exception):
 
 
 class CompleteEngine:
-    """Decides one problem. `clauses` are what it learned."""
+    """Decides one problem; `clauses` are what it learned."""
 
     def __init__(self, universe: Universe, *, tick: Tick | None = None) -> None:
         self.clauses = Clauses(universe)
@@ -47,10 +47,10 @@ class CompleteEngine:
         self._tick = tick
         self._chosen: dict[Package, Candidate] = {}  # the decisions, the latest last
         # the demand on each package by the stack and the decisions, after each parent
-        self._asked: dict[Package, list[Demand]] = {}
-        self._met: dict[Package, int] = {}  # the packages in the order in which they were first required
+        self._demands: dict[Package, list[Demand]] = {}
+        self._first_required: dict[Package, int] = {}  # numbers in this order
         self.rounds = 0
-        self._ask(universe.roots())
+        self._require(universe.roots())
 
     def solve(self) -> dict[Package, Candidate]:
         """The choices that the stack reaches. Raises Unsatisfiable, or UndecidedError beyond its limits."""
@@ -62,45 +62,45 @@ class CompleteEngine:
                 continue
             package = self._next()
             if package is None:
-                if not self._settle():
+                if not self._exclude_unpermitted():
                     return self._chosen
-                while self._holds() and self._put_out():
+                while self._holds() and self._exclude_unneeded():
                     self._round()
-                self._go_back()
+                self._backjump()
             elif not self._decide(package):
-                self._go_back()
+                self._backjump()
 
     def _next(self) -> Package | None:
-        """The package to decide now, in an order like that of the search; None if there is none left."""
-        left = [one for one in self._asked if one not in self._chosen]
-        return min(
-            left, key=lambda one: (one.kind, *self._asked[one][-1].decision_key(self._met[one]), one), default=None
-        )
+        """The package to decide now, in an order like that of the search; None if all are decided."""
 
-    def _ask(self, edges: Iterable[Edge]) -> None:
-        """Record what the stack or a decision requires."""
+        def key(package: Package) -> tuple[object, ...]:
+            return package.kind, *self._demands[package][-1].decision_key(self._first_required[package]), package
+
+        return min((package for package in self._demands if package not in self._chosen), key=key, default=None)
+
+    def _require(self, edges: Iterable[Edge]) -> None:
         for edge in edges:
-            self._met.setdefault(edge.package, len(self._met))
-            asked = self._asked.setdefault(edge.package, [])
-            own = self._universe.demand(edge)
-            asked.append(asked[-1] & own if asked else own)
+            self._first_required.setdefault(edge.package, len(self._first_required))
+            demands = self._demands.setdefault(edge.package, [])
+            demand = self._universe.demand(edge)
+            demands.append(demands[-1] & demand if demands else demand)
 
-    def _drop(self, left: int) -> None:
-        """Take decisions back, the latest first, until so many are left."""
-        while len(self._chosen) > left:
+    def _undo_decisions(self, count: int) -> None:
+        """Undo decisions, the latest first, until there are so many."""
+        while len(self._chosen) > count:
             _, candidate = self._chosen.popitem()
             for edge in self._universe.edges(candidate):
-                self._asked[edge.package].pop()
-                if not self._asked[edge.package]:
-                    del self._asked[edge.package]
+                self._demands[edge.package].pop()
+                if not self._demands[edge.package]:
+                    del self._demands[edge.package]
 
     def _decide(self, package: Package) -> bool:
         """Take the most preferred candidate that is compatible with the decisions; False if none is."""
-        order = list(self._order(package))
-        tried = list(takewhile(self.clauses.opened, order))  # mostly by earlier decisions, and in vain
-        if len(tried) > _SEVERAL and not self._holds(self.clauses.any_of(tried)):
-            order = order[len(tried) :]
-        for candidate in order:
+        candidates = list(self._candidates(package))
+        opened = list(takewhile(self.clauses.opened, candidates))  # mostly by earlier decisions, and in vain
+        if len(opened) > _SEVERAL and not self._holds(self.clauses.any_of(opened)):
+            candidates = candidates[len(opened) :]
+        for candidate in candidates:
             self._round()
             variable = self.clauses.variable(candidate)
             if not self._holds(variable):
@@ -109,20 +109,20 @@ class CompleteEngine:
             if not self._holds(variable):
                 continue
             self._chosen[package] = candidate
-            self._ask(self._universe.edges(candidate))
+            self._require(self._universe.edges(candidate))
             return True
         return False
 
-    def _order(self, package: Package) -> Iterator[Candidate]:
-        """What the requirements so far and the policy admit; then the others, in case more requirements follow.
+    def _candidates(self, package: Package) -> Iterator[Candidate]:
+        """Those that the requirements so far and the policy admit; then the others, in case more requirements follow.
 
         Those ruled out by a decision's requirements, possibly thousands, are left out.
         """
-        demand = self._asked[package][-1]
+        demand = self._demands[package][-1]
         if package.extra:  # it is of its project's release
             base = self._chosen.get(package.base)
-            asked = self._asked.get(package.base, [ANYTHING])[-1]
-            demand &= asked if base is None else Demand(1 << base.release.position)
+            of_base = self._demands.get(package.base, [ANYTHING])[-1]
+            demand &= of_base if base is None else Demand(1 << base.release.position)
         admitted = dict.fromkeys(self._universe.candidates(package, demand))
         yield from admitted
         for candidate in self.clauses.packages.get(package, ()):
@@ -134,12 +134,13 @@ class CompleteEngine:
         """Whether the decisions, and these variables, are satisfiable together with everything known."""
         return self.clauses.satisfiable([*map(self.clauses.variable, self._chosen.values()), *more])
 
-    def _go_back(self) -> None:
-        """Drop the latest of the incompatible decisions, and later ones, until the rest are compatible."""
+    def _backjump(self) -> None:
+        """Undo the latest of the incompatible decisions, and later ones, until those before it are compatible."""
         before = len(self._chosen)
         while self._chosen and not self._holds():
             blamed = self.clauses.blamed()
-            self._drop(max((at for at, one in enumerate(self._chosen.values()) if one in blamed), default=0))
+            decisions = enumerate(self._chosen.values())
+            self._undo_decisions(max((at for at, candidate in decisions if candidate in blamed), default=0))
         if len(self._chosen) == before and self._holds():
             raise UndecidedError("the engine stopped", hint="please report this together with the stack file")
 
@@ -156,19 +157,21 @@ class CompleteEngine:
 
     # --- what the policy excludes
 
-    def _settle(self) -> bool:
-        """Rule out an answer that takes a pre-release or a yanked release without permission; whether it did.
+    def _exclude_unpermitted(self) -> bool:
+        """Exclude the pre-releases and yanked releases that were chosen without permission; whether there were any.
 
         The clauses are about the project, not about this answer: so they exclude nothing that could be allowed, and
         releases excluded for the same reason are excluded together (docs/solving.md).
         """
-        found = Reachable(self._universe, self._chosen)
-        unpermitted = list(found.unpermitted())
+        graph = DependencyGraph(self._universe, self._chosen)
+        unpermitted = list(graph.unpermitted())
         for candidate in unpermitted:
-            package, demand = candidate.package, found.demands[candidate.package]
+            package, demand = candidate.package, graph.demands[candidate.package]
             if candidate.release.yanked and not demand.pinned_by_user:
                 any_may = self._may_be_pinned(package)
-                self.clauses.rule_out(package, Lack.YANKED, self._permits_yanked, any_may=any_may)
+                self.clauses.rule_out(
+                    package, Lack.YANKED, lambda edge: self._universe.demand(edge).pinned_by_user, any_may=any_may
+                )
             else:
                 final = next(self._universe.candidates(package, demand))
                 self.clauses.rule_out(package, Lack.NEEDLESS, partial(self._permits_prerelease, final), any_may=True)
@@ -180,40 +183,37 @@ class CompleteEngine:
             return False
         return self._universe.demand(edge).prerelease or not self._universe.is_admitted(final, edge)
 
-    def _permits_yanked(self, edge: Edge) -> bool:
-        """Whether a requirement permits a yanked release."""
-        return self._universe.demand(edge).pinned_by_user
-
     def _may_be_pinned(self, package: Package) -> bool:
         """Whether a fact pins a project, or may do so because it reads requirements from an archive or repository."""
-        if self._universe.sources:
-            return True
-        stated = self._universe.problem.facts
-        needs = (need for fact in stated for need in facts.needs_of(fact) if isinstance(need, Requirement))
-        pinned = any(need.name == package.name and pins(need.specifier) for need in needs)
-        return pinned or any(isinstance(fact, facts.Builds) for fact in stated)
+        all_facts = self._universe.problem.facts
+        needs = (need for fact in all_facts for need in facts.needs_of(fact) if isinstance(need, Requirement))
+        return (
+            bool(self._universe.sources)
+            or any(isinstance(fact, facts.Builds) for fact in all_facts)
+            or any(need.name == package.name and pins(need.specifier) for need in needs)
+        )
 
-    def _put_out(self) -> bool:
-        """Forbid choices of the solver that nothing leads to, unless something outside does; whether it did.
+    def _exclude_unneeded(self) -> bool:
+        """Exclude candidates that the solver chose and nothing reached needs, unless others do; whether there were any.
 
-        A way from the stack to one of them must enter through a candidate that is
-        none of them: one that is known to need one of their packages, or unknown.
+        A path from the stack to one of them must enter through a candidate that is none of them: one that is known to
+        need one of their packages, or has not been opened.
         """
         # a component exists whether or not anything needs it
-        idle = {
-            one
-            for one in self.clauses.chosen().values()
-            if one.package.kind is PackageKind.PROJECT and self._chosen.get(one.package) is not one
+        unneeded = {
+            candidate
+            for candidate in self.clauses.chosen().values()
+            if candidate.package.kind is PackageKind.PROJECT and self._chosen.get(candidate.package) is not candidate
         }
-        packages = {one.package for one in idle}
-        variable = self.clauses.variable
-        ways = [
-            variable(other)
-            for other in self.clauses.candidates()
-            if other not in idle
-            and other.package.kind is PackageKind.PROJECT
-            and (not self.clauses.opened(other) or any(e.package in packages for e in self._universe.edges(other)))
+        packages = {candidate.package for candidate in unneeded}
+        variable, opened = self.clauses.variable, self.clauses.opened
+        parents = [
+            variable(parent)
+            for parent in self.clauses.candidates()
+            if parent not in unneeded
+            and parent.package.kind is PackageKind.PROJECT
+            and (not opened(parent) or any(edge.package in packages for edge in self._universe.edges(parent)))
         ]
-        for one in sorted(idle, key=variable):
-            self.clauses.add_clause([-variable(one), *ways])
-        return bool(idle)
+        for candidate in sorted(unneeded, key=variable):
+            self.clauses.add_clause([-variable(candidate), *parents])
+        return bool(unneeded)

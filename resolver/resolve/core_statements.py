@@ -1,13 +1,13 @@
-"""From grounds to statements: which releases a ground is about in a core, and where it is written.
+"""From grounds to statements: the releases that a ground of a core is about, and its origin.
 
-A ground may hold for more releases than matter. A statement names those only that the rest of the core leaves possible,
-so each release that it names is needed for the conflict.
+A ground may hold for more releases than matter. A statement names only those that the other grounds of the core leave
+possible, so each release that it names is needed for the conflict.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from packaging.specifiers import SpecifierSet
@@ -43,9 +43,9 @@ from resolver.resolve.grounded import (
     LineGround,
     RequirementGround,
 )
-from resolver.resolve.project import Project
+from resolver.resolve.project import Project, highest_bound
 
-_SAID_BY_THE_REASON = frozenset({RejectionReason.DYNAMIC, RejectionReason.UNOPENED})
+_WITHOUT_DETAIL = frozenset({RejectionReason.DYNAMIC, RejectionReason.UNOPENED})
 _SIMILAR = 0.7  # from 0 to 1, as in difflib
 _NEARLY_THE_SAME = 0.85  # metadata names thousands of projects
 _REFUSALS = 4  # releases whose files are listed one by one
@@ -58,34 +58,35 @@ def statements_of(clauses: Clauses, core: Iterable[Ground]) -> dict[Ground, Stat
 
     Aspects of one line are the same statement.
     """
-    # the order of people: what was asked, the machine, what needs what, what is missing
+    # the stack, the machine, requirements, what does not exist
     ranks = {LineGround: 0, ComponentGround: 1, RequirementGround: 2, CollisionGround: 2}
     order = {ground: number for number, ground in enumerate(clauses.known)}
     lines = {root.origin: number for number, root in enumerate(clauses.universe.problem.stack.requirements)}
 
-    def place(ground: Ground) -> tuple[int, int, int]:
+    def key(ground: Ground) -> tuple[int, int, int]:
         line = lines.get(ground.origin, 0) if isinstance(ground, LineGround) else 0
         return ranks.get(type(ground), 3), line, order[ground]
 
-    core = sorted(core, key=place)
-    teller = _StatementBuilder(clauses, core)
-    return {ground: teller.statement(ground) for ground in core}
+    core = sorted(core, key=key)
+    builder = _StatementBuilder(clauses, core)
+    return {ground: builder.statement(ground) for ground in core}
 
 
 def release_ranges(project: Project, positions: Iterable[int], apart: Collection[int] = ()) -> tuple[ReleaseRange, ...]:
-    """Positions as runs, newest first. Releases that nobody could take do not interrupt a run, unless kept `apart`."""
-    wanted = set(positions)
-    runs: list[list[int]] = []
-    broken = True
+    """Positions as ranges, newest first. Releases that nobody could take do not end a range, unless kept `apart`."""
+    included = set(positions)
+    ranges: list[list[int]] = []
+    has_ended = True
     for position in range(len(project.versions)):
-        if position in wanted:
-            if broken:
-                runs.append([])
-            runs[-1].append(position)
-            broken = False
-        elif not broken and (position in apart or project.stable >> position & 1):
-            broken = position in apart or not isinstance(project.release(position), tuple)
-    return tuple(ReleaseRange(str(project.versions[run[-1]]), str(project.versions[run[0]]), len(run)) for run in runs)
+        if position in included:
+            if has_ended:
+                ranges.append([])
+            ranges[-1].append(position)
+            has_ended = False
+        elif not has_ended and (position in apart or project.stable >> position & 1):
+            has_ended = position in apart or not isinstance(project.release(position), tuple)
+    versions = project.versions
+    return tuple(ReleaseRange(str(versions[row[-1]]), str(versions[row[0]]), len(row)) for row in ranges)
 
 
 class _StatementBuilder:
@@ -108,9 +109,9 @@ class _StatementBuilder:
                 assert isinstance(fact, (Collides, Absent))  # noqa: S101  only these have modules
                 return Shares(fact=fact)
             case RequirementGround():
-                return self._said(ground)
+                return self._needs(ground)
             case ExclusionGround():
-                project, positions = self._absent(ground)
+                project, positions = self._ruled_out(ground)
                 fact = self._facts[ground.fact]
                 assert isinstance(fact, (Excludes, Names))  # noqa: S101  only these take releases out
                 return Forbids(subject=project.name, versions=release_ranges(project, positions), fact=fact)
@@ -118,83 +119,80 @@ class _StatementBuilder:
                 return self._lacks(ground)
 
     def _matters(self, ground: Ground, variable: int) -> bool:
-        """Whether the rest of the core leaves this possible."""
-        rest = [other for other in self._core if other != ground]
-        return self._clauses.satisfiable([variable], rest)
+        """Whether the other grounds of the core leave this possible."""
+        return self._clauses.satisfiable([variable], [other for other in self._core if other != ground])
 
-    def _said(self, ground: RequirementGround) -> Needs:
+    def _needs(self, ground: RequirementGround) -> Needs:
         project = self._universe.project(text.name(ground.package.name))
         files: dict[int, str] = {}
-        rest = [one for one in self._core if not (isinstance(one, RequirementGround) and one.package == ground.package)]
+        others = [
+            row for row in self._core if not (isinstance(row, RequirementGround) and row.package == ground.package)
+        ]
         for parent, _ in self._clauses.edges[ground]:
-            if parent is not None and self._clauses.satisfiable([self._clauses.variable(parent)], rest):
-                release = parent.release
-                files[release.position] = release.file.filename
+            if parent is not None and self._clauses.satisfiable([self._clauses.variable(parent)], others):
+                files[parent.release.position] = parent.release.file.filename
         fact = self._facts.get(ground.fact)
         newest = files[min(files)] if files else ""
         return Needs(
             subject=str(ground.package),
-            versions=release_ranges(project, files, self._told_apart(ground.package, files)),
+            versions=release_ranges(project, files, self._unusable_between(ground.package, files) if files else ()),
             needs=ground.text,
             source=ground.source,
             where=newest if fact is None else fact.where,
             fact=fact,
         )
 
-    def _told_apart(self, package: Package, among: Collection[int]) -> set[int]:
-        """The releases between some of a package that another statement says are unusable."""
+    def _unusable_between(self, package: Package, positions: Collection[int]) -> set[int]:
+        newest, oldest = min(positions), max(positions)
         return {
             position
             for ground in self._core
             for other, position, variable in self._clauses.absent.get(ground, ())
-            if other == package.base
-            and among
-            and min(among) < position < max(among)
-            and self._matters(ground, variable)
+            if other == package.base and newest < position < oldest and self._matters(ground, variable)
         }
 
-    def _absent(self, ground: Ground) -> tuple[Project, list[int]]:
+    def _ruled_out(self, ground: Ground) -> tuple[Project, list[int]]:
         """The project in which a ground rules releases out, and the positions of those that matter."""
         rows = self._clauses.absent[ground]
         project = self._universe.project(text.name(rows[0][0].name))
-        # what is out on a later ground, too, such as a yanked pre-release, is told here
+        # what a later ground rules out, too, such as a yanked pre-release, belongs to this statement
         later = {
             other: {variable for _, _, variable in self._clauses.absent.get(other, ())}
             for other in self._core[self._core.index(ground) + 1 :]
         }
-        matter: set[int] = set()
         # requirements of such a release are not mentioned: that it is ruled out is enough
-        said = {
-            one
-            for one in self._core
-            if isinstance(one, RequirementGround) and text.name(one.package.name) == project.name
+        others = [
+            row
+            for row in self._core
+            if row != ground
+            and not (isinstance(row, RequirementGround) and text.name(row.package.name) == project.name)
+        ]
+        positions = {
+            position
+            for _, position, variable in rows
+            if self._clauses.satisfiable([variable], [row for row in others if variable not in later.get(row, ())])
         }
-        others = [one for one in self._core if one != ground and one not in said]
-        for _, at, variable in rows:
-            rest = [other for other in others if variable not in later.get(other, ())]
-            if self._clauses.satisfiable([variable], rest):
-                matter.add(at)
-        return project, sorted(matter)
+        return project, sorted(positions)
 
-    def _evidence(self, ground: LackGround, project: Project) -> dict[int, tuple[Rejections, Rejections]]:
-        """Of each release that matters: why the file that was opened is of no use, and why others were set aside."""
-        found: dict[int, tuple[Rejections, Rejections]] = {}
+    def _rejections(self, ground: LackGround, project: Project) -> dict[int, tuple[Rejections, Rejections]]:
+        """The rejections for each release that matters: of the file that was opened, and of the others."""
+        rejections: dict[int, tuple[Rejections, Rejections]] = {}
         if ground.lack is Lack.UNUSABLE:
-            for one, edge in self._clauses.edges[ground]:
-                if one is not None and self._matters(ground, self._clauses.variable(one)):
-                    origin, position = edge.origin, one.release.position
+            for parent, edge in self._clauses.edges[ground]:
+                if parent is not None and self._matters(ground, self._clauses.variable(parent)):
+                    origin, position = edge.origin, parent.release.position
                     assert isinstance(origin, Unusable)  # noqa: S101  see `grounds`
-                    detail = "" if origin.reason in _SAID_BY_THE_REASON else origin.text
+                    detail = "" if origin.reason in _WITHOUT_DETAIL else origin.text
                     opened = (Rejection(origin.filename, origin.reason, detail),)
-                    found[position] = opened, nearest_first(project.wheels_set_aside(position), self._target)
-            return dict(sorted(found.items()))
-        for position in self._absent(ground)[1]:
+                    rejections[position] = opened, nearest_first(project.wheels_set_aside(position), self._target)
+            return dict(sorted(rejections.items()))
+        for position in self._ruled_out(ground)[1]:
             release = project.release(position)
             rows = nearest_first(release, self._target) if isinstance(release, tuple) else ()
             if isinstance(release, Release) and release.file.yanked and ground.lack is Lack.YANKED:
                 rows = (Rejection(release.file.filename, RejectionReason.YANKED, release.file.yanked),)
-            found[position] = (), rows
-        return found
+            rejections[position] = (), rows
+        return rejections
 
     def _lacks(self, ground: LackGround) -> Lacks:
         lack, problem = ground.lack, self._universe.problem
@@ -204,10 +202,10 @@ class _StatementBuilder:
         if lack is Lack.SOURCE and project.source is not None:
             where = project.source.where
         elif lack not in (Lack.PROJECT, Lack.RELEASE, Lack.UNREACHABLE):
-            files = self._evidence(ground, project)
+            files = self._rejections(ground, project)
         wheels = {position: rows for position, (_, rows) in files.items()}
-        told = _of_each_cause(wheels, self._target)
-        by_tags = lack is Lack.FILE or (lack is Lack.UNUSABLE and any(wheels[position] for position in told))
+        listed = _of_each_cause(wheels, self._target)
+        by_tags = lack is Lack.FILE or (lack is Lack.UNUSABLE and any(wheels[position] for position in listed))
         return Lacks(
             subject=ground.project,
             wanted=ground.detail if lack in (Lack.RELEASE, Lack.SOURCE) else "",
@@ -215,10 +213,10 @@ class _StatementBuilder:
             where=where,
             count=len(files),
             newest=str(project.versions[0]) if project.versions else "",
-            nearest=_nearest(project, ground.detail) if lack is Lack.RELEASE else (),
+            nearest=_nearest(project, SpecifierSet(ground.detail)) if lack is Lack.RELEASE else (),
             refusals=tuple(
                 RejectedRelease(version=str(project.versions[position]), files=tuple(chain(*files[position])))
-                for position in told
+                for position in listed
             ),
             unreachable=tuple(project.unreachable),
             meant=(COMPONENT_ALIASES.get(project.name) or similar_project(self._clauses, project.name))
@@ -231,40 +229,39 @@ class _StatementBuilder:
 
 
 def _of_each_cause(files: Mapping[int, Sequence[Rejection]], target: Target) -> list[int]:
-    """A few releases, those first whose wheels need the least, newest first; each cause has one of them."""
-    causes: dict[str, list[int]] = {}  # by the newer glibc that is lacking, one line of the target; else anything
+    """A few releases, those first that only lack a newer glibc, newest first; each cause has one of them."""
+    causes: dict[str, list[int]] = {}  # by the glibc that would be enough, if any
     for position, rows in files.items():
         tags = (row.filename for row in rows if row.reason is RejectionReason.TAGS)
         causes.setdefault(newer_glibc(tags, tag_values(target)), []).append(position)
-    ranked = sorted(causes.values(), key=lambda alike: alike is causes.get(""))
-    firsts = [alike[0] for alike in ranked][:_REFUSALS]
-    others = [position for alike in ranked for position in alike if position not in firsts]
-    chosen = {*firsts, *others[: _REFUSALS - len(firsts)]}
-    return [position for alike in ranked for position in alike if position in chosen]
+    groups = sorted(causes.values(), key=lambda group: group is causes.get(""))
+    firsts = [group[0] for group in groups][:_REFUSALS]
+    positions = list(chain.from_iterable(groups))
+    others = [position for position in positions if position not in firsts]
+    listed = {*firsts, *others[: _REFUSALS - len(firsts)]}
+    return [position for position in positions if position in listed]
 
 
-def _nearest(project: Project, wanted: str) -> tuple[str, ...]:
-    """The releases just before and just after what is wanted; none where nothing comes after it.
+def _nearest(project: Project, specifiers: SpecifierSet) -> tuple[str, ...]:
+    """The releases just before and just after what a requirement admits; none where nothing comes after it.
 
-    They are final ones, unless a pre-release is wanted or nothing else exists.
+    They are final ones, unless it names a pre-release or nothing else exists.
     """
-    wish = SpecifierSet(wanted)
-    bounds = [text.version(one.version.removesuffix(".*")) for one in wish]
-    highest = max((bound for bound in bounds if bound is not None), default=None)
-    if highest is None:
+    highest = highest_bound(specifiers)
+    mask = project.all if names_prerelease(specifiers) else project.stable or project.all
+    versions = [project.versions[position] for position in project.positions(mask)]
+    if highest is None or versions[:1] <= [highest]:
         return ()
-    among = project.all if names_prerelease(wish) else project.stable or project.all
-    versions = [project.versions[position] for position in project.positions(among)]
     newer = [version for version in versions if version >= highest]
     older = [version for version in versions if version < highest]
-    return tuple(map(str, (*older[:1], *newer[-1:]))) if versions[:1] > [highest] else ()
+    return tuple(map(str, (*older[:1], *newer[-1:])))
 
 
 def _unread(files: Iterable[Rejection]) -> tuple[UnparsedFiles, ...]:
     names: dict[RejectionReason, list[str]] = {}
     for file in files:
         names.setdefault(file.reason, []).append(file.filename)
-    rows = (UnparsedFiles(reason, len(those), those[0]) for reason, those in names.items())
+    rows = (UnparsedFiles(reason, len(filenames), filenames[0]) for reason, filenames in names.items())
     return tuple(sorted(rows, key=lambda row: -row.count))
 
 
@@ -275,16 +272,16 @@ def similar_project(clauses: Clauses, name: str) -> str:
     """
     universe = clauses.universe
     problem = universe.problem
-    told = {root.need.name for root in problem.stack.requirements if isinstance(root.need, Requirement)}
-    told.update(name for fact in problem.facts for name in (fact.package, *projects_named_by(fact)))
-    edges = (edge for one in universe.opened_candidates() for edge in universe.edges(one))
-    read = {edge.package.name for edge in edges if edge.package.kind is PackageKind.PROJECT}
+    in_files = {root.need.name for root in problem.stack.requirements if isinstance(root.need, Requirement)}
+    in_files.update(name for fact in problem.facts for name in (fact.package, *projects_named_by(fact)))
+    edges = (edge for candidate in universe.opened_candidates() for edge in universe.edges(candidate))
+    required = {edge.package.name for edge in edges if edge.package.kind is PackageKind.PROJECT}
 
-    def close(names: Iterable[str], cutoff: float) -> str:
-        known = map(text.name, names)
-        return closest(name, (one for one in known if not universe.known(one) or universe.project(one).found), cutoff)
+    def existing(names: Iterable[str]) -> Iterator[str]:
+        return (row for row in map(text.name, names) if not universe.is_loaded(row) or universe.project(row).exists)
 
-    return closest(name, (close(told, _SIMILAR), close(read, _NEARLY_THE_SAME)), _SIMILAR)
+    similar = closest(name, existing(in_files), _SIMILAR), closest(name, existing(required), _NEARLY_THE_SAME)
+    return closest(name, similar, _SIMILAR)
 
 
 def origin_statement(origin: Origin) -> Statement:
@@ -305,7 +302,7 @@ def origin_statement(origin: Origin) -> Statement:
 
 
 def cutoff_text(cutoff: dt.datetime | None) -> str:
-    """A cut-off as the day whose end it is, or as a moment; empty for none."""
+    """A cut-off as the day at whose end it is, or as a moment; empty for none."""
     if cutoff is None:
         return ""
     last = cutoff.astimezone(dt.timezone.utc) - dt.timedelta(microseconds=1)
@@ -317,8 +314,8 @@ def nearest_first(files: Iterable[Rejection], target: Target) -> tuple[Rejection
     machine = tag_values(target)
     python = f"-cp{''.join(map(str, target.python_line))}-"
 
-    def far(row: Rejection) -> tuple[bool, ...]:
-        name = row.filename
+    def distance(file: Rejection) -> tuple[bool, ...]:
+        name = file.filename
         return "system" in missing_on_machine(name, machine), target.machine not in name, python not in name
 
-    return tuple(sorted(files, key=far))
+    return tuple(sorted(files, key=distance))

@@ -1,13 +1,8 @@
-"""From an engine's choices to a resolution: what the stack reaches, with nothing that could simply be newer, and why.
+"""From an engine's choices to a resolution: the pins that the stack reaches, upgraded where that is simply possible.
 
-The search decides one package after the other, and what it decided first may have kept something out that would fit
-in the end. So after it, two things are made true, whichever engine found the choices:
-
-- no other project can be newer with all others as they are (`upgrade_others`);
-- no project that the stack asks for can be newer by itself: without another one of those that it asks for getting
-  older, whatever else moves (`upgrade_requested`).
-
-"Newer" is what comes first in the order of preference (`candidates`): what the previous lock has comes before all.
+An engine's first decisions may have ruled out a release that would fit in the end. So afterwards no project that the
+stack asks for can be newer unless another one of these gets older (`upgrade_requested`), and no other project with all
+others as they are (`upgrade_others`). "Newer" is what comes first in the order of preference (`candidates`).
 """
 
 from __future__ import annotations
@@ -39,8 +34,8 @@ class InvalidChoiceError(Exception):
     """An engine returned inconsistent choices."""
 
 
-class Reachable:
-    """The choices to which the stack leads, and the edges on each, without following what a project `without` needs.
+class DependencyGraph:
+    """The choices that the stack reaches, and the edges on each; those of the project `without` are not followed.
 
     `demands` are those on each project by others, and `needs` the projects that each project needs. Raises
     InvalidChoiceError if an edge is unmet: engines are not trusted.
@@ -61,7 +56,7 @@ class Reachable:
                 self.needs.setdefault(parent, set()).add(base)
             if candidate not in self.edges:
                 self.edges[candidate] = []
-                edges += [(one, base) for one in universe.edges(candidate)] if base != without else []
+                edges += [(needed, base) for needed in universe.edges(candidate)] if base != without else []
             self.edges[candidate].append(edge)
         self.choices = {candidate.package: candidate for candidate in self.edges}
         self._universe = universe
@@ -76,95 +71,93 @@ class Reachable:
                 yield candidate
 
 
-def newest(universe: Universe, choices: Choices, tick: Tick | None) -> Choices:
-    """Choices that keep the promise, from valid ones; raises InvalidChoiceError if they are not valid."""
+def upgrade(universe: Universe, choices: Choices, tick: Tick | None) -> Choices:
+    """Choices of which nothing could simply be newer; raises InvalidChoiceError if those given are not valid."""
     choices = upgrade_others(universe, choices)
-    while (better := upgrade_requested(universe, choices, tick)) is not None:
-        choices = upgrade_others(universe, better)
+    while (upgraded := upgrade_requested(universe, choices, tick)) is not None:
+        choices = upgrade_others(universe, upgraded)
     return choices
 
 
 def upgrade_others(universe: Universe, choices: Choices) -> Choices:
-    """The choices that are needed, each project at the first of its releases that fits beside all others."""
-    reached = Reachable(universe, choices)
-    moved = True
-    while moved:
-        moved = False
-        circular = _circular(reached)
-        for package, candidate in list(reached.choices.items()):
-            if (
-                package.kind is not PackageKind.PROJECT
-                or package.extra
-                or reached.choices.get(package) is not candidate
-            ):
+    """The choices that are needed, each project at the most preferred of its releases that the others admit."""
+    graph = DependencyGraph(universe, choices)
+    has_changed = True
+    while has_changed:
+        has_changed = False
+        circular = _circular(graph)
+        for package, candidate in list(graph.choices.items()):
+            if package.kind is not PackageKind.PROJECT or package.extra or graph.choices.get(package) is not candidate:
                 continue
             # what a project requires of itself by way of others would be gone together with it
-            others = Reachable(universe, reached.choices, without=package) if package in circular else reached
+            others = DependencyGraph(universe, graph.choices, without=package) if package in circular else graph
             for newer in _before(candidate, universe.candidates(package, others.demands[package])):
-                if (fitting := _with_release(universe, reached.choices, newer)) is not None:
-                    reached, circular = fitting, _circular(fitting)
-                    moved = True
+                if (upgraded := _with_release(universe, graph.choices, newer)) is not None:
+                    graph, circular = upgraded, _circular(upgraded)
+                    has_changed = True
                     break
-    return reached.choices
+    return graph.choices
 
 
-def _circular(reached: Reachable) -> set[Package]:
+def _circular(graph: DependencyGraph) -> set[Package]:
     """The projects that need themselves by way of others."""
-    graph = nx.DiGraph((package, need) for package, needs in reached.needs.items() for need in needs)
-    return {package for circle in nx.strongly_connected_components(graph) if len(circle) > 1 for package in circle}
+    needs = nx.DiGraph((package, needed) for package, packages in graph.needs.items() for needed in packages)
+    return {package for circle in nx.strongly_connected_components(needs) if len(circle) > 1 for package in circle}
 
 
-def _with_release(universe: Universe, choices: Choices, newer: Candidate) -> Reachable | None:
-    """What is reached with another release of a project; None unless all others can stay as they are."""
-    own = [package for package in choices if package.base == newer.package]
-    moved = {package: universe.candidate(package, newer.release.position) for package in own}
-    choices = {**choices, **{package: one for package, one in moved.items() if one is not None}}
-    for package in own:
+def _with_release(universe: Universe, choices: Choices, newer: Candidate) -> DependencyGraph | None:
+    """The graph with another release of a project; None unless all others can stay as they are."""
+    packages = [package for package in choices if package.base == newer.package]
+    candidates = {package: universe.candidate(package, newer.release.position) for package in packages}
+    choices = {**choices, **{package: candidate for package, candidate in candidates.items() if candidate is not None}}
+    for package in packages:
         for edge in universe.edges(choices[package]):
             if edge.package.kind in (PackageKind.COMPONENT, PackageKind.MODULE) and edge.package not in choices:
-                choices.update((edge.package, one) for one in universe.candidates(edge.package, universe.demand(edge)))
+                admitted = universe.candidates(edge.package, universe.demand(edge))
+                choices.update((edge.package, candidate) for candidate in admitted)
             if edge.package not in choices or not universe.is_admitted(choices[edge.package], edge):
-                return None  # found out before all the rest is looked at
+                return None  # the whole graph need not be built
     try:
-        found = Reachable(universe, choices)
+        graph = DependencyGraph(universe, choices)
     except InvalidChoiceError:
         return None
-    return found if next(found.unpermitted(), None) is None else None
+    return graph if next(graph.unpermitted(), None) is None else None
 
 
 def upgrade_requested(universe: Universe, choices: Choices, tick: Tick | None) -> Choices | None:
-    """Choices with a newer release of something that the stack asks for, and none older; None if there are none."""
-    asked: dict[Package, Demand] = {}
+    """Choices with a newer release of a project that the stack asks for, and none older; None if there are none."""
+    demands: dict[Package, Demand] = {}
     for edge in universe.roots():
         if edge.package.kind is PackageKind.PROJECT:
             base = edge.package.base
-            asked[base] = asked.get(base, ANYTHING) & universe.demand(edge)
-    wishes = {
+            demands[base] = demands.get(base, ANYTHING) & universe.demand(edge)
+    candidates = {
         package: [choices[package], *_before(choices[package], universe.candidates(package, demand))]
-        for package, demand in asked.items()
+        for package, demand in demands.items()
     }
-    left = {package: sum(map(_bit, those)) for package, those in wishes.items()}  # releases, as masks
+    masks = {package: sum(map(_bit, rows)) for package, rows in candidates.items()}  # of releases that are possible
 
-    def known(candidate: Candidate) -> Iterator[tuple[Package, int]]:
+    def known_needs(candidate: Candidate) -> Iterator[tuple[Package, int]]:
         for edge in universe.edges(candidate) if universe.opened(candidate) else ():
             if edge.package.kind is PackageKind.PROJECT:
                 yield edge.package.base, universe.mask(edge.package, edge.allows)
 
-    # releases are struck out that are known to require something of which nothing is left
+    def is_possible(candidate: Candidate) -> bool:
+        if not masks[candidate.package] & _bit(candidate):
+            return False
+        return all(mask & masks.get(needed, -1) for needed, mask in known_needs(candidate))
+
+    # releases are ruled out that are known to require something of which no release is possible
     before: dict[Package, int] = {}
-    while before != left:
-        before = dict(left)
-        for package, those in wishes.items():
-            those[:] = [
-                one
-                for one in those
-                if left[package] & _bit(one) and all(mask & left.get(other, -1) for other, mask in known(one))
-            ]
-            left[package] = sum(map(_bit, those))
-            for other, mask in known(those[0]) if len(those) == 1 else ():
-                left[other] = left.get(other, -1) & mask
-    possible = {package: left[package] for package in asked}
-    for package in asked:
+    while before != masks:
+        before = dict(masks)
+        for package, rows in candidates.items():
+            rows[:] = filter(is_possible, rows)
+            masks[package] = sum(map(_bit, rows))
+            for needed, mask in known_needs(rows[0]) if len(rows) == 1 else ():
+                masks[needed] = masks.get(needed, -1) & mask
+    possible = {package: masks[package] for package in demands}
+    for package in demands:
         if newer := possible[package] & ~_bit(choices[package]):
             from resolver.resolve.complete import CompleteEngine, Unsatisfiable  # PySAT is loaded only if needed
 
@@ -178,44 +171,42 @@ def _bit(candidate: Candidate) -> int:
 
 
 def _before(candidate: Candidate, order: Iterator[Candidate]) -> Iterator[Candidate]:
-    """What comes before the release of a candidate."""
-    return takewhile(lambda one: one.chosen is not candidate.chosen, order)
+    return takewhile(lambda other: other.chosen is not candidate.chosen, order)
 
 
-# --- what people are told of it
+# --- the resolution
 
 
 def gather(universe: Universe, choices: Choices, *, engine: str, rounds: int) -> Resolution:
-    """The pins that the stack reaches through the choices; raises InvalidChoiceError like `Reachable`."""
-    found = Reachable(universe, choices)
-    reached = found.edges
+    """The pins that the stack reaches through the choices; raises InvalidChoiceError like `DependencyGraph`."""
+    graph = DependencyGraph(universe, choices)
     by_name: defaultdict[NormalizedName, list[Candidate]] = defaultdict(list)
-    for candidate in reached:
+    for candidate in graph.edges:
         if candidate.package.kind is PackageKind.PROJECT:
             by_name[text.name(candidate.package.name)].append(candidate)
     pins = []
-    for name, own in sorted(by_name.items()):
-        base, *extras = sorted(own, key=lambda one: one.package)
-        if any(other.chosen is not base.chosen for other in extras):
+    for name, candidates in sorted(by_name.items()):
+        base, *extras = sorted(candidates, key=lambda candidate: candidate.package)
+        if any(extra.chosen is not base.chosen for extra in extras):
             raise InvalidChoiceError(f"two releases of {name}")
-        origins = dict.fromkeys(edge.origin for other in own for edge in reached[other])
-        needs = sorted(one.name for one in found.needs.get(base.package, ()) if one.kind is PackageKind.PROJECT)
+        origins = dict.fromkeys(edge.origin for candidate in candidates for edge in graph.edges[candidate])
+        packages = graph.needs.get(base.package, ())
         pins.append(
             Pin(
                 name=name,
                 release=base.release,
-                extras=tuple(one.package.extra for one in extras),
+                extras=tuple(extra.package.extra for extra in extras),
                 unknown_extras=tuple(
-                    one.package.extra
-                    for one in extras
-                    if not universe.provides(base, one.package.extra)
-                    and all(isinstance(edge.origin, SameRelease) for edge in universe.edges(one))
+                    extra.package.extra
+                    for extra in extras
+                    if not universe.provides(base, extra.package.extra)
+                    and all(isinstance(edge.origin, SameRelease) for edge in universe.edges(extra))
                 ),
                 because=tuple(origin for origin in origins if not isinstance(origin, SameRelease)),
-                needs=tuple(map(text.name, needs)),
+                needs=tuple(sorted(text.name(row.name) for row in packages if row.kind is PackageKind.PROJECT)),
             )
         )
-    overrides = {row for candidate in reached for row in universe.overrides_of(candidate)}
+    overrides = {row for candidate in graph.edges for row in universe.overrides_of(candidate)}
     resolution = Resolution(
         problem=universe.problem,
         pins=tuple(pins),
@@ -238,7 +229,7 @@ def _practices_used(universe: Universe, resolution: Resolution) -> Iterator[fact
         match fact:
             case facts.Requires() if fact.counts_for(pin.release.file):
                 yield fact
-            case facts.Replaces() if any(_is_unmet(need, resolution) for need in _dropped(universe, pin, fact)):
+            case facts.Replaces() if any(_is_unmet(need, resolution) for need in _replaced_by(fact, pin, universe)):
                 yield fact
 
 
@@ -247,14 +238,14 @@ def _is_unmet(need: Requirement, resolution: Resolution) -> bool:
     return pin is None or not need.specifier.contains(pin.version, prereleases=True)
 
 
-def _dropped(universe: Universe, pin: Pin, fact: facts.Replaces) -> Iterator[Requirement]:
-    """What a pin's metadata and other facts require, as far as a fact drops it."""
+def _replaced_by(fact: facts.Replaces, pin: Pin, universe: Universe) -> Iterator[Requirement]:
+    """The requirements of a pin's metadata and of other facts that a fact drops."""
     project = universe.project(pin.name)
-    stated = project.facts_about(pin.release.position, facts.Metadata)
-    lines = requirement_lines(universe.catalog, pin.release, stated).requires
+    metadata = project.facts_about(pin.release.position, facts.Metadata)
+    lines = requirement_lines(universe.catalog, pin.release, metadata).requires
     for extra in ("", *pin.extras):
         needs = universe.requirements(pin.release.file.filename, lines, extra)
         yield from (need for need in needs if need.name in fact.drop)
     for other in project.facts_about(pin.release.position, facts.Requires):
-        kept = facts.needs_kept(other, [fact])
-        yield from (need for need in other.needs if isinstance(need, Requirement) and need not in kept)
+        remaining = facts.needs_kept(other, [fact])
+        yield from (need for need in other.needs if isinstance(need, Requirement) and need not in remaining)

@@ -84,12 +84,11 @@ def grounds(parent: Package | None, edge: Edge) -> tuple[tuple[tuple[Ground, ...
             line = LineGround(origin, "")
             if edge.package.extra:  # it has the version of the project
                 return (((line, LineGround(origin, f"extra {edge.package.extra}")), False),)
-            there = (((line,), False),)
-            return (*there, ((line, LineGround(origin, "version")), True)) if str(edge.allows) else there
+            exists = (((line,), False),)
+            return (*exists, ((line, LineGround(origin, "version")), True)) if str(edge.allows) else exists
         case Unusable():
-            reason = (
-                RejectionReason.DYNAMIC if origin.reason is RejectionReason.UNOPENED else origin.reason
-            )  # told together
+            # those that were not opened are reported together with those that were
+            reason = RejectionReason.DYNAMIC if origin.reason is RejectionReason.UNOPENED else origin.reason
             return (((LackGround(str(parent), Lack.UNUSABLE, reason.name),), True),)
         case NeedLine():
             assert parent is not None  # noqa: S101  only the stack's own lines have no parent
@@ -136,11 +135,11 @@ class Grounded:
     @contextmanager
     def without(self, relaxed: Iterable[Ground] = ()) -> Iterator[None]:
         """Meanwhile relax these grounds and no others."""
-        before, self.relaxed = self.relaxed, frozenset(relaxed)
+        previous, self.relaxed = self.relaxed, frozenset(relaxed)
         try:
             yield
         finally:
-            self.relaxed = before
+            self.relaxed = previous
 
     # --- answers
 
@@ -152,19 +151,21 @@ class Grounded:
         if among is not None:
             selectors = [self._selectors[ground] for ground in among if ground not in self.relaxed]
         else:
-            selectors = [-name if ground in self.relaxed else name for ground, name in self._selectors.items()]
+            rows = self._selectors.items()
+            selectors = [-selector if ground in self.relaxed else selector for ground, selector in rows]
         guards = () if self.reading else (-guard for guard in self._guards)
         return bool(self._solver.solve(assumptions=[*assumed, *selectors, *guards]))
 
     def broken(self) -> set[Ground]:
         """Grounds with a clause that the last satisfying answer does not meet."""
         model: Sequence[int] = self._solver.get_model() or ()  # the literal of variable n at n - 1
-        return {ground for ground, name in self._selectors.items() if not (name <= len(model) and model[name - 1] > 0)}
+        rows = self._selectors.items()
+        return {ground for ground, selector in rows if selector > len(model) or model[selector - 1] < 0}
 
     def core(self) -> list[Ground]:
         """The grounds that the last unsatisfiable answer rests on; not made minimal."""
-        names = sorted(literal for literal in self._solver.get_core() or () if literal in self._grounds)
-        return [self._grounds[name] for name in names]
+        selectors = sorted(literal for literal in self._solver.get_core() or () if literal in self._grounds)
+        return [self._grounds[selector] for selector in selectors]
 
     def minimal(self, assumed: Iterable[int] = (), among: Collection[Ground] | None = None) -> list[Ground]:
         """The grounds that clash, made minimal by leaving them out one by one, the latest known first."""
@@ -172,26 +173,24 @@ class Grounded:
         self.satisfiable(assumed, list(self.known) if among is None else among)
         core = self.core()
         for ground in reversed(core):
-            if ground in core:
-                rest = [other for other in core if other != ground]
-                if not self.satisfiable(assumed, rest):
-                    core = self.core()
+            if ground in core and not self.satisfiable(assumed, [other for other in core if other != ground]):
+                core = self.core()
         return core
 
     def preferred(self, assumed: Sequence[int], order: Sequence[Ground]) -> list[Ground]:
-        """Those of the grounds, which clash, that clash at the least: the first ones in this order wherever possible.
+        """A minimal core of these grounds, with the first ones in this order wherever possible (QuickXplain).
 
-        (QuickXplain.) It hangs on what holds alone, and neither on the solver nor on when something became known.
+        It depends on the clauses alone, and neither on the solver nor on the order in which they became known.
         """
 
-        def needed(held: list[Ground], anew: bool, among: Sequence[Ground]) -> list[Ground]:
-            if anew and not self.satisfiable(assumed, held):
+        def needed(background: list[Ground], has_grown: bool, among: Sequence[Ground]) -> list[Ground]:
+            if has_grown and not self.satisfiable(assumed, background):
                 return []
             if len(among) == 1:
                 return list(among)
             first, last = among[: len(among) // 2], among[len(among) // 2 :]
-            of_last = needed([*held, *first], True, last)
-            return [*needed([*held, *of_last], bool(of_last), first), *of_last]
+            of_last = needed([*background, *first], True, last)
+            return [*needed([*background, *of_last], bool(of_last), first), *of_last]
 
         return needed([], True, order)
 

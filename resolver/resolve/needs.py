@@ -1,4 +1,4 @@
-"""The requirement lines of a release, from its file or the fact that replaces it, and which apply on a target."""
+"""The requirement lines of a release, from its file or the fact in its place, and which of them apply on a target."""
 
 from __future__ import annotations
 
@@ -54,22 +54,23 @@ def requirement_lines(catalog: Catalog, release: Release, metadata: Sequence[fac
         return ReleaseRequirements(wheel.requires_dist, wheel.requires_python, (), wheel.provides_extra)
     archive = catalog.archive(file)
     if release.builds is not None:
-        listed = requirements_file(catalog.member(file, release.builds.requires_from))
+        requires = requirements_file(catalog.member(file, release.builds.requires_from))
         static = archive.metadata or CoreMetadata("", "", (), file.requires_python)
         # the fact says what is always needed; extras are taken from the archive itself
         optional = [line for line in static.requires_dist if text.extras_in_marker(line) != frozenset()]
-        building = build_lines(archive, release.builds)
-        return ReleaseRequirements((*listed, *optional), static.requires_python, building, static.provides_extra)
+        build = build_lines(archive, release.builds)
+        return ReleaseRequirements((*requires, *optional), static.requires_python, build, static.provides_extra)
     if metadata:
         fact = metadata[0]
         python = str(fact.requires_python) if fact.requires_python is not None else file.requires_python
         build = build_lines(archive, None) if fact.build_requires is None else tuple(map(str, fact.build_requires))
-        stated = tuple(map(str, fact.requires))
-        return ReleaseRequirements(stated, python, build, text.all_extras(stated))
+        requires = tuple(map(str, fact.requires))
+        return ReleaseRequirements(requires, python, build, text.all_extras(requires))
     if archive.metadata is None:
         raise DynamicArchiveError(release, archive.why_dynamic)
-    own = archive.metadata
-    return ReleaseRequirements(own.requires_dist, own.requires_python, build_lines(archive, None), own.provides_extra)
+    static = archive.metadata
+    build = build_lines(archive, None)
+    return ReleaseRequirements(static.requires_dist, static.requires_python, build, static.provides_extra)
 
 
 def is_built_here(release: Release) -> bool:
@@ -84,14 +85,14 @@ def build_lines(archive: Archive, builds: facts.Builds | None) -> tuple[str, ...
     lines = archive.build_requires if archive.build_requires is not None else LEGACY_BUILD
     if builds is None:
         return lines
-    kept = []
+    corrected = []
     for line in lines:
         try:
             if text.requirement(line).name not in builds.build_drop:
-                kept.append(line)
+                corrected.append(line)
         except InvalidRequirement:
             raise UnusableFile(f"`{line}` in its build-system.requires is not a requirement") from None
-    return (*kept, *map(str, builds.build_add))
+    return (*corrected, *map(str, builds.build_add))
 
 
 def requirements_file(content: str) -> tuple[str, ...]:
@@ -104,52 +105,51 @@ def requirements_file(content: str) -> tuple[str, ...]:
 
 
 class MarkerEvaluator:
-    """Which lines count. `markers` is the target's environment (PEP 508)."""
+    """Tells which lines apply. `markers` is the target's environment (PEP 508)."""
 
     def __init__(self, markers: Mapping[str, str]) -> None:
         self._markers = markers
-        self._known = cache(self._hold)
+        self._cached = cache(self._evaluate)
         # by file: lines that may apply for any extra, and lines by extra
         self._by_extra: dict[str, tuple[list[str], dict[str, list[str]]]] = {}
 
-    def of(self, filename: str, lines: Sequence[str], extra: str) -> Sequence[str]:
+    def lines_for(self, filename: str, lines: Sequence[str], extra: str) -> Sequence[str]:
         """The lines of a file that may apply for an extra, or without one: a file may have thousands of either."""
         if filename not in self._by_extra:
-            unsure: list[str] = []
-            those: dict[str, list[str]] = {}
+            unclear: list[str] = []
+            by_extra: dict[str, list[str]] = {}
             for line in lines:
-                named = text.extras_in_marker(line)
-                if named is None:
-                    unsure.append(line)
-                for other in named or ():
-                    those.setdefault(other, []).append(line)
-            self._by_extra[filename] = unsure, those
-        unsure, those = self._by_extra[filename]
-        return [*unsure, *those.get(extra, ())] if extra else lines
+                names = text.extras_in_marker(line)
+                if names is None:
+                    unclear.append(line)
+                for name in names or ():
+                    by_extra.setdefault(name, []).append(line)
+            self._by_extra[filename] = unclear, by_extra
+        unclear, by_extra = self._by_extra[filename]
+        return [*unclear, *by_extra.get(extra, ())] if extra else lines
 
-    def among(self, filename: str, lines: Sequence[str], extra: str) -> Iterator[Requirement]:
+    def requirements(self, filename: str, lines: Sequence[str], extra: str) -> Iterator[Requirement]:
         """The requirements among the lines of a file that apply; invalid lines are left out."""
-        for line in self.of(filename, lines, extra):
+        for line in self.lines_for(filename, lines, extra):
             with suppress(InvalidRequirement):
-                if (requirement := self(line, extra)) is not None:
+                if (requirement := self.evaluate(line, extra)) is not None:
                     yield requirement
 
-    def __call__(self, line: str, extra: str) -> Requirement | None:
+    def evaluate(self, line: str, extra: str) -> Requirement | None:
         """The requirement of a line if it applies on the target with `extra`, otherwise None.
 
         With an extra, only if the extra makes it apply. Raises InvalidRequirement.
         """
-        return self._known(line, extra) if len(line) <= text.LONG else self._hold(line, extra)
+        return self._cached(line, extra) if len(line) <= text.LONG else self._evaluate(line, extra)
 
-    def _hold(self, line: str, extra: str) -> Requirement | None:
+    def _evaluate(self, line: str, extra: str) -> Requirement | None:
         requirement = text.requirement(line)
         if requirement.marker is None:
             return None if extra else requirement
         try:
-            without = requirement.marker.evaluate(self._markers)
-            if not extra:
-                return requirement if without else None
-            counts = not without and requirement.marker.evaluate({**self._markers, "extra": extra})
+            applies = requirement.marker.evaluate(self._markers)
+            if extra:
+                applies = not applies and requirement.marker.evaluate({**self._markers, "extra": extra})
         except (UndefinedComparison, UndefinedEnvironmentName) as error:
-            raise InvalidRequirement(f"the marker of `{requirement}` cannot be evaluated: {error}") from None
-        return requirement if counts else None
+            raise InvalidRequirement(str(error)) from None
+        return requirement if applies else None

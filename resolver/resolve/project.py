@@ -19,7 +19,7 @@ from packaging.specifiers import Specifier, SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.index.parse.distribution import Compatibility, CompatibleFiles, upload_time
+from resolver.index.parse.distribution import Compatibility, upload_time
 from resolver.index.protocol import Lookup
 from resolver.model import text
 from resolver.model.dependency import Allows, ReleaseMask
@@ -33,6 +33,11 @@ class IndexRelease(NamedTuple):
 
     page: Page
     version: str
+
+    @property
+    def files(self) -> tuple[File, ...]:
+        """Its files there."""
+        return self.page.releases[self.version]
 
 
 class OrderedReleases:
@@ -56,7 +61,7 @@ class OrderedReleases:
 
     def position(self, version: Version) -> int | None:
         """The position of a version; None if there is no such release."""
-        at = self._bisect(lambda one: one <= version)
+        at = self._bisect(lambda older: older <= version)
         return at if at < len(self.versions) and self.versions[at] == version else None
 
     def mask(self, specifiers: SpecifierSet) -> int:
@@ -66,32 +71,32 @@ class OrderedReleases:
             self._masks[key] = reduce(and_, map(self._mask_of, specifiers), self.all)
         return self._masks[key]
 
-    def _mask_of(self, one: Specifier) -> int:
-        match one.operator:
+    def _mask_of(self, specifier: Specifier) -> int:
+        match specifier.operator:
             case ">=" | ">":
-                return (1 << self._bisect(lambda version: not one.contains(version, prereleases=True))) - 1
+                return (1 << self._bisect(lambda version: not specifier.contains(version, prereleases=True))) - 1
             case "<=" | "<":
-                newer = self._bisect(lambda version: one.contains(version, prereleases=True))
+                newer = self._bisect(lambda version: specifier.contains(version, prereleases=True))
                 return self.all >> newer << newer
             case "!=":
-                return self.all ^ self._run(Specifier(f"=={one.version}"))
+                return self.all ^ self._range(Specifier(f"=={specifier.version}"))
             case _:
-                return self._run(one)
+                return self._range(specifier)
 
-    def _run(self, one: Specifier) -> int:
+    def _range(self, specifier: Specifier) -> int:
         """The releases admitted by a comparison that admits the least version it names and some that follow it."""
-        wildcard = one.version.endswith(".*")
-        least = text.version(f"{one.version[:-2]}.dev0" if wildcard else one.version)
+        wildcard = specifier.version.endswith(".*")
+        least = text.version(f"{specifier.version[:-2]}.dev0" if wildcard else specifier.version)
         if least is None:  # `===` compares texts, and may name anything
             return 0
         begin = end = self._bisect(lambda version: version < least)
-        while begin and one.contains(self.versions[begin - 1], prereleases=True):
+        while begin and specifier.contains(self.versions[begin - 1], prereleases=True):
             begin -= 1
         return (1 << end) - (1 << begin)
 
-    def _bisect(self, after: Callable[[Version], bool]) -> int:
-        """The first position at which `after` holds, given that it holds for all older releases."""
-        return bisect_left(self.versions, True, key=after)
+    def _bisect(self, predicate: Callable[[Version], bool]) -> int:
+        """The first position at which a predicate holds, given that it holds for all older releases."""
+        return bisect_left(self.versions, True, key=predicate)
 
 
 class Project:
@@ -115,12 +120,13 @@ class Project:
         self.name = name
         self.source = source
         self.ordered = ordered
-        self.found = bool(ordered.lookup.pages)
+        self.exists = bool(ordered.lookup.pages)
         self.unreachable = ordered.lookup.unreachable
         self.rejections = tuple(row for page in ordered.lookup.pages for row in page.rejections)
         self.versions = ordered.versions
+        self.position = ordered.position
         self.all = ordered.all
-        # something named by its commit is wanted, whatever the policy on pre-releases
+        # a commit is taken whatever the policy on pre-releases
         self.stable = ordered.stable if source is None else ordered.all
         self._compatibility = compatibility
         # each with the releases that it is about
@@ -136,16 +142,12 @@ class Project:
         """The usable release at a position, or why each of its files was set aside."""
         if position not in self._known_releases:
             # search and look-ahead may both get here, and must see the same object
-            self._known_releases.setdefault(position, self._look(position))
+            self._known_releases.setdefault(position, self._screen(position))
         return self._known_releases[position]
 
     def facts_about(self, position: int, kind: type[FactKind]) -> list[FactKind]:
         """The facts of a kind that are about the release at a position."""
         return [fact for fact, mask in self._facts if mask >> position & 1 and isinstance(fact, kind)]
-
-    def archives(self, position: int) -> tuple[File, ...]:
-        """The source archives of a release that the target's Python may use, if wheels are used instead."""
-        return tuple(file for offer in self.ordered.offers[position] for file in self._compatible(offer).archives)
 
     def positions(self, mask: int) -> Iterator[int]:
         """The positions in a mask, newest first."""
@@ -155,7 +157,7 @@ class Project:
         """The positions in a mask, most preferred first.
 
         First come releases that a `last` fact puts last on other targets only, then the others, newest first; of the
-        posts of one release, those that such a fact puts last on this target come last.
+        post releases of one version, those that such a fact puts last on this target come last.
         """
         for first in self._first:
             yield from self.positions(mask & first)
@@ -165,12 +167,12 @@ class Project:
             return
 
         def base(position: int) -> tuple[object, ...]:
-            """What posts of one release have in common; they stand next to each other."""
+            """The version without its post number; post releases of one version are next to each other."""
             version = self.versions[position]
             return version.epoch, version.release, version.pre
 
         for _, posts in groupby(self.positions(mask), key=base):
-            yield from sorted(posts, key=lambda one: max((fact.last for fact in self.put_last(one)), default=0))
+            yield from sorted(posts, key=lambda post: max((fact.last for fact in self.put_last(post)), default=0))
 
     def is_preferred_to(self, position: int, other: int) -> bool:
         """Whether a release is taken before another one."""
@@ -179,10 +181,6 @@ class Project:
     def put_last(self, position: int) -> list[Warns]:
         """The facts that put a release after others that differ in their post number alone."""
         return [fact for fact, mask in self._last if mask >> position & 1]
-
-    def position(self, version: Version) -> int | None:
-        """The position of a version; None if the project has no such release."""
-        return self.ordered.position(version)
 
     def mask(self, allows: Allows) -> int:
         """The releases that a requirement admits, regardless of the pre-release policy."""
@@ -195,83 +193,83 @@ class Project:
                 return 0
 
     def wheels_set_aside(self, position: int) -> tuple[Rejection, ...]:
-        """Why wheels of a release were set aside, if only its archive remains."""
+        """Why wheels of a release were rejected, if only its archive remains."""
         release = self.release(position)
         if not isinstance(release, Release) or release.source is not None or release.file.is_wheel or release.builds:
             return ()
-        rows = [self._compatible(one).rejections for one in self.ordered.offers[position]]
-        return tuple(row for aside in rows for row in aside if row.filename.endswith(".whl"))
+        rows = [row for offer in self.ordered.offers[position] for row in self._compatibility(offer.files).rejections]
+        return tuple(row for row in rows if row.filename.endswith(".whl"))
 
     def uploaded(self, position: int) -> datetime | None:
         """When the first file of a release was uploaded, if an index says so."""
-        files = [file for one in self.ordered.offers[position] for file in one.page.releases[one.version]]
-        return min(filter(None, (upload_time(file.uploaded) for file in files)), default=None)
+        times = [upload_time(file.uploaded) for offer in self.ordered.offers[position] for file in offer.files]
+        return min(filter(None, times), default=None)
 
-    def _compatible(self, offer: IndexRelease) -> CompatibleFiles:
-        return self._compatibility(offer.page.releases[offer.version])
-
-    def _look(self, position: int) -> Release | tuple[Rejection, ...]:
+    def _screen(self, position: int) -> Release | tuple[Rejection, ...]:
         """The release from the first index that has a usable file of it, preferably one that is not yanked."""
         version = self.versions[position]
         rejections: tuple[Rejection, ...] = ()
         yanked: Release | None = None
         for offer in self.ordered.offers[position]:
-            found = self._look_at(offer, version, position)
-            if isinstance(found, Release):
-                if not found.yanked:
-                    return found
-                yanked = yanked or found
+            release = self._on_index(offer, version, position)
+            if isinstance(release, tuple):
+                rejections += release
+            elif not release.yanked:
+                return release
             else:
-                rejections += found
+                yanked = yanked or release
         return yanked or rejections
 
-    def _look_at(self, offer: IndexRelease, version: Version, position: int) -> Release | tuple[Rejection, ...]:
-        index, files = offer.page.index, offer.page.releases[offer.version]
-        taken = next(iter(self.facts_about(position, Excludes)), None) or next(
-            (fact for fact in self.facts_about(position, Names) if fact.index == index), None
-        )
-        if taken is not None:
-            return (Rejection(str(version), RejectionReason.FACT, f"{taken.reason}, {taken.where}"),)
-        builds = next(reversed(self.facts_about(position, Builds)), None)
+    def _on_index(self, offer: IndexRelease, version: Version, position: int) -> Release | tuple[Rejection, ...]:
+        index = offer.page.index
+        facts: list[Excludes | Names] = [*self.facts_about(position, Excludes), *self.facts_about(position, Names)]
+        for fact in facts:
+            if isinstance(fact, Excludes) or fact.index == index:
+                return (Rejection(str(version), RejectionReason.FACT, f"{fact.reason}, {fact.where}"),)
         if self.source is not None:
-            return Release(version=version, file=files[0], index="", position=position, source=self.source)
-        compatible = self._compatible(offer)
-        wheels, rejections = compatible.wheels, compatible.rejections
+            return Release(version=version, file=offer.files[0], index="", position=position, source=self.source)
+        compatible = self._compatibility(offer.files)
+        wheels, archives, rejections = compatible.wheels, compatible.archives, compatible.rejections
+        builds = next(reversed(self.facts_about(position, Builds)), None)
         if builds is not None:
-            rejections += tuple(
-                Rejection(file.filename, RejectionReason.FACT, f"built from source, {builds.where}") for file in wheels
-            )
+            why = f"built from source, {builds.where}"
+            rejections += tuple(Rejection(file.filename, RejectionReason.FACT, why) for file in wheels)
             wheels = ()
-        archives = compatible.archives
         if self._wheels_only:
             rejections += tuple(Rejection(file.filename, RejectionReason.SOURCE) for file in archives)
             archives = ()
         # as in pip: files that are not yanked come first, and wheels among them
-        kept = _standing(wheels) or _standing(archives) or wheels or archives
-        if not kept:
+        files = _not_yanked(wheels) or _not_yanked(archives) or wheels or archives
+        if not files:
             return rejections or (Rejection(str(version), RejectionReason.FORMAT),)
         return Release(
             version=version,
-            file=kept[0],
-            others=tuple(other for other in kept[1:] if other.is_wheel),
+            file=files[0],
+            others=tuple(other for other in files[1:] if other.is_wheel),
             index=index,
             builds=builds,
-            yanked=kept[0].yanked is not None,
+            yanked=files[0].yanked is not None,
             position=position,
         )
 
 
 def is_put_last(fact: Fact) -> TypeGuard[Warns]:
-    """Whether a fact puts releases after others, which may hang on the target's components."""
+    """Whether a fact puts releases after others, which may depend on the target's components."""
     return isinstance(fact, Warns) and bool(fact.last)
 
 
-def _standing(files: tuple[File, ...]) -> tuple[File, ...]:
+def _not_yanked(files: tuple[File, ...]) -> tuple[File, ...]:
     """The files that are not yanked: PEP 592 is about files, and a release may have both."""
     return tuple(file for file in files if file.yanked is None)
 
 
+def highest_bound(specifiers: SpecifierSet) -> Version | None:
+    """The highest version that a set of specifiers names."""
+    versions = (text.version(specifier.version.removesuffix(".*")) for specifier in specifiers)
+    return max(filter(None, versions), default=None)
+
+
 def of_source(source: Source) -> Lookup:
-    """A source as the answer of an index with this one release. Its file does not exist; its name is for people."""
+    """A source as the answer of an index with one release, whose file does not exist: its name is for people."""
     releases = {str(source.version): (File(filename=source.address),)}
     return Lookup((Page(project=source.name, index="", releases=releases),))

@@ -1,8 +1,8 @@
-"""What resolvelib asks about a universe: which package comes next, what there is of it, and what that needs.
+"""The provider that answers resolvelib from a universe: the next package, its candidates and their dependencies.
 
-Requirements are edges, candidates are `Candidate`s, identifiers are packages. resolvelib decides; all that is
-particular to this project is in the answers. docs/solving.md explains the order. Meanwhile `Prefetch` guesses what will
-be needed next, and tells the catalog: a wrong guess costs a request, a right one saves the search a round trip.
+Requirements are edges, candidates are `Candidate`s, identifiers are packages. docs/solving.md explains the order.
+Meanwhile `Prefetch` guesses what will be needed next and has the catalog request it: a wrong guess costs a request, a
+right one saves the search a round trip.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ Tick = Callable[[int, int], None]
 
 
 class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Candidate, Package]):
-    """Answers one resolution from a universe, hears what happens in it, and tells the catalog what will be needed.
+    """The provider and the reporter of one resolution.
 
-    `resolution` must be set before it begins: what is demanded of a package *now* is read from its state. `tick` is
+    `resolution` must be set before it begins: the current demand on a package is read from its state. `tick` is
     called with the numbers of rounds and decided packages, after each round and each release tried in vain. Raises
     ResolutionTooDeep after too many conflicts, and where a search goes in circles: on cyclic graphs resolvelib can take
     back and decide the same for ever, without a conflict.
@@ -48,15 +48,15 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
 
     def __init__(self, universe: Universe, tick: Tick | None) -> None:
         self._universe = universe
-        self.prefetch = Prefetch(universe, self.demanded)
+        self.prefetch = Prefetch(universe, self._demand)
         self._tick = tick
         self._is_admitted = cache(universe.is_admitted)  # resolvelib asks the same in every round
-        self._conflicts: Counter[Package] = Counter()  # in which each package took part
-        self._order: dict[Package, int] = {}  # the packages in the order in which they were first required
+        self._conflicts: Counter[Package] = Counter()  # that each package took part in
+        self._first_required: dict[Package, int] = {}  # numbers in this order
         self._rejected: dict[Package, set[Candidate]] = {}
         self.rounds = self._decided = self._conflicts_met = 0
 
-    # --- what resolvelib asks
+    # --- the provider
 
     def identify(self, requirement_or_candidate: Edge | Candidate) -> Package:
         """The package that an edge or a candidate is of."""
@@ -83,10 +83,10 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
         information: Mapping[Package, Iterator[Information]],
         backtrack_causes: Sequence[Information],
     ) -> tuple[Any, ...]:
-        """A sort key: components and modules first, then what keeps clashing, then as `Demand.turn` has it."""
+        """A sort key: components and modules, packages that keep clashing, then as `Demand.decision_key` has it."""
         keeps_clashing = self._conflicts[identifier] >= _PROMOTE_AFTER
-        turn = self.demanded(identifier).decision_key(self._order[identifier])
-        return identifier.kind, not keeps_clashing, *turn, identifier
+        key = self._demand(identifier).decision_key(self._first_required[identifier])
+        return identifier.kind, not keeps_clashing, *key, identifier
 
     def find_matches(
         self,
@@ -95,11 +95,11 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
         incompatibilities: Mapping[Package, Iterator[Candidate]],
     ) -> Matches[Candidate]:
         """What the requirements and the policies admit, most preferred first, determined as far as it is looked at."""
-        self._order.setdefault(identifier, len(self._order))
+        self._first_required.setdefault(identifier, len(self._first_required))
         demand = self._universe.demand(*requirements[identifier])
         banned = list(incompatibilities[identifier])
         if identifier.extra:
-            return _Anew(partial(self._of_extra, identifier, demand, banned))
+            return _Uncached(partial(self._of_extra, identifier, demand, banned))
         pin = self.resolution.state.mapping.get(identifier)
         # before a final release gives way to a pre-release, what rules it out is reconsidered
         stable = pin is not None and isinstance(pin.chosen, Release) and not pin.version.is_prerelease
@@ -110,34 +110,34 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
         return self._is_admitted(candidate, requirement)
 
     def get_dependencies(self, candidate: Candidate) -> Sequence[Edge]:
-        """What a candidate needs. Reads its metadata, and tells the catalog of what that will lead to."""
+        """The edges of a candidate. Reads its metadata, and prefetches what that leads to."""
         edges = self._universe.edges(candidate)
         self.prefetch.prefetch(edges)
         return edges
 
-    # --- what resolvelib reports
+    # --- the reporter
 
     def rejecting_candidate(self, criterion: Criterion[Edge, Candidate], candidate: Candidate) -> None:
-        """The catalog is told of those that come after it, more and more at once: reading each may take long."""
+        """Prefetch those that come after it, more and more at once: reading each may take long."""
         self._report()
         rejected = self._rejected.setdefault(candidate.package, set())
         rejected.add(candidate)
         count = len(rejected)
         if candidate.package.kind is PackageKind.PROJECT and (count in (1, 5, 13) or count % 32 == 29):
-            # so that each is told of once: 4, 8, 16, and 32 at a time
+            # so that each is prefetched once: 4, 8, 16, and 32 at a time
             following = iter(self._universe.candidates(candidate.package, ANYTHING))
             if candidate in following:  # which moves on to it
                 self.prefetch.prefetch_releases(islice(following, min(count + 3, 32)))
 
     def resolving_conflicts(self, causes: Iterable[Information]) -> None:
-        """Who took part is remembered."""
+        """Count the conflict for each package that took part."""
         self._conflicts.update(package for package in _packages(causes) if package.kind is PackageKind.PROJECT)
         self._conflicts_met += 1
         if self._conflicts_met > _MOST_CONFLICTS:
             raise ResolutionTooDeep(self.rounds)
 
     def ending_round(self, index: int, state: State[Edge, Candidate, Package]) -> None:
-        """Another round is done."""
+        """Count the round."""
         self.rounds += 1
         if index > max(_ROUNDS_AT_LEAST, _ROUNDS_A_PACKAGE * len(state.criteria)):
             raise ResolutionTooDeep(index)
@@ -150,27 +150,26 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
 
     # --- the state
 
-    def demanded(self, package: Package) -> Demand:
-        """What is demanded of a package now. May be called from any thread."""
+    def _demand(self, package: Package) -> Demand:
+        """The current demand on a package. May be called from any thread."""
         state = getattr(self.resolution, "state", None)
         criterion = state.criteria.get(package) if state is not None else None
         return self._universe.demand(*criterion.iter_requirement()) if criterion is not None else ANYTHING
 
     def _of_extra(self, package: Package, demand: Demand, banned: Sequence[Candidate]) -> Iterator[Candidate]:
-        """Candidates of an extra that what is demanded of its project now admits, too.
+        """Candidates of an extra that the current demand on its project admits, too.
 
         If none is left, one that clashes, so that resolvelib sees the clash.
         """
-        found = False
-        for candidate in self._universe.candidates(package, demand & self.demanded(package.base), banned):
-            found = True
+        candidate = None
+        for candidate in self._universe.candidates(package, demand & self._demand(package.base), banned):
             yield candidate
-        if not found:
+        if candidate is None:
             yield from islice(self._universe.candidates(package, demand, banned), 1)
 
 
-class _Anew(list[Candidate]):
-    """Candidates that are determined anew each time they are looked at, as what is demanded of a project changes."""
+class _Uncached(list[Candidate]):
+    """Candidates that are determined each time they are looked at, as the demand on a project changes."""
 
     def __init__(self, find: Callable[[], Iterator[Candidate]]) -> None:
         self._find = find
@@ -188,46 +187,45 @@ def _packages(rows: Iterable[Information]) -> set[Package]:
     return {row.requirement.package for row in rows} | parents
 
 
-# --- what the catalog is told of in advance
+# --- prefetching
 
 
 class Prefetch:
     """The catalog's `LookAhead` over a universe, from likely release to likely release; called from its thread.
 
-    `demanded` returns the search's current demand on a package.
+    `demand` returns the search's current demand on a package.
     """
 
-    def __init__(self, universe: Universe, demanded: Callable[[Package], Demand] = lambda _: ANYTHING) -> None:
+    def __init__(self, universe: Universe, demand: Callable[[Package], Demand] = lambda _: ANYTHING) -> None:
         self._universe = universe
-        self._demanded = demanded
+        self._demand = demand
         self.target: Hashable = universe.problem.target, universe.problem.wheels_only
-        self._told: set[tuple[str, str]] = set()  # projects and specifiers
+        self._requested: set[tuple[str, str]] = set()  # projects and specifiers
         self._guessed: dict[str, dict[str, Edge]] = {}  # demands of the likely releases of other projects, by project
         self._read: dict[NormalizedName, CoreMetadata] = {}  # of the release picked last
-        self._extras: dict[NormalizedName, dict[str, None]] = {}  # wanted extras of a project
+        self._extras: dict[NormalizedName, dict[str, None]] = {}  # required ones of a project
         self._followed: set[tuple[str, str, str]] = set()
 
     def prefetch(self, edges: Iterable[Edge]) -> None:
-        """Tell the catalog of the projects that these edges name."""
-        wanted: dict[NormalizedName, SpecifierSet] = {}  # one per project is enough: `likely_file` knows the others
+        """Prefetch the projects that these edges name."""
+        rows: dict[NormalizedName, SpecifierSet] = {}  # one per project is enough: `likely_file` knows the others
         for edge in edges:
             if edge.package.kind is PackageKind.PROJECT and isinstance(edge.allows, SpecifierSet):
                 name = text.name(edge.package.name)
                 if edge.package.extra:
-                    wanted.update(self._follow(self._want(name, (edge.package.extra,))))
-                wanted[name] = edge.allows
-        self._tell(wanted.items())
+                    rows.update(self._follow(self._add_extras(name, (edge.package.extra,))))
+                rows[name] = edge.allows
+        self._request(rows.items())
 
     def prefetch_projects(self, names: Iterable[NormalizedName]) -> None:
-        """Tell the catalog about projects needed last time."""
+        """Prefetch the projects of the previous lock."""
         preferred = self._universe.preferred
-        self._tell((name, SpecifierSet(f"=={preferred[name]}" if name in preferred else "")) for name in names)
+        self._request((name, SpecifierSet(f"=={preferred[name]}" if name in preferred else "")) for name in names)
 
     def prefetch_releases(self, candidates: Iterable[Candidate]) -> None:
-        """Tell the catalog which releases the search will try if this one fails, too."""
-        self._universe.catalog.prefetch_metadata(
-            one.chosen.file for one in candidates if isinstance(one.chosen, Release) and one.chosen.file.is_wheel
-        )
+        """Prefetch the releases that the search will try if this one fails, too."""
+        releases = (candidate.chosen for candidate in candidates if isinstance(candidate.chosen, Release))
+        self._universe.catalog.prefetch_metadata(release.file for release in releases if release.file.is_wheel)
 
     def likely_file(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
         """The file of the release that the search would take now."""
@@ -238,36 +236,36 @@ class Prefetch:
         except ResolverError:
             return None  # reported when the search itself gets there
         # the search's current demand applies; earlier ones may have been withdrawn
-        certain = self._universe.demand(_edge(project, specifier)) & self._demanded(Package(project))
+        certain = self._universe.demand(_edge(project, specifier)) & self._demand(Package(project))
         # the search may add to them meanwhile
         guessed = self._universe.demand(*tuple(self._guessed.get(project, {}).values()))
         for demand in (certain & guessed, certain):
-            for one in self._universe.candidates(Package(project), demand):
-                return one.release.file
+            for candidate in self._universe.candidates(Package(project), demand):
+                return candidate.release.file
         return None
 
     def next_requirements(
         self, project: NormalizedName, metadata: CoreMetadata
     ) -> Iterator[tuple[NormalizedName, SpecifierSet]]:
-        """The projects required by this metadata on the target with the wanted extras; empty the second time."""
+        """The projects required by this metadata on the target with the required extras; empty the second time."""
         self._read[project] = metadata
         return self._follow([(project, extra) for extra in ("", *self._extras.get(project, ()))])
 
-    def _tell(self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]]) -> None:
+    def _request(self, rows: Iterable[tuple[NormalizedName, SpecifierSet]]) -> None:
         new = [
             (name, specifier)
-            for name, specifier in wanted
-            if name not in self._universe.sources and (name, str(specifier)) not in self._told
+            for name, specifier in rows
+            if name not in self._universe.sources and (name, str(specifier)) not in self._requested
         ]
-        self._told.update((name, str(specifier)) for name, specifier in new)
+        self._requested.update((name, str(specifier)) for name, specifier in new)
         if new:
             self._universe.catalog.prefetch(new, self)
 
-    def _want(self, project: NormalizedName, extras: Iterable[str]) -> list[tuple[NormalizedName, str]]:
-        """Remember wanted extras of a project. Returns the new ones if its metadata has been read already."""
-        known = self._extras.setdefault(project, {})
-        new = [extra for extra in extras if extra not in known]
-        known.update(dict.fromkeys(new))
+    def _add_extras(self, project: NormalizedName, extras: Iterable[str]) -> list[tuple[NormalizedName, str]]:
+        """Remember required extras of a project. Returns the new ones if its metadata has been read already."""
+        seen = self._extras.setdefault(project, {})
+        new = [extra for extra in extras if extra not in seen]
+        seen.update(dict.fromkeys(new))
         return [(project, extra) for extra in new if project in self._read]
 
     def _follow(self, waiting: list[tuple[NormalizedName, str]]) -> Iterator[tuple[NormalizedName, SpecifierSet]]:
@@ -283,7 +281,7 @@ class Prefetch:
             for requirement in self._universe.requirements(f"{project} {metadata.version}", lines, extra):
                 if requirement.url:
                     continue
-                waiting += self._want(requirement.name, requirement.extras)
+                waiting += self._add_extras(requirement.name, requirement.extras)
                 if requirement.name != project and requirement.name not in self._universe.sources:
                     guessed = self._guessed.setdefault(requirement.name, {})
                     guessed[project] = _edge(requirement.name, requirement.specifier)

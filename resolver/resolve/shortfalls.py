@@ -1,7 +1,6 @@
-"""In what a resolution falls short of what was wanted: lines far behind, archives passed over, extras that are lost.
+"""Where a resolution falls short of the stack: lines far behind, skipped releases, extras that are missing.
 
-All of it hangs on what the stack, the metadata of pins and the pages say, not on a cache or the progress of a
-look-ahead.
+All of it depends on the stack, the metadata of pins and the pages, not on a cache or the progress of a look-ahead.
 """
 
 from __future__ import annotations
@@ -12,14 +11,11 @@ from contextlib import suppress
 from datetime import timedelta
 from itertools import chain, islice
 
-from msgspec.structs import replace
 from packaging.version import Version
 
 from resolver.errors import ResolverError
 from resolver.model import fact as facts
-from resolver.model import text
-from resolver.model.dependency import Candidate, Edge, Package, PackageKind, SameRelease, StackLine
-from resolver.model.problem import RootRequirement
+from resolver.model.dependency import Candidate, Edge, Package, PackageKind, SameRelease
 from resolver.model.release import Rejection, RejectionReason, Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Asks, MissingExtra, OutdatedPin, Pin, Resolution, SkippedRelease, Statement
@@ -31,7 +27,7 @@ from resolver.resolve.universe import Universe
 _MINORS = 3  # minor releases that a line may be behind without a word
 _AGE = timedelta(days=183)
 _BOUNDS = ("==", "===", "~=", "<", "<=")
-_LOOKED_AT = 3  # releases, the most wanted first: each may be a file to read
+_LOOKED_AT = 3  # releases, the most preferred first: each may be a file to read
 
 
 # --- lines without an upper bound that got a release far older than the newest
@@ -44,7 +40,7 @@ def outdated_pins(universe: Universe, resolution: Resolution) -> tuple[OutdatedP
     row says why: a core of the clauses about the projects that the stack names, which is far cheaper than a proof;
     nothing if something newer may be possible.
     """
-    rows = list(_far(universe, resolution))
+    rows = list(_far_behind(universe, resolution))
     needed = {name for pin, _ in rows for name in pin.needs}
     bound = {
         fact.package
@@ -54,18 +50,19 @@ def outdated_pins(universe: Universe, resolution: Resolution) -> tuple[OutdatedP
     rows.sort(key=lambda row: (row[0].name not in bound, row[0].name in needed))
     return tuple(
         OutdatedPin(
-            project=pin.name, version=pin.version, newest=newest, because=() if at else _kept_out(universe, pin)
+            project=pin.name, version=pin.version, newest=newest, because=() if at else _newer_ruled_out(universe, pin)
         )
         for at, (pin, newest) in enumerate(rows)
     )
 
 
-def _far(universe: Universe, resolution: Resolution) -> Iterator[tuple[Pin, str]]:
+def _far_behind(universe: Universe, resolution: Resolution) -> Iterator[tuple[Pin, str]]:
     """The pins of such lines that are far behind, each with the newest final release that is preferred to it."""
     for root in resolution.problem.stack.requirements:
         need = root.need
-        pin = resolution.pin(need.name) if isinstance(need, Requirement) and not need.url else None
-        if pin is None or not isinstance(need, Requirement) or any(one.operator in _BOUNDS for one in need.specifier):
+        if not isinstance(need, Requirement) or need.url or (pin := resolution.pin(need.name)) is None:
+            continue
+        if any(specifier.operator in _BOUNDS for specifier in need.specifier):
             continue
         project = universe.project(pin.name)
         newer = [
@@ -80,7 +77,7 @@ def _far(universe: Universe, resolution: Resolution) -> Iterator[tuple[Pin, str]
 
 
 def _is_out(release: Release | tuple[Rejection, ...]) -> bool:
-    """Whether a release is none to wait for: yanked, or after the cut-off."""
+    """Whether a release does not count: yanked, or after the cut-off."""
     if isinstance(release, Release):
         return release.yanked
     return any(row.reason in (RejectionReason.NEWER, RejectionReason.YANKED) for row in release)
@@ -96,7 +93,7 @@ def _is_far(project: Project, newer: Sequence[int], pin: Pin) -> bool:
     return late is not None and early is not None and late - early > _AGE
 
 
-def _kept_out(universe: Universe, pin: Pin) -> tuple[Statement, ...]:
+def _newer_ruled_out(universe: Universe, pin: Pin) -> tuple[Statement, ...]:
     """What rules out every newer final release, as far as the releases of the stack's own projects tell.
 
     Empty if they do not. Whatever is unread can only forbid more.
@@ -104,32 +101,27 @@ def _kept_out(universe: Universe, pin: Pin) -> tuple[Statement, ...]:
     from resolver.resolve.clauses import Clauses  # they need PySAT
     from resolver.resolve.core_statements import statements_of
 
-    problem = universe.problem
-    line = f"{pin.name}>{pin.version.public}"
-    root = RootRequirement(need=text.requirement(line), origin=StackLine(line, problem.stack.where))
-    # without what a lock prefers, so that locking again tells the same
-    clauses = Clauses(
-        universe.variant(
-            replace(problem, stack=replace(problem.stack, requirements=(*problem.stack.requirements, root)))
-        )
-    )
-    named = {root.need.name for root in problem.stack.requirements if isinstance(root.need, Requirement)}
+    stack, line = universe.problem.stack, f"{pin.name}>{pin.version.public}"
+    clauses = Clauses(universe.with_line(line, stack.where))  # without what a lock prefers: locking again says the same
+    requested = {root.need.name for root in stack.requirements if isinstance(root.need, Requirement)}
     try:
-        final = [
-            one
-            for one in clauses.packages[Package(pin.name)]
-            if one.version > pin.version and not one.version.is_prerelease and not one.release.yanked
+        unread = [
+            candidate
+            for candidate in clauses.packages[Package(pin.name)]
+            if candidate.version > pin.version and not candidate.version.is_prerelease and not candidate.release.yanked
         ]
-        newer = [clauses.any_of(final)]
-        unread, tried = final, set(final)
+        newer, tried = [clauses.any_of(unread)], set(unread)
         while True:
-            for one in unread:
+            for candidate in unread:
                 with suppress(ResolverError):  # what was read of it counts all the same
-                    clauses.open(one)
+                    clauses.open(candidate)
             if not clauses.satisfiable(newer):
                 break
-            chosen = (one for one in clauses.chosen().values() if isinstance(one.chosen, Release))
-            unread = [one for one in chosen if one.package.name in named and one not in tried]
+            chosen = clauses.chosen().values()
+            releases = [candidate for candidate in chosen if isinstance(candidate.chosen, Release)]
+            unread = [
+                candidate for candidate in releases if candidate.package.name in requested and candidate not in tried
+            ]
             if not unread:
                 return ()
             tried.update(unread)
@@ -137,11 +129,11 @@ def _kept_out(universe: Universe, pin: Pin) -> tuple[Statement, ...]:
         statements = dict.fromkeys(statements_of(clauses, core).values())
     finally:
         clauses.close()
-    return tuple(one for one in statements if one != Asks(text=line, where=problem.stack.where))
+    return tuple(statement for statement in statements if statement != Asks(text=line, where=stack.where))
 
 
 def _order(ground: Ground) -> tuple[int, str]:
-    """What people can change comes first, and nothing hangs on when it became known: a lock tells of it."""
+    """What people can change comes first. The order must not depend on what was read when: a lock contains the core."""
     return 0 if isinstance(ground, LineGround) else 1 if isinstance(ground, ComponentGround) else 2, repr(ground)
 
 
@@ -150,35 +142,35 @@ def _order(ground: Ground) -> tuple[int, str]:
 
 def skipped_releases(universe: Universe, resolution: Resolution) -> tuple[SkippedRelease, ...]:
     """For each pin, by name: the newest such release that all requirements on the project admit for this target."""
-    asked: dict[str, list[Edge]] = defaultdict(list)
-    edges = chain(universe.roots(), *(universe.edges(one) for pin in resolution.pins for one in _pinned(universe, pin)))
-    for edge in edges:
+    edges: dict[str, list[Edge]] = defaultdict(list)
+    candidates = [
+        candidate for pin in resolution.pins for candidate in _candidates(universe, pin, pin.release.position)
+    ]
+    for edge in chain(universe.roots(), *map(universe.edges, candidates)):
         if edge.package.kind is PackageKind.PROJECT and not isinstance(edge.origin, SameRelease):
-            asked[edge.package.name].append(edge)
-    return tuple(row for pin in resolution.pins for row in islice(_skipped(universe, pin, asked[pin.name]), 1))
+            edges[edge.package.name].append(edge)
+    return tuple(row for pin in resolution.pins for row in islice(_skipped(universe, pin, edges[pin.name]), 1))
 
 
-def _pinned(universe: Universe, pin: Pin, position: int | None = None) -> Iterator[Candidate]:
-    """A pin, or another release of its project, and the extras in use."""
-    at = pin.release.position if position is None else position
-    return filter(None, (universe.candidate(Package(pin.name, extra), at) for extra in ("", *pin.extras)))
+def _candidates(universe: Universe, pin: Pin, position: int) -> Iterator[Candidate]:
+    return filter(None, (universe.candidate(Package(pin.name, extra), position) for extra in ("", *pin.extras)))
 
 
-def _skipped(universe: Universe, pin: Pin, asked: Iterable[Edge]) -> Iterator[SkippedRelease]:
-    project, own = universe.project(pin.name), pin.release.position
-    among = project.all if pin.version.is_prerelease else project.stable
-    for position in project.positions(among & universe.demand(*asked).mask & ((1 << own) - 1)):
-        if project.is_preferred_to(position, own) and not _is_for_another_target(universe, project, position):
-            for candidate in _pinned(universe, pin, position):
+def _skipped(universe: Universe, pin: Pin, edges: Iterable[Edge]) -> Iterator[SkippedRelease]:
+    project, pinned = universe.project(pin.name), pin.release.position
+    mask = universe.demand(*edges).mask & (project.all if pin.version.is_prerelease else project.stable)
+    for position in project.positions(mask & ((1 << pinned) - 1)):
+        if project.is_preferred_to(position, pinned) and not _is_for_another_target(universe, project, position):
+            for candidate in _candidates(universe, pin, position):
                 if not candidate.release.yanked and (archive := _dynamic_archive(universe, candidate)) is not None:
                     yield SkippedRelease(project=pin.name, version=candidate.version, archive=archive)
 
 
 def _is_for_another_target(universe: Universe, project: Project, position: int) -> bool:
     """Whether a fact says so about a release: then its archive does not matter."""
-    stated = universe.problem.target.system
+    system = universe.problem.target.system
     return any(
-        need.component in stated and not need.allows(stated[need.component])
+        need.component in system and not need.allows(system[need.component])
         for fact in project.facts_about(position, facts.Requires)
         if not fact.wheels
         for need in facts.component_requirements(fact.needs)
@@ -187,15 +179,15 @@ def _is_for_another_target(universe: Universe, project: Project, position: int) 
 
 def _dynamic_archive(universe: Universe, candidate: Candidate) -> Release | None:
     """The archive without static metadata that keeps a release out: its own, or the first of all that it could need."""
-    if (own := _own_archive(universe, candidate)) is not None or not universe.opened(candidate):
-        return own
+    if (archive := _own_archive(universe, candidate)) is not None or not universe.opened(candidate):
+        return archive
     for edge in universe.edges(candidate):
         if edge.package.kind is PackageKind.PROJECT and edge.package.base != candidate.package.base:
             admitted = list(universe.candidates(edge.package, universe.demand(edge)))
-            if not any(one.release.file.is_wheel for one in admitted):
-                archives = [_own_archive(universe, one) for one in admitted]
-                if all(archives):
-                    return next(iter(archives), None)
+            if not any(dependency.release.file.is_wheel for dependency in admitted):
+                archives = [_own_archive(universe, dependency) for dependency in admitted]
+                if archives and all(archives):
+                    return archives[0]
     return None
 
 
@@ -206,30 +198,33 @@ def _own_archive(universe: Universe, candidate: Candidate) -> Release | None:
     return error.release if isinstance(error, DynamicArchiveError) else None
 
 
-# --- extras that lines of the stack ask for and the releases that were taken do not have, though others do
+# --- extras that lines of the stack ask for and the pins do not have
 
 
 def missing_extras(universe: Universe, resolution: Resolution) -> tuple[MissingExtra, ...]:
-    """Each such extra, with the release that would be taken first of those which have it, if one is seen.
+    """Each such extra, with the most preferred of the releases that have it, if it is among the first.
 
-    pip takes a release without the extra as well, years old where need be, and so does the engine: an extra that is
-    not there asks for nothing.
+    pip takes a release without the extra as well, years old where need be, and so does the engine: an extra that a
+    release does not have requires nothing.
     """
     return tuple(
-        MissingExtra(project=pin.name, extra=extra, version=_with(universe, pin, extra))
-        for pin in resolution.pins
-        for extra in pin.unknown_extras
-        if any(
-            isinstance(root.need, Requirement) and extra in root.need.extras
-            for root in resolution.problem.requirements_on(pin.name)
-        )
+        MissingExtra(project=pin.name, extra=extra, version=_version_with(universe, pin, extra))
+        for pin, extra in lost_extras(resolution)
     )
 
 
-def _with(universe: Universe, pin: Pin, extra: str) -> Version | None:
+def lost_extras(resolution: Resolution) -> Iterator[tuple[Pin, str]]:
+    """The extras that lines of the stack ask for and the pin of their project lacks."""
+    for pin in resolution.pins:
+        needs = [root.need for root in resolution.problem.requirements_on(pin.name)]
+        requested = {extra for need in needs if isinstance(need, Requirement) for extra in need.extras}
+        yield from ((pin, extra) for extra in pin.unknown_extras if extra in requested)
+
+
+def _version_with(universe: Universe, pin: Pin, extra: str) -> Version | None:
     package = Package(pin.name)
-    asked = universe.demand(*(edge for edge in universe.roots() if edge.package.base == package))
-    for candidate in islice(universe.candidates(package, asked), _LOOKED_AT):
+    demand = universe.demand(*(edge for edge in universe.roots() if edge.package.base == package))
+    for candidate in islice(universe.candidates(package, demand), _LOOKED_AT):
         with suppress(ResolverError):  # not to be had here: the warning does not name it
             universe.edges(candidate)
         if universe.provides(candidate, extra):

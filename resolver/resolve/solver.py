@@ -1,6 +1,6 @@
 """Solving: search first, check the result, and let the complete engine decide if the search fails.
 
-A stack is solved so, and then, as small problems of their own, the isolated environments of its source archives.
+The isolated build environments of source archives are further small problems.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from resolver.model.problem import Checks, Problem, RootRequirement
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution, Statement
 from resolver.resolve.check import check
-from resolver.resolve.gather import Choices, InvalidChoiceError, gather, newest
+from resolver.resolve.gather import Choices, InvalidChoiceError, gather, upgrade
 from resolver.resolve.grounded import Ground, LineGround
 from resolver.resolve.needs import DynamicArchiveError, is_built_here, requirement_lines
 from resolver.resolve.provider import Provider, Tick
@@ -52,7 +52,7 @@ class Refutation(msgspec.Struct, frozen=True):
 
     @property
     def statements(self) -> tuple[Statement, ...]:
-        """What people read of the grounds."""
+        """The grounds as statements, for reports."""
         from resolver.resolve.core_statements import statements_of  # PySAT is loaded only where it is needed
 
         return tuple(dict.fromkeys(statements_of(self.clauses, self.core).values()))
@@ -101,8 +101,8 @@ def search(universe: Universe, *, hints: Iterable[NormalizedName] = (), tick: Ti
         choices = provider.resolution.resolve(universe.roots(), max_rounds=_ROUNDS).mapping
     except (ResolutionTooDeep, ResolutionImpossible):
         return None
-    found = _finished(universe, choices, "search", provider.rounds, tick)
-    return found if isinstance(found, Resolution) else None
+    result = _finished(universe, choices, "search", provider.rounds, tick)
+    return result if isinstance(result, Resolution) else None
 
 
 def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutation:
@@ -114,26 +114,26 @@ def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutati
         choices = engine.solve()
     except Unsatisfiable as answer:
         return Refutation(engine.clauses, _certain(engine.clauses, universe, answer.core))
-    found = _finished(universe, choices, "complete", engine.rounds, tick)
-    if not isinstance(found, Resolution):
+    result = _finished(universe, choices, "complete", engine.rounds, tick)
+    if not isinstance(result, Resolution):
         raise UndecidedError(
             "the resolution does not pass the independent check, so no lock is written",
-            why="; ".join(found[:3]),
+            why="; ".join(result[:3]),
             hint="please report this together with the stack file",
         )
-    return found
+    return result
 
 
 def _finished(
     universe: Universe, choices: Choices, engine: str, rounds: int, tick: Tick | None
 ) -> Resolution | list[str]:
-    """The resolution that choices lead to, its promise kept (see `newest`); what is wrong with it, if anything."""
+    """The resolution that choices lead to once they are upgraded, or its faults."""
     try:
-        choices = newest(universe, choices, tick)
-        found = gather(universe, choices, engine=engine, rounds=rounds)
+        choices = upgrade(universe, choices, tick)
+        resolution = gather(universe, choices, engine=engine, rounds=rounds)
     except InvalidChoiceError as error:
         return [str(error)]
-    return check(universe.problem, found, universe.catalog) or found
+    return check(universe.problem, resolution, universe.catalog) or resolution
 
 
 def _certain(clauses: Clauses, universe: Universe, core: tuple[Ground, ...]) -> tuple[Ground, ...]:
@@ -142,21 +142,20 @@ def _certain(clauses: Clauses, universe: Universe, core: tuple[Ground, ...]) -> 
     Raises the error of a file with the metadata of another release if nothing else is in the way. An archive without
     static metadata is a conflict like any other, which a fact solves.
     """
-    refused: dict[Ground, ResolverError] = {}
+    errors: dict[Ground, ResolverError] = {}
     for ground in clauses.known:
         for _, edge in clauses.edges.get(ground, ()):
             if isinstance(edge.origin, Unusable) and edge.origin.filename in universe.fixable_errors:
-                refused.setdefault(ground, universe.fixable_errors[edge.origin.filename])  # the newest is opened first
-    if refused.keys().isdisjoint(core):
+                errors.setdefault(ground, universe.fixable_errors[edge.origin.filename])  # the newest is opened first
+    if errors.keys().isdisjoint(core):
         return core
-    rest = [ground for ground in clauses.known if ground not in refused]
-    if not clauses.satisfiable(among=rest):
-        return tuple(clauses.minimal(among=rest))
-    errors = [refused[ground] for ground in core if ground in refused]
-    if all(ground in refused or isinstance(ground, LineGround) for ground in core):
-        for error in errors:
-            if not isinstance(error, DynamicArchiveError):
-                raise error
+    others = [ground for ground in clauses.known if ground not in errors]
+    if not clauses.satisfiable(among=others):
+        return tuple(clauses.minimal(among=others))
+    if all(ground in errors or isinstance(ground, LineGround) for ground in core):
+        for ground in core:
+            if ground in errors and not isinstance(errors[ground], DynamicArchiveError):
+                raise errors[ground]
     return core
 
 
@@ -164,7 +163,7 @@ def _certain(clauses: Clauses, universe: Universe, core: tuple[Ground, ...]) -> 
 
 
 class BuildEnvironment(NamedTuple):
-    """The archives that are built in one environment (EVERY if it is the only one), and its contents."""
+    """The archives that are built in one environment (ALL_ARCHIVES if it is the only one), and its contents."""
 
     archives: Archives
     answer: Resolution | Refutation
@@ -187,30 +186,30 @@ def solve_builds(
     )
     pinned = {pin.name: pin.version for pin in resolution.pins}
 
-    def solved(names: Archives, known_as: Archives) -> Resolution | Refutation | None:
+    def solve_for(names: Archives, key: Archives) -> Resolution | Refutation | None:
         problem = build_problem(resolution, catalog, names)
         if problem is None:
             return None
-        kept = (preferred or {}).get(known_as, {})
-        return solve(problem, catalog, preferred={**pinned, **kept}, tick=tick)
+        previous = (preferred or {}).get(key, {})
+        return solve(problem, catalog, preferred={**pinned, **previous}, tick=tick)
 
-    together = solved(archives, ALL_ARCHIVES)
+    together = solve_for(archives, ALL_ARCHIVES)
     if together is None:
         return ()
     if isinstance(together, Resolution) or len(archives) == 1:
         return (BuildEnvironment(ALL_ARCHIVES, together),)
-    found: list[BuildEnvironment] = []
+    environments: list[BuildEnvironment] = []
     for name in sorted(archives, key=lambda name: build_problem(resolution, catalog, (name,)) is None):
-        for at, one in enumerate(found):
-            wider = (*one.archives, name)
-            answer = solved(wider, wider) if isinstance(one.answer, Resolution) else None
+        for at, environment in enumerate(environments):
+            wider = (*environment.archives, name)
+            answer = solve_for(wider, wider) if isinstance(environment.answer, Resolution) else None
             if isinstance(answer, Resolution):
-                found[at] = BuildEnvironment(wider, answer)
+                environments[at] = BuildEnvironment(wider, answer)
                 break
         else:
-            alone = solved((name,), (name,))
-            found += [BuildEnvironment((name,), alone)] if alone is not None else []
-    return tuple(found)
+            alone = solve_for((name,), (name,))
+            environments += [BuildEnvironment((name,), alone)] if alone is not None else []
+    return tuple(environments)
 
 
 def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) -> Problem | None:
@@ -219,13 +218,13 @@ def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) 
     for pin in resolution.pins:
         if pin.name not in archives:
             continue
-        stated = [
+        metadata = [
             fact
             for fact in resolution.problem.facts
             if isinstance(fact, facts.Metadata) and fact.is_about(pin.name, pin.version)
         ]
-        lines = requirement_lines(catalog, pin.release, stated).build_requires
-        fact: facts.Fact | None = stated[0] if stated else None
+        lines = requirement_lines(catalog, pin.release, metadata).build_requires
+        fact: facts.Fact | None = metadata[0] if metadata else None
         if pin.release.source is not None:
             fact = pin.release.source.fact
         parent = f"{pin.name} {pin.version}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from resolver.report.sanitize import markdown
+from resolver.report.markup import markdown
 from tests.hostile import attacks
 from tests.hostile.scene import Attack
 

@@ -60,7 +60,11 @@ class Case:
     @cached_property
     def explanation(self) -> Explanation:
         return explanation_of(
-            self.refutation, self.inputs, Clock(_SECONDS), tell=lambda *told: self.known.extend(told[1])
+            self.refutation,
+            self.inputs,
+            Clock(_SECONDS),
+            lambda _: self.catalog,
+            report=lambda _, contradictions, __: self.known.extend(contradictions),
         )
 
     @cached_property

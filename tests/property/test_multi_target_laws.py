@@ -41,7 +41,7 @@ class Case:
 
     @cached_property
     def explanation(self) -> Explanation:
-        return explanation_of(self.refutation, self.inputs, Clock(60), catalog_of=lambda _: self.catalog)
+        return explanation_of(self.refutation, self.inputs, Clock(60), lambda _: self.catalog)
 
     def holds(self, text: str) -> bool:
         document = read_text(text, schema.StackFile, "world.toml")

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from resolver.json_text import json_text
 from resolver.lock.previous import difference, replaced_files, same_decisions, with_changes
 from resolver.model.lock import Lock, PinChange
-from resolver.report.difference import difference_json
+from resolver.report.summary import difference_json
 from tests.unit.report.two_locks import locks
 
 

@@ -13,12 +13,11 @@ from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.requirement import ComponentRequirement
 from resolver.model.resolution import Forbids, Needs, Statement, fact_of
-from resolver.report.document import Block, Code, Details, Heading, Item, Items, Line, Paragraph, Span, line
+from resolver.report.document import Block, Code, Details, Heading, Item, Items, Line, Paragraph, Span, line, one_line
 from resolver.report.explanation import fixes, sentences
 from resolver.report.explanation.json import explanation_json
 from resolver.report.explanation.statements import cited, origin_span, sort_of, source_line, with_strength
 from resolver.report.markup import html_text, markdown_text
-from resolver.report.sanitize import one_line
 
 FILE = "conflict.md"
 _ATTEMPTS = 10  # that a terminal shows
@@ -61,19 +60,19 @@ def conflict_blocks(
 
 def further_blocks(contradictions: Sequence[Contradiction]) -> Iterator[Block]:
     """Contradictions that the search for ways out found."""
-    for one in contradictions:
-        yield Heading(message("conflict.further", claim=sentences.claim(one)))
-        yield from _contradiction(one)
+    for contradiction in contradictions:
+        yield Heading(message("conflict.further", claim=sentences.claim(contradiction)))
+        yield from _contradiction(contradiction)
 
 
 def _contradictions(contradictions: Sequence[Contradiction]) -> Iterator[Block]:
     """The contradictions, with headings if there are several; the heading of a single one is the caller's."""
     total = len(contradictions)
-    for number, one in enumerate(sentences.condensed(contradictions), 1):
+    for number, contradiction in enumerate(sentences.condensed(contradictions), 1):
         if total > 1:
-            told = message("conflict.conflict-of", number=number, total=total, claim=sentences.claim(one))
-            yield Heading(told, level=3)
-        yield from _contradiction(one)
+            claim = sentences.claim(contradiction)
+            yield Heading(message("conflict.conflict-of", number=number, total=total, claim=claim), level=3)
+        yield from _contradiction(contradiction)
 
 
 def _contradiction(contradiction: Contradiction) -> Iterator[Block]:
@@ -91,7 +90,7 @@ def _contradiction(contradiction: Contradiction) -> Iterator[Block]:
 
 def statement_items(statements: Sequence[Statement]) -> list[Item]:
     """Numbered statements with their origins and what the facts among them rest on."""
-    return [_statement(number, one) for number, one in enumerate(statements, 1)]
+    return [_statement(number, statement) for number, statement in enumerate(statements, 1)]
 
 
 def _statement(number: int, statement: Statement) -> Item:
@@ -101,7 +100,8 @@ def _statement(number: int, statement: Statement) -> Item:
     if (fact := fact_of(statement)) is not None:
         origin = (*origin, Span(with_strength(fact)))
         reason = sentences.reason_of(fact)
-        if _is_about_the_soc(statement):  # it says what else can be done on a SoC that nobody can change
+        need = ComponentRequirement.parse(statement.needs) if isinstance(statement, Needs) else None
+        if need is not None and need.component == "soc":  # it says what else can be done on a SoC
             details.append(reason)
         elif not isinstance(statement, Forbids):  # its sentence has it already
             evidence.append(line(message("conflict.reason", text=reason)))
@@ -117,23 +117,14 @@ def _statement(number: int, statement: Statement) -> Item:
     )
 
 
-def _is_about_the_soc(statement: Statement) -> bool:
-    need = ComponentRequirement.parse(statement.needs) if isinstance(statement, Needs) else None
-    return need is not None and need.component == "soc"
-
-
 def _evidence(fact: Fact) -> Line:
-    before = message("conflict.evidence", text="")
-    after = message("conflict.checked-on", text="", date=fact.checked.isoformat())
-    return (Span(before), *cited(one_line(fact.source)), Span(after))
+    checked = message("conflict.checked-on", text="", date=fact.checked.isoformat())
+    return (Span(message("conflict.evidence", text="")), *cited(one_line(fact.source)), Span(checked))
 
 
 def _branches(branches: Sequence[Branch]) -> list[Item]:
     return [
-        Item(
-            lines=(line(sentences.branch_sentence(branch)),),
-            items=tuple(_branches(branch.branches)),
-        )
+        Item(lines=(line(sentences.branch_sentence(branch)),), items=tuple(_branches(branch.branches)))
         for branch in branches
     ]
 
@@ -152,8 +143,7 @@ def ways_out_blocks(
     If the stack's file is not what was solved, as its edit is `undone`, no command can write a way out.
     """
     if explanation.missing:
-        most = None if whole else _MISSING
-        yield _paragraph(sentences.missing_sentence(explanation.missing, most))
+        yield _paragraph(sentences.missing_sentence(explanation.missing, None if whole else _MISSING))
     if explanation.awaited:
         yield Heading(message("conflict.way-zero-heading"))
         yield Items((Item(label="0", lines=(line(sentences.way_zero(explanation.awaited)),)),))
@@ -161,21 +151,21 @@ def ways_out_blocks(
     yield Heading(message(heading), anchor="ways-out")
     yield from _fixes(explanation, whole=whole)
     if whole or not explanation.fixes:
-        yield from _tried(explanation)
-    last: list[Message] = []
+        yield from _attempts(explanation)
+    remarks: list[Message] = []
     if explanation.unreached and not explanation.awaited:
-        last.append(sentences.further_ways(explanation.unreached))
+        remarks.append(sentences.further_ways(explanation.unreached))
     if explanation.fixes and not undone:
-        last.append(fixes.apply_hint(explanation, in_checkout=in_checkout))
+        remarks.append(fixes.apply_hint(explanation, in_checkout=in_checkout))
     if explanation.limited:
-        last += [message("conflict.limited"), message("conflict.more-time")]
-    yield _paragraph(*last, message("conflict.old-lock"))
+        remarks += [message("conflict.limited"), message("conflict.more-time")]
+    yield _paragraph(*remarks, message("conflict.old-lock"))
 
 
 def _fixes(explanation: Explanation, *, whole: bool) -> Iterator[Block]:
     """The fixes, and below them their warnings, each once, as most fixes share them."""
     environments = [environment for fix in explanation.fixes for environment in fix.environments]
-    warnings = {sentences.warning_text(warning): warning for one in environments for warning in one.warnings}
+    warnings = {sentences.warning_text(warning): warning for where in environments for warning in where.warnings}
     labels = {text: f"W{number}" for number, text in enumerate(warnings, 1)}
     if explanation.fixes:
         yield _items([_fix(fix, labels) for fix in explanation.fixes])
@@ -187,40 +177,35 @@ def _fixes(explanation: Explanation, *, whole: bool) -> Iterator[Block]:
 
 
 def _fix(fix: Fix, labels: Mapping[Message, str]) -> Item:
-    told = fixes.change_sentences(fix.changes)
-    told += [risk] if (risk := fixes.risk_sentence(fix)) else []
+    lines = fixes.change_sentences(fix.changes)
+    lines += [risk] if (risk := fixes.risk_sentence(fix)) else []
     details: list[Message] = []
     for environment in fix.environments:
         if len(fix.environments) > 1:
             details.append(fixes.requires_sentence(fix, environment))
         details.append(message("conflict.result", text=fixes.environment_sentence(environment)))
-        met = dict.fromkeys(labels[sentences.warning_text(warning)] for warning in environment.warnings)
-        if met:
-            details.append(message("conflict.warned", count=len(met), labels=joined("comma", met)))
-    return Item(label=fix.name, lines=tuple(map(line, told)), details=tuple(map(line, details)))
+        warned = dict.fromkeys(labels[sentences.warning_text(warning)] for warning in environment.warnings)
+        if warned:
+            details.append(message("conflict.warned", count=len(warned), labels=joined("comma", warned)))
+    return Item(label=fix.name, lines=tuple(map(line, lines)), details=tuple(map(line, details)))
 
 
 def _details(fix: Fix) -> Details:
-    label = message("conflict.fix", name=fix.name)
-    summary = fixes.changes_sentence(fix.changes)
+    label, changes = message("conflict.fix", name=fix.name), fixes.changes_sentence(fix.changes)
     blocks: list[Paragraph | Code] = [Code(tuple(diff), "diff") for diff in map(fixes.change_diff, fix.changes) if diff]
     for name, text in fix.files:
-        blocks.append(_paragraph(message("conflict.file", name=name)))
-        blocks.append(Code(tuple(fixes.safe_lines(text)), "toml"))
-    return Details(message("conflict.labelled", label=label, text=summary), tuple(blocks))
+        blocks += [_paragraph(message("conflict.file", name=name)), Code(tuple(fixes.safe_lines(text)), "toml")]
+    return Details(message("conflict.labelled", label=label, text=changes), tuple(blocks))
 
 
-def _tried(explanation: Explanation) -> Iterator[Block]:
+def _attempts(explanation: Explanation) -> Iterator[Block]:
     if not explanation.attempts:
         if not explanation.fixes:
             yield _paragraph(message("conflict.nothing-tried"))
         return
     yield Heading(message("conflict.heading-tried"), level=3)
     items = [
-        Item(
-            lines=(line(fixes.changes_sentence(attempt.changes)),),
-            details=(line(fixes.outcome_sentence(attempt)),),
-        )
+        Item(lines=(line(fixes.changes_sentence(attempt.changes)),), details=(line(fixes.outcome_sentence(attempt)),))
         for attempt in explanation.attempts
     ]
     more = message("conflict.tried-more", count=len(items) - _ATTEMPTS) if len(items) > _ATTEMPTS else ""
@@ -235,16 +220,14 @@ def why_blocks(why: Why) -> Iterator[Block]:
     yield _items(statement_items(why.asked))
     binding = [number for number, statement in enumerate(why.asked, 1) if statement in why.bound]
     if binding:
-        told = message("conflict.bound", count=len(binding), numbers=sentences.numbers(binding))
-        yield _result(told)
+        yield _result(message("conflict.bound", count=len(binding), numbers=sentences.numbers(binding)))
     if why.facts:
         yield Heading(message("conflict.why-facts"))
         yield _items(statement_items(why.facts))
     yield _paragraph(*_newer(why))
     if why.contradictions:
         claim = sentences.overall_claim(why.contradictions)
-        cannot = message("conflict.cannot-take", name=why.name, version=why.tried, claim=claim)
-        yield Heading(cannot)
+        yield Heading(message("conflict.cannot-take", name=why.name, version=why.tried, claim=claim))
         yield from _contradictions(why.contradictions)
     elif why.tried:
         others = [move for move in why.moves if move[0] != why.name]
@@ -254,7 +237,7 @@ def why_blocks(why: Why) -> Iterator[Block]:
 
 
 def _newer(why: Why) -> Iterator[Message]:
-    """The newer releases, and what is not known of them."""
+    """The newer releases, and what could not be decided about them."""
     if not why.newer:
         yield message("conflict.nothing-newer")
     else:
@@ -263,8 +246,8 @@ def _newer(why: Why) -> Iterator[Message]:
             versions = message("conflict.and-more", items=versions)
         yield message("conflict.newer-releases", count=len(why.newer), versions=versions)
     for version, facts in why.later:
-        told = joined("comma", [with_strength(fact, fact.where) for fact in facts])
-        yield message("conflict.taken-later", version=version, pin=why.version, facts=told)
+        places = joined("comma", [with_strength(fact, fact.where) for fact in facts])
+        yield message("conflict.taken-later", version=version, pin=why.version, facts=places)
         yield from (sentences.reason_of(fact) for fact in facts)
     if why.unreachable:
         indexes = joined("comma", [f"`{index}`" for index in why.unreachable])

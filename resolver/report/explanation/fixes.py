@@ -13,26 +13,26 @@ from resolver.errors import escaped
 from resolver.model.explanation import Attempt, AttemptOutcome, Change, ChangeKind, Environment, Explanation, Fix
 from resolver.model.message import Message, joined, message
 from resolver.model.target import component_name
+from resolver.report.document import one_line
 from resolver.report.explanation.sentences import sentence
-from resolver.report.sanitize import one_line
 
 _SHARED = 6  # lines of both environments that are named
 
 
 def change_sentence(change: Change) -> Message:
-    """What changes, and how far it is from the wish."""
-    more = []
+    """What changes, and how far it is from the original requirement."""
+    remarks = []
     if change.steps:
-        more.append(message("conflict.newer" if change.steps > 0 else "conflict.older", count=abs(change.steps)))
+        remarks.append(message("conflict.newer" if change.steps > 0 else "conflict.older", count=abs(change.steps)))
     if change.years:
-        apart = "conflict.years-later" if change.years > 0 else "conflict.years-earlier"
-        more.append(message(apart, count=abs(change.years)))
+        code = "conflict.years-later" if change.years > 0 else "conflict.years-earlier"
+        remarks.append(message(code, count=abs(change.years)))
     if change.kind is ChangeKind.VERSION and _is_prerelease(change.after):
-        more.append(message("conflict.a-prerelease"))
-    if change.kind is ChangeKind.VERSION and _gone(change):
-        more.append(_without_extras(change))
-    told = _change(change)
-    return message("conflict.in-brackets", text=told, extra=joined("conflict.clause", more)) if more else told
+        remarks.append(message("conflict.a-prerelease"))
+    if change.kind is ChangeKind.VERSION and _removed_extras(change):
+        remarks.append(_without_extras(change))
+    text = _change(change)
+    return message("conflict.in-brackets", text=text, extra=joined("conflict.clause", remarks)) if remarks else text
 
 
 def change_sentences(changes: Sequence[Change]) -> list[Message]:
@@ -40,24 +40,21 @@ def change_sentences(changes: Sequence[Change]) -> list[Message]:
 
     So is a component that becomes the same for several targets.
     """
-    together = (ChangeKind.SPLIT, ChangeKind.STATE)
-    same: dict[Change, list[Change]] = {}
+    by_effect: dict[Change, list[Change]] = {}
     for change in changes:
-        if change.kind not in together:
-            same.setdefault(replace(change, target="", where=""), []).append(change)
-    told = [change_sentence(several[0]) if len(several) == 1 else _for_targets(several) for several in same.values()]
+        if change.kind not in (ChangeKind.SPLIT, ChangeKind.STATE):
+            by_effect.setdefault(replace(change, target="", where=""), []).append(change)
+    sentences = [change_sentence(rows[0]) if len(rows) == 1 else _for_targets(rows) for rows in by_effect.values()]
     if parts := sum(change.kind is ChangeKind.SPLIT for change in changes):
-        told.append(message("conflict.split", count=parts))
+        sentences.append(message("conflict.split", count=parts))
     if archives := [change.before for change in changes if change.kind is ChangeKind.STATE]:
-        told.append(_facts_stated(archives))
-    return told
+        sentences.append(_facts_stated(archives))
+    return sentences
 
 
 def _for_targets(changes: Sequence[Change]) -> Message:
-    """One change of several targets."""
     targets = [change.target or message("conflict.this-target") for change in changes]
-    told = change_sentence(replace(changes[0], target=""))
-    return message("conflict.on-targets", change=told, targets=targets)
+    return message("conflict.on-targets", change=change_sentence(replace(changes[0], target="")), targets=targets)
 
 
 def _facts_stated(archives: Sequence[str]) -> Message:
@@ -81,15 +78,15 @@ def environment_sentence(environment: Environment) -> Message:
     """The size of the lock, the pins that matter, and what is missing from it."""
     pins = joined("comma", [f"{pin.name} {pin.version}" for pin in environment.pins])
     code = "conflict.projects" if environment.pins else "conflict.project-count"
-    told = message(code, count=environment.count, pins=pins)
+    lock = message(code, count=environment.count, pins=pins)
     if not environment.gone:
-        return told
-    return joined("semicolon", [told, message("conflict.not-in-it", names=joined("comma", environment.gone))])
+        return lock
+    return joined("semicolon", [lock, message("conflict.not-in-it", names=joined("comma", environment.gone))])
 
 
 def requires_sentence(fix: Fix, environment: Environment) -> Message:
-    """The lines of the stack that one of a fix's environments has; those that all have by their number, if many."""
-    shared = set(environment.requires).intersection(*(one.requires for one in fix.environments))
+    """The lines of the stack in one of a fix's environments; of many that all of them have, only the number."""
+    shared = set(environment.requires).intersection(*(where.requires for where in fix.environments))
     own = [line for line in environment.requires if line not in shared]
     requires = joined("comma", environment.requires)
     if len(shared) > _SHARED and own:
@@ -118,9 +115,9 @@ def apply_hint(explanation: Explanation, *, in_checkout: bool = True) -> Message
     """
     stack = explanation.problem.stack
     name, options = explanation.fixes[0].name, join(explanation.options)
-    named = stack.where == f"matrices/stacks/{stack.name}.toml"
-    if not named or not in_checkout:
-        argument = stack.name if named else stack.where
+    is_shipped = stack.where == f"matrices/stacks/{stack.name}.toml"
+    if not is_shipped or not in_checkout:
+        argument = stack.name if is_shipped else stack.where
         return message("conflict.apply-path", stack=f"{quote(argument)} {options}".rstrip(), name=name)
     return message("conflict.apply", stack=stack.name + f" ARGS={quote(options)}" * bool(options), name=name)
 
@@ -130,8 +127,8 @@ def _change(change: Change) -> Message:
     match change.kind:
         case ChangeKind.COMPONENT:
             code = "conflict.machine-instead" if subject == "soc" else "conflict.component-instead"
-            told = message(code, component=component_name(subject), before=before, after=after)
-            return message("conflict.on-target", change=told, target=change.target) if change.target else told
+            text = message(code, component=component_name(subject), before=before, after=after)
+            return message("conflict.on-target", change=text, target=change.target) if change.target else text
         case ChangeKind.POLICY:
             code = "conflict.policy-instead" if before and after else "conflict.policy-added"
             return message(code if after else "conflict.policy-dropped", before=before, after=after)
@@ -167,11 +164,11 @@ def _line(change: Change) -> Message:
 
 
 def _without_extras(change: Change) -> Message:
-    gone = _gone(change)
-    return message("conflict.without-extras", count=len(gone), extras=joined("comma", gone))
+    extras = _removed_extras(change)
+    return message("conflict.without-extras", count=len(extras), extras=joined("comma", extras))
 
 
-def _gone(change: Change) -> list[str]:
+def _removed_extras(change: Change) -> list[str]:
     return sorted(_extras(change.before) - _extras(change.after))
 
 
@@ -185,7 +182,7 @@ def _is_prerelease(line: str) -> bool:
 
 
 def _extras(line: str) -> set[str]:
-    """The normalized extras (PEP 685) of a line of the stack if it is about this project; otherwise none."""
+    """The normalized extras (PEP 685) of a line of the stack; none if it is about a component."""
     try:
         return {canonicalize_name(extra) for extra in Requirement(line).extras}
     except InvalidRequirement:
@@ -197,7 +194,7 @@ def change_diff(change: Change) -> list[str]:
     if change.kind is ChangeKind.SPLIT:
         return []
     lines = [f"@@ {escaped(one_line(change.where))} @@"] if change.where else []
-    if change.kind not in (ChangeKind.LINE, ChangeKind.FACTS, ChangeKind.ADD, ChangeKind.STATE):  # those remove nothing
+    if change.kind not in (ChangeKind.LINE, ChangeKind.FACTS, ChangeKind.ADD, ChangeKind.STATE):  # they remove nothing
         lines += [f"-{line}" for line in safe_lines(change.before)]
     return lines + [f"+{line}" for line in safe_lines(change.after)]
 

@@ -48,14 +48,13 @@ def explanation_json(explanation: Explanation, language: Language = "en") -> dic
         "missing": list(explanation.missing),
         "awaited": to_builtins(explanation.awaited),
         "unreached": dict(explanation.unreached),
-        "contradictions": [_contradiction(one, language) for one in explanation.contradictions],
+        "contradictions": [_contradiction(row, language) for row in explanation.contradictions],
         "fixes": [_fix(fix, language) for fix in explanation.fixes],
         "attempts": [_attempt(attempt, language) for attempt in explanation.attempts],
     }
 
 
 def _contradiction(contradiction: Contradiction, language: Language) -> dict[str, Any]:
-    """Statements that contradict each other, where they meet, and the cases."""
     return {
         "claim": translate(sentences.claim(contradiction), language),
         "statements": _statements(contradiction.statements, language),
@@ -70,14 +69,13 @@ def _statements(statements: Sequence[Statement], language: Language) -> list[dic
 
 
 def _statement(number: int, statement: Statement, language: Language) -> dict[str, Any]:
-    """A statement: its sentence, its origin, and the data behind the sentence."""
     place, fact = origin_span(statement), fact_of(statement)
     return {
         "number": number,
         "kind": type(statement).__name__.lower(),
         "sort": sort_of(statement),
         "text": translate(sentences.sentence(statement), language),
-        "details": [translate(one, language) for one in sentences.statement_details(statement)],
+        "details": [translate(detail, language) for detail in sentences.statement_details(statement)],
         "where": statement.where,
         "origin": translated(place.text, language),
         "href": place.href,
@@ -101,14 +99,16 @@ def _data(statement: Statement) -> dict[str, Any]:
             return {"package": fact.package, "other": fact.other, "module": fact.module}
         case Lacks():
             row = to_builtins(statement)
-            refusals = [{"version": one.version, "files": list(map(_file, one.files))} for one in statement.refusals]
-            unread = [{**_file(one), "count": one.count} for one in statement.unread]
+            refusals = [
+                {"version": refusal.version, "files": list(map(_file, refusal.files))} for refusal in statement.refusals
+            ]
+            unread = [{**_file(files), "count": files.count} for files in statement.unread]
             return {**{key: row[key] for key in _OF_LACKS}, "refusals": refusals, "unread": unread}
 
 
 def _file(row: Rejection | UnparsedFiles) -> dict[str, Any]:
-    translated = {"name": row.filename, "reason": row.reason.name.lower()}
-    return {**translated, "detail": row.detail} if isinstance(row, Rejection) else translated
+    file = {"name": row.filename, "reason": row.reason.name.lower()}
+    return {**file, "detail": row.detail} if isinstance(row, Rejection) else file
 
 
 def _fact(fact: Fact, language: Language) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def _fact(fact: Fact, language: Language) -> dict[str, Any]:
         "strength": fact.strength.value,
         "reason": translate(sentences.reason_of(fact), language),
         "source": fact.source,
-        "links": [{"text": piece.text, "href": piece.href} for piece in cited(fact.source) if piece.href],
+        "links": [{"text": span.text, "href": span.href} for span in cited(fact.source) if span.href],
         "checked": fact.checked.isoformat(),
         "where": fact.where,
         "href": source_line(fact.where),
@@ -198,6 +198,6 @@ def why_json(why: Why, language: Language = "en") -> dict[str, Any]:
         "unreachable": list(why.unreachable),
         "untried": why.untried,
         "later": [{"version": version, "facts": [fact.id for fact in facts]} for version, facts in why.later],
-        "contradictions": [_contradiction(one, language) for one in why.contradictions],
+        "contradictions": [_contradiction(row, language) for row in why.contradictions],
         "moves": [{"name": name, "old": old, "new": new} for name, old, new in why.moves],
     }

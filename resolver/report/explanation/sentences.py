@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from msgspec.structs import replace
@@ -30,10 +29,10 @@ from resolver.model.resolution import (
 from resolver.model.target import component_name, missing_on_machine, newer_glibc
 from resolver.report.explanation.statements import grouped
 
-_PLAIN = (RejectionReason.DYNAMIC, RejectionReason.UNOPENED)  # said of one file as of another
+_SAME_FOR_ALL = (RejectionReason.DYNAMIC, RejectionReason.UNOPENED)  # the reason says nothing of the file itself
 _MANY = 12  # numbers that are listed one by one
 _FILES = 4  # files of one release that are named
-_SPANS = 8  # runs of releases that are named
+_SPANS = 8  # ranges of releases that are named
 _POLICY = {Lack.PRERELEASE: "conflict.prerelease", Lack.NEEDLESS: "conflict.needless", Lack.YANKED: "conflict.yanked"}
 _PARTS = {"python": "Python ", "glibc": "glibc "}  # of what a wheel needs
 
@@ -49,66 +48,79 @@ def sentence(statement: Statement) -> Message:
             code = "conflict.building" if statement.source is NeedSource.BUILD else "conflict.needs"
             return message(code, count=_count(versions), releases=releases(subject, versions), needs=needs)
         case Forbids(subject=subject, versions=versions, fact=fact):
-            count, told, reason = _count(versions), releases(subject, versions), reason_of(fact)
+            about = partial(
+                message, count=_count(versions), releases=releases(subject, versions), reason=reason_of(fact)
+            )
             if isinstance(fact, Names):
-                return message("conflict.misnamed", count=count, releases=told, index=fact.index, reason=reason)
-            return message("conflict.excluded", count=count, releases=told, reason=reason)
+                return about("conflict.misnamed", index=fact.index)
+            return about("conflict.excluded")
         case Shares(fact=Absent(package=package, other=other) as fact):
             return message("conflict.must-not-meet", package=package, other=other, reason=reason_of(fact))
         case Shares(fact=fact):
             return message("conflict.shares", package=fact.package, other=fact.other, module=fact.module)
         case Lacks():
-            return _lacks(statement)
+            return _lacks_sentence(statement)
 
 
 def statement_details(statement: Statement) -> tuple[Message, ...]:
-    """Details below the sentence: the files that were set aside and why, and which fact could help."""
-    return (*_set_aside(statement), *_tellable(statement)) if isinstance(statement, Lacks) else ()
+    """Details below the sentence: the files that were rejected and why, and which fact could help."""
+    return (*_rejections(statement), *_fact_hint(statement)) if isinstance(statement, Lacks) else ()
 
 
-def _set_aside(statement: Lacks) -> Iterator[Message]:
-    """Why releases are refused, those that a newer glibc is enough for first; those with one reason together."""
-    refusals = [refusal for refusal in statement.refusals if refusal.files]
-    glibcs = {one.version: newer for one in refusals if (newer := _newer_glibc(one, statement))}
-    for glibc in dict.fromkeys(glibcs.values()):
-        alike = [version for version, newer in glibcs.items() if newer == glibc]
-        told = message("conflict.release", subject=statement.subject, versions=alike)
-        has = dict(statement.machine)["glibc"]
-        yield message("conflict.newer-glibc", count=len(alike), releases=told, glibc=glibc, has=has)
-    if _told_whole(statement):
-        return
-    if len(statement.refusals) == 1:
-        yield from (row for refusal in refusals for row in _files(refusal, statement.machine))
-        return
-    reasons: dict[object, list[RejectedRelease]] = {}
+def _rejections(lacks: Lacks) -> Iterator[Message]:
+    """Why releases cannot be used, those that a newer glibc is enough for first; those with one reason together."""
+    machine, refusals = dict(lacks.machine), [refusal for refusal in lacks.refusals if refusal.files]
+    by_glibc: dict[str, list[str]] = {}
+    by_reason: dict[object, list[RejectedRelease]] = {}
     for refusal in refusals:
-        if refusal.version not in glibcs:
-            first = refusal.files[0]
-            plain = len(refusal.files) == 1 and first.reason in _PLAIN
-            reasons.setdefault(first.reason if plain else refusal.version, []).append(refusal)
-    for among in reasons.values():
-        if len(among) == 1:
-            yield _refused(among[0], statement.machine)
+        if glibc := _newer_glibc(refusal, machine):
+            by_glibc.setdefault(glibc, []).append(refusal.version)
         else:
-            each = message("conflict.each-file", predicate=predicate(among[0].files[0]))
-            yield message("conflict.labelled", label=[one.version for one in among], text=each)
+            reason = refusal.files[0].reason
+            is_general = len(refusal.files) == 1 and reason in _SAME_FOR_ALL
+            by_reason.setdefault(reason if is_general else refusal.version, []).append(refusal)
+    for glibc, versions in by_glibc.items():
+        named = message("conflict.release", subject=lacks.subject, versions=versions)
+        yield message("conflict.newer-glibc", count=len(versions), releases=named, glibc=glibc, has=machine["glibc"])
+    if len(lacks.refusals) > 1:
+        yield from (_rejected_together(alike, machine) for alike in by_reason.values())
+        return
+    files = [file for refusal in refusals for file in refusal.files]
+    if len(files) == 1 and lacks.lack in (Lack.FILE, Lack.UNUSABLE) and lacks.count <= 1:
+        return  # the sentence names it
+    yield from (_rejected_file(file, machine) for file in files[:_FILES])
+    if len(files) > _FILES:
+        yield message("conflict.and-more-files", count=len(files) - _FILES)
 
 
-def _newer_glibc(refusal: RejectedRelease, statement: Lacks) -> str:
+def _rejected_together(refusals: Sequence[RejectedRelease], machine: Mapping[str, str]) -> Message:
+    first = refusals[0]
+    if len(refusals) > 1:
+        each = message("conflict.each-file", predicate=_predicate(first.files[0]))
+        return message("conflict.labelled", label=[refusal.version for refusal in refusals], text=each)
+    if len(first.files) == 1:
+        return _rejected_file(first.files[0], machine)
+    names = joined("comma", [file.filename for file in first.files[:_FILES]])
+    if len(first.files) > _FILES:
+        names = message("conflict.more-files", count=len(first.files) - _FILES, files=names)
+    reasons = message("conflict.in-brackets", text=_reasons(first.files, machine), extra=names)
+    return message("conflict.labelled", label=first.version, text=reasons)
+
+
+def _newer_glibc(refusal: RejectedRelease, machine: Mapping[str, str]) -> str:
     """The glibc with which a release has a wheel for the target; empty if that is not what it lacks."""
-    names = (row.filename for row in refusal.files if row.reason is RejectionReason.TAGS)
-    return newer_glibc(names, dict(statement.machine)) if statement.machine else ""
+    names = (file.filename for file in refusal.files if file.reason is RejectionReason.TAGS)
+    return newer_glibc(names, machine) if machine else ""
 
 
-def _tellable(statement: Lacks) -> Iterator[Message]:
+def _fact_hint(lacks: Lacks) -> Iterator[Message]:
     """The fact that makes source archives without static metadata usable."""
-    told = [
-        one.version
-        for one in statement.refusals
-        if any(row.reason is RejectionReason.DYNAMIC for row in one.files) and not _newer_glibc(one, statement)
-    ]
-    if told and statement.lack is Lack.UNUSABLE:
-        yield message("conflict.tellable", subject=statement.subject.partition("[")[0], version=told[0])
+    for refusal in lacks.refusals if lacks.lack is Lack.UNUSABLE else ():
+        is_dynamic = any(file.reason is RejectionReason.DYNAMIC for file in refusal.files)
+        if is_dynamic and not _newer_glibc(refusal, dict(lacks.machine)):
+            project = lacks.subject.partition("[")[0]
+            yield message("conflict.tellable", subject=project, version=refusal.version)
+            return
 
 
 def verdict(problem: Problem, awaited: Sequence[Awaited]) -> Iterator[Message]:
@@ -116,17 +128,17 @@ def verdict(problem: Problem, awaited: Sequence[Awaited]) -> Iterator[Message]:
 
     Then which of the target's components has a value that nobody knows.
     """
-    told = {"stack": problem.stack.name, "target": target_line(problem)}
+    about = partial(message, stack=problem.stack.name, target=target_line(problem))
     if awaited:
         names = indexes_of(awaited)
-        yield message("conflict.depends", count=len(names), names=names, **told)
+        yield about("conflict.depends", count=len(names), names=names)
         wanted = []
-        for one in awaited:
-            needs = joined("comma", one.needs)
-            wanted.append(message("conflict.wanted-by", needs=needs, by=joined("comma", one.by)) if one.by else needs)
+        for row in awaited:
+            needs = joined("comma", row.needs)
+            wanted.append(message("conflict.wanted-by", needs=needs, by=joined("comma", row.by)) if row.by else needs)
         yield message("conflict.wanted", wanted=joined("semicolon", wanted))
     else:
-        yield message("conflict.no-environment", **told)
+        yield about("conflict.no-environment")
     if problem.near_canns:
         value = problem.target.system["cann"]
         yield message("conflict.unknown", component=component_name("cann"), value=value, near=problem.near_canns)
@@ -146,7 +158,7 @@ def further_ways(unreached: Sequence[tuple[str, Sequence[str]]]) -> Message:
 
 def indexes_of(awaited: Sequence[Awaited]) -> list[str]:
     """The indexes that could not be reached."""
-    return list(dict.fromkeys(f"`{name}`" for one in awaited for name in one.indexes))
+    return list(dict.fromkeys(f"`{name}`" for row in awaited for name in row.indexes))
 
 
 def claim(contradiction: Contradiction) -> Message:
@@ -166,17 +178,19 @@ def overall_claim(contradictions: Sequence[Contradiction]) -> Message:
 
 def condensed(contradictions: Sequence[Contradiction]) -> tuple[Contradiction, ...]:
     """The contradictions for people: long ones grouped, and each known fault of a release only at its first mention."""
-    first = {note.id: at for at, one in reversed(list(enumerate(contradictions))) for note in one.notes}
-    return tuple(
-        replace(grouped(one), notes=tuple(note for note in one.notes if first[note.id] == at))
-        for at, one in enumerate(contradictions)
-    )
+    mentioned: set[str] = set()
+    result = []
+    for contradiction in contradictions:
+        notes = tuple(note for note in contradiction.notes if note.id not in mentioned)
+        mentioned.update(note.id for note in notes)
+        result.append(replace(grouped(contradiction), notes=notes))
+    return tuple(result)
 
 
 def closing_sentence(closing: Closing) -> Message:
     """The sentence about where statements meet."""
-    told, subject = numbers(closing.numbers), component_name(closing.subject)
-    return message("conflict.closing", count=len(closing.numbers), numbers=told, subject=subject)
+    count, subject = len(closing.numbers), component_name(closing.subject)
+    return message("conflict.closing", count=count, numbers=numbers(closing.numbers), subject=subject)
 
 
 def branch_sentence(branch: Branch) -> Message:
@@ -207,13 +221,13 @@ def releases(subject: str, versions: Sequence[ReleaseRange]) -> Message:
     if len(versions) > _SPANS:
         ends = {"oldest": versions[-1].oldest, "newest": versions[0].newest}
         return message("conflict.scattered", subject=subject, count=_count(versions), **ends)
-    told: list[str | Message] = []
+    spans: list[str | Message] = []
     for span in versions:
         if span.count > 2:
-            told.append(message("conflict.range", oldest=span.oldest, newest=span.newest, count=span.count))
+            spans.append(message("conflict.range", oldest=span.oldest, newest=span.newest, count=span.count))
         else:
-            told += [span.oldest, span.newest][: span.count]
-    return message("conflict.release", subject=subject, versions=told)
+            spans += [span.oldest, span.newest][: span.count]
+    return message("conflict.release", subject=subject, versions=spans)
 
 
 def _count(versions: Sequence[ReleaseRange]) -> int:
@@ -233,10 +247,10 @@ def warning_text(fact: Warns) -> Message:
 
 def missing_sentence(missing: Sequence[str], most: int | None = None) -> Message:
     """What else no index has, naming at most so many."""
-    names = joined("comma", missing[:most])
-    rest = len(missing) - len(missing[:most])
-    told = message("conflict.named-and-more", names=names, count=rest) if rest else names
-    return message("conflict.also-missing", count=len(missing), names=told)
+    names, unnamed = joined("comma", missing[:most]), len(missing[most:]) if most else 0
+    if unnamed:
+        names = message("conflict.named-and-more", names=names, count=unnamed)
+    return message("conflict.also-missing", count=len(missing), names=names)
 
 
 def target_line(problem: Problem) -> Message:
@@ -244,156 +258,121 @@ def target_line(problem: Problem) -> Message:
     return joined("conflict.clause", problem.target.parts)
 
 
-def predicate(row: Rejection) -> Message:
-    """Why one file was set aside."""
-    told = message(row.reason.code, count=1)
-    if not row.detail or row.detail in row.filename:  # such as the tags of a wheel
-        return told
-    return message("conflict.in-brackets", text=told, extra=row.detail)
-
-
-def _lacks(statement: Lacks) -> Message:
-    about = partial(message, subject=statement.subject, wanted=statement.wanted, newest=statement.newest)
-    match statement.lack:
+def _lacks_sentence(lacks: Lacks) -> Message:
+    about = partial(message, subject=lacks.subject, wanted=lacks.wanted, newest=lacks.newest)
+    match lacks.lack:
         case Lack.PROJECT:
-            return about(
-                "conflict.no-project-meant" if statement.meant else "conflict.no-project", meant=statement.meant
-            )
-        case Lack.RELEASE if statement.unread:
-            files = joined("conflict.clause", map(_unread, statement.unread))
-            return about("conflict.no-release-read", files=files)
-        case Lack.RELEASE if not statement.wanted:
+            return about("conflict.no-project-meant" if lacks.meant else "conflict.no-project", meant=lacks.meant)
+        case Lack.RELEASE if lacks.unread:
+            return about("conflict.no-release-read", files=joined("conflict.clause", map(_unparsed, lacks.unread)))
+        case Lack.RELEASE if not lacks.wanted:
             return about("conflict.no-release-at-all")
         case Lack.RELEASE:
-            match statement.nearest:
+            match lacks.nearest:
                 case (older, newer):
                     return about("conflict.no-release-between", older=older, newer=newer)
-                case (nearest,) if nearest != statement.newest:
+                case (nearest,) if nearest != lacks.newest:
                     return about("conflict.no-release-before", nearest=nearest)
-            return about("conflict.no-release" if statement.newest else "conflict.no-release-or-newest")
+            return about("conflict.no-release" if lacks.newest else "conflict.no-release-or-newest")
         case Lack.SOURCE:
             return about("conflict.no-release-at-commit")
         case Lack.UNREACHABLE:
-            return about("conflict.unreachable", names=[f"`{name}`" for name in statement.unreachable])
+            return about("conflict.unreachable", names=[f"`{name}`" for name in lacks.unreachable])
         case Lack.PRERELEASE | Lack.NEEDLESS | Lack.YANKED:
-            return _said(_POLICY[statement.lack], statement)
+            return _with_releases(_POLICY[lacks.lack], lacks)
         case Lack.CUTOFF:
-            dated = "conflict.later-than" if _all_dated(statement) else "conflict.cutoff-of"
-            return _said(dated if statement.cutoff else "conflict.cutoff", statement)
+            code = "conflict.later-than" if _all_dated(lacks) else "conflict.cutoff-of"
+            return _with_releases(code if lacks.cutoff else "conflict.cutoff", lacks)
         case Lack.FILE | Lack.UNUSABLE:
-            return _with_reasons(statement)
+            return _with_reasons(lacks)
 
 
-def _said(code: str, statement: Lacks) -> Message:
-    """What is said about all releases concerned, with their names."""
-    versions = [_dated(refusal, statement) for refusal in statement.refusals]
-    older, subject = statement.count - len(versions), statement.subject
-    if not versions:
-        named = message("conflict.within", subject=subject, wanted=statement.wanted) if statement.wanted else subject
-        told = message("conflict.every", subject=named)
-    else:
-        more = [message("conflict.more-releases", count=older)] if older > 0 else []
-        told = message("conflict.release", subject=subject, versions=[*versions, *more])
-    count = max(statement.count, len(versions)) if versions else 1
-    return message(code, count=count, releases=told, cutoff=statement.cutoff)
+def _with_releases(code: str, lacks: Lacks) -> Message:
+    about = partial(message, code, cutoff=lacks.cutoff)
+    if not lacks.refusals:
+        subject: str | Message = lacks.subject
+        if lacks.wanted:
+            subject = message("conflict.within", subject=subject, wanted=lacks.wanted)
+        return about(count=1, releases=message("conflict.every", subject=subject))
+    versions = [_dated(refusal, lacks) for refusal in lacks.refusals]
+    if lacks.count > len(versions):
+        versions.append(message("conflict.more-releases", count=lacks.count - len(versions)))
+    named = message("conflict.release", subject=lacks.subject, versions=versions)
+    return about(count=max(lacks.count, len(lacks.refusals)), releases=named)
 
 
-def _all_dated(statement: Lacks) -> bool:
-    """Whether every file of every release has an upload time after the cut-off."""
-    rows = [row for refusal in statement.refusals for row in refusal.files]
-    told = bool(rows) and statement.count == len(statement.refusals)
-    return told and all(row.reason is RejectionReason.NEWER and row.detail for row in rows)
+def _all_dated(lacks: Lacks) -> bool:
+    files = [file for refusal in lacks.refusals for file in refusal.files]
+    is_complete = bool(files) and lacks.count == len(lacks.refusals)
+    return is_complete and all(file.reason is RejectionReason.NEWER and file.detail for file in files)
 
 
-def _dated(refusal: RejectedRelease, statement: Lacks) -> str | Message:
+def _dated(refusal: RejectedRelease, lacks: Lacks) -> str | Message:
     """The release; with a cut-off, also the day of its first file that was uploaded after it."""
-    moments = sorted(row.detail for row in refusal.files if row.reason is RejectionReason.NEWER and row.detail)
-    if not statement.cutoff or not moments:
+    moments = [file.detail for file in refusal.files if file.reason is RejectionReason.NEWER and file.detail]
+    if not lacks.cutoff or not moments:
         return refusal.version
-    return message("conflict.uploaded", version=refusal.version, day=moments[0].partition("T")[0])
+    return message("conflict.uploaded", version=refusal.version, day=min(moments).partition("T")[0])
 
 
-def _with_reasons(statement: Lacks) -> Message:
+def _with_reasons(lacks: Lacks) -> Message:
     """That releases have no file or cannot be used, with the reasons if it is a single one."""
-    told = _said("conflict.no-file" if statement.lack is Lack.FILE else "conflict.unusable", statement)
-    if max(statement.count, len(statement.refusals)) != 1 or not statement.refusals[0].files:
-        return told
-    only = statement.refusals[0]
-    if statement.lack is Lack.UNUSABLE and only.files[0].detail:  # more precise than the kind of reason
-        return message("conflict.labelled", label=told, text=only.files[0].detail)
-    return message("conflict.labelled", label=told, text=_reasons(only, statement.machine))
+    text = _with_releases("conflict.no-file" if lacks.lack is Lack.FILE else "conflict.unusable", lacks)
+    if max(lacks.count, len(lacks.refusals)) != 1 or not (files := lacks.refusals[0].files):
+        return text
+    if lacks.lack is Lack.UNUSABLE and files[0].detail:  # more precise than the kind of reason
+        return message("conflict.labelled", label=text, text=files[0].detail)
+    machine = dict(lacks.machine)
+    reasons = _rejected_file(files[0], machine) if len(files) == 1 else _reasons(files, machine)
+    return message("conflict.labelled", label=text, text=reasons)
 
 
-def _unread(row: UnparsedFiles) -> Message:
-    predicate = message(row.reason.code, count=row.count)
-    told = message("conflict.some-files", count=row.count, predicate=predicate)
+def _unparsed(row: UnparsedFiles) -> Message:
+    files = message("conflict.some-files", count=row.count, predicate=message(row.reason.code, count=row.count))
     example = message("conflict.such-as", count=row.count, filename=row.filename)
-    return message("conflict.in-brackets", text=told, extra=example)
+    return message("conflict.in-brackets", text=files, extra=example)
 
 
-def _told_whole(statement: Lacks) -> bool:
-    """Whether the sentence has already named the only file."""
-    one = len(statement.refusals) == 1 and len(statement.refusals[0].files) == 1
-    return one and statement.lack in (Lack.FILE, Lack.UNUSABLE) and statement.count <= 1
+def _reasons(files: Sequence[Rejection], machine: Mapping[str, str]) -> Message:
+    """Why the files of a release were rejected, each reason once."""
+    by_reason: dict[RejectionReason, list[Rejection]] = {}
+    for file in files:
+        by_reason.setdefault(file.reason, []).append(file)
+    if len(by_reason) == 1:
+        predicate = _needs_of_machine(files, machine, 1) or message(files[0].reason.code, count=1)
+        return message("conflict.each-file", count=1, predicate=predicate)
+    clauses = []
+    for reason, rows in by_reason.items():
+        predicate = _needs_of_machine(rows, machine, len(rows)) or message(reason.code, count=len(rows))
+        clauses.append(message("conflict.some-files", count=len(rows), predicate=predicate))
+    return joined("conflict.clause", clauses)
 
 
-_Machine = tuple[tuple[str, str], ...]
+def _rejected_file(file: Rejection, machine: Mapping[str, str]) -> Message:
+    predicate = _needs_of_machine([file], machine, 1) or _predicate(file)
+    return message("conflict.file-set-aside", filename=file.filename, predicate=predicate)
 
 
-def _reasons(refusal: RejectedRelease, machine: _Machine) -> Message:
-    """Why the files of a release were set aside, each reason once."""
-    if len(refusal.files) == 1:
-        return _file(refusal.files[0], machine)
-    counts: Counter[RejectionReason] = Counter(row.reason for row in refusal.files)
-    told = []
-    for reason, count in counts.items():
-        rows = [row for row in refusal.files if row.reason is reason]
-        number = count if len(counts) > 1 else 1
-        predicate = _needs_of_machine(rows, machine, number) or message(reason.code, count=number)
-        code = "conflict.some-files" if len(counts) > 1 else "conflict.each-file"
-        told.append(message(code, count=number, predicate=predicate))
-    return joined("conflict.clause", told)
+def _predicate(file: Rejection) -> Message:
+    reason = message(file.reason.code, count=1)
+    if not file.detail or file.detail in file.filename:  # such as the tags of a wheel
+        return reason
+    return message("conflict.in-brackets", text=reason, extra=file.detail)
 
 
-def _needs_of_machine(rows: Sequence[Rejection], machine: _Machine, count: int) -> Message | None:
+def _needs_of_machine(files: Sequence[Rejection], machine: Mapping[str, str], count: int) -> Message | None:
     """What wheels need and what the target has instead, the closest first; None if a file name does not tell."""
-    has = dict(machine)
-    missing = [
-        missing_on_machine(row.filename, has) if row.reason is RejectionReason.TAGS and has else {} for row in rows
-    ]
-    if not missing or not all(missing):
+    if not machine or any(file.reason is not RejectionReason.TAGS for file in files):
+        return None
+    missing = [missing_on_machine(file.filename, machine) for file in files]
+    if not all(missing):
         return None
     # a file that needs more than another one adds nothing
-    least = [one for one in missing if not any(other.items() < one.items() for other in missing)]
-    needs = dict.fromkeys(tuple(_PARTS.get(key, "") + value for key, value in one.items()) for one in least)
-    named: list[str | Message] = [joined("comma", parts, last="and") for parts in list(needs)[:_FILES]]
-    named += ["…"] if len(needs) > _FILES else []
-    concerned = {key for one in least for key in one}
-    system = [message("conflict.linux")] if "system" in concerned else []
-    ours = [*system, *(_PARTS.get(key, "") + value for key, value in machine if key in concerned)]
-    return message("conflict.needs-of-machine", count=count, needs=joined("conflict.or", named), has=ours)
-
-
-def _files(refusal: RejectedRelease, machine: _Machine) -> Iterator[Message]:
-    """The files of the only release, one by one."""
-    yield from (_file(row, machine) for row in refusal.files[:_FILES])
-    rest = len(refusal.files) - _FILES
-    if rest > 0:
-        yield message("conflict.and-more-files", count=rest)
-
-
-def _refused(refusal: RejectedRelease, machine: _Machine) -> Message:
-    """One of several refused releases, on one line."""
-    if len(refusal.files) == 1:
-        return _file(refusal.files[0], machine)
-    names = joined("comma", [row.filename for row in refusal.files[:_FILES]])
-    rest = len(refusal.files) - _FILES
-    if rest > 0:
-        names = message("conflict.more-files", count=rest, files=names)
-    told = message("conflict.in-brackets", text=_reasons(refusal, machine), extra=names)
-    return message("conflict.labelled", label=refusal.version, text=told)
-
-
-def _file(row: Rejection, machine: _Machine) -> Message:
-    told = _needs_of_machine([row], machine, 1) or predicate(row)
-    return message("conflict.file-set-aside", filename=row.filename, predicate=told)
+    least = [tags for tags in missing if not any(fewer.items() < tags.items() for fewer in missing)]
+    needs = dict.fromkeys(tuple(_PARTS.get(key, "") + value for key, value in tags.items()) for tags in least)
+    listed: list[str | Message] = [joined("comma", parts, last="and") for parts in list(needs)[:_FILES]]
+    listed += ["…"] if len(needs) > _FILES else []
+    keys = {key for tags in least for key in tags}
+    has: list[str | Message] = [message("conflict.linux")] if "system" in keys else []
+    has += [_PARTS.get(key, "") + value for key, value in machine.items() if key in keys]
+    return message("conflict.needs-of-machine", count=count, needs=joined("conflict.or", listed), has=has)

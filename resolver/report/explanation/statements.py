@@ -1,9 +1,9 @@
-"""What is shown of statements besides their sentences: which are told together, and where each one comes from."""
+"""Statements besides their sentences: which are shown as one, and where each comes from."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from urllib.parse import quote
 
 from msgspec.structs import replace
@@ -48,43 +48,43 @@ def grouped(contradiction: Contradiction) -> Contradiction:
     """
     if len(contradiction.statements) <= _SCREEN:
         return contradiction
-    groups: dict[object, list[int]] = {}
-    for number, statement in enumerate(contradiction.statements, 1):
-        groups.setdefault(_cause(statement) or number, []).append(number)
-    numbers = {old: new for new, among in enumerate(groups.values(), 1) for old in among}
-    said = [[contradiction.statements[number - 1] for number in among] for among in groups.values()]
-    closing = contradiction.closing
+    groups: dict[object, list[Statement]] = {}
+    keys = [_cause(statement) or number for number, statement in enumerate(contradiction.statements)]
+    for key, statement in zip(keys, contradiction.statements, strict=True):
+        groups.setdefault(key, []).append(statement)
+    group_numbers = {key: number for number, key in enumerate(groups, 1)}
+    numbers = {old: group_numbers[key] for old, key in enumerate(keys, 1)}
     return replace(
         contradiction,
-        statements=tuple(map(_together, said)),
-        closing=None if closing is None else _renumbered([closing], numbers),
+        statements=tuple(map(_together, groups.values())),
+        closing=_renumbered([contradiction.closing], numbers),
         branches=_cases(contradiction.branches, numbers),
     )
 
 
 def _cause(statement: Statement) -> object:
-    """What statements that are told together have in common; None if one is told alone."""
+    """What statements that are shown as one have in common; None for one that stays by itself."""
     match statement:
         case Needs() if statement.versions:
             component = ComponentRequirement.parse(statement.needs)
-            about = requirement(statement.needs).name if component is None else component.component
-            return statement.subject, statement.source, about
+            needed = requirement(statement.needs).name if component is None else component.component
+            return statement.subject, statement.source, needed
         case Lacks(lack=Lack.RELEASE):
             return statement.subject, statement.lack
         case _:
             return None
 
 
-def _together(alike: Sequence[Statement]) -> Statement:
-    """Statements with one cause as one, which is where the one about the newest releases is."""
-    needs = sorted((one for one in alike if isinstance(one, Needs)), key=_newest, reverse=True)
+def _together(statements: Sequence[Statement]) -> Statement:
+    """Statements with one cause as one, with the place of that about the newest releases."""
+    needs = sorted((row for row in statements if isinstance(row, Needs)), key=_newest, reverse=True)
     if len(needs) > 1:
-        spans = _spans(one.versions for one in needs)
-        return replace(needs[0], versions=spans, needs=_any_of([one.needs for one in needs]))
-    lacks = [one for one in alike if isinstance(one, Lacks)]
+        spans = _spans(row.versions for row in needs)
+        return replace(needs[0], versions=spans, needs=_any_of([row.needs for row in needs]))
+    lacks = [row for row in statements if isinstance(row, Lacks)]
     if len(lacks) > 1:
-        return replace(lacks[0], wanted=_OR.join(one.wanted for one in lacks), nearest=())
-    return alike[0]
+        return replace(lacks[0], wanted=_OR.join(row.wanted for row in lacks), nearest=())
+    return statements[0]
 
 
 def _any_of(needs: Sequence[str]) -> str:
@@ -92,42 +92,41 @@ def _any_of(needs: Sequence[str]) -> str:
     values = [need.partition(" in ")[2] for need in needs]
     if not all(values):
         return _OR.join(dict.fromkeys(needs))
-    each = dict.fromkeys(value for several in values for value in several.split(_OR))
-    return f"{needs[0].partition(' in ')[0]} in {_OR.join(each)}"
+    distinct = dict.fromkeys(value for alternatives in values for value in alternatives.split(_OR))
+    return f"{needs[0].partition(' in ')[0]} in {_OR.join(distinct)}"
 
 
 def _cases(branches: Sequence[Branch], numbers: dict[int, int]) -> tuple[Branch, ...]:
     """The cases that end for want of the same thing together, the newest releases first."""
-    ways: dict[object, list[Branch]] = {}
+    groups: dict[object, list[Branch]] = {}
     for at, branch in enumerate(branches):
         key = (branch.subject, branch.closing.subject) if branch.closing is not None else at
-        ways.setdefault(key, []).append(branch)
+        groups.setdefault(key, []).append(branch)
     cases = [
         replace(
-            alike[0],
-            versions=_spans(one.versions for one in alike),
-            closing=_renumbered([one.closing for one in alike if one.closing is not None], numbers),
-            branches=_cases(alike[0].branches, numbers),
+            group[0],
+            versions=_spans(branch.versions for branch in group),
+            closing=_renumbered([branch.closing for branch in group], numbers),
+            branches=_cases(group[0].branches, numbers),
         )
-        for alike in ways.values()
+        for group in groups.values()
     ]
     return tuple(sorted(cases, key=_newest, reverse=True))
 
 
-def _renumbered(closings: Sequence[Closing], numbers: dict[int, int]) -> Closing | None:
-    if not closings:
-        return None
-    told = {numbers[number] for closing in closings for number in closing.numbers}
-    return replace(closings[0], numbers=tuple(sorted(told)))
+def _renumbered(closings: Sequence[Closing | None], numbers: dict[int, int]) -> Closing | None:
+    rows = [closing for closing in closings if closing is not None]
+    distinct = {numbers[number] for closing in rows for number in closing.numbers}
+    return replace(rows[0], numbers=tuple(sorted(distinct))) if rows else None
 
 
-def _spans(several: Iterable[Sequence[ReleaseRange]]) -> tuple[ReleaseRange, ...]:
-    each = dict.fromkeys(span for spans in several for span in spans)
-    return tuple(sorted(each, key=lambda span: Version(span.newest), reverse=True))
+def _spans(versions: Iterable[Sequence[ReleaseRange]]) -> tuple[ReleaseRange, ...]:
+    distinct = dict.fromkeys(span for spans in versions for span in spans)
+    return tuple(sorted(distinct, key=lambda span: Version(span.newest), reverse=True))
 
 
-def _newest(among: Needs | Branch) -> Version:
-    return max((Version(span.newest) for span in among.versions), default=Version("0"))
+def _newest(row: Needs | Branch) -> Version:
+    return max((Version(span.newest) for span in row.versions), default=Version("0"))
 
 
 # --- where a statement comes from
@@ -169,9 +168,9 @@ def origin_span(statement: Statement) -> document.Span:
 def _looked_up(statement: Lacks) -> Message:
     """The indexes that answered, and those that did not."""
     failed = ", ".join(statement.unreachable)
-    asked = ", ".join(name for name in statement.where.split(", ") if name not in statement.unreachable)
-    told = [message("conflict.looked-up", indexes=asked)] if asked else []
-    return joined("semicolon", [*told, *([message("conflict.not-reached", indexes=failed)] if failed else [])])
+    answered = ", ".join(name for name in statement.where.split(", ") if name not in statement.unreachable)
+    parts = [message("conflict.looked-up", indexes=answered)] if answered else []
+    return joined("semicolon", parts + ([message("conflict.not-reached", indexes=failed)] if failed else []))
 
 
 def with_strength(fact: Fact, where: str = "") -> Message:
@@ -186,25 +185,19 @@ def source_line(where: str) -> str:
 
 
 def cited(source: str) -> document.Line:
-    """The text of a fact's source, split into recognizable addresses and the rest.
+    """The text of a fact's source, split into recognizable addresses and what is between them.
 
     Recognized are addresses, `owner/repo#123` (and `, #124` after it), `owner/repo path @sha` and the same
     with a tag for the commit.
     """
-    return tuple(piece for piece in _pieces(source) if piece.text)
-
-
-def _pieces(source: str) -> Iterator[document.Span]:
-    at = 0
-    repo = ""
+    spans: list[document.Span] = []
+    at, repo = 0, ""
     for match in _CITED.finditer(source):
         repo = match["repo"] or (repo if match["more"] else "")
-        href = _address(match, repo)
-        if href:
-            yield document.Span(source[at : match.start()])
-            yield document.Span(match[0], href)
+        if href := _address(match, repo):
+            spans += [document.Span(source[at : match.start()]), document.Span(match[0], href)]
             at = match.end()
-    yield document.Span(source[at:])
+    return tuple(span for span in (*spans, document.Span(source[at:])) if span.text)
 
 
 def _address(match: re.Match[str], repo: str) -> str:

@@ -25,7 +25,7 @@ def ways_out(catalog: DataCatalog, *lines: str, facts: str = "") -> tuple[Fix, .
 
 def explained(catalog: DataCatalog, *lines: str, facts: str = "") -> Explanation:
     inputs = inputs_of(*lines, more=target() + facts)
-    return explanation_of(refutation(inputs, catalog), inputs, Clock(60))
+    return explanation_of(refutation(inputs, catalog), inputs, Clock(60), lambda _: catalog)
 
 
 def told(fix: Fix) -> list[str]:

@@ -54,7 +54,7 @@ def explained(catalog: DataCatalog, *lines: str, more: str, name: str = "one", f
     def catalog_of(problem: Problem) -> Catalog:
         return Failing() if problem.target.name == failing else catalog
 
-    found = explanation_of(answer, given, Clock(60), catalog_of=catalog_of)
+    found = explanation_of(answer, given, Clock(60), catalog_of)
     for fix in found.fixes:
         ((_, changed),) = fix.files
         for one in compile_problems(with_stack(given, read_text(changed, schema.StackFile, "demo.toml"))):

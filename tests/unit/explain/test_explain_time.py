@@ -43,7 +43,7 @@ def explained(catalog: Slow, *lines: str, seconds: int) -> tuple[Explanation, in
     inputs = inputs_of(*lines, more=target(system=""), known={})
     answer = refutation(inputs, catalog)
     began = catalog.now
-    return explanation_of(answer, inputs, Clock(seconds)), catalog.now - began
+    return explanation_of(answer, inputs, Clock(seconds), lambda _: catalog), catalog.now - began
 
 
 @pytest.mark.parametrize(

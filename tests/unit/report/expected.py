@@ -12,9 +12,9 @@ from pathlib import Path
 from resolver.lock.previous import difference
 from resolver.model.explanation import Explanation, Why
 from resolver.model.text import Language
-from resolver.report.difference import difference_blocks
 from resolver.report.explanation.conflict import conflict_blocks, report_files, ways_out_blocks, why_blocks
 from resolver.report.markup import markdown_text
+from resolver.report.summary import difference_blocks
 from resolver.report.terminal import WIDTH, terminal_text
 from tests.unit.report import samples, two_locks
 from tests.unit.report.sentences import all_sentences

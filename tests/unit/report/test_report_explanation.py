@@ -14,8 +14,7 @@ from resolver.model import fact as facts
 from resolver.model.explanation import Explanation
 from resolver.report.document import Items
 from resolver.report.explanation.conflict import statement_items
-from resolver.report.sanitize import wrapped
-from resolver.report.terminal import paragraph, terminal_text
+from resolver.report.terminal import paragraph, terminal_text, wrapped
 from tests.unit.report import samples
 from tests.unit.report.expected import (
     FOLDER,

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from resolver.lock import file as lock_file
 from resolver.lock.bundle import BundledLock
 from resolver.model.lock import Lock
+from resolver.report.markup import markdown
 from resolver.report.report import report
-from resolver.report.sanitize import markdown
 from resolver.report.script import activation, bundle_script, script
 
 CHINESE = re.compile("[\u4e00-\u9fff]")
