@@ -11,12 +11,11 @@ from resolver.model.explanation import Awaited, Branch, Contradiction, Explanati
 from resolver.model.fact import Fact, Warns
 from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
-from resolver.model.requirement import ComponentRequirement
 from resolver.model.resolution import Forbids, Needs, Statement, fact_of
 from resolver.report.document import Block, Code, Details, Heading, Item, Items, Line, Paragraph, Span, line, one_line
 from resolver.report.explanation import fixes, sentences
 from resolver.report.explanation.json import explanation_json
-from resolver.report.explanation.statements import cited, origin_span, sort_of, source_line, with_strength
+from resolver.report.explanation.statements import cited, needed_name, origin_span, sort_of, source_line, with_strength
 from resolver.report.markup import html_text, markdown_text
 
 FILE = "conflict.md"
@@ -100,8 +99,7 @@ def _statement(number: int, statement: Statement) -> Item:
     if (fact := fact_of(statement)) is not None:
         origin = (*origin, Span(with_strength(fact)))
         reason = sentences.reason_of(fact)
-        need = ComponentRequirement.parse(statement.needs) if isinstance(statement, Needs) else None
-        if need is not None and need.component == "soc":  # it says what else can be done on a SoC
+        if isinstance(statement, Needs) and needed_name(statement) == "soc":  # it says what else can be done on a SoC
             details.append(reason)
         elif not isinstance(statement, Forbids):  # its sentence has it already
             evidence.append(line(message("conflict.reason", text=reason)))

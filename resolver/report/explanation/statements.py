@@ -7,19 +7,19 @@ from collections.abc import Iterable, Sequence
 from urllib.parse import quote
 
 from msgspec.structs import replace
+from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from resolver.model.dependency import NeedSource
 from resolver.model.explanation import Branch, Closing, Contradiction
 from resolver.model.fact import Fact
 from resolver.model.message import Message, joined, message
-from resolver.model.requirement import ComponentRequirement
 from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, ReleaseRange, Shares, Statement
-from resolver.model.text import requirement
 from resolver.report import document
 
 _SCREEN = 10  # statements that are shown one by one
 _OR = " | "
+_REQUIRED_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # PEP 508
 _FILE = re.compile(r".+(?::\d+|\.whl|\.zip|\.tar\.gz)")  # anything else is the name of an index
 _FORGE = "https://github.com"
 _UP = "../../.."  # from locks/<stack>/<target>/ to the root of the repository
@@ -66,13 +66,17 @@ def _cause(statement: Statement) -> object:
     """What statements that are shown as one have in common; None for one that stays by itself."""
     match statement:
         case Needs() if statement.versions:
-            component = ComponentRequirement.parse(statement.needs)
-            needed = requirement(statement.needs).name if component is None else component.component
-            return statement.subject, statement.source, needed
+            return statement.subject, statement.source, needed_name(statement)
         case Lacks(lack=Lack.RELEASE):
             return statement.subject, statement.lack
         case _:
             return None
+
+
+def needed_name(statement: Needs) -> str:
+    """The project or component that a statement's requirement is about, or the first of several in one statement."""
+    found = _REQUIRED_NAME.match(statement.needs)
+    return canonicalize_name(found[0]) if found is not None else statement.needs
 
 
 def _together(statements: Sequence[Statement]) -> Statement:
