@@ -17,7 +17,7 @@ from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import print_error, print_line
 from resolver.cli.options import ALL, Settings, settings
-from resolver.cli.stacks import locked_stacks, named_stacks
+from resolver.cli.selection import locked_stacks, named_stacks
 from resolver.config.compile import compile_problems
 from resolver.config.load import load, stack_names
 from resolver.errors import IndexFailure, InputError, ResolverError, StaleLock, escaped

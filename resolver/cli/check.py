@@ -18,7 +18,7 @@ from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import failure
 from resolver.cli.console import print_error, print_json, print_line
 from resolver.cli.options import ALL, Settings, settings, today
-from resolver.cli.stacks import chosen_targets, locked_stacks, unknown_locks
+from resolver.cli.selection import chosen_targets, locked_stacks, unknown_locks
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs, load
 from resolver.errors import CHANGED_UPSTREAM, IndexFailure, InputError, StaleLock, escaped

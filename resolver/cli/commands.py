@@ -50,7 +50,8 @@ class _Group(click.Group):
         if cmd_name not in COMMANDS:
             hint = did_you_mean(cmd_name, COMMANDS, f"commands are {', '.join(COMMANDS)}")
             raise InputError(f"there is no command `{cmd_name}`", hint=hint)
-        command: click.Command = import_module(f"resolver.cli.{cmd_name}").command
+        module, _, function = COMMANDS[cmd_name].partition(".")
+        command: click.Command = getattr(import_module(f"resolver.cli.{module}"), function)
         return command
 
 

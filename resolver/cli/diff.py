@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 import click
 
 from resolver.cli.console import for_stream
-from resolver.cli.locks import NamedLock, named_locks
 from resolver.cli.options import Settings, settings
 from resolver.cli.outcome import print_targets
+from resolver.cli.selection import NamedLock, named_locks
 from resolver.errors import InputError
 from resolver.lock.previous import Difference, difference
 from resolver.model.message import message

@@ -15,7 +15,7 @@ from resolver import files
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.options import Settings, settings
-from resolver.cli.stacks import chosen_targets
+from resolver.cli.selection import chosen_targets
 from resolver.config.compile import compile_problems
 from resolver.config.load import load, load_images
 from resolver.errors import InputError, StaleLock

@@ -16,9 +16,16 @@ from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import ConflictPage
 from resolver.cli.options import ALL, Settings, settings
-from resolver.cli.outcome import STATUS_BY_EXIT, TargetResult, outcome_json, print_targets, tell_failures, tell_outcomes
+from resolver.cli.outcome import (
+    STATUS_BY_EXIT,
+    TargetResult,
+    outcome_json,
+    print_failures,
+    print_results,
+    print_targets,
+)
+from resolver.cli.selection import named_stacks
 from resolver.cli.session import Session, attempt
-from resolver.cli.stacks import named_stacks
 from resolver.errors import ResolverError, StaleLock
 from resolver.lock.previous import UpgradePolicy
 
@@ -63,12 +70,12 @@ def command(
         status = max(status, StaleLock.exit_status)
     if run.as_json:
         if len(outcomes) == 1 and isinstance(outcomes[0].found, ResolverError):
-            tell_failures(outcomes, run.language)
+            print_failures(outcomes, run.language)
         failed = any(isinstance(outcome.found, ResolverError) for outcome in outcomes)
         told = [outcome_json(outcome, run.language) for outcome in outcomes]
         print_targets("error" if failed else STATUS_BY_EXIT[status], told)
         return status
-    tell_outcomes(outcomes, run.language, together=len(names) > 1)
+    print_results(outcomes, run.language, together=len(names) > 1)
     if stale:
         again = (word for word in sys.argv[1:] if word not in ("--check", "--dry-run"))
         run.print_message("cli.hint", command=shlex.join(("ascend-lock", *again)))

@@ -105,7 +105,7 @@ def outcome_json(outcome: TargetResult, language: Language) -> dict[str, Any]:
             return explanation_json(explanation, language)
 
 
-def tell_outcomes(outcomes: Sequence[TargetResult], language: Language, *, together: bool) -> None:
+def print_results(outcomes: Sequence[TargetResult], language: Language, *, together: bool) -> None:
     """Print all about the locks of one stack, or of several `together` the table and what a dry run would change."""
     told: set[Message] = set()
     blocks: list[Block] = []
@@ -131,7 +131,7 @@ def tell_outcomes(outcomes: Sequence[TargetResult], language: Language, *, toget
                 )
     if blocks:
         sys.stdout.write(for_stream(blocks, language, sys.stdout) + "\n" * together)
-    tell_failures(outcomes, language)
+    print_failures(outcomes, language)
     rows = [_row(outcome, language) for outcome in outcomes]
     lines = table(rows, language, columns(sys.stdout, _TABLE), color=has_color(sys.stdout))
     if together:
@@ -156,7 +156,7 @@ def _difference(lock: Lock, job: Job, written: Sequence[str]) -> Iterator[Block]
         yield from difference_blocks(difference(job.previous, lock))
 
 
-def tell_failures(outcomes: Sequence[TargetResult], language: Language) -> None:
+def print_failures(outcomes: Sequence[TargetResult], language: Language) -> None:
     """Print what failed, and where the reports of conflicts are."""
     for outcome in outcomes:
         match outcome.found:

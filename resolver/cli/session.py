@@ -16,7 +16,7 @@ from resolver.cli.commands import failure
 from resolver.cli.console import ConflictPage
 from resolver.cli.options import Settings
 from resolver.cli.outcome import Job, TargetResult
-from resolver.cli.stacks import chosen_targets
+from resolver.cli.selection import chosen_targets
 from resolver.config.compile import compile_problems
 from resolver.config.load import load
 from resolver.errors import InputError, NothingToLock, ResolverError

@@ -11,8 +11,8 @@ from resolver.cli.answers import explanation_of_refutation, lock_or_refutation
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import ConflictPage, print_line
 from resolver.cli.options import Settings, settings, today
+from resolver.cli.selection import named_stacks
 from resolver.cli.session import Session
-from resolver.cli.stacks import named_stacks
 from resolver.config.load import find_stack, load
 from resolver.errors import InputError
 from resolver.index import snapshot

@@ -9,8 +9,8 @@ from packaging.utils import canonicalize_name
 
 from resolver.cli import options
 from resolver.cli.console import print_json
-from resolver.cli.locks import named_locks
 from resolver.cli.options import Settings, settings
+from resolver.cli.selection import named_locks
 from resolver.errors import InputError, did_you_mean
 from resolver.report.tree import Tree
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import click
 
 from resolver.cli import options
-from resolver.cli.locks import named_locks
 from resolver.cli.options import Settings, settings
+from resolver.cli.selection import named_locks
 from resolver.errors import InputError
 from resolver.report.verify import FILE
 
