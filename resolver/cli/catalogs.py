@@ -54,17 +54,17 @@ class Catalogs:
             readings=Readings(folder) if readings else None,
         )
 
-    def root(self, problem: Problem, root: Callable[[Catalog], _Answer]) -> _Answer:
-        """Call `root` with a catalog. Offline, that is the cache, or if it lacks something, once more the snapshot."""
+    def ask(self, problem: Problem, question: Callable[[Catalog], _Answer]) -> _Answer:
+        """The answer of the indexes. Offline, of the cache, or if it lacks something, of the stack's snapshot."""
         path = self._settings.snapshot_path(problem.stack.name)
         with closing(self.open(problem)) as catalog:
             try:
-                return root(catalog)
+                return question(catalog)
             except IndexFailure:
                 if not self._settings.offline or problem.indexes.own or not path.exists():
                     raise
         with closing(self._of_snapshot(path, problem)) as snapshot:
-            return root(snapshot)
+            return question(snapshot)
 
     def for_other_target(self, problem: Problem) -> Catalog:
         """A catalog for another target of the stack that is answered: of its indexes, or of the same snapshot."""
@@ -76,7 +76,9 @@ class Catalogs:
     def with_sources(self, problems: Sequence[Problem]) -> tuple[Problem, ...]:
         """The problems with their direct references resolved. Asks git only if a stack has such lines."""
         if not any(
-            isinstance(root.need, Requirement) and root.need.url for one in problems for root in one.stack.requirements
+            isinstance(root.need, Requirement) and root.need.url
+            for problem in problems
+            for root in problem.stack.requirements
         ):
             return tuple(problems)
         from resolver.index.sources import with_resolved_sources
@@ -93,10 +95,12 @@ class Catalogs:
         """
         problem = universe.problem
         lines = {text.name(edge.package.name) for edge in universe.roots() if edge.package.kind is PackageKind.PROJECT}
-        asked, others = defaultdict[str, list[NormalizedName]](list), defaultdict[str, list[NormalizedName]](list)
-        for found, names in ((asked, lines), (others, {fact.package for fact in problem.facts})):
+
+        def by_index(names: set[NormalizedName]) -> dict[str, list[NormalizedName]]:
+            found = defaultdict[str, list[NormalizedName]](list)
             for name in sorted(names - universe.sources.keys()):
                 found[problem.indexes.binding(name, problem.target.platform).indexes[0]].append(name)
+            return found
 
         def may_have(index: str, name: NormalizedName) -> bool:
             try:
@@ -105,14 +109,15 @@ class Catalogs:
                 return True
             return index in project.unreachable or any(page.index == index for page in project.ordered.lookup.pages)
 
-        for index, wanted in asked.items():
-            tried = [*wanted, *others[index][: max(0, _SEVERAL - len(wanted))]]
+        with_facts = by_index({fact.package for fact in problem.facts})
+        for index, names in by_index(lines).items():
+            tried = [*names, *with_facts.get(index, ())][: max(_SEVERAL, len(names))]
             if len(tried) >= _SEVERAL and not any(may_have(index, name) for name in tried):
                 row = problem.indexes.indexes.get(index)
                 raise IndexFailure(
                     f"Index `{index}` has nothing that the stack asks for.",
                     where=without_secrets((row.url if row else "") or self.pool.pip.index_url),
-                    why=f"It answered that it has no page of {', '.join(wanted)}.",
+                    why=f"It answered that it has no page of {', '.join(names)}.",
                     hint="does its address end in /simple? that of `pypi` is pip's: pip config get global.index-url",
                 )
 

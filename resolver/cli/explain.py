@@ -122,7 +122,7 @@ def _answer(job: Job, wanted: Requirement | None, session: Session) -> Explanati
         )
 
     progress.label("cli.solving", stack=problem.stack.name, target=problem.target.name)
-    answer = session.catalogs.root(problem, solve)
+    answer = session.catalogs.ask(problem, solve)
     match answer:
         case Explanation():
             pass  # it is there

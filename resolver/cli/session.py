@@ -123,7 +123,7 @@ class Session:
         )
 
     def _answer(self, job: Job) -> Lock | Explanation:
-        answer = self.catalogs.root(job.problem, partial(self._lock_or_explain, job))
+        answer = self.catalogs.ask(job.problem, partial(self._lock_or_explain, job))
         if not isinstance(answer, Lock):
             return answer
         progress, language = self.settings.progress, self.settings.language
