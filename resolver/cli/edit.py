@@ -118,7 +118,7 @@ def _edit_and_lock(run: Settings, stack: str, edit: Callable[[StackText], StackT
             page = ConflictPage(sys.stderr, run.progress, run.again, undone=True)
             session = Session(run, catalogs, page, all_or_none=True)
             results = session.lock(session.jobs(stack))
-        locked = all(isinstance(result.found, Lock) for result in results)
+        locked = all(isinstance(result.answer, Lock) for result in results)
     finally:
         run.progress.clear()
         if not locked:

@@ -11,7 +11,7 @@ from packaging.specifiers import SpecifierSet
 
 from resolver import files
 from resolver.audit.compare import DAYS
-from resolver.audit.fact_checks import FAILED, Judged, Verdict, judge, projects_of
+from resolver.audit.fact_checks import FAILED, CheckedFact, Verdict, check_fact, projects_of
 from resolver.audit.offers import Offers, archives_of, read_all, wheels_of
 from resolver.audit.pairs import pairings
 from resolver.cli import options
@@ -59,7 +59,7 @@ def check(run: Settings, names: tuple[str, ...], every_line: bool, facts_days: i
     days = DAYS if facts_days is None else facts_days
     language, progress = run.language, run.progress
     repositories = Repositories(default_folder(), warn=progress.warn)
-    every: list[Judged] = []
+    every: list[CheckedFact] = []
     rows = []
     failures: set[str] = set()
     every_line |= bool(_others(names, run.matrices))
@@ -72,7 +72,7 @@ def check(run: Settings, names: tuple[str, ...], every_line: bool, facts_days: i
                 catalog.prefetch((name, SpecifierSet()) for name in looked_up)
                 for fact in facts:
                     progress.label("cli.looking-at", fact=fact.id)
-                    judged = judge(fact, offers, repositories)
+                    judged = check_fact(fact, offers, repositories)
                     found.append(judged)
                     old = (today() - fact.checked).days > days
                     rows.append(fact_json(judged, old=old, language=language))
@@ -133,13 +133,13 @@ def read(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
     return 0
 
 
-def _status(judged: Judged) -> int:
+def _status(judged: CheckedFact) -> int:
     if judged.verdict in (Verdict.CONTRADICTED, Verdict.GONE):
         return CHANGED_UPSTREAM
     return IndexFailure.exit_status if any(one.message.code == FAILED for one in judged.remarks) else 0
 
 
-def _asks_for_a_look(judged: Judged, failures: set[str]) -> bool:
+def _asks_for_a_look(judged: CheckedFact, failures: set[str]) -> bool:
     """Whether an index contradicts the fact, or failed in a way that is not yet in `failures`, to which it is added."""
     why = {str(remark.message.values["why"]) for remark in judged.remarks if remark.message.code == FAILED} - failures
     failures |= why
