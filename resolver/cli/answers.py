@@ -45,11 +45,8 @@ def lock_or_refutation(universe: Universe, preferences: Preferences, tick: Tick 
         ),
     )
     builds = [
-        (
-            build.archives,
-            statements_text(build.answer.statements) if isinstance(build.answer, Refutation) else build.answer,
-        )
-        for build in solve_builds(answer, universe.catalog, preferred=preferences.builds, tick=tick)
+        (env.archives, statements_text(env.answer.statements) if isinstance(env.answer, Refutation) else env.answer)
+        for env in solve_builds(answer, universe.catalog, preferred=preferences.builds, tick=tick)
     ]
     return build(answer, builds, universe.catalog)
 

@@ -46,10 +46,10 @@ def as_called(text: str) -> str:
     If it was found through PATH, commands have only its name, although the system passes a path. For terminals only:
     files have the same content on every machine.
     """
-    called = sys.argv[0]
-    if os.sep not in called or Path(called).name != "ascend-lock" or not _COMMAND.search(text):
+    program = sys.argv[0]
+    if os.sep not in program or Path(program).name != "ascend-lock" or not _COMMAND.search(text):
         return text
-    return text if shutil.which("ascend-lock") == called else _COMMAND.sub(lambda _: called, text)
+    return text if shutil.which("ascend-lock") == program else _COMMAND.sub(lambda _: program, text)
 
 
 def print_line(text: str) -> None:
@@ -119,8 +119,8 @@ class Progress:
 
     def solving(self, rounds: int, packages: int) -> None:
         """Called by the solver, once per round and before each further release tried in it."""
-        told = [message("cli.packages", count=packages), message("cli.steps", count=rounds)]
-        self._counters = joined("conflict.clause", told)
+        counts = [message("cli.packages", count=packages), message("cli.steps", count=rounds)]
+        self._counters = joined("conflict.clause", counts)
         self._begin()
 
     def fetching(self, traffic: Traffic) -> None:
@@ -144,14 +144,14 @@ class Progress:
         if text in self._warned:
             return
         self._warned.add(text)
-        told = translate("cli.warning", self.language, message="\n".join(map(escaped, text.split("\n"))))
+        line = translate("cli.warning", self.language, message="\n".join(map(escaped, text.split("\n"))))
         label = translate("cli.warning", self.language, message="").rstrip()
         with self._lock:
-            goes_on = self._live is not None
+            was_shown = self._live is not None
             self.clear()
-            sys.stderr.write(f"{styled(label, has_color(sys.stderr), 'bold yellow')}{told.removeprefix(label)}\n")
+            sys.stderr.write(f"{styled(label, has_color(sys.stderr), 'bold yellow')}{line.removeprefix(label)}\n")
             sys.stderr.flush()
-            if goes_on:
+            if was_shown:
                 self._begin()
 
     def clear(self) -> None:
@@ -185,8 +185,8 @@ class Progress:
         """The label and the figures."""
         from rich.text import Text
 
-        known = [translate(one, self.language) for one in (self._counters, self._transfers) if one is not None]
-        figures = translate("semicolon", self.language).join(known)
+        parts = [translate(part, self.language) for part in (self._counters, self._transfers) if part is not None]
+        figures = translate("semicolon", self.language).join(parts)
         line = self._label + figures
         if self._label and figures:
             line = translate("cli.going-on", self.language, label=self._label, done=figures)
@@ -228,9 +228,9 @@ class ConflictPage:
         if further := condensed(explanation.contradictions)[self._written :]:
             self.write_blocks(further_blocks(further))
             self.write("\n")
-        told = replace(explanation, options=(*explanation.options, *self.options))
+        explanation = replace(explanation, options=(*explanation.options, *self.options))
         in_checkout = Path("Makefile").is_file() and Path("matrices").is_dir()
-        self.write_blocks(ways_out_blocks(told, in_checkout=in_checkout, undone=self.undone))
+        self.write_blocks(ways_out_blocks(explanation, in_checkout=in_checkout, undone=self.undone))
 
     def write_blocks(self, blocks: Document) -> None:
         """Write a part of the page, no wider than the terminal."""
@@ -242,8 +242,8 @@ class ConflictPage:
         from resolver.index.net.pipconfig import read_pip_config
         from resolver.model.resolution import Lack, Lacks
 
-        every = (one for each in contradictions for one in each.statements)
-        missing = [f"`{one.subject}`" for one in every if isinstance(one, Lacks) and one.lack is Lack.PROJECT]
+        statements = (row for contradiction in contradictions for row in contradiction.statements)
+        missing = [f"`{row.subject}`" for row in statements if isinstance(row, Lacks) and row.lack is Lack.PROJECT]
         if missing and self.out is not None and (ignored_options := read_pip_config().ignored_options):
             names, options = tuple(dict.fromkeys(missing)), tuple(ignored_options)
             self.progress.warn(message("cli.not-followed", options=options, names=names))

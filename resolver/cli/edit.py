@@ -115,7 +115,7 @@ def _edit_and_lock(run: Settings, stack: str, edit: Callable[[StackText], StackT
         return 0
     try:
         with closing(Catalogs(run)) as catalogs:
-            page = ConflictPage(sys.stderr, run.progress, run.again, undone=True)
+            page = ConflictPage(sys.stderr, run.progress, run.repeated_options, undone=True)
             session = Session(run, catalogs, page, all_or_none=True)
             results = session.lock(session.jobs(stack))
         locked = all(isinstance(result.answer, Lock) for result in results)

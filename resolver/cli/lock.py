@@ -60,7 +60,7 @@ def command(
     out = sys.stderr if len(names) == 1 and not run.as_json else None
     with closing(Catalogs(run)) as catalogs:
         policy = UpgradePolicy(upgrade, frozenset(map(canonicalize_name, packages)))
-        page = ConflictPage(out, run.progress, run.again)
+        page = ConflictPage(out, run.progress, run.repeated_options)
         session = Session(run, catalogs, page, policy, anew, dry_run=check or dry_run)
         results = _lock_all(names, session)
     run.progress.clear()

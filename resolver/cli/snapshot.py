@@ -38,12 +38,12 @@ def command(run: Settings, stacks: tuple[str, ...]) -> int:
 
 def _record(stack: str, run: Settings) -> None:
     name = load(stack, run.matrices).stack.content.stack.name
-    theirs = run.matrices / "stacks" / f"{name}.toml"
-    if theirs.is_file() and not theirs.samefile(find_stack(stack, run.matrices)):
+    shared = run.matrices / "stacks" / f"{name}.toml"
+    if shared.is_file() and not shared.samefile(find_stack(stack, run.matrices)):
         raise InputError(
             f"the snapshot `{name}` belongs to another stack",
             where=stack,
-            why=f"{theirs} has the same name",
+            why=f"{shared} has the same name",
             hint="give the stack a name of its own",
         )
     progress = run.progress
@@ -54,17 +54,18 @@ def _record(stack: str, run: Settings) -> None:
         for job in jobs:
             problem = job.problem
             progress.label("cli.locking", stack=name, target=problem.target.name)
-            with closing(catalogs.open(problem)) as asked:
-                catalog = RecordingCatalog(asked, problem.target.platform, recording)
-                kept_with_lock = [] if job.previous is None else [KEEP_ALL.keep(job.previous)]
-                for kept in (Preferences(), *kept_with_lock):
-                    answer = lock_or_refutation(Universe(problem, catalog, kept.pins), kept, progress.solving)
+            with closing(catalogs.open(problem)) as live:
+                catalog = RecordingCatalog(live, problem.target.platform, recording)
+                of_lock = [] if job.previous is None else [KEEP_ALL.keep(job.previous)]
+                for preferences in (Preferences(), *of_lock):
+                    universe = Universe(problem, catalog, preferences.pins)
+                    answer = lock_or_refutation(universe, preferences, progress.solving)
                     if isinstance(answer, Refutation):
                         explanation_of_refutation(answer, job.inputs, session)
                         break
     progress.clear()
     path = run.snapshot_path(name)
     path.parent.mkdir(parents=True, exist_ok=True)
-    whole = recording.snapshot(name, today())
-    snapshot.write(whole, path)
-    print_line(f"Written to {path}: {path.stat().st_size / 1e6:.1f} MB, {len(whole.projects)} projects")
+    recorded = recording.snapshot(name, today())
+    snapshot.write(recorded, path)
+    print_line(f"Written to {path}: {path.stat().st_size / 1e6:.1f} MB, {len(recorded.projects)} projects")
