@@ -110,7 +110,7 @@ def _answer(job: Job, requirement: Requirement | None, session: Session) -> Expl
     """Why one target has no solution, or why a pin is what it is; None if there is a solution and no `requirement`."""
     page, progress, problem = session.page, session.settings.progress, job.problem
     language = progress.language
-    pins = KEEP_ALL.keep(job.previous).pins
+    pins = KEEP_ALL.preferences(job.previous).pins
 
     def solve(catalog: Catalog) -> Explanation | Why | None:
         universe = Universe(problem, catalog, pins if requirement is not None else None)

@@ -145,7 +145,7 @@ class Session:
 
     def _lock_or_explain(self, job: Job, catalog: Catalog) -> Lock | Explanation:
         """The lock, regardless of what changed; without a solution, the explanation."""
-        problem, preferences = job.problem, self.policy.keep(job.previous)
+        problem, preferences = job.problem, self.policy.preferences(job.previous)
         remembered = RememberedLock(self.catalogs.pool.cache, problem)
         lock = None if self.ignore_remembered else remembered.get(catalog, preferences)
         if lock is not None:
@@ -159,7 +159,7 @@ class Session:
         if isinstance(answer, Refutation):
             return explanation_of_refutation(answer, job.inputs, self)
         # a lock is a fixed point: solving with its own pins preferred gives it again
-        for key in (preferences, KEEP_ALL.keep(answer)):
+        for key in (preferences, KEEP_ALL.preferences(answer)):
             remembered.keep(catalog, answer, key)
         return answer
 

@@ -56,7 +56,7 @@ def _record(stack: str, run: Settings) -> None:
             progress.label("cli.locking", stack=name, target=problem.target.name)
             with closing(catalogs.open(problem)) as live:
                 catalog = RecordingCatalog(live, problem.target.platform, recording)
-                of_lock = [] if job.previous is None else [KEEP_ALL.keep(job.previous)]
+                of_lock = [] if job.previous is None else [KEEP_ALL.preferences(job.previous)]
                 for preferences in (Preferences(), *of_lock):
                     universe = Universe(problem, catalog, preferences.pins)
                     answer = lock_or_refutation(universe, preferences, progress.solving)
