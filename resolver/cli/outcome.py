@@ -13,7 +13,7 @@ from resolver.cli.console import columns, for_stream, has_color, print_error, pr
 from resolver.config.load import Inputs
 from resolver.errors import ResolverError, StaleLock
 from resolver.i18n import translate
-from resolver.lock.previous import difference, new_warnings
+from resolver.lock.previous import difference, new_warnings, same_decisions
 from resolver.lock.warnings import is_grave
 from resolver.model.lock import Lock
 from resolver.model.message import Message, joined, message
@@ -47,8 +47,7 @@ class Job(msgspec.Struct, frozen=True):
 class TargetResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result for a target, its `job`; or for a whole stack, if its files could not be read.
 
-    `pins_changed` tells whether any decision changed, `written` which files of the lock's folder, or which would in a
-    `dry_run`.
+    `written` are the files of the lock's folder that changed, or would in a `dry_run`.
     """
 
     stack: str
@@ -56,7 +55,6 @@ class TargetResult(msgspec.Struct, frozen=True, kw_only=True):
     answer: Lock | Explanation | ResolverError
     dry_run: bool = False
     seconds: float = 0.0
-    pins_changed: bool = False
     written: tuple[str, ...] = ()
 
     @property
@@ -68,6 +66,12 @@ class TargetResult(msgspec.Struct, frozen=True, kw_only=True):
     def folder(self) -> Path:
         """Where the lock and the report of the target are."""
         return self.job.folder if self.job is not None else Path()
+
+    @property
+    def pins_changed(self) -> bool:
+        """Whether there is a lock with another decision than the one before."""
+        previous = self.job.previous if self.job is not None else None
+        return isinstance(self.answer, Lock) and (previous is None or not same_decisions(previous, self.answer))
 
     @property
     def exit_status(self) -> int:
@@ -115,10 +119,9 @@ def print_results(results: Sequence[TargetResult], language: Language, *, togeth
         if result.dry_run and (result.written or not together):
             blocks += _difference(result.answer, result.job, result.written)
         elif not together:
-            warnings = [
-                one for one in _warnings_to_show(result.answer, result.job, result.written) if one not in printed
-            ]
-            printed.update(warnings)
+            warnings = _warnings_to_show(result.answer, result.job, result.written)
+            new = [warning for warning in warnings if warning not in printed]
+            printed.update(new)
             text = summary(
                 result.answer,
                 result.job.problem,
@@ -126,7 +129,7 @@ def print_results(results: Sequence[TargetResult], language: Language, *, togeth
                 language,
                 written=bool(result.written),
                 moved=result.pins_changed,
-                shown=warnings,
+                shown=new,
                 columns=columns(sys.stdout, COLUMNS),
                 color=has_color(sys.stdout),
             )

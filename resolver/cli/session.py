@@ -24,7 +24,7 @@ from resolver.i18n import translate
 from resolver.index.protocol import Catalog
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
-from resolver.lock.previous import KEEP_ALL, UpgradePolicy, replaced_files, same_decisions, with_changes
+from resolver.lock.previous import KEEP_ALL, UpgradePolicy, replaced_files, with_changes
 from resolver.lock.remembered import RememberedLock, rendered
 from resolver.model.lock import Lock
 from resolver.model.message import message
@@ -116,15 +116,8 @@ class Session:
         self.settings.progress.label("cli.locking", stack=stack, target=job.problem.target.name)
         began = time.monotonic()
         answer = attempt(partial(self._answer, job))
-        return TargetResult(
-            stack=stack,
-            job=job,
-            answer=answer,
-            dry_run=self.dry_run,
-            seconds=time.monotonic() - began,
-            pins_changed=isinstance(answer, Lock)
-            and (job.previous is None or not same_decisions(job.previous, answer)),
-        )
+        seconds = time.monotonic() - began
+        return TargetResult(stack=stack, job=job, answer=answer, dry_run=self.dry_run, seconds=seconds)
 
     def _answer(self, job: Job) -> Lock | Explanation:
         answer = self.catalogs.ask(job.problem, partial(self._lock_or_explain, job))

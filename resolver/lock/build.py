@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import groupby
-from operator import itemgetter
 
 from resolver.errors import InputError, WrongRelease
 from resolver.index.parse.address import read_root
@@ -54,17 +52,11 @@ def build(
     tool_pins = [pin for _, tools in solved for pin in tools.pins]
     catalog.prefetch_metadata(other for pin in (*resolution.pins, *tool_pins) for other in pin.release.others)
     facts_in_use = list(applied_facts(resolution))
-    of_pins, of_tools = ([origin for pin in some for origin in pin.because] for some in (resolution.pins, tool_pins))
+    of_pins, of_tools = ([origin for pin in pins for origin in pin.because] for pins in (resolution.pins, tool_pins))
     of_builds = (line for line in of_tools if isinstance(line, NeedLine) and line.source is NeedSource.BUILD)
     lines = _lines_by_project((*of_pins, *of_builds))
-    here, apart = ({pin.name for pin in some} for some in (resolution.pins, tool_pins))
     pins = tuple(
-        _pin(
-            pin,
-            lines,
-            catalog,
-            external=_external(pin, facts_in_use, here if _mode(pin.release) == "built-here" else apart),
-        )
+        _pin(pin, lines, catalog, external=_external(pin, facts_in_use, resolution.pins, tool_pins))
         for pin in resolution.pins
     )
     build_pins = tuple(
@@ -191,10 +183,13 @@ def _sorted(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set(texts)))
 
 
-def _external(pin: Pin, facts_in_use: Sequence[facts.Fact], names: Collection[str]) -> Iterator[facts.MachineNeed]:
-    """What the build of a pin needs of the machine according to the facts, without distributions of these names."""
+def _external(
+    pin: Pin, facts_in_use: Sequence[facts.Fact], pins: Sequence[Pin], tools: Sequence[Pin]
+) -> Iterator[facts.MachineNeed]:
+    """What the build of a pin needs of the machine according to the facts, without distributions installed for it."""
+    installed = {other.name for other in (pins if _mode(pin.release) == "built-here" else tools)}
     external = (fact for fact in facts_in_use if isinstance(fact, facts.External) and fact.package == pin.name)
-    return (need for need in dict.fromkeys(need for fact in external for need in fact.needs) if need not in names)
+    return (need for need in dict.fromkeys(need for fact in external for need in fact.needs) if need not in installed)
 
 
 def _recipe(release: Release) -> Recipe | facts.Builds | None:
@@ -301,10 +296,13 @@ def _exports(facts_in_use: Iterable[facts.Exports]) -> Iterator[LockedExport]:
 
     Raises InputError if two facts give it different values.
     """
-    rows = sorted((name, number, value, fact) for number, fact in enumerate(facts_in_use) for name, value in fact.env)
-    for name, group in groupby(rows, itemgetter(0)):
-        (_, _, value, first), *others = group
-        for _, _, other_value, other in others:
+    rows: dict[str, list[tuple[str, facts.Exports]]] = {}
+    for fact in facts_in_use:
+        for name, value in fact.env:
+            rows.setdefault(name, []).append((value, fact))
+    for name, stated in sorted(rows.items()):
+        value, first = stated[0]
+        for other_value, other in stated:
             if other_value != value:
                 raise InputError(
                     f"the facts `{first.id}` and `{other.id}` give {name} different values",
@@ -313,9 +311,8 @@ def _exports(facts_in_use: Iterable[facts.Exports]) -> Iterator[LockedExport]:
                     hint=f'set one of them aside in the stack: [[relax]] fact = "{first.id}" or "{other.id}", with a '
                     f"reason",
                 )
-        all_facts = (first, *(fact for _, _, _, fact in others))
-        optional = all(fact.optional for fact in all_facts)
-        yield LockedExport(name=name, value=value, optional=optional, facts=tuple(fact.id for fact in all_facts))
+        optional = all(fact.optional for _, fact in stated)
+        yield LockedExport(name=name, value=value, optional=optional, facts=tuple(fact.id for _, fact in stated))
 
 
 def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:

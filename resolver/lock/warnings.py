@@ -91,33 +91,28 @@ def is_grave(warning: Message, problem: Problem) -> bool:
 def warnings(resolution: Resolution, facts_in_use: Sequence[facts.Fact], catalog: Catalog) -> Iterator[Message]:
     """The warnings of a resolution that rests on these facts. A lock has them in this order, the gravest first."""
     requirements = [root.need for root in resolution.problem.stack.requirements]
-    named = {need.name for need in requirements if isinstance(need, Requirement)}
-    yield from _unexpected(resolution)
-    yield from _unfulfilled(resolution, named)
-    yield from _of_facts(resolution, facts_in_use, named)
-    yield from _of_stack(resolution)
-    yield from _of_pins(resolution, named, catalog)
+    direct = {need.name for need in requirements if isinstance(need, Requirement)}
+    yield from _unexpected(resolution, direct)
+    yield from _of_facts(resolution, facts_in_use, direct)
+    yield from _without_effect(resolution)
+    yield from _of_pins(resolution, direct, catalog)
     yield from _of_indexes(resolution, catalog)
 
 
-def _unexpected(resolution: Resolution) -> Iterator[Message]:
-    """What the stack did not ask for in so many words: a CANN that is not known, old releases, practices in use."""
+def _unexpected(resolution: Resolution, direct: Set[str]) -> Iterator[Message]:
+    """What the stack did not ask for: an unknown CANN, old releases, practices; then what of its lines it lacks."""
     if near := resolution.problem.unknown.get("cann"):
         yield message("lock.unknown", value=resolution.problem.target.system["cann"], near=" / ".join(near))
     yield from map(_fell_back, resolution.outdated_pins)
     yield from map(_of_practice, resolution.practices)
-
-
-def _unfulfilled(resolution: Resolution, named: Set[str]) -> Iterator[Message]:
-    """What the stack asks for and does not get: extras, and newer releases of projects that it names."""
     yield from _missing_extras(resolution)
     for pin in resolution.pins:
-        if pin.name in named:
+        if pin.name in direct:
             yield from _skipped(pin, resolution)
 
 
-def _of_facts(resolution: Resolution, facts_in_use: Sequence[facts.Fact], named: Set[str]) -> Iterator[Message]:
-    """Grave facts, the driver, facts set aside, then other facts; of these, first those about `named` projects."""
+def _of_facts(resolution: Resolution, facts_in_use: Sequence[facts.Fact], direct: Set[str]) -> Iterator[Message]:
+    """Grave facts, the driver, facts set aside, then other facts, of which those about `direct` projects come first."""
     problem = resolution.problem
     warns = [fact for fact in facts_in_use if isinstance(fact, facts.Warns) and not _is_about_the_driver(fact, problem)]
     yield from (_warning(fact) for fact in warns if fact.grave)
@@ -129,7 +124,7 @@ def _of_facts(resolution: Resolution, facts_in_use: Sequence[facts.Fact], named:
             yield message("lock.relaxed-needs", needs=row.needs, reason=row.reason, **values)
         else:
             yield message("lock.relaxed", reason=row.reason, **values)
-    for fact in sorted(facts_in_use, key=lambda fact: fact.package not in named):
+    for fact in sorted(facts_in_use, key=lambda fact: fact.package not in direct):
         if fact in warns and not fact.grave:
             yield _warning(fact)
         for need in facts.needs_of(fact):
@@ -137,7 +132,7 @@ def _of_facts(resolution: Resolution, facts_in_use: Sequence[facts.Fact], named:
                 yield message("lock.unchecked-fact", package=fact.package, need=need, where=fact.where)
 
 
-def _of_stack(resolution: Resolution) -> Iterator[Message]:
+def _without_effect(resolution: Resolution) -> Iterator[Message]:
     """Lines of the stack that cannot be checked, and practices without effect."""
     for root in resolution.problem.stack.requirements:
         if _is_unchecked(root.need, resolution):
@@ -148,7 +143,7 @@ def _of_stack(resolution: Resolution) -> Iterator[Message]:
             yield message("lock.practice-needless", practice=name)
 
 
-def _of_pins(resolution: Resolution, named: Set[str], catalog: Catalog) -> Iterator[Message]:
+def _of_pins(resolution: Resolution, direct: Set[str], catalog: Catalog) -> Iterator[Message]:
     """What is wrong with a pin, pin by pin."""
     missing = {(row.project, row.extra) for row in resolution.missing_extras}
     for pin in resolution.pins:
@@ -163,12 +158,12 @@ def _of_pins(resolution: Resolution, named: Set[str], catalog: Catalog) -> Itera
                 yield message("lock.kernel", package=f"{pin.name} {pin.version}", line=line)
         yield from _quarantined(pin, catalog)
         yield from on_trust(pin, resolution, catalog)
-        if pin.name not in named:
+        if pin.name not in direct:
             yield from _skipped(pin, resolution)
 
 
 def _of_indexes(resolution: Resolution, catalog: Catalog) -> Iterator[Message]:
-    """Projects from other indexes than usual, because of the stack or because an index did not answer."""
+    """Projects that come from other indexes than usual: as the stack has them, or as an index did not answer."""
     if projects := list(_from_other_indexes(resolution)):
         yield message("lock.elsewhere", projects=projects)
     unreachable: dict[str, list[Message]] = {}
