@@ -58,10 +58,7 @@ class Twofold(_Change, frozen=True, kw_only=True):
 
 
 class Gone(_Change, frozen=True, kw_only=True):
-    """Files that are no longer offered; `needed` tells whether the one that pip takes is among them.
-
-    `scope` is how much is gone with them.
-    """
+    """Files that are no longer offered. `scope`: how much is gone; `needed`: the file that pip takes is among them."""
 
     scope: Scope
     files: tuple[str, ...]
@@ -79,7 +76,7 @@ Change = Yanked | Restored | Rehashed | Twofold | Gone | Marked
 
 
 def is_grave(change: Change) -> bool:
-    """Whether somebody should decide before the lock is installed again. PEP 792 calls quarantined projects unsafe."""
+    """Whether to decide about it before the lock is installed again. PEP 792 calls quarantined projects unsafe."""
     match change:
         case Yanked() | Rehashed() | Twofold():
             return True
@@ -106,7 +103,7 @@ class OutOfReach(msgspec.Struct, frozen=True):
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
-    """The result. `files` were looked up, `unhashed` of them have no hash on their page, `sources` are from git."""
+    """The result: the number of `files`, and of those `unhashed` on their page; `sources` are projects from git."""
 
     changes: tuple[Change, ...]
     files: int

@@ -1,4 +1,4 @@
-"""Facts compared with live metadata, each kind by what it claims."""
+"""Facts compared with live metadata, each kind in its way."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def check_fact(fact: Fact, offers: Offers, repositories: Repositories) -> Checke
 
 
 def projects_of(fact: Fact) -> tuple[NormalizedName, ...]:
-    """The projects that are looked up to judge a fact."""
+    """The projects that are looked up to check a fact."""
     return () if isinstance(fact, model.Sources) else (fact.package, *model.projects_named_by(fact))
 
 
@@ -206,7 +206,7 @@ def _check_python(fact: Fact, need: ComponentRequirement, offers: Offers, versio
 
 
 def _compare(admitted: Set[Version], needed: Set[Version], values: Mapping[str, str]) -> Remark:
-    """How the versions that metadata admits go with those that a fact does."""
+    """The versions that metadata admits compared with those that a fact does."""
     if not admitted & needed:
         return _contradicted("clashes", **values)
     return _holds("says-so" if admitted <= needed else "agrees", **values)
@@ -248,7 +248,7 @@ def _check_replacement(fact: model.Replaces, versions: Sequence[Version], offers
 
 
 def _is_needless(practice: model.Replaces, requirements: Sequence[Requirement], offers: Offers) -> bool:
-    """Whether the requirements that a practice drops admit all that those in their place do."""
+    """Whether the requirements that a practice drops admit all releases that their replacements do."""
     added = [need for need in practice.add if isinstance(need, Requirement)]
     for need in requirements:
         specifiers = [new.specifier for new in added if new.name == need.name]
@@ -325,7 +325,7 @@ def _check_archive(fact: model.Builds, file: File, offers: Offers) -> Iterator[R
 
 
 def _check_metadata(fact: model.Metadata, offers: Offers, version: Version) -> Remark:
-    """What a fact says a release requires, compared with what a wheel says, or the archive statically or in a note."""
+    """The requirements in a fact compared with those of a wheel, of the archive's metadata or of its other files."""
     wheels = [file for file in offers.files(fact.package, version) if file.is_wheel]
     file = wheels[0] if wheels else offers.release(fact.package, version).file
     where = file.filename
@@ -357,7 +357,7 @@ def _readable(lines: Iterable[str]) -> Iterator[Requirement]:
 
 
 def _check_projects(fact: Fact, offers: Offers) -> Iterator[Remark]:
-    """Findings for those of the other projects that a fact names which no index has."""
+    """Findings for the other projects of a fact that no index has."""
     for name in model.projects_named_by(fact):
         remark = _missing_project(name, offers, name)
         if remark is not None and not offers.catalog.lookup(name).pages:
@@ -365,7 +365,7 @@ def _check_projects(fact: Fact, offers: Offers) -> Iterator[Remark]:
 
 
 def _missing_project(name: NormalizedName, offers: Offers, what: str) -> Remark | None:
-    """That an index that may have a project was passed over, or that none has it."""
+    """That an index that may have a project did not answer, or that none has it; None if there are pages."""
     lookup = offers.catalog.lookup(name)
     if lookup.unreachable:
         return _unchecked("passed-over", index=", ".join(lookup.unreachable), what=what)

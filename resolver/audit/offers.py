@@ -36,7 +36,7 @@ def some(versions: Sequence[Version]) -> str:
 
 
 class DeclaredRequirements(msgspec.Struct, frozen=True):
-    """What a release says it needs; `where` is the file that says so, `python` the one with its Requires-Python."""
+    """The requirements of a release; `where` is the file that has them, `python` the one with its Requires-Python."""
 
     where: str
     python: str
@@ -74,7 +74,7 @@ class Offers:
         return [file for offer in offers for file in offer.page.releases[offer.version]]
 
     def declared(self, name: NormalizedName, version: Version) -> DeclaredRequirements:
-        """What a release says it needs. Raises UnusableFile and IndexFailure."""
+        """The requirements of a release by its files. Raises UnusableFile and IndexFailure."""
         release = self.release(name, version)
         try:
             where = f"{release.file.filename}: METADATA" if release.file.is_wheel else release.file.filename
@@ -151,7 +151,7 @@ def archives_of(project: NormalizedName, facts: Sequence[Fact], offers: Offers) 
 def wheels_of(
     project: NormalizedName, releases: Iterable[Version], known: Iterable[WheelReading], offers: Offers
 ) -> Iterator[WheelReading]:
-    """What wheels of these releases say, newest first. A release `known` with the same wheels is not read again.
+    """The pins in wheels of these releases, newest first. A release `known` with the same wheels is not read again.
 
     Raises IndexFailure.
     """

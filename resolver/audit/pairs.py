@@ -1,7 +1,4 @@
-"""Which versions go together: what facts, and the readings of files that ship with them, say of each release.
-
-Nothing is solved and no index is asked. What neither of them says stays empty.
-"""
+"""Which versions go together, by facts and the recorded readings of files. Nothing is solved, no index is asked."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ _TORCH_NPU: Final = NormalizedName("torch-npu")  # the facts about the drivers o
 
 
 class Declared(msgspec.Struct, frozen=True, kw_only=True):
-    """What files of a release say of themselves: the pins in `file`, and the names of all wheels."""
+    """The metadata of a release: the pins in `file`, and the names of all wheels."""
 
     file: str
     pins: tuple[Requirement, ...]
@@ -102,10 +99,7 @@ def projects_with_pairs(facts: Iterable[Fact]) -> list[NormalizedName]:
 def read_declared(
     project: NormalizedName, facts: Iterable[Fact], archives: Path, wheels: Path
 ) -> dict[Version, Declared]:
-    """What is recorded, in these folders, of the files of a project: of its wheels, else of its archives.
-
-    Raises InputError.
-    """
+    """The metadata recorded in these folders of a project's wheels, or else archives. Raises InputError."""
     declared: dict[Version, Declared] = {}
     builds = [fact for fact in facts if isinstance(fact, Builds) and fact.package == project]
     for row in read_archives(archives, project):
@@ -170,7 +164,7 @@ def _pairing(
 
 
 def _is_pairing(fact: Fact) -> bool:
-    """Whether it says what a release goes with: needs on a machine, pins, or the CANN or SoC that it is made for."""
+    """Whether it pairs a release with something: needs on a machine, pins, or the CANN or SoC that it is made for."""
     match fact:
         case Requires(needs=needs):
             return fact.strength is not Strength.PRACTICE and any(
@@ -190,7 +184,7 @@ def _exact_versions(fact: Fact) -> Iterator[Version]:
 
 
 def is_pin(need: Need) -> TypeGuard[Requirement]:
-    """Whether it asks for a certain release of a project, on every machine and without an extra."""
+    """Whether it is an exact requirement on a project, for every machine."""
     if not isinstance(need, Requirement) or need.marker is not None:
         return False
     return any(specifier.operator == "==" for specifier in need.specifier)

@@ -8,7 +8,7 @@ from typing import Final
 
 __all__ = ["COMMANDS", "main"]
 
-# In the order of --help: where each is, as the module beside this one and its function there.
+# The module and the function of each command, in the order of --help.
 COMMANDS: Final = {
     "init": "init.command",
     "import": "import.command",

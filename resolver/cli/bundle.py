@@ -86,7 +86,7 @@ def command(run: Settings, names: tuple[str, ...], only_check: bool, prune: bool
 
 
 class _Part(msgspec.Struct, frozen=True):
-    """A lock that goes into the bundle, its row, and the pins of it from indexes: pip uses the first file of each."""
+    """A lock for the bundle, its row, and its pins from indexes; pip uses the first file of each."""
 
     problem: Problem
     lock: Lock
@@ -144,8 +144,8 @@ def _parts(stacks: Sequence[str], run: Settings) -> list[_Part]:
 def _gather(parts: Sequence[_Part], old: Manifest | None, folder: Path, run: Settings, *, prune: bool) -> _Content:
     """Download what the folder lacks of these locks; the others in the `old` manifest stay, unless it is pruned.
 
-    A lock of which something cannot be had leaves the others alone. Its failure is raised if no lock is left, or with
-    `prune`, which might remove what that lock needs.
+    A lock whose files cannot be downloaded does not affect the others. Its failure is raised if no lock remains, or
+    with `prune`, which might remove what that lock needs.
     """
     progress = run.progress
     progress.label("cli.comparing", folder=folder)

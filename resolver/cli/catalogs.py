@@ -1,4 +1,4 @@
-"""Which catalogs a run asks: the live one; or offline, the cache and then the snapshot."""
+"""The catalogs of a run: the live one; or offline, the cache and then the snapshot."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SEVERAL = 3  # so many projects cannot all be misspelt
 class Catalogs:
     """Makes the catalogs of a run. They share `pool` (cache, connection, pages and files read); `close` releases it.
 
-    Without `readings` every archive is read itself, never an earlier reading of it.
+    Without `readings`, archives are downloaded and read even if a reading of them is recorded.
     """
 
     def __init__(self, settings: Settings, *, readings: bool = True) -> None:
@@ -89,9 +89,9 @@ class Catalogs:
         )
 
     def require_an_index(self, universe: Universe) -> None:
-        """Raise IndexFailure if an index has nothing of what it is asked first: the mistake is then not in a name.
+        """Raise IndexFailure if an index has none of the stack's projects, so that the mistake is not in a name.
 
-        If the stack asks for one or two projects there, those that facts are about are looked up as well.
+        If the stack has only one or two projects there, projects of facts are looked up as well.
         """
         problem = universe.problem
         lines = {text.name(edge.package.name) for edge in universe.roots() if edge.package.kind is PackageKind.PROJECT}
@@ -105,7 +105,7 @@ class Catalogs:
         def may_have(index: str, name: NormalizedName) -> bool:
             try:
                 project = universe.project(name)
-            except IndexFailure:  # nobody can say
+            except IndexFailure:  # it is unknown
                 return True
             return index in project.unreachable or any(page.index == index for page in project.ordered.lookup.pages)
 

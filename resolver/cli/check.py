@@ -109,8 +109,8 @@ def command(run: Settings, stacks: tuple[str, ...], upstream: bool, facts_days: 
 class _Result:
     """The result for one target of a stack, with exit status; without a target, for a stack that cannot be read.
 
-    `argument` names the stack on a command line. `more` are further keys of the row in --json, `lines` what the indexes
-    say, for people. `hint` says what to do about a lock that cannot be read.
+    `argument` names the stack on a command line. `more` are further keys of the row in --json, `lines` the same for
+    people. `hint` says what to do about a lock that cannot be read.
     """
 
     argument: str

@@ -113,7 +113,7 @@ class Progress:
         self._place = text
 
     def label(self, code: str, /, **values: object) -> None:
-        """Start a new part of the work, told by a text of this code."""
+        """Start a new part of the work, with a text of this code as its label."""
         self._label = self._place + translate(message(code, **values), self.language)
         self._begin()
 
@@ -155,7 +155,7 @@ class Progress:
                 self._begin()
 
     def clear(self) -> None:
-        """Erase the line, until there is more to say."""
+        """Erase the line until the next progress."""
         with self._lock:
             if self._live is not None:
                 self._live.stop()
@@ -179,7 +179,7 @@ class Progress:
                 redirect_stderr=False,
             )
             self._live.start()
-            console.show_cursor()  # nobody would, after a kill
+            console.show_cursor()  # a killed run cannot
 
     def _line(self) -> Text:
         """The label and the figures."""
@@ -198,7 +198,7 @@ class ConflictPage:
     """Pages on `out`, or nowhere without it. Each target's begins with an empty line, the first one apart.
 
     `options` are those of this run that the suggested commands have to repeat, as no file records them. No command is
-    suggested for a stack that is `undone`: its file will not say what has no solution.
+    suggested for a stack that is `undone`: its file goes back to another content.
     """
 
     out: TextIO | None
@@ -211,7 +211,7 @@ class ConflictPage:
     def why(
         self, problem: Problem, contradictions: tuple[Contradiction, ...], awaited: tuple[Awaited, ...] = ()
     ) -> None:
-        """Write the first part, which is known long before the ways out."""
+        """Write the first part, long before the ways out are found."""
         from resolver.report.explanation.conflict import conflict_blocks  # loaded where there is a conflict
 
         self._written = len(contradictions)
@@ -238,7 +238,7 @@ class ConflictPage:
             self.write(for_stream(blocks, self.progress.language, self.out, WIDTH))
 
     def _warn_of_other_indexes(self, contradictions: Iterable[Contradiction]) -> None:
-        """If no index has a project: pip on this machine would have asked others as well."""
+        """If no index has a project, warn that pip on this machine would have asked other indexes as well."""
         from resolver.index.net.pipconfig import read_pip_config
         from resolver.model.resolution import Lack, Lacks
 

@@ -21,7 +21,7 @@ from resolver.model.target import PLATFORMS
 from resolver.report.matrix import read_matrix
 from resolver.verify.machine import this_machine
 
-# What a person has to know, in the order in which it is asked for.
+# The fields to choose a cell by, and their options, in the order of the prompts.
 _FIELDS: Final = {"cann": "--cann", "soc": "--soc", "platform": "--platform", "python": "--python", "use": "--for"}
 
 
@@ -78,7 +78,7 @@ def _spelt(key: str, value: str) -> str:
 
 
 def _chosen(key: str, matrix: Matrix, fields: dict[str, str], run: Settings) -> str:
-    """A value that the matrix has, asked for and added if it is not among the `fields`."""
+    """A value that the matrix has; if it is not among the `fields`, the user is prompted for it, and it is added."""
     choices = _values(key, matrix, {other: value for other, value in fields.items() if other != key})
     if key not in fields:
         question = translate(f"matrix.page-{key}", run.language)
@@ -99,7 +99,7 @@ def _values(key: str, matrix: Matrix, fields: Mapping[str, str]) -> list[str]:
 
 
 def _refusal(matrix: Matrix, chosen: Mapping[str, str], run: Settings) -> NothingToLock:
-    """Why nothing is known to lock: what clashes for the newest release, and what locks nearby."""
+    """Why no cell locks: the conflict of the newest release, and the nearest cells that lock."""
     refused = matrix.newest(chosen, (CellOutcome.CONFLICT,))
     what = ", ".join(chosen.values())
     if refused is None or refused.reason is None:

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the `Settings` they come to."""
+"""Options that several commands share, and their values as `Settings`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Command = Callable[..., int]
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run was told: where facts and locks are, how to talk, and what to do with each stack.
+    """The shared options of a run: the folders of facts and locks, its output, and how each stack is handled.
 
     No `targets` means all; `cutoff` replaces that of a stack; a conflict is explained within so many `seconds`.
     """
@@ -46,7 +46,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     offline: bool = False
     targets: tuple[str, ...] = ()
     cutoff: dt.datetime | None = None
-    seconds: float = 900.0  # where there is no option for it: a snapshot has what an explanation may ask for
+    seconds: float = 900.0  # for commands without the option: a snapshot has all requests of an explanation
 
     @property
     def matrices(self) -> Path:
@@ -78,7 +78,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def settings(*names: str) -> Callable[[Command], Command]:
-    """Gives a command these of the options below, and passes it what they come to as `Settings`."""
+    """Give a command these of the options below, and pass it their values as `Settings`."""
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
@@ -104,7 +104,7 @@ def ships(path: Path) -> bool:
 
 
 def output_folder(path: Path) -> Path:
-    """The folder for what is made from a stack or the facts: the one that has it or, if that ships, the current one."""
+    """The folder for files made from a stack or the facts: that of these or, if they ship, the current one."""
     return Path() if ships(path) else path.parent
 
 

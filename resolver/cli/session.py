@@ -53,10 +53,10 @@ def attempt(work: Callable[[], _Result]) -> _Result | ResolverError:
 
 @dataclass(frozen=True)
 class Session:
-    """What a run works with. Conflicts are written to the `page`; `ignore_remembered` solves even what is remembered.
+    """The settings and catalogs of a run. Conflicts are written to the `page`.
 
-    A `dry_run` leaves the folders of locks as they are. With `all_or_none` nothing is written unless every target has a
-    lock.
+    With `ignore_remembered` even remembered locks are solved again. A `dry_run` leaves the folders of locks as they
+    are. With `all_or_none` nothing is written unless every target has a lock.
     """
 
     settings: Settings
@@ -102,7 +102,7 @@ class Session:
     def _previous(self, folder: Path) -> Lock | None:
         """The lock in a folder; None if there is none.
 
-        Raises InputError if it cannot be read; for an upgrade, which keeps nothing of it, that is None, too.
+        Raises InputError if it cannot be read, except for an upgrade, which does without it.
         """
         try:
             return lock_file.read_own(folder)

@@ -48,7 +48,7 @@ ExecutorFactory = Callable[[], AbstractContextManager[Executor]]
 
 
 class Sweep(msgspec.Struct, frozen=True):
-    """What each process that solves cells is told. All must see the same grid and facts, whose `digest` this is."""
+    """The input of each process that solves cells. All must see the same grid and facts, whose `digest` this is."""
 
     grid: Path
     matrices: Path
@@ -58,7 +58,7 @@ class Sweep(msgspec.Struct, frozen=True):
 
 
 class CellSolver:
-    """Solves cells with one cache and one connection. What they ask of indexes is kept in `recording`, if any."""
+    """Solves cells with one cache and one connection, and adds what they request from indexes to a `recording`."""
 
     def __init__(self, sweep: Sweep, recording: Recording | None = None) -> None:
         self.grid = load_grid(sweep.grid, sweep.matrices)
@@ -72,7 +72,7 @@ class CellSolver:
         self._recording = recording
         self._snapshot: snapshot.Snapshot | None = None  # once the cache lacks something
         self._universes: dict[str, Universe] = {}  # the last one of each platform
-        gc.freeze()  # so that each cell collects what cells have left, and nothing older
+        gc.freeze()  # a collection after each cell then looks at nothing older
 
     def close(self) -> None:
         """Release the connection and the cache."""
@@ -157,7 +157,7 @@ _solver = lru_cache(1)(CellSolver)  # that of this process
 
 
 def _solve(sweep: Sweep, cell: Cell) -> Answer:
-    """The answer for a cell, in whichever process. Raises InputError if its files are not those of the sweep."""
+    """The answer for a cell, in any process. Raises InputError if its files are not those of the sweep."""
     return _solver(sweep).answer(cell)
 
 
@@ -198,7 +198,7 @@ def processes(number: int) -> Iterator[Executor]:
     try:
         yield executor
     finally:
-        # nothing that they still do is wanted; one that started while another was killed would be waited for
+        # otherwise `shutdown` would wait for a process that started while another was killed
         for child in multiprocessing.active_children():
             child.terminate()
         executor.shutdown(cancel_futures=True)
@@ -236,14 +236,14 @@ def cluster(address: str) -> Iterator[Executor]:
 
 
 class Journal:
-    """The answers of a run that has not ended, in a file: a line says what they follow from, then one for each."""
+    """The answers of an unfinished run, in a file: a line that identifies its inputs, then one for each answer."""
 
     def __init__(self, path: Path, head: str) -> None:
         self._path = path
         self._head = head
 
     def read(self) -> Iterable[Answer]:
-        """The answers of an interrupted run of the same inputs; not those that an index may decide by now."""
+        """The decided answers of an interrupted run of the same inputs."""
         with suppress(OSError, ValueError):
             head, *lines = files.read(self._path, _LARGEST_JOURNAL).decode().split("\n")
             if head == self._head:
@@ -254,7 +254,7 @@ class Journal:
                             yield answer
 
     def begin(self, answers: Iterable[Answer]) -> None:
-        """Begin the file anew, with these."""
+        """Write the file with these answers."""
         files.write(self._path, "".join([f"{self._head}\n", *map(_line, answers)]).encode())
 
     def add(self, answer: Answer) -> None:

@@ -71,7 +71,7 @@ class BundledFile(ManifestFile, frozen=True, kw_only=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything in a bundle, sorted by path. `left` are the files that none of its locks needs any more."""
+    """The content of a bundle, sorted by path. `left` are the files that none of its locks needs any more."""
 
     format: int
     locks: tuple[BundledLock, ...]

@@ -25,7 +25,7 @@ _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 _HINT = "choose another folder with --locks DIR"
 _EXECUTABLE = (".sh", ".py")
-# Files of a lock that not every lock has: those of an earlier one must go.
+# Files that not every lock has: those of an earlier lock are removed.
 _SOMETIMES = re.compile(r"(requirements-no-deps|build-requirements(-\d+)?)\.txt\Z")
 _REPORT = re.compile(r"conflict(\.[a-z]+)?\.(md|html|json)")
 

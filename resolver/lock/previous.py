@@ -1,4 +1,4 @@
-"""The lock before: what solving keeps of it (`--upgrade`, `--upgrade-package`), and what differs from it."""
+"""The previous lock: which of its pins are preferred (`--upgrade`, `--upgrade-package`), and what differs from it."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def with_changes(lock: Lock, previous: Lock | None) -> Lock:
 
 
 def changes(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterator[PinChange]:
-    """Projects added, removed or moved, by name. If a file changed but not the version, its hash is given."""
+    """Projects added, removed or changed, by name. If a file changed but not the version, its hash is shown."""
     old = {pin.name: pin for pin in before}
     new = {pin.name: pin for pin in after}
     for name in sorted({*old, *new}):
@@ -225,7 +225,7 @@ def _fact_rows(before: Iterable[LockedFact], after: Iterable[LockedFact]) -> Ite
 
 
 def _field_rows(name: str, before: Struct, after: Struct) -> Iterator[DifferenceRow]:
-    """The fields that differ of something with this name; of several values, those that only one of both has."""
+    """A row for each field that differs; of several values, those that only one of the two has."""
     for field in before.__struct_fields__:
         if getattr(before, field) != getattr(after, field):
             old, new = _values(getattr(before, field)), _values(getattr(after, field))

@@ -1,9 +1,9 @@
 """Locks made earlier from the same inputs: a hit replaces solving, checking and building.
 
-The key covers what a lock follows from: the input files, what is kept of the lock before, the program itself. The
-entry holds what indexes answered, as the mark of each look-up. It counts only if every page is byte for byte what it
-was, for which the indexes (or offline, the cache) are asked each time. Metadata and archives of files with a hash need
-no marks, as a hash vouches for them. A lock that rests on anything else is not remembered.
+The key covers the input files, the preferences and the program itself. The entry holds a mark of each page that was
+read. It is used only if every page has the same bytes today, for which the indexes (or offline, the cache) are asked
+each time. Metadata and archives of files with a hash need no marks. A lock that rests on anything else is not
+remembered.
 
 The files of a lock follow from it and the program alone, and are remembered by these.
 """

@@ -56,7 +56,7 @@ def drivers(resolution: Resolution, facts_in_use: Sequence[facts.Fact]) -> Itera
 
 
 def is_left_open(need: facts.Need, resolution: Resolution) -> bool:
-    """Whether this is about the driver, and only the machine can tell: the target's is the oldest, or not stated."""
+    """Whether this is about the driver and is left to the machine: the target has no driver, or only the oldest."""
     system = resolution.problem.target.system
     return isinstance(need, ComponentRequirement) and need.component == _HDK and not need.is_promised_by(system)
 
@@ -229,7 +229,7 @@ def own_lines(pin: Pin, catalog: Catalog, default: Sequence[str]) -> Sequence[st
 
 
 def _missing_extras(resolution: Resolution) -> Iterator[Message]:
-    """The extras that the stack's lines ask for in vain."""
+    """The extras of the stack's lines that the pins lack."""
     in_other_releases: dict[tuple[Pin, str], list[str]] = {}
     for row in resolution.missing_extras:
         pin = resolution.pin(row.project)

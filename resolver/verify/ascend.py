@@ -1,11 +1,11 @@
-"""CANN, the driver, the SoC and a tensor on the NPU: what files of CANN and npu-smi say of them.
+"""CANN, the driver, the SoC and a tensor on the NPU, by the files of CANN and the driver, and by npu-smi.
 
-CANN: `version.info` says `Version=8.2.0.0.201`, which is an internal number, and the release as `version_dir`;
-`version.cfg` has `[internal:release]`, and beside what runs now a history of what was installed. So only
-ascend_toolkit_install.info, `*_running_version` and `version_dir` are looked at.
+CANN: `version.info` has an internal number as `Version=8.2.0.0.201`, and the release as `version_dir`; `version.cfg`
+has `[internal:release]` of the running version, and a history of installations. So only ascend_toolkit_install.info,
+`*_running_version` and `version_dir` are read.
 
-npu-smi is asked for what it calls Software Version, and for the chip's names: an A2 has a Chip Type and a Chip Name
-(`Ascend`, `910B4`), an A3 a Chip Name and an NPU Name (`Ascend910`, `9392`). Numbers of cards need not be consecutive.
+npu-smi prints the driver as Software Version, and the chip's names: an A2 has a Chip Type and a Chip Name (`Ascend`,
+`910B4`), an A3 a Chip Name and an NPU Name (`Ascend910`, `9392`). Numbers of cards need not be consecutive.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from resolver.verify.findings import (
 )
 from resolver.verify.imports import run_python, shown_command
 
-_HOMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")  # set_env.sh sets both; torch_npu goes by the first
+_HOMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")  # set_env.sh sets both; torch_npu reads the first
 _PARTS = ("toolkit", "runtime", "compiler", "opp", "opp_kernel", "hccl")
 _NNAL_UP = 4  # ATB_HOME_PATH is nnal/atb/latest/atb/cxx_abi_1, the file lies in latest
 
@@ -144,7 +144,7 @@ tell({"sum": float((ones + ones).sum().cpu()), "count": torch.npu.device_count()
 
 
 class NpuTool(NamedTuple):
-    """What npu-smi says: of the driver, of the first chip, and how many NPUs there are. Empty where it says nothing."""
+    """The driver, the first chip and the number of NPUs by npu-smi; empty where it does not print them."""
 
     driver: str = ""
     chip: str = ""
@@ -180,7 +180,7 @@ def ask_npu_smi(context: CheckContext) -> NpuTool:
 
 
 def soc_family(name: str) -> str:
-    """`A2` for Ascend910B4, `A3` for Ascend910_9392; nothing for a name that is not known."""
+    """`A2` for Ascend910B4, `A3` for Ascend910_9392; empty for an unknown name."""
     return next((family for family, form in _FAMILIES if re.search(form, name, re.IGNORECASE)), "")
 
 
@@ -213,7 +213,7 @@ def check_npu(context: CheckContext, tool: NpuTool) -> Group:
 
 
 def check_hdk(context: CheckContext, tool: NpuTool) -> Group:
-    """Whether the driver is no older than the target's, and meets what else the lock asks of it."""
+    """Whether the driver is no older than the target's, and meets the other requirements of the lock on it."""
     wanted = context.lock.system.get("hdk", "")
     needs = context.lock.driver
     path = f"{context.ascend}/driver/version.info"

@@ -257,7 +257,7 @@ _COMPLAINT = re.compile(r"(\S+) (\S+) (?:requires ([A-Za-z0-9._-]+)|has requirem
 
 
 def check_requirements(context: CheckContext) -> Group:
-    """Whether every distribution has what it asks for.
+    """Whether the requirements of every distribution are met.
 
     Without PYTHONPATH, on which CANN puts distributions of its own that pip cannot judge.
     """

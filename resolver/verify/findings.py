@@ -152,7 +152,7 @@ def list_and_count(items: Sequence[str], most: int = 3) -> dict[str, str]:
 
 
 class UnreadableError(Exception):
-    """A file that is there and cannot be read, or says nothing that makes sense; `values` name it in a finding."""
+    """A file that exists but cannot be read or has an invalid content; `values` name it in a finding."""
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(path, why)

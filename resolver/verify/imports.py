@@ -1,11 +1,9 @@
 """The imports that the lock names, in a Python that sees what a user's program would see.
 
-Not isolated, as everything else here is: CANN's set_env.sh puts what torch_npu
-needs on PYTHONPATH. So each module is also asked where it came from, as that
-variable or the user's own site-packages can put another one before the lock's.
+Unlike the other checks, it is not isolated: CANN's set_env.sh puts modules that torch_npu needs on PYTHONPATH. So the
+path of each module is checked as well, as that variable or the user's own site-packages can come before the lock's.
 
-After a module that fails the rest goes to another Python: half of what it loaded
-stays behind, and what is imported after it can fail of that alone.
+After a module that fails, another Python imports the remaining ones: modules half loaded can make further imports fail.
 """
 
 from __future__ import annotations
@@ -69,8 +67,8 @@ def check_imports(
 ) -> Group:
     """Each module of the lock's list: whether it can be imported, and whether it is this environment's.
 
-    Without an NPU (on_npu), as where an image is built, a machine can lack libraries of
-    CANN or its driver; a module that wants one of them could then not be tried.
+    Without an NPU (on_npu), as where an image is built, a machine can lack libraries of CANN or its driver; a module
+    that needs one of them cannot be tried there.
     """
     homes = [os.path.realpath(path) for path in paths]
     homes += [os.path.realpath(row.source) for row in installed.values() if row.source]

@@ -1,4 +1,4 @@
-"""The target that this machine would be, as far as verify.py's checks can tell. No part of verify.py itself."""
+"""The target that this machine would be, by the checks of verify.py. No part of verify.py itself."""
 
 from __future__ import annotations
 
@@ -30,10 +30,7 @@ class Machine(NamedTuple):
 
 
 def this_machine(environ: Mapping[str, str] = os.environ, ascend: str = _ASCEND) -> Machine:
-    """Look at files and ask npu-smi; `ascend` is where driver and CANN are installed.
-
-    The active CANN counts. Without one it is the one that is installed as the current one.
-    """
+    """By files and npu-smi, with the active or else the current CANN; driver and CANN are installed in `ascend`."""
     lock = LockedStack("", "", "", "", "", {"cann": _ANY})
     context = CheckContext(lock, "", environ, ascend=ascend)
     tool = ask_npu_smi(context)

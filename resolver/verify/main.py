@@ -54,7 +54,7 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
 
     0: as locked; 1: something differs; 2: the command is wrong.
     """
-    if sys.stdout is None:  # it is closed: the exit status tells, and no other file may get its number
+    if sys.stdout is None:  # it is closed, and no other file may get its number
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.stdout = os.fdopen(1, "w", closefd=False)
     lock = LockedStack.parse(text)
@@ -89,7 +89,7 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         if str(error):
             sys.stderr.write(f"error: the report cannot be written: {error}\n")
             return _USAGE
-        return 1  # `verify.py | head`: what is left to say has no reader
+        return 1  # `verify.py | head` has read enough
     except MemoryError:
         sys.stderr.write("error: out of memory\nhint: check `ulimit -v`, or a container's limit of memory\n")
         return _USAGE
@@ -127,7 +127,7 @@ def checks(context: CheckContext) -> Iterator[Group]:
 
 
 def check_system(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
-    """What `--skip-system-checks` is about: the machine, then CANN, driver and SoC where the lock asks for them."""
+    """The checks of `--skip-system-checks`: the machine, then CANN, driver and SoC if the lock has them."""
     system = context.lock.system
     yield check_machine(context)
     if "cann" in system:
@@ -182,7 +182,7 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
 
 
 class UnwritableError(Exception):
-    """Standard output takes no more; the reason as the system tells it, empty where only the reader has gone."""
+    """Standard output cannot be written; the reason is that of the system, and empty for a closed pipe."""
 
 
 class Report:

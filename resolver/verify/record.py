@@ -1,7 +1,4 @@
-"""RECORD: every file that an installer put there, with hash and size, against what is on disk now.
-
-Every file must be there in its size. Contents are compared of all files with `--full`, else of a sample.
-"""
+"""The installed files against RECORD: their sizes, and the hashes of a sample or, with `--full`, of all."""
 
 from __future__ import annotations
 
@@ -111,7 +108,7 @@ def check_files(
 
 
 def _wrong(row: RecordRow, *, compare: bool) -> str:
-    """The code of what is wrong with a file; nothing if it is as RECORD says, with its content if that is compared."""
+    """The code of a finding about a file; empty if it is as in RECORD. Its hash is computed only to `compare`."""
     try:
         status = os.stat(row.path)
     except (FileNotFoundError, NotADirectoryError):

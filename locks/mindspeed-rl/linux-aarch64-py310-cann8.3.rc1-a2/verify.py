@@ -306,7 +306,7 @@ def list_and_count(items: Sequence[str], most: int = 3) -> dict[str, str]:
 
 
 class UnreadableError(Exception):
-    """A file that is there and cannot be read, or says nothing that makes sense; `values` name it in a finding."""
+    """A file that exists but cannot be read or has an invalid content; `values` name it in a finding."""
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(path, why)
@@ -598,7 +598,7 @@ _COMPLAINT = re.compile(r"(\S+) (\S+) (?:requires ([A-Za-z0-9._-]+)|has requirem
 
 
 def check_requirements(context: CheckContext) -> Group:
-    """Whether every distribution has what it asks for.
+    """Whether the requirements of every distribution are met.
 
     Without PYTHONPATH, on which CANN puts distributions of its own that pip cannot judge.
     """
@@ -634,12 +634,10 @@ def _is_expected(context: CheckContext, line: str) -> bool:
 #
 # The imports that the lock names, in a Python that sees what a user's program would see.
 #
-# Not isolated, as everything else here is: CANN's set_env.sh puts what torch_npu
-# needs on PYTHONPATH. So each module is also asked where it came from, as that
-# variable or the user's own site-packages can put another one before the lock's.
+# Unlike the other checks, it is not isolated: CANN's set_env.sh puts modules that torch_npu needs on PYTHONPATH. So the
+# path of each module is checked as well, as that variable or the user's own site-packages can come before the lock's.
 #
-# After a module that fails the rest goes to another Python: half of what it loaded
-# stays behind, and what is imported after it can fail of that alone.
+# After a module that fails, another Python imports the remaining ones: modules half loaded can make further imports fail.
 
 _SECONDS_OF_IMPORTS = 1800
 # The loader's words for a library of CANN (ascendcl, hccl, ge, graph, op compiler) or of its driver (ascend_hal).
@@ -688,8 +686,8 @@ def check_imports(
 ) -> Group:
     """Each module of the lock's list: whether it can be imported, and whether it is this environment's.
 
-    Without an NPU (on_npu), as where an image is built, a machine can lack libraries of
-    CANN or its driver; a module that wants one of them could then not be tried.
+    Without an NPU (on_npu), as where an image is built, a machine can lack libraries of CANN or its driver; a module
+    that needs one of them cannot be tried there.
     """
     homes = [os.path.realpath(path) for path in paths]
     homes += [os.path.realpath(row.source) for row in installed.values() if row.source]
@@ -742,16 +740,16 @@ def shown_command(context: CheckContext, code: str) -> str:
 
 # --- ascend
 #
-# CANN, the driver, the SoC and a tensor on the NPU: what files of CANN and npu-smi say of them.
+# CANN, the driver, the SoC and a tensor on the NPU, by the files of CANN and the driver, and by npu-smi.
 #
-# CANN: `version.info` says `Version=8.2.0.0.201`, which is an internal number, and the release as `version_dir`;
-# `version.cfg` has `[internal:release]`, and beside what runs now a history of what was installed. So only
-# ascend_toolkit_install.info, `*_running_version` and `version_dir` are looked at.
+# CANN: `version.info` has an internal number as `Version=8.2.0.0.201`, and the release as `version_dir`; `version.cfg`
+# has `[internal:release]` of the running version, and a history of installations. So only ascend_toolkit_install.info,
+# `*_running_version` and `version_dir` are read.
 #
-# npu-smi is asked for what it calls Software Version, and for the chip's names: an A2 has a Chip Type and a Chip Name
-# (`Ascend`, `910B4`), an A3 a Chip Name and an NPU Name (`Ascend910`, `9392`). Numbers of cards need not be consecutive.
+# npu-smi prints the driver as Software Version, and the chip's names: an A2 has a Chip Type and a Chip Name (`Ascend`,
+# `910B4`), an A3 a Chip Name and an NPU Name (`Ascend910`, `9392`). Numbers of cards need not be consecutive.
 
-_HOMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")  # set_env.sh sets both; torch_npu goes by the first
+_HOMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")  # set_env.sh sets both; torch_npu reads the first
 _PARTS = ("toolkit", "runtime", "compiler", "opp", "opp_kernel", "hccl")
 _NNAL_UP = 4  # ATB_HOME_PATH is nnal/atb/latest/atb/cxx_abi_1, the file lies in latest
 
@@ -863,7 +861,7 @@ tell({"sum": float((ones + ones).sum().cpu()), "count": torch.npu.device_count()
 
 
 class NpuTool(NamedTuple):
-    """What npu-smi says: of the driver, of the first chip, and how many NPUs there are. Empty where it says nothing."""
+    """The driver, the first chip and the number of NPUs by npu-smi; empty where it does not print them."""
 
     driver: str = ""
     chip: str = ""
@@ -899,7 +897,7 @@ def ask_npu_smi(context: CheckContext) -> NpuTool:
 
 
 def soc_family(name: str) -> str:
-    """`A2` for Ascend910B4, `A3` for Ascend910_9392; nothing for a name that is not known."""
+    """`A2` for Ascend910B4, `A3` for Ascend910_9392; empty for an unknown name."""
     return next((family for family, form in _FAMILIES if re.search(form, name, re.IGNORECASE)), "")
 
 
@@ -932,7 +930,7 @@ def check_npu(context: CheckContext, tool: NpuTool) -> Group:
 
 
 def check_hdk(context: CheckContext, tool: NpuTool) -> Group:
-    """Whether the driver is no older than the target's, and meets what else the lock asks of it."""
+    """Whether the driver is no older than the target's, and meets the other requirements of the lock on it."""
     wanted = context.lock.system.get("hdk", "")
     needs = context.lock.driver
     path = f"{context.ascend}/driver/version.info"
@@ -977,9 +975,7 @@ def _holds(version: SystemVersion, sign: str, text: str) -> bool:
 
 # --- record
 #
-# RECORD: every file that an installer put there, with hash and size, against what is on disk now.
-#
-# Every file must be there in its size. Contents are compared of all files with `--full`, else of a sample.
+# The installed files against RECORD: their sizes, and the hashes of a sample or, with `--full`, of all.
 
 _SMALL_FILES = 40
 _SMALL_BYTES = 1 << 18
@@ -1073,7 +1069,7 @@ def check_files(
 
 
 def _wrong(row: RecordRow, *, compare: bool) -> str:
-    """The code of what is wrong with a file; nothing if it is as RECORD says, with its content if that is compared."""
+    """The code of a finding about a file; empty if it is as in RECORD. Its hash is computed only to `compare`."""
     try:
         status = os.stat(row.path)
     except (FileNotFoundError, NotADirectoryError):
@@ -1203,7 +1199,7 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
 
     0: as locked; 1: something differs; 2: the command is wrong.
     """
-    if sys.stdout is None:  # it is closed: the exit status tells, and no other file may get its number
+    if sys.stdout is None:  # it is closed, and no other file may get its number
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.stdout = os.fdopen(1, "w", closefd=False)
     lock = LockedStack.parse(text)
@@ -1238,7 +1234,7 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         if str(error):
             sys.stderr.write(f"error: the report cannot be written: {error}\n")
             return _USAGE
-        return 1  # `verify.py | head`: what is left to say has no reader
+        return 1  # `verify.py | head` has read enough
     except MemoryError:
         sys.stderr.write("error: out of memory\nhint: check `ulimit -v`, or a container's limit of memory\n")
         return _USAGE
@@ -1276,7 +1272,7 @@ def checks(context: CheckContext) -> Iterator[Group]:
 
 
 def check_system(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
-    """What `--skip-system-checks` is about: the machine, then CANN, driver and SoC where the lock asks for them."""
+    """The checks of `--skip-system-checks`: the machine, then CANN, driver and SoC if the lock has them."""
     system = context.lock.system
     yield check_machine(context)
     if "cann" in system:
@@ -1331,7 +1327,7 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
 
 
 class UnwritableError(Exception):
-    """Standard output takes no more; the reason as the system tells it, empty where only the reader has gone."""
+    """Standard output cannot be written; the reason is that of the system, and empty for a closed pipe."""
 
 
 class Report:
