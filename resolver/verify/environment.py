@@ -137,7 +137,7 @@ def installed_distributions(context: CheckContext, paths: Iterable[str]) -> tupl
             if entry.startswith("~"):
                 findings.append(Finding("distribution-leftover", {"path": path}, f"rm -r {shlex.quote(path)}"))
                 continue
-            distribution, of_metadata = _read(context, root, path)
+            distribution, broken = _read(context, root, path)
             name = distribution.name
             if name in entries:
                 values = {"name": name, "one": entries[name], "other": entry}
@@ -147,7 +147,7 @@ def installed_distributions(context: CheckContext, paths: Iterable[str]) -> tupl
             entries[name] = entry
             if name not in installed:
                 installed[name] = distribution
-                findings += of_metadata
+                findings += broken
     return installed, findings
 
 
@@ -192,12 +192,9 @@ _MANY = 10  # so many missing ones are another environment
 
 
 def check_distributions(
-    context: CheckContext,
-    installed: Mapping[str, Installed],
-    of_metadata: Iterable[Finding],
-    colliding: Container[str] = (),
+    context: CheckContext, installed: Mapping[str, Installed], broken: Iterable[Finding], colliding: Container[str] = ()
 ) -> Group:
-    """Each pin in its version and from its source, and what else there is, but for what is `colliding`."""
+    """Each pin in its version and from its source, and other distributions; those `colliding` have another group."""
     pins = context.lock.pins
     findings: list[Finding] = []
     missing = sorted(f"{pin.name} {pin.version}" for pin in pins.values() if pin.name not in installed)
@@ -206,7 +203,7 @@ def check_distributions(
         findings.append(Finding("distribution-missing", values))
     differences = (_difference(pin, installed[name]) for name, pin in sorted(pins.items()) if name in installed)
     findings += [finding for finding in differences if finding is not None]
-    for finding in of_metadata:
+    for finding in broken:
         if finding.values.get("name") in pins or (finding.code == "distribution-leftover" and not is_shared()):
             findings.append(finding)
     for name, reason in sorted(context.lock.absent.items()):

@@ -110,13 +110,13 @@ def checks(context: CheckContext) -> Iterator[Group]:
     system = check_system(context, tool)
     yield next(system)
     paths = [path for path in sys.path if os.path.isdir(path)]
-    installed, of_metadata = installed_distributions(context, paths)
+    installed, broken = installed_distributions(context, paths)
     yield check_python(context, installed)
     yield from system
     records, unreadable = read_records(context, installed)
     collisions, overwritten = check_collisions(context, installed, records)
     colliding = {finding.values["other"] for finding in collisions.findings}
-    yield check_distributions(context, installed, of_metadata, colliding)
+    yield check_distributions(context, installed, broken, colliding)
     yield check_files(context, installed, records, unreadable, overwritten)
     yield collisions
     yield check_requirements(context)

@@ -478,7 +478,7 @@ def installed_distributions(context: CheckContext, paths: Iterable[str]) -> tupl
             if entry.startswith("~"):
                 findings.append(Finding("distribution-leftover", {"path": path}, f"rm -r {shlex.quote(path)}"))
                 continue
-            distribution, of_metadata = _read(context, root, path)
+            distribution, broken = _read(context, root, path)
             name = distribution.name
             if name in entries:
                 values = {"name": name, "one": entries[name], "other": entry}
@@ -488,7 +488,7 @@ def installed_distributions(context: CheckContext, paths: Iterable[str]) -> tupl
             entries[name] = entry
             if name not in installed:
                 installed[name] = distribution
-                findings += of_metadata
+                findings += broken
     return installed, findings
 
 
@@ -533,12 +533,9 @@ _MANY = 10  # so many missing ones are another environment
 
 
 def check_distributions(
-    context: CheckContext,
-    installed: Mapping[str, Installed],
-    of_metadata: Iterable[Finding],
-    colliding: Container[str] = (),
+    context: CheckContext, installed: Mapping[str, Installed], broken: Iterable[Finding], colliding: Container[str] = ()
 ) -> Group:
-    """Each pin in its version and from its source, and what else there is, but for what is `colliding`."""
+    """Each pin in its version and from its source, and other distributions; those `colliding` have another group."""
     pins = context.lock.pins
     findings: list[Finding] = []
     missing = sorted(f"{pin.name} {pin.version}" for pin in pins.values() if pin.name not in installed)
@@ -547,7 +544,7 @@ def check_distributions(
         findings.append(Finding("distribution-missing", values))
     differences = (_difference(pin, installed[name]) for name, pin in sorted(pins.items()) if name in installed)
     findings += [finding for finding in differences if finding is not None]
-    for finding in of_metadata:
+    for finding in broken:
         if finding.values.get("name") in pins or (finding.code == "distribution-leftover" and not is_shared()):
             findings.append(finding)
     for name, reason in sorted(context.lock.absent.items()):
@@ -1255,13 +1252,13 @@ def checks(context: CheckContext) -> Iterator[Group]:
     system = check_system(context, tool)
     yield next(system)
     paths = [path for path in sys.path if os.path.isdir(path)]
-    installed, of_metadata = installed_distributions(context, paths)
+    installed, broken = installed_distributions(context, paths)
     yield check_python(context, installed)
     yield from system
     records, unreadable = read_records(context, installed)
     collisions, overwritten = check_collisions(context, installed, records)
     colliding = {finding.values["other"] for finding in collisions.findings}
-    yield check_distributions(context, installed, of_metadata, colliding)
+    yield check_distributions(context, installed, broken, colliding)
     yield check_files(context, installed, records, unreadable, overwritten)
     yield collisions
     yield check_requirements(context)
