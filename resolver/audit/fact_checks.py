@@ -225,9 +225,8 @@ def _compare_requirement(
     fact: Fact, need: Requirement, fitting: Sequence[Version], offers: Offers, version: Version
 ) -> Remark:
     """Findings about a need from the metadata of one release."""
-    declared = offers.declared(fact.package, version)
-    requirements = offers.requirements_on(declared, [need.name])
-    values = {"need": str(need), "file": declared.where, "line": ", ".join(map(str, requirements))}
+    where, requirements = offers.requirements_on([need.name], fact.package, version)
+    values = {"need": str(need), "file": where, "line": ", ".join(map(str, requirements))}
     if not requirements:
         return _holds("silent", **values)
     admitted = set.intersection(*(set(offers.matching(need.name, line.specifier)) for line in requirements))
@@ -236,9 +235,9 @@ def _compare_requirement(
 
 def _check_replacement(fact: model.Replaces, versions: Sequence[Version], offers: Offers) -> Iterator[Remark]:
     def check(version: Version) -> Remark:
-        declared = offers.declared(fact.package, version)
-        requirements = [*offers.requirements_on(declared, fact.drop), *offers.replaced_requirements(fact, version)]
-        values = {"file": declared.where, "names": ", ".join(fact.drop), "line": ", ".join(map(str, requirements))}
+        where, requirements = offers.requirements_on(fact.drop, fact.package, version)
+        requirements += offers.replaced_requirements(fact, version)
+        values = {"file": where, "names": ", ".join(fact.drop), "line": ", ".join(map(str, requirements))}
         if fact.strength is model.Strength.PRACTICE and requirements and _is_needless(fact, requirements, offers):
             return _contradicted("needless", **values)
         return _holds("replaced", **values) if requirements else _contradicted("idle", **values)
@@ -263,9 +262,8 @@ def _check_apart(fact: model.Collides | model.Absent, versions: Sequence[Version
     yield from _check_projects(fact, offers)
 
     def check(version: Version) -> Remark:
-        declared = offers.declared(fact.package, version)
-        requirements = offers.requirements_on(declared, [fact.other])
-        values = {"file": declared.where, "other": fact.other, "line": ", ".join(map(str, requirements))}
+        where, requirements = offers.requirements_on([fact.other], fact.package, version)
+        values = {"file": where, "other": fact.other, "line": ", ".join(map(str, requirements))}
         return _contradicted("asks", **values) if requirements else _holds("apart", **values)
 
     yield from _check_each(fact, versions, check)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -86,9 +86,11 @@ class Offers:
             requirements = ReleaseRequirements(noted.lines, release.file.requires_python, (), ())
             return DeclaredRequirements(noted.where, release.file.filename, requirements)
 
-    def requirements_on(self, declared: DeclaredRequirements, names: Iterable[NormalizedName]) -> list[Requirement]:
-        """The requirements on these projects that apply on the target without any extra."""
-        projects = set(names)
+    def requirements_on(
+        self, projects: Collection[NormalizedName], name: NormalizedName, version: Version
+    ) -> tuple[str, list[Requirement]]:
+        """The file with the requirements of a release, and those on these projects that apply without any extra."""
+        declared = self.declared(name, version)
         needs = []
         for line in declared.requirements.requires:
             try:
@@ -97,7 +99,7 @@ class Offers:
                     needs.append(need)
             except (InvalidRequirement, UndefinedComparison, UndefinedEnvironmentName):
                 raise UnusableFile(f"{declared.where} has the invalid requirement `{line}`") from None
-        return needs
+        return declared.where, needs
 
     def replaced_requirements(self, practice: Replaces, version: Version) -> list[Requirement]:
         """The requirements in other facts that a practice replaces."""

@@ -184,11 +184,8 @@ def _gather(parts: Sequence[_Part], old: Manifest | None, folder: Path, run: Set
         old_texts = [row for row in (old.texts if old else ()) if row.path.startswith(old_folders)]
         for row in (*rows, *old_texts):
             if row.path not in to_fetch and digests[row.path] != row.sha256:
-                raise InputError(
-                    f"`{row.path}` was changed after it was bundled",
-                    where=str(folder),
-                    hint="name its stack as well, or drop it with --prune",
-                )
+                hint = "name its stack as well, or drop it with --prune"
+                raise InputError(f"`{row.path}` was changed after it was bundled", where=str(folder), hint=hint)
         fetched = sorted(to_fetch)
         if fetched:
             progress.label("cli.bundling", folder=folder)

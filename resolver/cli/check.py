@@ -59,15 +59,11 @@ def command(run: Settings, stacks: tuple[str, ...], upstream: bool, facts_days: 
     names = locked_stacks(stacks or (ALL,), run.matrices, run.locks)
     unknown = unknown_locks(run.matrices, run.locks)
     if not names:
-        why = f"The stack of {', '.join(unknown)} is neither in {run.matrices} nor beside the folder."
-        raise InputError(
-            "there is nothing to check",
-            where=str(run.locks),
-            why=why if unknown else "",
-            hint=run.command("check", f"path/to/{unknown[0]}.toml")
-            if unknown
-            else "lock a stack first, or give the folder of locks by --locks DIR",
-        )
+        why, hint = "", "lock a stack first, or give the folder of locks by --locks DIR"
+        if unknown:
+            why = f"The stack of {', '.join(unknown)} is neither in {run.matrices} nor beside the folder."
+            hint = run.command("check", f"path/to/{unknown[0]}.toml")
+        raise InputError("there is nothing to check", where=str(run.locks), why=why, hint=hint)
     days = facts_days if facts_days is not None or not upstream else DAYS
     results: list[_Result] = []
     stray: list[Path] = []

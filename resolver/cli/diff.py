@@ -60,10 +60,8 @@ def _pairs(before: Sequence[NamedLock], after: Sequence[NamedLock]) -> list[tupl
         return [(before[0], after[0])]
     old, new = ({lock.lock.target.name: lock for lock in locks} for locks in (before, after))
     if not old.keys() & new.keys():
-        raise InputError(
-            "the two have no target in common",
-            hint=f"compare one of each, such as {before[0].name} and {after[0].name}",
-        )
+        hint = f"compare one of each, such as {before[0].name} and {after[0].name}"
+        raise InputError("the two have no target in common", hint=hint)
     return [(old.get(name), new.get(name)) for name in sorted({*old, *new})]
 
 

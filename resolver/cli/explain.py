@@ -123,15 +123,12 @@ def _answer(job: Job, requirement: Requirement | None, session: Session) -> Expl
 
     progress.label("cli.solving", stack=problem.stack.name, target=problem.target.name)
     answer = session.catalogs.ask(problem, solve)
-    match answer:
-        case Explanation():
-            pass  # it is on the page
-        case Why():
-            page.write_blocks(why_blocks(answer))
-        case None:
-            target = translate(target_line(problem), language)
-            solvable = translate("conflict.solvable", language, stack=problem.stack.name, target=target)
-            page.write(f"{solvable}\n{translate('conflict.see-package', language)}\n")
+    if isinstance(answer, Why):
+        page.write_blocks(why_blocks(answer))
+    elif answer is None:
+        target = translate(target_line(problem), language)
+        solvable = translate("conflict.solvable", language, stack=problem.stack.name, target=target)
+        page.write(f"{solvable}\n{translate('conflict.see-package', language)}\n")
     return answer
 
 
@@ -157,21 +154,14 @@ def _write_fix(fix: Fix, stack: Path) -> list[Path]:
     stacks = {output_folder(stack) / f"{name}.toml": content.encode() for name, content in fix.files}
     for path, content in stacks.items():
         if os.path.lexists(path) and not (path.is_file() and path.read_bytes() == content):
-            raise InputError(
-                f"`{path}` already exists and differs; nothing was written",
-                where=str(path),
-                hint="move it out of the way first",
-            )
+            message = f"`{path}` already exists and differs; nothing was written"
+            raise InputError(message, where=str(path), hint="move it out of the way first")
     for path, content in stacks.items():
         files.write(path, content)
     return list(stacks)
 
 
 def _json(problem: Problem, answer: Explanation | Why | None, language: Language) -> dict[str, Any]:
-    match answer:
-        case Explanation():
-            return explanation_json(answer, language)
-        case Why():
-            return why_json(answer, language)
-        case None:
-            return {"status": "solvable", "stack": problem.stack.name, "target": problem.target.name}
+    if answer is None:
+        return {"status": "solvable", "stack": problem.stack.name, "target": problem.target.name}
+    return why_json(answer, language) if isinstance(answer, Why) else explanation_json(answer, language)

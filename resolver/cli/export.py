@@ -93,10 +93,7 @@ def command(
 
 def _pylock(problem: Problem, lock: Lock, run: Settings) -> str:
     run.progress.label("cli.asking", stack=lock.stack)
-    with (
-        closing(Catalogs(run)) as catalogs,
-        closing(catalogs.live(problem)) as live,
-    ):
+    with closing(Catalogs(run)) as catalogs, closing(catalogs.live(problem)) as live:
         text = pylocks.pylock(lock, offered(by_hash(lock), live))
     for code, pins in (
         ("cli.left-out-built", [pin for pin in by_script(lock) if pin.git is None]),
@@ -104,8 +101,7 @@ def _pylock(problem: Problem, lock: Lock, run: Settings) -> str:
         ("cli.built-unpinned", [pin for pin in by_hash(lock) if pin.mode == "built-apart"]),
     ):
         if pins:
-            names = tuple(f"{pin.name} {pin.version}" for pin in pins)
-            run.progress.warn(message(code, names=names))
+            run.progress.warn(message(code, names=tuple(f"{pin.name} {pin.version}" for pin in pins)))
     if lock.override:
         run.progress.warn(message("cli.taken-out"))
     return text
@@ -115,7 +111,6 @@ def _sbom(lock: Lock) -> str:
     try:
         from resolver.report.sbom import sbom
     except ModuleNotFoundError as error:
-        raise InputError(
-            "an SBOM needs cyclonedx-python-lib", why=str(error), hint="pip install 'ascend-lock[sbom]'"
-        ) from None
+        hint = "pip install 'ascend-lock[sbom]'"
+        raise InputError("an SBOM needs cyclonedx-python-lib", why=str(error), hint=hint) from None
     return sbom(lock)

@@ -75,11 +75,8 @@ def command(
     sweep = Sweep(path, run.matrices.resolve(), grid.digest, offline=run.offline, cutoff=run.cutoff)
     cells = list(grid.cells(releases))
     if not cells:
-        raise InputError(
-            "the grid has no cell",
-            where=str(path),
-            why=f"No fact pairs a release of {grid.package} with a CANN that one of its machines can have.",
-        )
+        why = f"No fact pairs a release of {grid.package} with a CANN that one of its machines can have."
+        raise InputError("the grid has no cell", where=str(path), why=why)
     journal = Journal(data.with_name(f"{data.name}.part"), digest([sweep.digest, run.offline, str(run.cutoff)]))
     recording = Recording(()) if record else None
     if recording is not None or (jobs == 1 and address is None):

@@ -23,11 +23,8 @@ def named_stacks(stacks: Iterable[str], matrices: Path) -> list[str]:
     """The stacks, each once; with `all`, those of `matrices` first, sorted. Raises InputError if there are none."""
     every = stack_names(matrices) if ALL in stacks else []
     if ALL in stacks and not every:
-        raise InputError(
-            "there are no stacks",
-            where=str(matrices / "stacks"),
-            hint="give the path of a stack file, or the folder with stacks by --matrices DIR",
-        )
+        hint = "give the path of a stack file, or the folder with stacks by --matrices DIR"
+        raise InputError("there are no stacks", where=str(matrices / "stacks"), hint=hint)
     return list(dict.fromkeys([*every, *(stack for stack in stacks if stack != ALL)]))
 
 

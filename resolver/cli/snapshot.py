@@ -40,12 +40,8 @@ def _record(stack: str, run: Settings) -> None:
     name = load(stack, run.matrices).stack.content.stack.name
     shared = run.matrices / "stacks" / f"{name}.toml"
     if shared.is_file() and not shared.samefile(find_stack(stack, run.matrices)):
-        raise InputError(
-            f"the snapshot `{name}` belongs to another stack",
-            where=stack,
-            why=f"{shared} has the same name",
-            hint="give the stack a name of its own",
-        )
+        what, why = f"the snapshot `{name}` belongs to another stack", f"{shared} has the same name"
+        raise InputError(what, where=stack, why=why, hint="give the stack a name of its own")
     progress = run.progress
     with closing(Catalogs(run)) as catalogs:
         session = Session(run, catalogs, ConflictPage(None, progress))

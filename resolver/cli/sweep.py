@@ -182,11 +182,9 @@ def answers(sweep: Sweep, pool: ExecutorFactory, cells: Sequence[Cell]) -> Itera
                     raise
                 tries += 1
                 if tries >= _TRIES:
-                    raise ResolverError(
-                        "a process that solves cells was killed",
-                        why=f"{len(unsolved)} cells are left, and {_TRIES} runs of them ended so",
-                        hint="is there enough memory? fewer at once: --jobs 1",
-                    ) from None
+                    why = f"{len(unsolved)} cells are left, and {_TRIES} runs of them ended so"
+                    hint = "is there enough memory? fewer at once: --jobs 1"
+                    raise ResolverError("a process that solves cells was killed", why=why, hint=hint) from None
 
 
 @contextmanager

@@ -304,12 +304,12 @@ def _exports(facts_in_use: Iterable[facts.Exports]) -> Iterator[LockedExport]:
         value, first = stated[0]
         for other_value, other in stated:
             if other_value != value:
+                either = f'fact = "{first.id}" or "{other.id}"'
                 raise InputError(
                     f"the facts `{first.id}` and `{other.id}` give {name} different values",
                     where=f"{first.where}, {other.where}",
                     why=f"{name} is `{value}` in the first and `{other_value}` in the second",
-                    hint=f'set one of them aside in the stack: [[relax]] fact = "{first.id}" or "{other.id}", with a '
-                    f"reason",
+                    hint=f"set one of them aside in the stack: [[relax]] {either}, with a reason",
                 )
         optional = all(fact.optional for _, fact in stated)
         yield LockedExport(name=name, value=value, optional=optional, facts=tuple(fact.id for _, fact in stated))

@@ -44,11 +44,8 @@ class BundledLock(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, lock: Lock) -> BundledLock:
         """The row of a lock."""
-        target = lock.target
-        folder = f"locks/{lock.stack}/{target.name}"
-        return cls(
-            stack=lock.stack, target=target.name, platform=target.platform, python=target.python_line, folder=folder
-        )
+        name, platform, python = lock.target.name, lock.target.platform, lock.target.python_line
+        return cls(stack=lock.stack, target=name, platform=platform, python=python, folder=f"locks/{lock.stack}/{name}")
 
 
 class ManifestFile(msgspec.Struct, frozen=True, kw_only=True):

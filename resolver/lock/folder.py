@@ -138,7 +138,8 @@ def _fill(new: Path, contents: Mapping[str, str]) -> None:
     for name, text in contents.items():
         path = new / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="\n")
+        with path.open("x", encoding="utf-8", newline="\n") as handle:
+            handle.write(text)
         path.chmod(0o755 if path.suffix in _EXECUTABLE else 0o644)
 
 

@@ -63,11 +63,9 @@ def stages(
     with suppress(nx.NetworkXNoCycle):
         cycle = [name for name, _ in nx.find_cycle(graph)]
         orders = [*afters, *(source.fact for source in sources if source.fact is not None)]
-        raise InputError(
-            f"the facts order {', '.join(cycle)} in a cycle",
-            where=", ".join(sorted({fact.where for fact in orders if fact.package in cycle})),
-            hint="remove or correct one of these facts",
-        )
+        where = ", ".join(sorted({fact.where for fact in orders if fact.package in cycle}))
+        hint = "remove or correct one of these facts"
+        raise InputError(f"the facts order {', '.join(cycle)} in a cycle", where=where, hint=hint)
     here = {pin.name for pin in pins if pin.mode == "built-here" or pin.name in rewriting}
     graph.add_nodes_from(here)
     later = here.union(*(nx.descendants(graph, name) for name in here))

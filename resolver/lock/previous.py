@@ -37,11 +37,8 @@ class UpgradePolicy(Struct, frozen=True):
         """Raise InputError for a project to upgrade that no previous lock has: most likely a typing error."""
         names = {pin.name for lock in previous for pin in (*lock.pin, *lock.build_pin)}
         for name in sorted(self.packages - names) if previous else ():
-            raise InputError(
-                f"the lock has no project `{name}` to upgrade",
-                where="--upgrade-package",
-                hint=did_you_mean(name, names, "see lock.toml for its projects"),
-            )
+            hint = did_you_mean(name, names, "see lock.toml for its projects")
+            raise InputError(f"the lock has no project `{name}` to upgrade", where="--upgrade-package", hint=hint)
 
     def preferences(self, previous: Lock | None) -> Preferences:
         """The releases of the previous lock that are kept if they still fit."""
